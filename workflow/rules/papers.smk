@@ -1,0 +1,71 @@
+"""Papers: needs the tidy table of scores; makes the tables and figures of an experiment."""
+
+
+def styles(task):
+    """Return how each model of a task is shown: label, family, whether it is a chat model."""
+    shown = {}
+    for cell in CONFIG.cells(task):
+        model = CONFIG.models.get(cell.model) if cell.decoding != HUMAN else None
+        shown[cell.model] = (
+            {"label": model.label, "family": model.family, "chat": model.chat != "none"}
+            if model
+            else {"label": cell.model, "family": HUMAN, "chat": False}
+        )
+    return shown
+
+
+rule plot_precision_recall:
+    """Scores of a task -> PR Figure 1 (continuation) or PR Figure 2 (subsets), as SVG and PNG."""
+    input:
+        table="results/scores.parquet",
+    output:
+        svg=report(
+            "results/papers/{paper}/{task}/precision-recall.svg",
+            caption="../report/precision-recall.rst",
+            category="{task}",
+            labels={"what": "figure: precision and recall"},
+        ),
+        png="results/papers/{paper}/{task}/precision-recall.png",
+    log:
+        "logs/plot_precision_recall/{paper}/{task}.log",
+    message:
+        "Plotting precision and recall of {wildcards.task}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {
+            "task": wildcards.task,
+            "kind": CONFIG.experiment.tasks[wildcards.task].kind,
+            "dataset": CONFIG.experiment.tasks[wildcards.task].dataset,
+            "subsets": getattr(CONFIG.experiment.tasks[wildcards.task], "subsets", {}),
+            "references": getattr(CONFIG.experiment.tasks[wildcards.task], "references", []),
+            "models": styles(wildcards.task),
+            "embedders": {slug: CONFIG.embedders[slug].label for slug in CONFIG.experiment.embedders},
+            "revision": figures.REVISION,
+        },
+    script:
+        "../scripts/papers/plot_precision_recall.py"
+
+
+rule tabulate_scores:
+    """Scores of a task -> mean and standard deviation per model, as CSV and HTML."""
+    input:
+        table="results/scores.parquet",
+    output:
+        csv="results/papers/{paper}/{task}/scores.csv",
+        html=report(
+            "results/papers/{paper}/{task}/scores.html",
+            caption="../report/scores.rst",
+            category="{task}",
+            labels={"what": "table: all scores"},
+        ),
+    log:
+        "logs/tabulate_scores/{paper}/{task}.log",
+    message:
+        "Tabulating the scores of {wildcards.task}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {"task": wildcards.task, "revision": tables.REVISION},
+    script:
+        "../scripts/papers/tabulate_scores.py"

@@ -1,0 +1,36 @@
+"""Plot precision against recall (PR Figure 1), or the bars of simulated models (PR Figure 2)."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.figures import ModelStyle, precision_recall_figure, render, subsets_figure
+from textgamut.io import read_table, write_bytes, write_meta
+from textgamut.jobs import job
+
+
+def plot_precision_recall(settings: dict[str, Any], table: Path, svg: Path, png: Path) -> None:
+    started = time.monotonic()
+    scores = read_table(table, ["task", "model", "decoding", "seed", "draw", "embedder", "metric", "value"])
+    scores = scores[scores["task"] == settings["task"]]
+    models = {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
+    if settings["kind"] == "subsets":
+        descriptions = {slug: " + ".join(labels) for slug, labels in settings["subsets"].items()}
+        title = f"Human texts play the models; references: {' + '.join(settings['references'])}"
+        figure = subsets_figure(scores, models, title, descriptions)
+    else:
+        title = f"Precision and recall on {settings['task']} ({settings['dataset']})"
+        figure = precision_recall_figure(scores, models, title)
+    write_meta(svg, settings, started)
+    write_bytes(png, render(figure, "png"))
+    write_bytes(svg, render(figure, "svg"))
+
+
+if "snakemake" in globals():
+    with job(f"plot_precision_recall {snakemake.wildcards.task}", Path(snakemake.log[0])):
+        plot_precision_recall(
+            snakemake.params.settings,
+            Path(snakemake.input.table),
+            Path(snakemake.output.svg),
+            Path(snakemake.output.png),
+        )

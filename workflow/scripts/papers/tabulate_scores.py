@@ -1,0 +1,28 @@
+"""Tabulate the scores of a task: mean and standard deviation per model."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.io import read_table, write_bytes, write_meta
+from textgamut.jobs import job
+from textgamut.tables import summary_table, to_html
+
+
+def tabulate_scores(settings: dict[str, Any], table: Path, csv: Path, html: Path) -> None:
+    started = time.monotonic()
+    scores = read_table(table, ["task", "model", "decoding", "seed", "draw", "embedder", "metric", "value"])
+    summary = summary_table(scores[scores["task"] == settings["task"]])
+    write_meta(csv, settings, started)
+    write_bytes(csv, summary.to_csv(index=False).encode())
+    write_bytes(html, to_html(summary, f"Scores of {settings['task']}").encode())
+
+
+if "snakemake" in globals():
+    with job(f"tabulate_scores {snakemake.wildcards.task}", Path(snakemake.log[0])):
+        tabulate_scores(
+            snakemake.params.settings,
+            Path(snakemake.input.table),
+            Path(snakemake.output.csv),
+            Path(snakemake.output.html),
+        )

@@ -1,0 +1,21 @@
+"""Collect the scores of all cells into one tidy table."""
+
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from textgamut.io import read_json, write_meta, write_table
+from textgamut.jobs import job
+
+
+def collect_scores(scores: list[Path], table: Path) -> None:
+    started = time.monotonic()
+    frame = pd.DataFrame([row for path in scores for row in read_json(path)])
+    write_meta(table, {}, started, cells=len(scores))
+    write_table(table, frame)
+
+
+if "snakemake" in globals():
+    with job("collect_scores", Path(snakemake.log[0])):
+        collect_scores([Path(path) for path in snakemake.input.scores], Path(snakemake.output.table))

@@ -1,0 +1,49 @@
+"""Embed the texts of a cell or of a draw of references."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.config import Embedder
+from textgamut.embedding import embed
+from textgamut.generation.devices import choose_device
+from textgamut.io import read_table, write_array, write_meta
+from textgamut.jobs import job
+from textgamut.sources import fetch
+
+
+def embed_texts(
+    settings: dict[str, Any], batch_size: int, threads: int, texts: Path, features: Path
+) -> None:
+    started = time.monotonic()
+    import torch
+
+    torch.set_num_threads(threads)
+    embedder = Embedder.model_validate(
+        settings["embedder"] | {"label": features.stem, "batch_size": batch_size}
+    )
+    device = choose_device()
+    frame = read_table(texts, ["text"])
+    vectors, truncated = embed(list(frame["text"]), fetch(embedder.source), embedder, device)
+    write_meta(
+        features,
+        settings,
+        started,
+        device=str(device),
+        dtype="float32",
+        batch_size=batch_size,
+        texts=len(frame),
+        truncated=truncated,
+    )
+    write_array(features, vectors)
+
+
+if "snakemake" in globals():
+    with job(f"embed_texts {snakemake.wildcards.folder}", Path(snakemake.log[0])):
+        embed_texts(
+            snakemake.params.settings,
+            snakemake.resources.batch_size,
+            snakemake.threads,
+            Path(snakemake.input.texts),
+            Path(snakemake.output.features),
+        )

@@ -1,0 +1,32 @@
+"""Fetch the checkpoint of an embedder."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from textgamut.config import Source
+from textgamut.io import read_json, write_json, write_meta
+from textgamut.jobs import job
+from textgamut.sources import fetch
+
+
+def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
+    started = time.monotonic()
+    folder = fetch(TypeAdapter(Source).validate_python(settings["source"]))
+    architecture = read_json(folder / "config.json")
+    write_meta(card, settings, started)
+    write_json(
+        card,
+        {
+            "architectures": architecture.get("architectures"),
+            "dimensions": architecture.get("hidden_size"),
+            "source": settings["source"],
+        },
+    )
+
+
+if "snakemake" in globals():
+    with job(f"fetch_embedder {snakemake.wildcards.embedder}", Path(snakemake.log[0])):
+        fetch_embedder(snakemake.params.settings, Path(snakemake.output.card))
