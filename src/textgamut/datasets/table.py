@@ -22,6 +22,8 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
             that is not a string (file and row).
     """
     frame = _read_file(path)
+    if frame.empty:
+        return pd.DataFrame({"id": [], "text": []}, dtype=str)
     for column in [entry.text, *([entry.id] if entry.id else []), *entry.groups]:
         if column not in frame:
             raise TextgamutError(f"{path}: no column {column!r}; {nearest(column, map(str, frame.columns))}")
@@ -42,8 +44,10 @@ def _read_file(path: Path) -> pd.DataFrame:
         if suffix == ".parquet":
             return pd.read_parquet(path)
     except pd.errors.EmptyDataError:
-        return pd.DataFrame(columns=["text"])
-    except (UnicodeDecodeError, pd.errors.ParserError, OSError) as error:
+        return pd.DataFrame()
+    except TextgamutError:
+        raise
+    except (ValueError, OSError) as error:  # ValueError: of pandas, of pyarrow, and of the encoding
         raise TextgamutError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
     raise TextgamutError(f"{path}: suffix {suffix!r} is not one of .jsonl, .csv, .parquet")
 

@@ -41,8 +41,9 @@ class NucleusSampler:
     """Choose the next token of every row: repetition penalty, temperature, nucleus, inverse CDF.
 
     A transformers logits processor that leaves only the chosen token possible, so that greedy search picks
-    it. The nucleus is the smallest set of most probable tokens whose mass reaches ``top_p``; the uniform
-    walks through its tokens in the order of their ids, which small changes of the logits do not permute.
+    it. The nucleus is the smallest set of most probable tokens whose mass reaches ``top_p``, and what ties
+    with the least of them (bfloat16 logits often tie; a sort would break ties by chance). The uniform walks
+    through its tokens in the order of their ids, which small changes of the logits do not permute.
 
     Only the head of the distribution is sorted: its mass against the full softmax tells when it holds the
     nucleus, and it grows until it does. The result is that of sorting the whole vocabulary.
@@ -123,13 +124,15 @@ def draw_tokens(
     while True:
         top, ids = logits.topk(size, dim=-1)
         probability = (top - normaliser).double().exp()
-        cumulative = probability.cumsum(dim=-1)
-        if size == logits.shape[1] or bool((cumulative[:, -1] >= top_p).all()):
+        reached = probability.cumsum(dim=-1) >= top_p
+        last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
+        least = top.gather(1, last[:, None])
+        # Whole only when the head ends below the nucleus: what ties with its last token is in, too.
+        if size == logits.shape[1] or bool((top[:, -1:] < least).all()):
             break
         size = min(4 * size, logits.shape[1])
-    in_nucleus = cumulative - probability < top_p
     ids, by_id = ids.sort(dim=-1)
-    mass = (probability * in_nucleus).gather(1, by_id)
+    mass = (probability * (top >= least)).gather(1, by_id)
     return ids.gather(1, _inverse_cdf(mass, uniform)[:, None]).squeeze(1)
 
 

@@ -52,6 +52,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
     folder, missing = None, "it is not in the hub's cache"
     try:
         folder = snapshot(local=True)
+        missing = f"its copy in the hub's cache, {folder}, may be incomplete"
     except LocalEntryNotFoundError as error:
         if (cached := getattr(error, "snapshot_path", None)) is not None:
             missing = f"its copy in the hub's cache, {cached}, is incomplete"
@@ -65,8 +66,9 @@ def fetch(source: HfSource, offline: bool) -> Path:
         try:
             folder = snapshot(local=False)
         except Exception as error:  # the hub's client raises a dozen unrelated kinds
+            reason = " ".join(str(error).split()).rstrip(".")
             raise TextgamutError(
-                f"{name}: {missing}, and the hub does not give it: {' '.join(str(error).split())}. Connect "
+                f"{name}: {missing}, and the hub does not give it: {reason}. Connect "
                 f"(for a gated repository: log in with `hf auth login`), or {by_hand}"
             ) from error
         log.info("%s: complete", name)

@@ -1,0 +1,165 @@
+"""Configuration: what is wrong is named, with the file, the key and the nearest valid choice."""
+
+import copy
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from conftest import ROOT
+
+from textgamut.config import HUMAN, Config, json_schema, load_config, read_yaml
+from textgamut.errors import TextgamutError
+
+DEMO = read_yaml(ROOT / "config/demo.yaml")
+EXPERIMENTS = sorted(
+    path for folder in ("", "test", "papers") for path in (ROOT / "config" / folder).glob("*.yaml")
+    if "tasks" in read_yaml(path)
+)  # fmt: skip
+
+
+def change(*keys: str | int, value: object) -> dict:
+    """Return the demo's experiment with one value set."""
+    experiment = copy.deepcopy(DEMO)
+    node = experiment
+    for key in keys[:-1]:
+        node = node[key]
+    node[keys[-1]] = value
+    return experiment
+
+
+def load(experiment: dict, registries: Path = ROOT / "config") -> Config:
+    return load_config(experiment, "my.yaml", registries)
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_every_experiment_loads(path: Path) -> None:
+    load_config(read_yaml(path), str(path), ROOT / "config")
+
+
+def test_schema_is_up_to_date() -> None:
+    assert json.loads((ROOT / "config/schema.json").read_text()) == json_schema(), "run `make schema`"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").rglob("*.yaml")), ids=lambda path: path.stem)
+def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
+    first_line = path.read_text().splitlines()[0]
+    kind = first_line.rsplit("#/$defs/", 1)[1]
+    schema = json_schema()
+    jsonschema.validate(read_yaml(path), schema | {"anyOf": [{"$ref": f"#/$defs/{kind}"}]})
+
+
+@pytest.mark.parametrize(
+    ("experiment", "message"),
+    [
+        (
+            change("tasks", "news", "sedes", value=[1]),
+            "my.yaml: tasks.news.sedes: unknown key; nearest valid: 'seeds'",
+        ),
+        (
+            change("tasks", "news", "cells", 0, "models", 1, value="gema-3-270m"),
+            "my.yaml: tasks.news.cells[0].models[1]: unknown model 'gema-3-270m'; "
+            "nearest valid: 'gemma-3-270m'",
+        ),
+        (
+            change("tasks", "news", "cells", 0, "decodings", 0, value="nucleus-9"),
+            "tasks.news.cells[0].decodings[0]: unknown decoding 'nucleus-9'; nearest valid: 'nucleus-0.9'",
+        ),
+        (
+            change("tasks", "news", "dataset", value="news-article"),
+            "tasks.news.dataset: unknown dataset 'news-article'; nearest valid: 'news-articles'",
+        ),
+        (change("embedders", value=["mini"]), "embedders[0]: unknown embedder 'mini'; nearest valid: 'minilm'"),
+        (
+            change("tasks", "news", "kind", value="continuations"),
+            "tasks.news.kind: 'continuations' is not one of the choices; nearest valid: 'continuation'",
+        ),
+        (change("tasks", "news", "k", value=240), "tasks.news: k = 240 needs more than 240 texts"),
+        (change("tasks", "news", "n", value=1), "tasks.news.n: Input should be greater than or equal to 2"),
+        (change("tasks", "news", "seeds", value=[1, 1]), "seeds: a value stands twice in [1, 1]"),
+        (change("tasks", "news", "max_words", value=10), "max_words (10) leaves nothing after 10 prompt words"),
+        (change("tasks", "news-articles", value=DEMO["tasks"]["news"]), "a dataset has the same slug"),
+        (change("tasks", "News!", value=DEMO["tasks"]["news"]), "tasks.News!: String should match pattern"),
+        ({}, "my.yaml: name: this key is required"),
+        ([], "my.yaml: (top level)"),
+    ],
+)
+def test_bad_experiment(experiment: dict, message: str) -> None:
+    with pytest.raises(TextgamutError) as error:
+        load(experiment)
+    assert message in str(error.value)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    experiment = change("tasks", "news", "dataset", value="x")
+    experiment["embedders"] = ["y"]
+    with pytest.raises(TextgamutError, match=r"(?s)unknown embedder 'y'.*unknown dataset 'x'"):
+        load(experiment)
+
+
+@pytest.mark.parametrize(
+    ("registry", "text", "message"),
+    [
+        ("models", "a: {lable: x}", "models.yaml: a.lable: unknown key; nearest valid: 'label'"),
+        (
+            "models",
+            "a: {label: x, family: x, chat: none, source: {kind: file, pth: x}}",
+            "models.yaml: a.source.pth: unknown key; nearest valid: 'path'",
+        ),
+        (
+            "datasets",
+            "url: {format: table, source: {kind: url, url: 'http://example.org/x', sha256: abc}}",
+            "datasets.yaml: url.source.url: String should match pattern",
+        ),
+        (
+            "datasets",
+            "url: {format: table, source: {kind: url, url: 'https://example.org/x', sha256: abc}}",
+            "datasets.yaml: url.source.sha256: String should match pattern",
+        ),
+        ("datasets", "a: {format: tabel}", "a.format: 'tabel' is not one of the choices; nearest valid: 'table'"),
+        ("decoding", "a: {strategy: nucleus}", "a.top_p: this key is required"),
+        (
+            "decoding",
+            "a: {strategy: nucleus, top_p: 1.5, temperature: 1, max_new_tokens: 1}",
+            "a.top_p: Input should be less than or equal to 1 (got 1.5)",
+        ),
+        ("decoding", f"{HUMAN}: {{strategy: nucleus, top_p: 1, temperature: 1, max_new_tokens: 1}}", "is reserved"),
+        ("models", "a: 1\nb: 2\na: 3", "models.yaml: key 'a' stands twice"),
+        ("models", "a: [", "models.yaml: not valid YAML"),
+        ("models", "A B: {}", "models.yaml: A B: String should match pattern"),
+    ],
+)
+def test_bad_registry(registry: str, text: str, message: str, project: Path) -> None:
+    path = project / "config" / f"{registry}.yaml"
+    path.write_text(text)
+    with pytest.raises(TextgamutError) as error:
+        load(DEMO, project / "config")
+    assert message in str(error.value)
+
+
+def test_missing_registry_file(project: Path) -> None:
+    (project / "config/models.yaml").unlink()
+    with pytest.raises(TextgamutError, match=r"models\.yaml: there is no such file"):
+        load(DEMO, project / "config")
+
+
+def test_missing_source_file(project: Path) -> None:
+    entry = {"mine": {"format": "table", "source": {"kind": "file", "path": "/nowhere/texts.jsonl"}}}
+    (project / "config/datasets.yaml").write_text(yaml.dump(entry))
+    with pytest.raises(TextgamutError, match=r"dataset 'mine': source.path: there is no file /nowhere"):
+        load(change("tasks", "news", "dataset", value="mine"), project / "config")
+
+
+def test_cells_are_models_by_decodings_by_seeds(demo: Config) -> None:
+    cells = demo.cells("news")
+    assert len(cells) == len(set(cells)) == 2 * 1 * 2
+    assert cells[0].path == "results/news/smollm2-135m-instruct/nucleus-0.9/seed1"
+    assert {cell.decoding for cell in demo.cells("topics")} == {HUMAN}
+
+
+def test_hardware_is_not_science(demo: Config) -> None:
+    model = demo.models["gemma-3-270m"]
+    hardware = {"batch_size": 3, "gpus": 4, "label": "other", "family": "other"}
+    assert model.model_copy(update=hardware).science() == model.science()
+    assert model.model_copy(update={"dtype": "float32"}).science() != model.science()

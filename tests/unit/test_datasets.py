@@ -1,0 +1,112 @@
+"""Datasets: what is read, what is left out, what is refused."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from textgamut.config import FileSource, NewsArticlesDataset, TableDataset
+from textgamut.datasets import extract
+from textgamut.datasets.news_articles import topic_of
+from textgamut.errors import TextgamutError
+
+
+def table(path: Path, **fields) -> TableDataset:
+    return TableDataset(format="table", source=FileSource(kind="file", path=str(path)), **fields)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("url", "topic"),
+    [
+        ("http://tass.com/politics/929521", "politics"),
+        ("http://abcnews.go.com/International/wireStory/x-1", "world"),
+        ("http://www.bbc.co.uk/news/business-38994649", "business"),
+        ("http://www.bbc.co.uk/news/uk-politics-39431428", "politics"),
+        ("http://www.bbc.co.uk/news/world-asia-39431428", "world"),
+        ("http://www.cnn.com/2017/02/09/tennis/andy-murray/index.html", "sport"),
+        ("http://www.huffingtonpost.com/2017/03/19/quiz-politics_n_15485056.html", None),
+        ("http://www.dw.com/en/politics-as-usual/a-37930304?maca=en-rss", None),
+    ],
+)
+def test_topic_is_the_section_of_the_url(url: str, topic: str | None) -> None:
+    assert topic_of(url) == topic
+
+
+def test_news_articles(tmp_path: Path) -> None:
+    rows = pd.DataFrame(
+        {
+            "article_id": ["1", "2", "3", "4"],
+            "publish_date": "2017/2/7",
+            "article_source_link": "http://tass.com/world/1",
+            "title": "t",
+            "subtitle": "",
+            "text": ['the senators"?aides   met', "lost \ufffd character", "", 'the senators" aides met'],
+        }
+    )
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("NewsArticles.csv", rows.to_csv(index=False))
+    path = write(tmp_path / "news.zip", content.getvalue())
+    source = FileSource(kind="file", path=str(path))
+    frame = extract(path, NewsArticlesDataset(format="news-articles", source=source))
+    assert frame["text"].tolist() == ['the senators" aides met']
+    assert frame["topic"].tolist() == ["world"]
+    assert frame.attrs["counts"] == {"rows": 4, "without lost characters": 3, "not blank": 2, "distinct": 1}
+
+
+def test_news_articles_from_something_else(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.zip", b"not a zip")
+    entry = NewsArticlesDataset(format="news-articles", source=FileSource(kind="file", path=str(path)))
+    with pytest.raises(TextgamutError, match=r"x\.zip: not the archive of the news articles"):
+        extract(path, entry)
+
+
+def test_three_formats_give_the_same_texts(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"body": ["one\ntwo", "ünï", "3"], "topic": ["a", "b", "a"], "key": ["x", "y", "z"]})
+    rows.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    rows.to_parquet(tmp_path / "t.parquet")
+    for suffix in ("jsonl", "csv", "parquet"):
+        path = tmp_path / f"t.{suffix}"
+        frame = extract(path, table(path, text="body", id="key", groups=["topic"]))
+        assert frame[["id", "text", "topic"]].values.tolist() == [
+            ["x", "one\ntwo", "a"], ["y", "ünï", "b"], ["z", "3", "a"]
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fields", "message"),
+    [
+        ("a.jsonl", "", {}, "the dataset is empty: 0 rows"),
+        ("a.csv", "", {}, "the dataset is empty: 0 rows"),
+        ("a.csv", "text\n", {}, "the dataset is empty: 0 rows"),
+        ("a.jsonl", '{"text": " "}\n', {}, "the dataset is empty: 1 rows, none with a text"),
+        ("a.jsonl", '{"text": "x"}\n\n{"text": \n', {}, r"a\.jsonl: line 3: not valid JSON"),
+        ("a.jsonl", '{"text": "x"}\n[1]\n', {}, r"a\.jsonl: line 2: not a JSON object"),
+        ("a.jsonl", '{"text": "x"}\n{"text": 1}\n', {}, r"a\.jsonl: row 2: the 'text' is not a text"),
+        ("a.jsonl", b'{"text": "\xff"}\n', {}, r"a\.jsonl: cannot be read as jsonl"),
+        ("a.csv", "txt\nx\n", {}, r"a\.csv: no column 'text'; nearest valid: 'txt'"),
+        ("a.csv", "text\nx\n", {"groups": ["topic"]}, "no column 'topic'"),
+        ("a.csv", "text,id\nx,1\ny,1\n", {"id": "id"}, "id '1' stands twice"),
+        ("a.txt", "x", {}, r"suffix '\.txt' is not one of"),
+        ("a.parquet", "x", {}, r"a\.parquet: cannot be read as parquet"),
+    ],
+)
+def test_bad_table(tmp_path: Path, name: str, content, fields: dict, message: str) -> None:
+    path = write(tmp_path / name, content)
+    with pytest.raises(TextgamutError, match=message):
+        extract(path, table(path, **fields))
+
+
+def test_duplicated_texts_are_kept_once(tmp_path: Path) -> None:
+    lines = [json.dumps({"text": text}) for text in ("a", "b", "a")]
+    path = write(tmp_path / "t.jsonl", "\n".join(lines))
+    assert extract(path, table(path))["id"].tolist() == ["row-1", "row-2"]

@@ -1,0 +1,92 @@
+"""Files: whole or not at all."""
+
+import json
+import logging
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from textgamut import io
+from textgamut.errors import TextgamutError
+from textgamut.jobs import Progress, job
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    io.write_bytes(path, b"old")
+    with pytest.raises(RuntimeError), io.atomic(path) as temporary:  # noqa: PT012
+        temporary.write_bytes(b"half")
+        raise RuntimeError
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_round_trips(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["a"], "value": [1.5]})
+    io.write_table(tmp_path / "t.parquet", frame)
+    pd.testing.assert_frame_equal(io.read_table(tmp_path / "t.parquet", ["id"]), frame)
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    io.write_array(tmp_path / "a.npy", array)
+    assert (io.read_array(tmp_path / "a.npy") == array).all()
+
+
+def test_missing_column(tmp_path: Path) -> None:
+    io.write_table(tmp_path / "t.parquet", pd.DataFrame({"id": ["a"]}))
+    with pytest.raises(TextgamutError, match=r"t\.parquet: no column text; it has id"):
+        io.read_table(tmp_path / "t.parquet", ["id", "text"])
+
+
+def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        io.read_array(tmp_path / "a.npy")
+
+
+def test_nan_is_no_json(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        io.write_json(tmp_path / "x.json", {"value": float("nan")})
+    assert not list(tmp_path.iterdir())
+
+
+def test_meta_stands_beside_the_output(tmp_path: Path) -> None:
+    io.write_meta(tmp_path / "generations.parquet", {"seed": 1}, time.monotonic(), dtype="bfloat16")
+    meta = json.loads((tmp_path / "generations.meta.json").read_text())
+    assert meta["settings"] == {"seed": 1}
+    assert meta["dtype"] == "bfloat16"
+    assert meta["versions"]["torch"]
+    assert meta["wall_seconds"] >= 0
+
+
+def test_job_tells_bad_input_in_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "logs/x.log"
+    with pytest.raises(SystemExit) as error, job("rule cell", log):
+        raise TextgamutError("x.yaml: key: wrong")
+    assert error.value.code == 1
+    shown = capsys.readouterr().err
+    assert "Error in rule cell: x.yaml: key: wrong" in shown
+    assert "Traceback" not in shown
+    assert "Traceback" in log.read_text()
+
+
+def test_job_tells_a_bug_with_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as error, job("rule cell", tmp_path / "x.log"):
+        raise KeyError("bug")
+    assert error.value.code == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_progress_says_how_many_of_how_many(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "textgamut")
+    logging.getLogger("textgamut").propagate = True
+    progress = Progress(10, "samples", "tokens", done=2)
+    progress.advance(4, 100)
+    progress.advance(1, 25)  # too soon for another line
+    progress.advance(3, 75)
+    assert [record.getMessage().split(",")[0] for record in caplog.records] == [
+        "6 of 10 samples", "10 of 10 samples"
+    ]  # fmt: skip
+    assert "tokens/s" in caplog.text
+    assert "left" in caplog.records[0].getMessage()

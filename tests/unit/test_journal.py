@@ -1,0 +1,46 @@
+"""The journal: what was finished survives, what was torn does not."""
+
+from pathlib import Path
+
+from textgamut.generation.journal import Journal, fingerprint
+
+BATCHES = [[{"prompt_id": "a", "completion": "x\ny"}], [{"prompt_id": "b", "completion": "ünï\u2028z"}]]
+
+
+def written(path: Path) -> bytes:
+    journal = Journal(path, "f")
+    for batch in BATCHES:
+        journal.append(batch)
+    return path.read_bytes()
+
+
+def test_every_cut_gives_whole_batches_and_goes_on(tmp_path: Path) -> None:
+    """Killed after any byte: what is read is a prefix of the batches, and the rest can be appended."""
+    content = written(tmp_path / "whole")
+    for size in range(len(content) + 1):
+        path = tmp_path / "torn"
+        path.write_bytes(content[:size])
+        journal = Journal(path, "f")
+        kept = len(journal.batches)
+        assert journal.batches == BATCHES[:kept]
+        for batch in BATCHES[kept:]:
+            journal.append(batch)
+        assert path.read_bytes() == content
+
+
+def test_another_fingerprint_begins_anew(tmp_path: Path) -> None:
+    written(tmp_path / "j")
+    assert Journal(tmp_path / "j", "other").batches == []
+    assert Journal(tmp_path / "j", "f").batches == []
+
+
+def test_removed(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", "f")
+    journal.remove()
+    assert not (tmp_path / "j").exists()
+
+
+def test_fingerprint_sees_settings_and_prompts() -> None:
+    assert fingerprint({"a": 1, "b": 2}, [("x", "y")]) == fingerprint({"b": 2, "a": 1}, [("x", "y")])
+    values = {fingerprint({"a": 1}, [("x", "y")]), fingerprint({"a": 2}, [("x", "y")]), fingerprint({"a": 1}, [])}
+    assert len(values) == 3
