@@ -4,18 +4,22 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from textgamut.config import HUMAN, SLUG_PATTERN, load_config
+from textgamut.config import HUMAN, SLUG_PATTERN, load_config, read_yaml
 from textgamut.errors import TextgamutError
 
-# An experiment given with --configfile stands alone; a `configfile:` would be merged into it key by key.
-if not workflow.overwrite_configfiles:
-
-    configfile: "config/demo.yaml"
-
-
+# Read here and not by `configfile:`, which would merge an experiment into the default one, key by key.
+EXPERIMENT = Path(
+    (workflow.overwrite_configfiles or [Path(workflow.basedir, "config/demo.yaml")])[-1]
+)
 try:
+    if workflow.config_settings.config:
+        raise TextgamutError(
+            "--config is not used: settings stand in a file, given with --configfile"
+        )
     CONFIG = load_config(
-        config, source=str(workflow.configfiles[-1]), registries=Path(workflow.basedir, "config")
+        read_yaml(EXPERIMENT),
+        source=str(EXPERIMENT),
+        registries=Path(workflow.basedir, "config"),
     )
 except TextgamutError as error:
     raise WorkflowError(f"the configuration is not valid\n{error}")
@@ -44,8 +48,8 @@ include: "workflow/rules/papers.smk"
 
 
 rule all:
+    default_target: True
     input:
         "results/scores.parquet",
         [path for task in CONFIG.experiment.tasks for path in paper_outputs(task)],
-    default_target: True
     localrule: True

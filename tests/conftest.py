@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers import ROOT, copy_project, run_snakemake, write_tiny
 
 from textgamut.config import Config, load_config, read_yaml
-
-ROOT = Path(__file__).parents[1]
-
-
-def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the workflow of a folder to its end; standard output and error in one text."""
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=folder,
-        env=os.environ | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=900,
-    )
-
-
-def copy_project(folder: Path) -> Path:
-    """Copy what a workflow run needs, to be edited freely."""
-    for name in ("config", "workflow", "profiles", "envs"):
-        shutil.copytree(ROOT / name, folder / name)
-    shutil.copy(ROOT / "Snakefile", folder)
-    return folder
 
 
 @pytest.fixture
@@ -55,3 +29,20 @@ def smollm2(demo: Config) -> Path:
     from textgamut.generation.checkpoints import prepare
 
     return prepare(demo.models["smollm2-135m-instruct"].source)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny experiment, run to its end; to be read, not changed."""
+    folder = write_tiny(copy_project(tmp_path_factory.mktemp("finished")))
+    done = run_snakemake(folder, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+@pytest.fixture
+def edited(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished experiment with its ages and records, to be edited."""
+    folder = tmp_path / "edited"
+    shutil.copytree(finished, folder, symlinks=True)
+    return folder

@@ -313,11 +313,13 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     """A safe loader that refuses a key given twice: YAML would keep the last one in silence."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for key in keys:
             if keys.count(key) > 1:
                 line = node.start_mark.line + 1
-                raise TextgamutError(f"{node.start_mark.name}: key {key!r} stands twice in the block at line {line}")
+                raise TextgamutError(
+                    f"{node.start_mark.name}: key {key!r} stands twice in the block at line {line}"
+                )
         return super().construct_mapping(node, deep=deep)
 
 
@@ -356,7 +358,12 @@ def load_config(experiment: Mapping[str, Any], source: str, registries: Path) ->
 
 def _load_registry(path: Path, kind: Any) -> dict[str, Any]:
     content = read_yaml(path)
-    return _validate(TypeAdapter(dict[Slug, kind]), {} if content is None else content, str(path))
+    registry: dict[str, Any] = _validate(_registry(kind), {} if content is None else content, str(path))
+    return registry
+
+
+def _registry(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(dict[Slug, kind])
 
 
 def _broken_references(config: Config) -> Iterator[str]:
@@ -413,9 +420,9 @@ def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
     if kind == "union_tag_not_found":
         return f"{key}.{context['discriminator'].strip(chr(39))}: this key is required"
     if kind == "union_tag_invalid":
-        valid = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
-        discriminator = context["discriminator"].strip("'")
-        return f"{key}.{discriminator}: {context['tag']!r} is not one of the choices; {nearest(context['tag'], valid)}"
+        key, tag = f"{key}.{context['discriminator'].strip(chr(39))}", context["tag"]
+        valid = [choice.strip(" '") for choice in context["expected_tags"].split(",")]
+        return f"{key}: {tag!r} is not one of the choices; {nearest(tag, valid)}"
     if kind == "literal_error":
         return f"{key}: {problem['input']!r} is not one of the choices: {context['expected']}"
     if kind == "value_error":
@@ -428,12 +435,16 @@ def _location(path: tuple[Any, ...], content: Any) -> list[Any]:
     location: list[Any] = []
     node, tag_seen = content, False
     for part in path:
-        tags = [node.get(name) for name in ("kind", "format", "strategy")] if isinstance(node, Mapping) else []
+        tags = (
+            [node.get(name) for name in ("kind", "format", "strategy")] if isinstance(node, Mapping) else []
+        )
         if part == "[key]" or (part in tags and not tag_seen):
             tag_seen = True
             continue
         location.append(part)
-        child = isinstance(node, Mapping) and part in node or isinstance(node, list) and isinstance(part, int)
+        child = (isinstance(node, Mapping) and part in node) or (
+            isinstance(node, list) and isinstance(part, int)
+        )
         node, tag_seen = (node[part] if child else None), False
     return location
 
@@ -444,8 +455,14 @@ def _sibling_keys(adapter: TypeAdapter[Any], location: list[Any]) -> list[str]:
     nodes = [schema]
     for part in location[:-1]:
         nodes = [child for node in nodes for child in _schema_children(schema, node, part)]
-    return sorted({key for node in nodes for alternative in _alternatives(schema, node)
-                   for key in alternative.get("properties", {})})
+    return sorted(
+        {
+            key
+            for node in nodes
+            for alternative in _alternatives(schema, node)
+            for key in alternative.get("properties", {})
+        }
+    )
 
 
 def _alternatives(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
@@ -463,18 +480,22 @@ def _schema_children(schema: dict[str, Any], node: dict[str, Any], part: Any) ->
         elif part in alternative.get("properties", {}):
             children.append(alternative["properties"][part])
         else:
-            children += [value for key in ("additionalProperties", "patternProperties")
-                         for value in [alternative.get(key)] if isinstance(value, dict)
-                         for value in (value.values() if key == "patternProperties" else [value])]
+            children += [
+                value
+                for key in ("additionalProperties", "patternProperties")
+                for value in [alternative.get(key)]
+                if isinstance(value, dict)
+                for value in (value.values() if key == "patternProperties" else [value])
+            ]
     return children
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of all five kinds of file, for editors: ``schema.json#/$defs/<kind>``."""
-    kinds = {"experiment": Experiment} | {name: dict[Slug, kind] for name, kind in REGISTRIES.items()}
+    kinds = {"experiment": TypeAdapter(Experiment)}
+    kinds |= {name: _registry(kind) for name, kind in REGISTRIES.items()}
     files, definitions = TypeAdapter.json_schemas(
-        [(name, "validation", TypeAdapter(kind)) for name, kind in kinds.items()],
-        ref_template="#/$defs/{model}",
+        [(name, "validation", adapter) for name, adapter in kinds.items()], ref_template="#/$defs/{model}"
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -32,7 +32,9 @@ def take(ids: Sequence[str], n: int, what: str) -> list[str]:
         TextgamutError: There are fewer; the message says of what, how many there are, and the way out.
     """
     if len(ids) < n:
-        raise TextgamutError(f"{what}: {n} are asked for, but there are only {len(ids)}: lower n or add texts")
+        raise TextgamutError(
+            f"{what}: {n} are asked for, but there are only {len(ids)}: lower n or add texts"
+        )
     return list(ids[:n])
 
 

@@ -38,7 +38,11 @@ def draw_prompts(texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_
         TextgamutError: There are fewer than 2 n texts: n for the prompts, n for the references.
     """
     texts = _long_enough(texts, min_words)
-    take(list(texts.index), 2 * n, f"task {task!r}: texts of {min_words} words or more, for prompts and references")
+    take(
+        list(texts.index),
+        2 * n,
+        f"task {task!r}: texts of {min_words} words or more, for prompts and references",
+    )
     ids = _prompt_ids(texts, task, n)
     prompts = [continuation_prompt(text, prompt_words)._asdict() for text in texts.loc[ids, "text"]]
     return texts.loc[ids, ["id"]].reset_index(drop=True).assign(

@@ -7,16 +7,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from conftest import ROOT
+from helpers import EXPERIMENTS, ROOT
 
 from textgamut.config import HUMAN, Config, json_schema, load_config, read_yaml
 from textgamut.errors import TextgamutError
 
 DEMO = read_yaml(ROOT / "config/demo.yaml")
-EXPERIMENTS = sorted(
-    path for folder in ("", "test", "papers") for path in (ROOT / "config" / folder).glob("*.yaml")
-    if "tasks" in read_yaml(path)
-)  # fmt: skip
 
 
 def change(*keys: str | int, value: object) -> dict:
@@ -70,7 +66,10 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             change("tasks", "news", "dataset", value="news-article"),
             "tasks.news.dataset: unknown dataset 'news-article'; nearest valid: 'news-articles'",
         ),
-        (change("embedders", value=["mini"]), "embedders[0]: unknown embedder 'mini'; nearest valid: 'minilm'"),
+        (
+            change("embedders", value=["mini"]),
+            "embedders[0]: unknown embedder 'mini'; nearest valid: 'minilm'",
+        ),
         (
             change("tasks", "news", "kind", value="continuations"),
             "tasks.news.kind: 'continuations' is not one of the choices; nearest valid: 'continuation'",
@@ -78,7 +77,10 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         (change("tasks", "news", "k", value=240), "tasks.news: k = 240 needs more than 240 texts"),
         (change("tasks", "news", "n", value=1), "tasks.news.n: Input should be greater than or equal to 2"),
         (change("tasks", "news", "seeds", value=[1, 1]), "seeds: a value stands twice in [1, 1]"),
-        (change("tasks", "news", "max_words", value=10), "max_words (10) leaves nothing after 10 prompt words"),
+        (
+            change("tasks", "news", "max_words", value=10),
+            "max_words (10) leaves nothing after 10 prompt words",
+        ),
         (change("tasks", "news-articles", value=DEMO["tasks"]["news"]), "a dataset has the same slug"),
         (change("tasks", "News!", value=DEMO["tasks"]["news"]), "tasks.News!: String should match pattern"),
         ({}, "my.yaml: name: this key is required"),
@@ -117,14 +119,22 @@ def test_all_problems_are_told_at_once() -> None:
             "url: {format: table, source: {kind: url, url: 'https://example.org/x', sha256: abc}}",
             "datasets.yaml: url.source.sha256: String should match pattern",
         ),
-        ("datasets", "a: {format: tabel}", "a.format: 'tabel' is not one of the choices; nearest valid: 'table'"),
+        (
+            "datasets",
+            "a: {format: tabel}",
+            "a.format: 'tabel' is not one of the choices; nearest valid: 'table'",
+        ),
         ("decoding", "a: {strategy: nucleus}", "a.top_p: this key is required"),
         (
             "decoding",
             "a: {strategy: nucleus, top_p: 1.5, temperature: 1, max_new_tokens: 1}",
             "a.top_p: Input should be less than or equal to 1 (got 1.5)",
         ),
-        ("decoding", f"{HUMAN}: {{strategy: nucleus, top_p: 1, temperature: 1, max_new_tokens: 1}}", "is reserved"),
+        (
+            "decoding",
+            f"{HUMAN}: {{strategy: nucleus, top_p: 1, temperature: 1, max_new_tokens: 1}}",
+            "is reserved",
+        ),
         ("models", "a: 1\nb: 2\na: 3", "models.yaml: key 'a' stands twice"),
         ("models", "a: [", "models.yaml: not valid YAML"),
         ("models", "A B: {}", "models.yaml: A B: String should match pattern"),

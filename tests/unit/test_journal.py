@@ -42,5 +42,9 @@ def test_removed(tmp_path: Path) -> None:
 
 def test_fingerprint_sees_settings_and_prompts() -> None:
     assert fingerprint({"a": 1, "b": 2}, [("x", "y")]) == fingerprint({"b": 2, "a": 1}, [("x", "y")])
-    values = {fingerprint({"a": 1}, [("x", "y")]), fingerprint({"a": 2}, [("x", "y")]), fingerprint({"a": 1}, [])}
+    values = {
+        fingerprint({"a": 1}, [("x", "y")]),
+        fingerprint({"a": 2}, [("x", "y")]),
+        fingerprint({"a": 1}, []),
+    }
     assert len(values) == 3

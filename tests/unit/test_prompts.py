@@ -36,7 +36,9 @@ def test_table_b3(chat: str, expected: str) -> None:
 def test_text_is_data_not_a_template() -> None:
     prompt = continuation_prompt("{user} {0} %s {{x}} five", 4)
     assert prompt.user == "Continue the following text: {user} {0} %s"
-    assert dress(prompt, "llama-2", Tokenizer())[0].startswith("[INST] Continue the following text: {user} {0} %s")
+    assert dress(prompt, "llama-2", Tokenizer())[0].startswith(
+        "[INST] Continue the following text: {user} {0} %s"
+    )
 
 
 def test_too_short_a_text() -> None:

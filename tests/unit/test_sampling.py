@@ -79,10 +79,12 @@ def test_the_head_grows_until_it_holds_every_tie() -> None:
 
 def test_streams_are_prefixes_and_independent() -> None:
     assert (uniforms(1, "a", 0, 100)[:10] == uniforms(1, "a", 0, 10)).all()
-    streams = [uniforms(*key, 1000) for key in [(1, "a", 0), (2, "a", 0), (1, "b", 0), (1, "a", 1), (1, "a0", 0)]]
+    streams = [
+        uniforms(*key, 1000) for key in [(1, "a", 0), (2, "a", 0), (1, "b", 0), (1, "a", 1), (1, "a0", 0)]
+    ]
     correlations = np.corrcoef(streams)[np.triu_indices(5, 1)]
     assert np.abs(correlations).max() < 5 / 1000**0.5
-    assert all(0 <= stream.min() and stream.max() < 1 for stream in streams)
+    assert all(stream.min() >= 0 and stream.max() < 1 for stream in streams)
 
 
 def test_streams_never_change() -> None:

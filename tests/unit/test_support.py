@@ -27,7 +27,9 @@ def brute_force(reference: np.ndarray, generated: np.ndarray, k: int) -> dict[st
 
     r_ref = [radius(reference, i) for i in range(len(reference))]
     r_gen = [radius(generated, j) for j in range(len(generated))]
-    inside = np.array([[np.linalg.norm(r - g) < r_ref[i] for g in generated] for i, r in enumerate(reference)])
+    inside = np.array(
+        [[np.linalg.norm(r - g) < r_ref[i] for g in generated] for i, r in enumerate(reference)]
+    )
     in_gen = [any(np.linalg.norm(r - g) < r_gen[j] for j, g in enumerate(generated)) for r in reference]
     return {
         "precision": inside.any(axis=0).mean(),
@@ -149,12 +151,17 @@ def test_scale_of_a_row_does_not_matter() -> None:
 @pytest.mark.parametrize(
     ("reference", "generated", "k", "message"),
     [
-        (np.zeros((5, 2)), np.zeros((5, 3)), 1, "different dimensions: 2, 3"),
+        (np.zeros((5, 2)), np.zeros((5, 3)), 1, "different dimensions: 2 and 3"),
         (np.full((5, 2), np.nan), np.zeros((5, 2)), 1, r"reference features: row 0 is not finite \(5 such"),
         (np.zeros((5, 2)), np.full((5, 2), np.inf), 1, "generated features: row 0 is not finite"),
         (np.zeros((1, 2)), np.zeros((5, 2)), 1, "at least two texts are needed, not 1"),
         (np.zeros(5), np.zeros((5, 2)), 1, "a matrix"),
-        (np.zeros((5, 2)), np.zeros((5, 2)), 5, "k = 5 needs more than 5 texts on each side, but there are 5"),
+        (
+            np.zeros((5, 2)),
+            np.zeros((5, 2)),
+            5,
+            "k = 5 needs more than 5 texts on each side, but there are 5",
+        ),
         (np.zeros((5, 2)), np.zeros((5, 2)), 0, "k = 0"),
     ],
 )

@@ -77,11 +77,17 @@ def test_references_and_subsets_are_disjoint_for_every_seed() -> None:
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: draw_prompts(TEXTS, **(SIZES | {"n": 101}), prompt_words=10), "202 are asked for.* only 200"),
+        (
+            lambda: draw_prompts(TEXTS, **(SIZES | {"n": 101}), prompt_words=10),
+            "202 are asked for.* only 200",
+        ),
         (lambda: references(1, n=150), "150 are asked for, but there are only 50"),
         (lambda: references(1, min_words=1000), "30 are asked for, but there are only 0"),
         (lambda: labels("subset", 1, ["politics"], n=26), "26 are asked for, but there are only 25"),
-        (lambda: labels("subset", 1, ["politcs"]), "no text has the topic 'politcs'; nearest valid: 'politics'"),
+        (
+            lambda: labels("subset", 1, ["politcs"]),
+            "no text has the topic 'politcs'; nearest valid: 'politics'",
+        ),
         (lambda: labels("subset", 1, ["x"], group="topics"), "no column 'topics'; nearest valid: 'topic'"),
     ],
 )

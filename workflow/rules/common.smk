@@ -33,5 +33,23 @@ def paper_outputs(task):
     folder = f"results/papers/{CONFIG.experiment.name}/{task}"
     return [
         f"{folder}/{name}"
-        for name in ("precision-recall.svg", "precision-recall.png", "scores.csv", "scores.html")
+        for name in (
+            "precision-recall.svg",
+            "precision-recall.png",
+            "scores.csv",
+            "scores.html",
+        )
     ]
+
+
+def styles(task):
+    """Return how each model of a task is shown: label, family, whether it is a chat model."""
+    shown = {}
+    for cell in CONFIG.cells(task):
+        model = CONFIG.models.get(cell.model) if cell.decoding != HUMAN else None
+        shown[cell.model] = (
+            {"label": model.label, "family": model.family, "chat": model.chat != "none"}
+            if model
+            else {"label": cell.model, "family": HUMAN, "chat": False}
+        )
+    return shown

@@ -12,8 +12,6 @@ rule generate_texts:
         "logs/generate_texts/{task}/{model}/{decoding}/seed{seed}.log",
     benchmark:
         "logs/generate_texts/{task}/{model}/{decoding}/seed{seed}.tsv"
-    message:
-        "Generating {wildcards.task} with {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     conda:
         "../../envs/cuda.yaml"
     threads: 8
@@ -27,6 +25,8 @@ rule generate_texts:
             "decoding": entry("decoding", wildcards.decoding),
             "revision": GENERATION_REVISION,
         },
+    message:
+        "Generating {wildcards.task} with {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/generation/generate_texts.py"
 
@@ -40,11 +40,12 @@ rule collect_generations:
         generations="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
     log:
         "logs/collect_generations/{task}/{model}/{decoding}/seed{seed}.log",
-    message:
-        "Collecting {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "max_words") | {"revision": GENERATION_REVISION},
+        settings=lambda wildcards: task_settings(wildcards, "max_words")
+        | {"revision": GENERATION_REVISION},
+    message:
+        "Collecting {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/generation/collect_generations.py"

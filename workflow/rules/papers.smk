@@ -1,19 +1,6 @@
 """Papers: needs the tidy table of scores; makes the tables and figures of an experiment."""
 
 
-def styles(task):
-    """Return how each model of a task is shown: label, family, whether it is a chat model."""
-    shown = {}
-    for cell in CONFIG.cells(task):
-        model = CONFIG.models.get(cell.model) if cell.decoding != HUMAN else None
-        shown[cell.model] = (
-            {"label": model.label, "family": model.family, "chat": model.chat != "none"}
-            if model
-            else {"label": cell.model, "family": HUMAN, "chat": False}
-        )
-    return shown
-
-
 rule plot_precision_recall:
     """Scores of a task -> PR Figure 1 (continuation) or PR Figure 2 (subsets), as SVG and PNG."""
     input:
@@ -28,8 +15,6 @@ rule plot_precision_recall:
         png="results/papers/{paper}/{task}/precision-recall.png",
     log:
         "logs/plot_precision_recall/{paper}/{task}.log",
-    message:
-        "Plotting precision and recall of {wildcards.task}"
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -38,11 +23,18 @@ rule plot_precision_recall:
             "kind": CONFIG.experiment.tasks[wildcards.task].kind,
             "dataset": CONFIG.experiment.tasks[wildcards.task].dataset,
             "subsets": getattr(CONFIG.experiment.tasks[wildcards.task], "subsets", {}),
-            "references": getattr(CONFIG.experiment.tasks[wildcards.task], "references", []),
+            "references": getattr(
+                CONFIG.experiment.tasks[wildcards.task], "references", []
+            ),
             "models": styles(wildcards.task),
-            "embedders": {slug: CONFIG.embedders[slug].label for slug in CONFIG.experiment.embedders},
+            "embedders": {
+                slug: CONFIG.embedders[slug].label
+                for slug in CONFIG.experiment.embedders
+            },
             "revision": figures.REVISION,
         },
+    message:
+        "Plotting precision and recall of {wildcards.task}"
     script:
         "../scripts/papers/plot_precision_recall.py"
 
@@ -61,11 +53,11 @@ rule tabulate_scores:
         ),
     log:
         "logs/tabulate_scores/{paper}/{task}.log",
-    message:
-        "Tabulating the scores of {wildcards.task}"
     conda:
         "../../envs/cpu.yaml"
     params:
         settings=lambda wildcards: {"task": wildcards.task, "revision": tables.REVISION},
+    message:
+        "Tabulating the scores of {wildcards.task}"
     script:
         "../scripts/papers/tabulate_scores.py"

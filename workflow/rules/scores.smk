@@ -14,8 +14,6 @@ rule embed_texts:
         features="{folder}/features/{embedder}.npy",
     log:
         "logs/embed_texts/{folder}/{embedder}.log",
-    message:
-        "Embedding {wildcards.folder} with {wildcards.embedder}"
     conda:
         "../../envs/cuda.yaml"
     resources:
@@ -26,6 +24,8 @@ rule embed_texts:
             "embedder": CONFIG.embedders[wildcards.embedder].science(),
             "revision": embedding.REVISION,
         },
+    message:
+        "Embedding {wildcards.folder} with {wildcards.embedder}"
     script:
         "../scripts/scores/embed_texts.py"
 
@@ -40,16 +40,17 @@ rule score_support:
         ),
     output:
         scores="results/{task}/{model}/{decoding}/seed{seed}/scores/{embedder}/support.json",
-    wildcard_constraints:
-        decoding=SLUG_PATTERN,
     log:
         "logs/score_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
-    message:
-        "Scoring {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "k", "draws") | {"revision": SUPPORT_REVISION},
+        settings=lambda wildcards: task_settings(wildcards, "k", "draws")
+        | {"revision": SUPPORT_REVISION},
+    message:
+        "Scoring {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_support.py"
 
@@ -67,9 +68,9 @@ rule collect_scores:
         table="results/scores.parquet",
     log:
         "logs/collect_scores.log",
-    message:
-        "Collecting all scores"
     conda:
         "../../envs/cpu.yaml"
+    message:
+        "Collecting all scores"
     script:
         "../scripts/scores/collect_scores.py"

@@ -10,16 +10,16 @@ rule extract_dataset:
         texts="data/{dataset}/references.parquet",
     log:
         "logs/extract_dataset/{dataset}.log",
-    message:
-        "Extracting dataset {wildcards.dataset}"
+    priority: 100
     conda:
         "../../envs/cpu.yaml"
-    priority: 100
     params:
         settings=lambda wildcards: {
             "dataset": entry("datasets", wildcards.dataset),
             "revision": DATASETS_REVISION,
         },
+    message:
+        "Extracting dataset {wildcards.dataset}"
     script:
         "../scripts/sources/extract_dataset.py"
 
@@ -30,16 +30,16 @@ rule fetch_model:
         card="data/models/{model}.json",
     log:
         "logs/fetch_model/{model}.log",
-    message:
-        "Fetching model {wildcards.model}"
+    priority: 100
     conda:
         "../../envs/cpu.yaml"
-    priority: 100
     params:
         settings=lambda wildcards: {
             "source": entry("models", wildcards.model)["source"],
             "chat": CONFIG.models[wildcards.model].chat,
         },
+    message:
+        "Fetching model {wildcards.model}"
     script:
         "../scripts/sources/fetch_model.py"
 
@@ -50,12 +50,14 @@ rule fetch_embedder:
         card="data/embedders/{embedder}.json",
     log:
         "logs/fetch_embedder/{embedder}.log",
-    message:
-        "Fetching embedder {wildcards.embedder}"
+    priority: 100
     conda:
         "../../envs/cpu.yaml"
-    priority: 100
     params:
-        settings=lambda wildcards: {"source": entry("embedders", wildcards.embedder)["source"]},
+        settings=lambda wildcards: {
+            "source": entry("embedders", wildcards.embedder)["source"]
+        },
+    message:
+        "Fetching embedder {wildcards.embedder}"
     script:
         "../scripts/sources/fetch_embedder.py"

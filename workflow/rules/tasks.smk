@@ -9,14 +9,16 @@ rule draw_prompts:
         prompts="data/{task}/prompts.parquet",
     log:
         "logs/draw_prompts/{task}.log",
-    message:
-        "Drawing the prompts of {wildcards.task}"
+    priority: 90
     conda:
         "../../envs/cpu.yaml"
-    priority: 90
     params:
-        settings=lambda wildcards: task_settings(wildcards, "kind", "dataset", "n", "min_words", "prompt_words")
+        settings=lambda wildcards: task_settings(
+            wildcards, "kind", "dataset", "n", "min_words", "prompt_words"
+        )
         | {"revision": [tasks.REVISION, PROMPTS_REVISION]},
+    message:
+        "Drawing the prompts of {wildcards.task}"
     script:
         "../scripts/tasks/draw_prompts.py"
 
@@ -29,16 +31,23 @@ rule draw_references:
         references="data/{task}/draw{draw}/references.parquet",
     log:
         "logs/draw_references/{task}/draw{draw}.log",
-    message:
-        "Drawing references {wildcards.draw} of {wildcards.task}"
+    priority: 90
     conda:
         "../../envs/cpu.yaml"
-    priority: 90
     params:
         settings=lambda wildcards: task_settings(
-            wildcards, "kind", "dataset", "n", "min_words", "max_words", "group", "references"
+            wildcards,
+            "kind",
+            "dataset",
+            "n",
+            "min_words",
+            "max_words",
+            "group",
+            "references",
         )
         | {"revision": tasks.REVISION},
+    message:
+        "Drawing references {wildcards.draw} of {wildcards.task}"
     script:
         "../scripts/tasks/draw_references.py"
 
@@ -51,11 +60,9 @@ rule draw_subset:
         generations="results/{task}/{model}/human/seed{seed}/generations.parquet",
     log:
         "logs/draw_subset/{task}/{model}/seed{seed}.log",
-    message:
-        "Drawing subset {wildcards.model} of {wildcards.task}, seed {wildcards.seed}"
+    priority: 90
     conda:
         "../../envs/cpu.yaml"
-    priority: 90
     params:
         settings=lambda wildcards: task_settings(
             wildcards, "kind", "dataset", "n", "min_words", "max_words", "group"
@@ -64,5 +71,7 @@ rule draw_subset:
             "labels": CONFIG.experiment.tasks[wildcards.task].subsets[wildcards.model],
             "revision": tasks.REVISION,
         },
+    message:
+        "Drawing subset {wildcards.model} of {wildcards.task}, seed {wildcards.seed}"
     script:
         "../scripts/tasks/draw_subset.py"

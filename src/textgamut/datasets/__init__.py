@@ -1,6 +1,6 @@
 """Datasets: raw source -> one table of texts (``id``, ``text``, group columns).
 
-One module per format; each has ``read(path, entry) -> DataFrame``.
+One module per format.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ def extract(path: Path, entry: Dataset) -> pd.DataFrame:
     """
     from textgamut.datasets import news_articles, table
 
-    reader = {"news-articles": news_articles.read, "table": table.read}[entry.format]
-    frame = reader(path, entry)
+    frame = news_articles.read(path) if entry.format == "news-articles" else table.read(path, entry)
     counts = {"rows": len(frame), **frame.attrs.get("counts", {})}
     frame = frame[frame["text"].str.strip() != ""]
     counts["not blank"] = len(frame)

@@ -61,7 +61,7 @@ def reduce_features(
     from sklearn.preprocessing import normalize
 
     ref, gen = _checked(reference, generated)
-    union = normalize(np.concatenate([ref, gen]).astype(np.float64))
+    union = normalize(np.concatenate([ref, gen]))
     if not np.ptp(union, axis=0).any():  # constant features: no variance to share out
         return np.zeros((len(ref), 1), np.float32), np.zeros((len(gen), 1), np.float32)
     pca = PCA(svd_solver="full").fit(union)
@@ -94,16 +94,19 @@ def support_metrics(reference: ArrayLike, generated: ArrayLike, k: int = 4) -> S
     ref, gen = _checked(reference, generated)
     if len(ref) != len(gen):
         n = min(len(ref), len(gen))
-        warnings.warn(f"{len(ref)} references and {len(gen)} generated: both cut to the first {n}", stacklevel=2)
+        warnings.warn(
+            f"{len(ref)} references and {len(gen)} generated: both cut to the first {n}", stacklevel=2
+        )
         ref, gen = ref[:n], gen[:n]
     n = len(ref)
     if not 1 <= k < n:
         raise TextgamutError(f"k = {k} needs more than {k} texts on each side, but there are {n}")
-    ref, gen = ref.astype(np.float64), gen.astype(np.float64)
     radius_ref, radius_gen = _radii(ref, k), _radii(gen, k)
     zeros = int((radius_ref == 0).sum() + (radius_gen == 0).sum())
     if zeros:
-        warnings.warn(f"{zeros} of {2 * n} radii are 0 (duplicated features): such balls are empty", stacklevel=2)
+        warnings.warn(
+            f"{zeros} of {2 * n} radii are 0 (duplicated features): such balls are empty", stacklevel=2
+        )
 
     in_reference = np.zeros(n, dtype=bool)
     in_generated = np.zeros(n, dtype=bool)
@@ -126,13 +129,15 @@ def support_metrics(reference: ArrayLike, generated: ArrayLike, k: int = 4) -> S
     )
 
 
-def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Make sure that two sets of features can be compared."""
+def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Make sure that two sets of features can be compared; return them in float64."""
     sets = []
     for name, features in (("reference", reference), ("generated", generated)):
-        array = np.asarray(features)
+        array = np.asarray(features, dtype=np.float64)
         if array.ndim != 2:
-            raise TextgamutError(f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}")
+            raise TextgamutError(
+                f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}"
+            )
         if len(array) < 2:
             raise TextgamutError(f"{name} features: at least two texts are needed, not {len(array)}")
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
@@ -141,7 +146,8 @@ def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.flo
         sets.append(array)
     if sets[0].shape[1] != sets[1].shape[1]:
         raise TextgamutError(
-            f"reference and generated features have different dimensions: {sets[0].shape[1]}, {sets[1].shape[1]}"
+            "reference and generated features have different dimensions: "
+            f"{sets[0].shape[1]} and {sets[1].shape[1]}"
         )
     return sets[0], sets[1]
 

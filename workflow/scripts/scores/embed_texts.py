@@ -12,9 +12,7 @@ from textgamut.jobs import job
 from textgamut.sources import fetch
 
 
-def embed_texts(
-    settings: dict[str, Any], batch_size: int, threads: int, texts: Path, features: Path
-) -> None:
+def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: Path, features: Path) -> None:
     started = time.monotonic()
     import torch
 

@@ -19,6 +19,4 @@ def draw_prompts(settings: dict[str, Any], texts: Path, prompts: Path) -> None:
 
 if "snakemake" in globals():
     with job(f"draw_prompts {snakemake.wildcards.task}", Path(snakemake.log[0])):
-        draw_prompts(
-            snakemake.params.settings, Path(snakemake.input.texts), Path(snakemake.output.prompts)
-        )
+        draw_prompts(snakemake.params.settings, Path(snakemake.input.texts), Path(snakemake.output.prompts))

@@ -1,0 +1,100 @@
+"""What the tests share that is no fixture: running the workflow, editing a copy of it, reading its plan."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from textgamut.config import read_yaml
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENTS = sorted(path for path in (ROOT / "config").rglob("*.yaml") if "tasks" in read_yaml(path))
+
+
+def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the workflow of a folder to its end; standard output and error in one text."""
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=folder,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=900,
+    )
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy what a workflow run needs, to be edited freely."""
+    for name in ("config", "workflow", "profiles", "envs"):
+        shutil.copytree(ROOT / name, folder / name)
+    shutil.copy(ROOT / "Snakefile", folder)
+    return folder
+
+
+def jobs(output: str) -> dict[str, int]:
+    """Read the job counts of a dry run."""
+    if "Nothing to be done" in output:
+        return {}
+    table = re.split(r"job +count\n[- ]+\n", output)[1].split("\n\n")[0]
+    return {name: int(count) for name, count in (line.split() for line in table.splitlines())}
+
+
+TINY = {
+    "name": "tiny",
+    "embedders": ["minilm"],
+    "tasks": {
+        "news": {
+            "kind": "continuation",
+            "dataset": "news-articles",
+            "n": 6,
+            "k": 2,
+            "seeds": [1],
+            "draws": [1, 2],
+            "min_words": 20,
+            "max_words": 16,
+            "cells": [{"models": ["chat", "plain"], "decodings": ["short"]}],
+        },
+        "topics": {
+            "kind": "subsets",
+            "dataset": "news-articles",
+            "group": "topic",
+            "n": 8,
+            "seeds": [1],
+            "draws": [1],
+            "max_words": 16,
+            "references": ["politics", "sport"],
+            "subsets": {"one-topic": ["politics"]},
+        },
+    },
+}
+
+
+def edit(path: Path, *keys: str | int, value: object) -> None:
+    """Set one value in a YAML file."""
+    content = yaml.safe_load(path.read_text())
+    node = content
+    for key in keys[:-1]:
+        node = node[key]
+    node[keys[-1]] = value
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+
+
+def write_tiny(folder: Path) -> Path:
+    """Write the tiny experiment over the demo, with two small entries for models and one for decoding."""
+    config = folder / "config"
+    (config / "demo.yaml").write_text(yaml.safe_dump(TINY, sort_keys=False))
+    models = yaml.safe_load((config / "models.yaml").read_text())
+    chat, plain = models["smollm2-135m-instruct"], models["smollm2-135m-instruct-plain"]
+    small = {"batch_size": 2}
+    (config / "models.yaml").write_text(yaml.safe_dump({"chat": chat | small, "plain": plain | small}))
+    short = {"strategy": "nucleus", "top_p": 0.9, "temperature": 0.6, "max_new_tokens": 8}
+    (config / "decoding.yaml").write_text(yaml.safe_dump({"short": short}))
+    return folder

@@ -1,0 +1,155 @@
+"""One rule on a fixture: the script's function with explicit paths, its outputs read back."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import ROOT
+
+from textgamut import io
+from textgamut.errors import TextgamutError
+
+TEXTS = pd.DataFrame(
+    {
+        "id": [f"t{i}" for i in range(40)],
+        "text": [f"text number {i} of forty, with some more words to be cut off" for i in range(40)],
+        "topic": ["a", "b"] * 20,
+    }
+)
+
+
+def script(stage: str, rule: str):
+    """Return the function of a rule's script, which has the rule's name."""
+    return runpy.run_path(str(ROOT / f"workflow/scripts/{stage}/{rule}.py"))[rule]
+
+
+def test_every_rule_has_a_script_of_its_name() -> None:
+    scripts = {path.stem: path.read_text() for path in (ROOT / "workflow/scripts").rglob("*.py")}
+    rules = {
+        line.split()[1].rstrip(":")
+        for path in (ROOT / "workflow/rules").glob("*.smk")
+        for line in path.read_text().splitlines()
+        if line.startswith("rule ")
+    }
+    assert set(scripts) == rules
+    assert all(f"def {name}(" in text for name, text in scripts.items())
+
+
+def test_extract_dataset(tmp_path: Path) -> None:
+    TEXTS.to_csv(tmp_path / "mine.csv", index=False)
+    entry = {
+        "format": "table",
+        "source": {"kind": "file", "path": str(tmp_path / "mine.csv")},
+        "id": "id",
+        "groups": ["topic"],
+    }
+    script("sources", "extract_dataset")({"dataset": entry, "revision": 1}, tmp_path / "references.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "references.parquet"), TEXTS)
+    assert io.read_json(tmp_path / "references.meta.json")["counts"]["distinct"] == 40
+
+
+def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:
+    io.write_table(tmp_path / "texts.parquet", TEXTS)
+    settings = {
+        "task": "x",
+        "kind": "continuation",
+        "n": 20,
+        "min_words": 5,
+        "max_words": 6,
+        "prompt_words": 3,
+    }
+    script("tasks", "draw_prompts")(settings, tmp_path / "texts.parquet", tmp_path / "prompts.parquet")
+    script("tasks", "draw_references")(settings, 1, tmp_path / "texts.parquet", tmp_path / "draw1.parquet")
+    prompts, references = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("prompts", "draw1"))
+    assert set(prompts["id"]) | set(references["id"]) == set(TEXTS["id"])
+    assert not set(prompts["id"]) & set(references["id"])
+
+
+def test_draw_subset_has_the_columns_of_generations(tmp_path: Path) -> None:
+    io.write_table(tmp_path / "texts.parquet", TEXTS)
+    settings = {"task": "x", "kind": "subsets", "n": 6, "min_words": 5, "max_words": 6, "group": "topic",
+                "labels": ["b"]}  # fmt: skip
+    script("tasks", "draw_subset")(settings, 1, tmp_path / "texts.parquet", tmp_path / "generations.parquet")
+    frame = pd.read_parquet(tmp_path / "generations.parquet")
+    assert list(frame) == ["id", "prompt_id", "text", "tokens", "finish"]
+    assert set(frame["id"]) <= set(TEXTS["id"][TEXTS["topic"] == "b"])
+    assert (frame["tokens"] == 6).all()
+
+
+def test_collect_generations_joins_prompt_and_continuation(tmp_path: Path) -> None:
+    io.write_table(
+        tmp_path / "prompts.parquet", pd.DataFrame({"id": ["p", "q"], "base": ["one two", "three"]})
+    )
+    samples = pd.DataFrame({"id": ["q/0", "p/0"], "prompt_id": ["q", "p"], "completion": ["", " b c d"],
+                            "tokens": [1, 3], "finish": ["stop", "length"]})  # fmt: skip
+    io.write_table(tmp_path / "0-of-1.parquet", samples)
+    output = tmp_path / "generations.parquet"
+    script("generation", "collect_generations")(
+        {"max_words": 4}, tmp_path / "prompts.parquet", tmp_path / "0-of-1.parquet", output
+    )
+    assert pd.read_parquet(output)["text"].tolist() == ["three", "one two b c"]
+    meta = io.read_json(tmp_path / "generations.meta.json")
+    assert (meta["empty_continuations"], meta["shorter_than_max_words"]) == (1, 1)
+
+
+def test_score_support_scores_every_draw(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    generated = rng.normal(size=(50, 6)).astype(np.float32)
+    io.write_array(tmp_path / "generated.npy", generated)
+    io.write_array(tmp_path / "same.npy", generated + np.float32(1e-4))
+    io.write_array(tmp_path / "opposite.npy", -10 - np.abs(rng.normal(size=(50, 6))).astype(np.float32))
+    cell = {"task": "t", "model": "m", "decoding": "d", "seed": 1, "embedder": "e"}
+    script("scores", "score_support")(
+        {"k": 4, "draws": [7, 8]},
+        cell,
+        tmp_path / "generated.npy",
+        [tmp_path / "same.npy", tmp_path / "opposite.npy"],
+        tmp_path / "support.json",
+    )
+    table = pd.DataFrame(io.read_json(tmp_path / "support.json"))
+    value = table.set_index(["draw", "metric"])["value"]
+    assert len(table) == 2 * 4
+    assert (table["n"] == 50).all()
+    assert value[7, "precision"] == value[7, "recall"] == 1.0
+    assert value[8, "precision"] < 0.1  # the references are one tight corner of the sphere
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    rows = [
+        {"task": task, "model": model, "decoding": "d", "seed": seed, "embedder": "e", "draw": draw, "n": 50,
+         "k": 4, "metric": metric, "value": 0.5 + 0.01 * seed * draw + 0.1 * (metric == "recall")}
+        for task in ("t", "other") for model in ("m1", "m2") for seed in (1, 2) for draw in (1, 2)
+        for metric in ("precision", "recall", "density", "coverage")
+    ]  # fmt: skip
+    for task in ("t", "other"):
+        io.write_json(tmp_path / f"{task}.json", [row for row in rows if row["task"] == task])
+    script("scores", "collect_scores")([tmp_path / "t.json", tmp_path / "other.json"], tmp_path / "s.parquet")
+    return tmp_path / "s.parquet"
+
+
+def test_tables_and_figures_show_one_task(scores: Path, tmp_path: Path) -> None:
+    assert len(pd.read_parquet(scores)) == 2 * 2 * 4 * 4
+    script("papers", "tabulate_scores")({"task": "t"}, scores, tmp_path / "t.csv", tmp_path / "t.html")
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert table["task"].tolist() == ["t", "t"]
+    assert table["recall"].tolist() == pytest.approx([0.6225, 0.6225])
+    settings = {"task": "t", "kind": "continuation", "dataset": "x", "models": {
+        name: {"label": name, "family": "f", "chat": False} for name in ("m1", "m2")}}  # fmt: skip
+    script("papers", "plot_precision_recall")(settings, scores, tmp_path / "p.svg", tmp_path / "p.png")
+    assert (tmp_path / "p.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_wrong_features_name_no_half_output(tmp_path: Path) -> None:
+    io.write_array(tmp_path / "g.npy", np.full((9, 2), np.nan, dtype=np.float32))
+    score_support = script("scores", "score_support")
+    with pytest.raises(TextgamutError, match="reference features: row 0"):
+        score_support(
+            {"k": 4, "draws": [1]}, {}, tmp_path / "g.npy", [tmp_path / "g.npy"], tmp_path / "support.json"
+        )
+    assert not (tmp_path / "support.json").exists()

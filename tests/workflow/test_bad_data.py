@@ -1,0 +1,80 @@
+"""Bad data: one clear message, a non-zero exit, and nothing expensive has started."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from helpers import run_snakemake
+
+TASK = {
+    "kind": "continuation", "dataset": "mine", "n": 5, "k": 2, "seeds": [1], "draws": [1], "max_words": 30,
+    "cells": [{"models": ["smollm2-135m-instruct"], "decodings": ["nucleus-0.9"]}],
+}  # fmt: skip
+
+
+def prepare(project: Path, source: dict, task: dict = TASK) -> None:
+    dataset = {"mine": {"format": "table", "source": {"kind": "file"} | source}}
+    (project / "config/datasets.yaml").write_text(yaml.safe_dump(dataset))
+    experiment = {"name": "mine", "embedders": ["minilm"], "tasks": {"task": task}}
+    (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
+
+
+def write_texts(project: Path, count: int) -> Path:
+    lines = [json.dumps({"text": f"text {i} " + "word " * 20}) for i in range(count)]
+    (project / "mine.jsonl").write_text("\n".join(lines))
+    return project / "mine.jsonl"
+
+
+def fails(project: Path, message: str, *targets: str) -> None:
+    done = run_snakemake(project, "--cores", "2", *targets)
+    assert done.returncode != 0
+    assert done.stdout.count(message) == 1, done.stdout
+    assert "Traceback" not in done.stdout
+    assert not list(project.glob("results/**/*.parquet"))
+    assert not list(project.glob("logs/generate_texts/**/*.log"))
+
+
+DRAWS = ("data/task/prompts.parquet", "data/task/draw1/references.parquet")
+
+
+def test_empty_dataset(project: Path) -> None:
+    write_texts(project, 0)
+    prepare(project, {"path": "mine.jsonl"})
+    fails(project, "mine.jsonl: the dataset is empty: 0 rows, none with a text", *DRAWS)
+
+
+def test_fewer_texts_than_n(project: Path) -> None:
+    write_texts(project, 9)
+    prepare(project, {"path": "mine.jsonl"})
+    fails(project, "for prompts and references: 10 are asked for, but there are only 9", *DRAWS)
+
+
+def test_wrong_checksum(project: Path) -> None:
+    path = write_texts(project, 20)
+    prepare(project, {"path": "mine.jsonl", "sha256": "0" * 64})
+    fails(project, "0" * 64, *DRAWS)
+    assert path.exists()
+
+
+def test_missing_file(project: Path) -> None:
+    prepare(project, {"path": "nowhere.jsonl"})
+    fails(project, "dataset 'mine': source.path: there is no file nowhere.jsonl")
+
+
+@pytest.mark.slow
+def test_chat_without_a_template(project: Path, smollm2: Path) -> None:
+    """A real checkpoint without its template, used as a chat model: stops before it generates."""
+    write_texts(project, 20)
+    prepare(
+        project,
+        {"path": "mine.jsonl"},
+        TASK | {"cells": [{"models": ["mute"], "decodings": ["nucleus-0.9"]}]},
+    )
+    shutil.copytree(smollm2, project / "mute", ignore=shutil.ignore_patterns("chat_template.jinja"))
+    model = {"label": "x", "family": "x", "chat": "template", "source": {"kind": "file", "path": "mute"}}
+    (project / "config/models.yaml").write_text(yaml.safe_dump({"mute": model}))
+    fails(project, "this checkpoint's tokenizer has no chat template; a pre-trained model takes chat: none")

@@ -1,0 +1,192 @@
+"""A whole tiny run with a real model: results, reruns after an edit, a kill at any moment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from helpers import copy_project, edit, jobs, run_snakemake, write_tiny
+
+pytestmark = pytest.mark.slow
+
+NEWS = "results/news/{model}/short/seed{seed}"
+PLOTS = {"collect_scores": 1, "plot_precision_recall": 2, "tabulate_scores": 2, "all": 1}
+ONE_CELL = {"collect_generations": 1, "embed_texts": 1, "score_support": 1} | PLOTS
+
+
+def plan(folder: Path) -> dict[str, int]:
+    done = run_snakemake(folder, "-n")
+    assert done.returncode == 0, done.stdout
+    planned = jobs(done.stdout)
+    planned.pop("total", None)
+    return planned
+
+
+def products(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of every product; meta files and logs hold times."""
+    paths = [path for top in ("data", "results") for path in (folder / top).rglob("*") if path.is_file()]
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+        if not path.name.endswith(".meta.json")
+    }
+
+
+def test_nothing_is_left_to_do(finished: Path) -> None:
+    assert plan(finished) == {}
+
+
+def test_scores_are_tidy(finished: Path) -> None:
+    scores = pd.read_parquet(finished / "results/scores.parquet")
+    assert scores.groupby("task").size().to_dict() == {"news": 2 * 2 * 4, "topics": 1 * 4}
+    assert not scores.duplicated(["task", "model", "decoding", "seed", "draw", "embedder", "metric"]).any()
+    assert scores.query("metric != 'density'")["value"].between(0, 1).all()
+
+
+def test_every_output_says_what_made_it(finished: Path) -> None:
+    for path in finished.glob("results/**/*.parquet"):
+        assert path.with_name(path.stem.split(".")[0] + ".meta.json").exists(), path
+
+
+def test_texts_begin_with_their_prompts_and_no_reference_is_a_prompt(finished: Path) -> None:
+    prompts = pd.read_parquet(finished / "data/news/prompts.parquet").set_index("id")["base"]
+    for model in ("chat", "plain"):
+        texts = pd.read_parquet(finished / NEWS.format(model=model, seed=1) / "generations.parquet")
+        assert texts["prompt_id"].tolist() == prompts.index.tolist()
+        for row in texts.itertuples():
+            assert row.text.startswith(prompts[row.prompt_id])
+            assert 10 <= len(row.text.split()) <= 16
+    for draw in (1, 2):
+        references = pd.read_parquet(finished / f"data/news/draw{draw}/references.parquet")
+        assert not set(references["id"]) & set(prompts.index)
+
+
+def test_logs_tell_the_progress(finished: Path) -> None:
+    log = (finished / "logs/generate_texts/news/chat/short/seed1.log").read_text()
+    assert "6 of 6 samples" in log
+    assert "tokens/s" in log
+
+
+@pytest.mark.parametrize(
+    ("file", "keys", "value", "expected"),
+    [
+        # one model's entry: its cell alone, from its card on
+        ("models", ["plain", "dtype"], "float32", {"generate_texts": 1} | ONE_CELL),
+        ("models", ["plain", "chat"], "llama-2", {"fetch_model": 1, "generate_texts": 1} | ONE_CELL),
+        # hardware is not science; a label is only shown
+        ("models", ["plain", "batch_size"], 3, {}),
+        ("models", ["plain", "gpus"], 2, {}),
+        ("models", ["plain", "label"], "Plain", {"plot_precision_recall": 1, "all": 1}),
+        # a second seed, a model, a decoding setting more
+        ("demo", ["tasks", "news", "seeds"], [1, 2],
+         {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2} | PLOTS),
+        ("demo", ["tasks", "topics", "seeds"], [1, 2],
+         {"draw_subset": 1, "embed_texts": 1, "score_support": 1} | PLOTS),
+        # a draw more: every cell of the task is scored again, none is generated again
+        ("demo", ["tasks", "news", "draws"], [1, 2, 3],
+         {"draw_references": 1, "embed_texts": 1, "score_support": 2} | PLOTS),
+        ("demo", ["tasks", "news", "k"], 3, {"score_support": 2} | PLOTS),
+        # a model less: the rest stands
+        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], PLOTS),
+        # exchanging two values must be seen: n and k hold the same two numbers as before
+        ("decoding", ["short", "temperature"], 0.9,
+         {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2} | PLOTS),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else None,
+)  # fmt: skip
+def test_an_edit_reruns_what_depends_on_it(
+    edited: Path, file: str, keys: list, value, expected: dict
+) -> None:
+    edit(edited / f"config/{file}.yaml", *keys, value=value)
+    assert plan(edited) == expected
+
+
+def test_a_third_model_reruns_nothing_else(edited: Path) -> None:
+    models = yaml.safe_load((edited / "config/models.yaml").read_text())
+    edit(edited / "config/models.yaml", "third", value=models["plain"] | {"chat": "vicuna"})
+    edit(edited / "config/demo.yaml", "tasks", "news", "cells", 0, "models", value=["chat", "plain", "third"])
+    assert plan(edited) == {"fetch_model": 1, "generate_texts": 1} | ONE_CELL
+
+
+def test_swapped_values_are_seen(edited: Path) -> None:
+    """Snakemake compares params as a set of values: top_p and temperature exchanged must still rerun."""
+    short = yaml.safe_load((edited / "config/decoding.yaml").read_text())["short"]
+    swapped = short | {"top_p": short["temperature"], "temperature": short["top_p"]}
+    edit(edited / "config/decoding.yaml", "short", value=swapped)
+    assert plan(edited)["generate_texts"] == 2
+
+
+def test_an_edit_of_a_script_or_a_comment_reruns_nothing(edited: Path) -> None:
+    for path in [*edited.glob("workflow/scripts/*/*.py"), *edited.glob("config/*.yaml")]:
+        path.write_text(path.read_text() + "\n# a comment\n")
+    assert plan(edited) == {}
+
+
+def test_a_raised_revision_reruns_its_stage_and_what_follows(edited: Path) -> None:
+    path = edited / "workflow/rules/common.smk"
+    path.write_text(path.read_text() + "\nGENERATION_REVISION += 1\n")
+    assert plan(edited) == {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2,
+                            "score_support": 2} | PLOTS  # fmt: skip
+
+
+def test_the_report_holds_figures_tables_and_captions(edited: Path) -> None:
+    done = run_snakemake(edited, "--report", "report.html")
+    assert done.returncode == 0, done.stdout
+    page = (edited / "report.html").read_text()
+    for path in ("news/precision-recall.svg", "topics/precision-recall.svg", "news/scores.html"):
+        assert path in page
+    assert "two standard deviations" in page
+
+
+def test_killed_at_random_moments_the_next_run_gives_the_same(finished: Path, tmp_path: Path) -> None:
+    """kill -9 of the whole process group, three times; then a run to the end: every product is the same."""
+    folder = write_tiny(copy_project(tmp_path))
+    rng = random.Random(0)
+    command = [sys.executable, "-m", "snakemake", "--cores", "2"]
+    for _ in range(3):
+        process = subprocess.Popen(
+            command, cwd=folder, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(rng.uniform(8, 20))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        run_snakemake(folder, "--unlock")
+    done = run_snakemake(folder, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert products(folder) == products(finished)
+
+
+def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path) -> None:
+    """Killed after its first batch, the job says so, does the rest, and ends with the same bytes."""
+    cell = edited / NEWS.format(model="chat", seed=1)
+    output = cell / "shards/0-of-1.parquet"
+    expected = output.read_bytes()
+    output.unlink()
+    journal = output.with_suffix(".journal.jsonl")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))],
+        cwd=edited, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and journal.read_bytes().count(b"\n") >= 2):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not output.exists()
+    run_snakemake(edited, "--unlock")
+    done = run_snakemake(edited, "--cores", "2", str(output.relative_to(edited)))
+    assert done.returncode == 0, done.stdout
+    assert "resuming: " in done.stdout
+    assert output.read_bytes() == expected
+    assert not journal.exists()
