@@ -178,10 +178,17 @@ def subsets_figure(
     for metric, shift, colour in [("precision", -0.19, _COLOURS[0]), ("recall", 0.19, _COLOURS[4])]:
         means, spreads = cells[metric].mean().to_numpy(), 2 * cells[metric].std(ddof=1).to_numpy()
         axes.bar(places + shift, means, width=0.34, color=colour, label=metric.capitalize(), zorder=2)
+        tops = np.minimum(means + np.nan_to_num(spreads), 1.0)  # a share cannot exceed 1
         axes.errorbar(
-            places + shift, means, spreads, fmt="none", ecolor=_INK, elinewidth=1.1, capsize=3, zorder=3
+            places + shift,
+            means,
+            np.nan_to_num([spreads, tops - means]),
+            fmt="none",
+            ecolor=_INK,
+            elinewidth=1.1,
+            capsize=3,
+            zorder=3,
         )
-        tops = np.minimum(means + np.nan_to_num(spreads), 1.0)
         for place, mean, top in zip(places + shift, means, tops, strict=True):
             axes.annotate(
                 f"{mean:.3f}",

@@ -59,8 +59,8 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "nearest valid: 'gemma-3-270m'",
         ),
         (
-            change("tasks", "news", "cells", 0, "decodings", 0, value="nucleus-9"),
-            "tasks.news.cells[0].decodings[0]: unknown decoding 'nucleus-9'; nearest valid: 'nucleus-0.9'",
+            change("tasks", "news", "cells", 0, "decodings", 0, value="nucleus-95"),
+            "tasks.news.cells[0].decodings[0]: unknown decoding 'nucleus-95'; nearest valid: 'nucleus-0.95'",
         ),
         (
             change("tasks", "news", "dataset", value="news-article"),
@@ -74,7 +74,7 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             change("tasks", "news", "kind", value="continuations"),
             "tasks.news.kind: 'continuations' is not one of the choices; nearest valid: 'continuation'",
         ),
-        (change("tasks", "news", "k", value=240), "tasks.news: k = 240 needs more than 240 texts"),
+        (change("tasks", "news", "k", value=160), "tasks.news: k = 160 needs more than 160 texts"),
         (change("tasks", "news", "n", value=1), "tasks.news.n: Input should be greater than or equal to 2"),
         (change("tasks", "news", "seeds", value=[1, 1]), "seeds: a value stands twice in [1, 1]"),
         (
@@ -164,7 +164,7 @@ def test_missing_source_file(project: Path) -> None:
 def test_cells_are_models_by_decodings_by_seeds(demo: Config) -> None:
     cells = demo.cells("news")
     assert len(cells) == len(set(cells)) == 2 * 1 * 2
-    assert cells[0].path == "results/news/smollm2-135m-instruct/nucleus-0.9/seed1"
+    assert cells[0].path == "results/news/smollm2-135m-instruct/nucleus-0.95/seed1"
     assert {cell.decoding for cell in demo.cells("topics")} == {HUMAN}
 
 

@@ -12,7 +12,7 @@ from helpers import run_snakemake
 
 TASK = {
     "kind": "continuation", "dataset": "mine", "n": 5, "k": 2, "seeds": [1], "draws": [1], "max_words": 30,
-    "cells": [{"models": ["smollm2-135m-instruct"], "decodings": ["nucleus-0.9"]}],
+    "cells": [{"models": ["smollm2-135m-instruct"], "decodings": ["nucleus-0.95"]}],
 }  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def test_chat_without_a_template(project: Path, smollm2: Path) -> None:
     prepare(
         project,
         {"path": "mine.jsonl"},
-        TASK | {"cells": [{"models": ["mute"], "decodings": ["nucleus-0.9"]}]},
+        TASK | {"cells": [{"models": ["mute"], "decodings": ["nucleus-0.95"]}]},
     )
     shutil.copytree(smollm2, project / "mute", ignore=shutil.ignore_patterns("chat_template.jinja"))
     model = {"label": "x", "family": "x", "chat": "template", "source": {"kind": "file", "path": "mute"}}

@@ -46,7 +46,7 @@ class NucleusSampler:
     through its tokens in the order of their ids, which small changes of the logits do not permute.
 
     Only the head of the distribution is sorted: its mass against the full softmax tells when it holds the
-    nucleus, and it grows until it does. The result is that of sorting the whole vocabulary.
+    nucleus, and for the rows where it does not, it grows. The result is that of sorting the whole vocabulary.
     """
 
     HEAD = 256
@@ -121,19 +121,19 @@ def draw_tokens(
         return _inverse_cdf(mass, uniform)
     normaliser = logits.logsumexp(dim=-1, keepdim=True)
     size = min(head, logits.shape[1])
-    while True:
-        top, ids = logits.topk(size, dim=-1)
-        probability = (top - normaliser).double().exp()
-        reached = probability.cumsum(dim=-1) >= top_p
-        last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
-        least = top.gather(1, last[:, None])
-        # Whole only when the head ends below the nucleus: what ties with its last token is in, too.
-        if size == logits.shape[1] or bool((top[:, -1:] < least).all()):
-            break
-        size = min(4 * size, logits.shape[1])
+    top, ids = logits.topk(size, dim=-1)
+    probability = (top - normaliser).double().exp()
+    reached = probability.cumsum(dim=-1) >= top_p
+    last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
+    least = top.gather(1, last[:, None])
     ids, by_id = ids.sort(dim=-1)
     mass = (probability * (top >= least)).gather(1, by_id)
-    return ids.gather(1, _inverse_cdf(mass, uniform)[:, None]).squeeze(1)
+    tokens = ids.gather(1, _inverse_cdf(mass, uniform)[:, None]).squeeze(1)
+    # A head is enough when it ends below the nucleus: what ties with the nucleus' last token is in, too.
+    open_ended = (top[:, -1:] >= least).squeeze(1)
+    if size < logits.shape[1] and bool(open_ended.any()):
+        tokens[open_ended] = draw_tokens(logits[open_ended], top_p, uniform[open_ended], 4 * size)
+    return tokens
 
 
 def _inverse_cdf(mass: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
