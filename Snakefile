@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from snakemake.exceptions import WorkflowError
 
 from textgamut.config import HUMAN, SLUG_PATTERN, load_config, read_yaml
@@ -34,6 +35,19 @@ wildcard_constraints:
     seed=r"\d+",
     draw=r"\d+",
     folder=r"(data|results)/.+",
+
+
+# Snakemake's own lock outlives a kill; this one is freed by the operating system.
+RUN_LOCK = FileLock(".snakemake/run.lock")
+
+
+onstart:
+    try:
+        RUN_LOCK.acquire(timeout=0)
+    except Timeout:
+        raise WorkflowError(
+            "another run is at work in this folder: wait for its end, or stop it"
+        )
 
 
 report: "workflow/report/workflow.rst"

@@ -1,6 +1,6 @@
 """Generation: tokens per second of textgamut beside a bare `model.generate` loop, same batches, one run.
 
-    .venv/bin/python benchmarks/generation.py [--model smollm2-135m-instruct] [--batch-size 32] [--new-tokens 64]
+    .venv/bin/python benchmarks/generation.py [--batch-size 32] [--new-tokens 64] [--model gemma-3-270m]
 
 Both sides use one loaded model, the demo's own prompts in the same batches, nucleus sampling with the same
 temperature and repetition penalty, and a fixed number of new tokens. textgamut's side includes its journal.
@@ -69,7 +69,9 @@ def textgamut_loop(model, tokenizer, batches, decoding) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", default="smollm2-135m-instruct")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--batches", type=int, default=2)
@@ -97,7 +99,12 @@ def main() -> None:
     loops = {"bare model.generate": bare_loop, "textgamut": textgamut_loop}
     rates: dict[str, list[float]] = {name: [] for name in loops}
     for loop in loops.values():  # warm up
-        loop(model, tokenizer, batches[:1], decoding.model_copy(update={"max_new_tokens": 2, "min_new_tokens": 2}))
+        loop(
+            model,
+            tokenizer,
+            batches[:1],
+            decoding.model_copy(update={"max_new_tokens": 2, "min_new_tokens": 2}),
+        )
     for round_ in range(arguments.rounds):
         for name, loop in loops.items():
             start = time.perf_counter()

@@ -7,7 +7,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,23 +26,15 @@ def atomic(path: Path) -> Iterator[Path]:
     A reader sees the old file, or the new one, never half of it, whenever the process is killed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    # One name per output, which has one writer: what a killed run left is overwritten, not collected.
+    temporary = path.with_name(f".{path.name}.tmp")
     try:
         yield temporary
         with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_bytes(path: Path, content: bytes) -> None:

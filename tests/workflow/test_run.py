@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from filelock import FileLock
 from helpers import copy_project, edit, jobs, run_snakemake, write_tiny
 
 pytestmark = pytest.mark.slow
@@ -159,10 +160,19 @@ def test_killed_at_random_moments_the_next_run_gives_the_same(finished: Path, tm
         time.sleep(rng.uniform(8, 20))
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        run_snakemake(folder, "--unlock")
     done = run_snakemake(folder, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert products(folder) == products(finished)
+
+
+def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:
+    (edited / "results/scores.parquet").unlink()
+    with FileLock(edited / ".snakemake/run.lock"):
+        done = run_snakemake(edited, "--cores", "2")
+    assert done.returncode != 0
+    assert "another run is at work in this folder" in done.stdout
+    assert run_snakemake(edited, "--cores", "2").returncode == 0
+    assert (edited / "results/scores.parquet").exists()
 
 
 def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path) -> None:
@@ -184,7 +194,6 @@ def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not output.exists()
-    run_snakemake(edited, "--unlock")
     done = run_snakemake(edited, "--cores", "2", str(output.relative_to(edited)))
     assert done.returncode == 0, done.stdout
     assert "resuming: " in done.stdout

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,17 +70,15 @@ def _convert_gguf(path: Path, target: Path) -> None:
             )
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise TextgamutError(f"{path}: transformers cannot read this GGUF file: {error}") from error
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
-            model.save_pretrained(temporary)
-            tokenizer.save_pretrained(temporary)
-            for file in temporary.iterdir():
-                with file.open("rb+") as stream:
-                    os.fsync(stream.fileno())
-            temporary.chmod(0o755)
-            temporary.rename(target)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        temporary = target.with_name(f".{target.name}.tmp")
+        shutil.rmtree(temporary, ignore_errors=True)  # what a killed conversion has left
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+        for file in temporary.iterdir():
+            with file.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            file.chmod(0o644)  # a cache may serve a whole group
+        temporary.rename(target)
 
 
 @contextlib.contextmanager
