@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.generation.checkpoints import quiet_transformers
+from textgamut.generation.checkpoints import silence_transformers
 from textgamut.jobs import Progress
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.
     Returns:
         The features, row i for text i.
     """
-    with quiet_transformers():
-        import torch
-        from transformers import AutoModel, AutoTokenizer
+    silence_transformers()
+    import torch
+    from transformers import AutoModel, AutoTokenizer
 
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        model = AutoModel.from_pretrained(folder, dtype=torch.float32).to(device).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModel.from_pretrained(folder, dtype=torch.float32, use_safetensors=True).to(device).eval()
     encoded = [tokenizer(text)["input_ids"] for text in texts]
     truncated = sum(len(ids) > embedder.max_tokens for ids in encoded)
     if truncated:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,48 +54,46 @@ def digest_of(source: Source, path: Path) -> str:
 
 def _convert_gguf(path: Path, target: Path) -> None:
     logger.info("converting %s to safetensors", path.name)
-    with quiet_transformers():
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+    silence_transformers()
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-            model = AutoModelForCausalLM.from_pretrained(
-                path.parent,
-                gguf_file=path.name,
-                quantization_config=GgufConfig(dequantize=True),
-                dtype=torch.float32,
-            )
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise TextgamutError(f"{path}: transformers cannot read this GGUF file: {error}") from error
-        temporary = target.with_name(f".{target.name}.tmp")
-        shutil.rmtree(temporary, ignore_errors=True)  # what a killed conversion has left
-        model.save_pretrained(temporary)
-        tokenizer.save_pretrained(temporary)
-        for file in temporary.iterdir():
-            with file.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            file.chmod(0o644)  # a cache may serve a whole group
-        temporary.rename(target)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+        model = AutoModelForCausalLM.from_pretrained(
+            path.parent,
+            gguf_file=path.name,
+            quantization_config=GgufConfig(dequantize=True),
+            dtype=torch.float32,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise TextgamutError(f"{path}: transformers cannot read this GGUF file: {error}") from error
+    temporary = target.with_name(f".{target.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)  # what a killed conversion has left
+    model.save_pretrained(temporary)
+    tokenizer.save_pretrained(temporary)
+    for file in temporary.iterdir():
+        with file.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        file.chmod(0o644)  # a cache may serve a whole group
+    temporary.rename(target)
 
 
-@contextlib.contextmanager
-def quiet_transformers() -> Iterator[None]:
+def silence_transformers() -> None:
     """Keep transformers from asking a hub for what is local, and from drawing bars into our logs."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-    yield
 
 
 def load_tokenizer(folder: Path) -> Any:
     """Load a checkpoint's tokenizer, padding on the left, with a padding token in any case."""
-    with quiet_transformers():
-        from transformers import AutoTokenizer
+    silence_transformers()
+    from transformers import AutoTokenizer
 
-        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -109,10 +105,10 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device) ->
     The checkpoint's own sampling defaults are dropped, so that none mixes into a decoding setting; its
     tokens for begin, end and padding stay.
     """
-    with quiet_transformers():
-        from transformers import AutoModelForCausalLM, GenerationConfig
+    silence_transformers()
+    from transformers import AutoModelForCausalLM, GenerationConfig
 
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device).eval()
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True).to(device).eval()
     own = model.generation_config
     model.generation_config = GenerationConfig(
         bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id

@@ -37,6 +37,13 @@ def choose_dtype(wish: str, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if _cpu_has_bfloat16() else torch.float32
 
 
+def device_name(device: torch.device) -> str:
+    """Return what a device is called, for the record: the GPU's name, or ``cpu``."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
 def _cpu_has_bfloat16() -> bool:
     """Tell whether the CPU multiplies bfloat16 in hardware: emulated, it is slower than float32."""
     import torch

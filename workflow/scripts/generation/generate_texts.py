@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from textgamut.config import NucleusDecoding, Source
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
-from textgamut.generation.devices import choose_device, choose_dtype
+from textgamut.generation.devices import choose_device, choose_dtype, device_name
 from textgamut.generation.generate import Request, generate_batches, plan_batches
 from textgamut.generation.journal import Journal, fingerprint
 from textgamut.io import read_table, write_meta, write_table
@@ -53,7 +53,7 @@ def generate_texts(
         logger.info("resuming: %d of %d samples are in the journal", len(finished), len(requests))
     tokens = 0
     if batches:
-        logger.info("loading the model: %s on %s", dtype, device)
+        logger.info("loading the model: %s on %s", dtype, device_name(device))
         model = load_causal_model(folder, dtype, device)
         progress = Progress(len(requests), "samples", "tokens", done=len(finished))
         for batch in generate_batches(model, tokenizer, batches, decoding, seed):
@@ -68,7 +68,7 @@ def generate_texts(
         samples,
         resolved,
         started,
-        device=str(device),
+        device=device_name(device),
         batch_size=batch_size,
         threads=threads,
         resumed_samples=len(finished),

@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.config import Embedder
 from textgamut.embedding import embed
-from textgamut.generation.devices import choose_device
+from textgamut.generation.devices import choose_device, device_name
 from textgamut.io import read_table, write_array, write_meta
 from textgamut.jobs import job
 from textgamut.sources import fetch
@@ -27,7 +27,7 @@ def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: 
         features,
         settings,
         started,
-        device=str(device),
+        device=device_name(device),
         dtype="float32",
         batch_size=batch_size,
         texts=len(frame),
