@@ -15,18 +15,10 @@ import time
 from pathlib import Path
 
 import torch
+from setup_generation import load
 
-from textgamut import tasks
-from textgamut.config import load_config, read_yaml
-from textgamut.datasets import extract
-from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
-from textgamut.generation.devices import choose_device, choose_dtype
-from textgamut.generation.generate import Request, generate_batches, plan_batches
+from textgamut.generation.generate import generate_batches, plan_batches
 from textgamut.generation.journal import Journal
-from textgamut.prompts import Prompt, dress
-from textgamut.sources import fetch
-
-ROOT = Path(__file__).parents[1]
 
 
 def bare_loop(model, tokenizer, batches, decoding) -> int:
@@ -79,21 +71,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
 
-    demo = ROOT / "config/demo.yaml"
-    config = load_config(read_yaml(demo), str(demo), ROOT / "config")
-    entry = config.models[arguments.model]
-    dataset = config.datasets["news-articles"]
-    texts = extract(fetch(dataset.source), dataset)
-    prompts = tasks.draw_prompts(texts, "benchmark", arguments.batch_size * arguments.batches, 50, 10)
-    folder, device = prepare(entry.source), choose_device()
-    tokenizer = load_tokenizer(folder)
-    model = load_causal_model(folder, choose_dtype(entry.dtype, device), device)
-    requests = [
-        Request(row.id, *dress(Prompt(row.base, row.user, row.start), entry.chat, tokenizer))
-        for row in prompts.itertuples()
-    ]
+    model, tokenizer, requests, decoding = load(arguments.model, arguments.batch_size * arguments.batches)
     batches = plan_batches(requests, tokenizer, arguments.batch_size)
-    decoding = config.decoding["nucleus-0.95"].model_copy(
+    decoding = decoding.model_copy(
         update={"max_new_tokens": arguments.new_tokens, "min_new_tokens": arguments.new_tokens}
     )
     loops = {"bare model.generate": bare_loop, "textgamut": textgamut_loop}
@@ -113,7 +93,7 @@ def main() -> None:
             print(f"round {round_ + 1}  {name:<20} {rates[name][-1]:7.1f} tokens/s", flush=True)
     median = {name: sorted(values)[len(values) // 2] for name, values in rates.items()}
     print(
-        f"\n{arguments.model}, {model.dtype}, {device}, {torch.get_num_threads()} threads, "
+        f"\n{arguments.model}, {model.dtype}, {model.device}, {torch.get_num_threads()} threads, "
         f"batch {arguments.batch_size}, {arguments.new_tokens} new tokens, median of {arguments.rounds}"
     )
     for name, rate in median.items():

@@ -1,12 +1,16 @@
 """Score a cell against every draw of references: precision, recall, density, coverage."""
 
+import logging
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 from textgamut.io import read_array, write_json, write_meta
 from textgamut.jobs import job
 from textgamut.metrics.support import reduce_features, support_metrics
+
+logger = logging.getLogger("textgamut.score_support")
 
 METRICS = ("precision", "recall", "density", "coverage")
 
@@ -21,7 +25,11 @@ def score_support(
     for draw, path in zip(settings["draws"], references, strict=True):
         reduced_reference, reduced_generated = reduce_features(read_array(path), features)
         components.append(reduced_reference.shape[1])
-        result = support_metrics(reduced_reference, reduced_generated, settings["k"])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            result = support_metrics(reduced_reference, reduced_generated, settings["k"])
+        for warning in told:
+            logger.warning("draw %d: %s", draw, warning.message)
         facts = cell | {"draw": draw, "n": len(result.in_generated), "k": settings["k"]}
         rows += [facts | {"metric": name, "value": getattr(result, name)} for name in METRICS]
     write_meta(scores, settings, started, components=components)

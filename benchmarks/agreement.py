@@ -1,0 +1,52 @@
+"""Agreement of texts across batch sizes, on the demo's prompts: what the kernels' rounding leaves.
+
+    .venv/bin/python benchmarks/agreement.py [--dtype bfloat16] [--batch-sizes 64 16 1]
+
+The random streams do not depend on the batch; the logits do, by rounding. Once a sample's token differs, so
+does the rest of its text. Prints, against the first batch size, the share of identical texts and of tokens
+before the first difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import torch
+from setup_generation import load
+
+from textgamut.generation.generate import generate_batches, plan_batches
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", default="smollm2-135m-instruct")
+    parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[64, 16, 1])
+    parser.add_argument("--n", type=int, default=64)
+    parser.add_argument("--new-tokens", type=int, default=64)
+    arguments = parser.parse_args()
+
+    model, tokenizer, requests, decoding = load(arguments.model, arguments.n, arguments.dtype)
+    decoding = decoding.model_copy(update={"max_new_tokens": arguments.new_tokens})
+    texts: list[dict[str, list[int]]] = []
+    print(f"{arguments.model}, {model.dtype}, {model.device}, {torch.get_num_threads()} threads")
+    for batch_size in arguments.batch_sizes:
+        batches = plan_batches(requests, tokenizer, batch_size)
+        rows = [
+            row for batch in generate_batches(model, tokenizer, batches, decoding, seed=1) for row in batch
+        ]
+        texts.append({row["prompt_id"]: tokenizer(row["completion"])["input_ids"] for row in rows})
+        same = [texts[0][name] == ids for name, ids in texts[-1].items()]
+        before = sum(shared_prefix(texts[0][name], ids) for name, ids in texts[-1].items())
+        total = sum(map(len, texts[0].values()))
+        print(f"batch {batch_size}: {sum(same) / len(same):.1%} of texts, {before / total:.1%} of tokens")
+
+
+def shared_prefix(a: list[int], b: list[int]) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+if __name__ == "__main__":
+    main()
