@@ -9,7 +9,7 @@ from textgamut.config import NucleusDecoding
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer
 from textgamut.generation.devices import choose_dtype
 from textgamut.generation.generate import Request, generate_batches, plan_batches
-from textgamut.generation.sampling import draw_tokens, uniforms
+from textgamut.generation.sampling import draw_tokens, random_stream
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def test_equals_the_definition_one_by_one_without_cache_or_padding(model, tokeni
     for request in REQUESTS:
         prompt = tokenizer(request.text)["input_ids"]
         ids = list(prompt)
-        for u in uniforms(1, request.prompt_id, 0, DECODING.max_new_tokens):
+        for number in random_stream(1, request.prompt_id, 0, DECODING.max_new_tokens):
             with torch.no_grad():
                 logits = model(torch.tensor([ids])).logits[0, -1].float()
             seen = torch.tensor(sorted(set(ids)))
@@ -59,7 +59,10 @@ def test_equals_the_definition_one_by_one_without_cache_or_padding(model, tokeni
             if len(ids) < len(prompt) + DECODING.min_new_tokens:
                 logits[tokenizer.eos_token_id] = -torch.inf
             token = draw_tokens(
-                logits[None] / DECODING.temperature, DECODING.top_p, torch.tensor([u]), head=len(logits)
+                logits[None] / DECODING.temperature,
+                DECODING.top_p,
+                torch.tensor([number.view("int64")]),
+                head=len(logits),
             )
             ids.append(int(token))
             if token == tokenizer.eos_token_id:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textgamut.generation.sampling import NucleusSampler, processors, uniforms
+from textgamut.generation.sampling import NucleusSampler, processors, random_stream
 
 if TYPE_CHECKING:
     from textgamut.config import NucleusDecoding
@@ -54,7 +54,7 @@ def generate_batches(
         inputs = tokenizer.pad(
             {"input_ids": [_encode(request, tokenizer) for request in batch]}, return_tensors="pt"
         ).to(model.device)
-        streams = [uniforms(seed, request.prompt_id, 0, decoding.max_new_tokens) for request in batch]
+        streams = [random_stream(seed, request.prompt_id, 0, decoding.max_new_tokens) for request in batch]
         with torch.inference_mode():
             sequences = model.generate(
                 input_ids=inputs["input_ids"],

@@ -1,8 +1,11 @@
 """Sampling that does not depend on the layout of the hardware.
 
-Every sample owns a counter-based stream of uniforms, keyed by (seed, prompt id, completion); its step-th
-token is drawn with the step-th uniform. The batch in which a sample happens to run, and a restart, do not
-change which uniform a token gets. What remains is the floating-point noise of the model's kernels.
+Every sample owns a counter-based random stream, keyed by (seed, prompt id, completion); its step-th token is
+drawn with the step-th number of the stream, whatever the batch in which the sample happens to run. What
+remains is the floating-point noise of the model's kernels. The draw keeps its effect small: by the Gumbel-max
+trick, with noise keyed by the token's id, a token changes only with a probability near the distance in total
+variation between the two distributions. (Inversion of the cumulative distribution would sum up the noise
+over every boundary between two tokens: measured, a thousand times more changes in float32.)
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textgamut.errors import TextgamutError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,8 +26,8 @@ if TYPE_CHECKING:
     from textgamut.config import NucleusDecoding
 
 
-def uniforms(seed: int, prompt_id: str, completion: int, steps: int) -> NDArray[np.float64]:
-    """Return the first ``steps`` uniforms of one sample's stream.
+def random_stream(seed: int, prompt_id: str, completion: int, steps: int) -> NDArray[np.uint64]:
+    """Return the first ``steps`` numbers of one sample's random stream.
 
     Args:
         seed: Generation seed.
@@ -31,54 +36,53 @@ def uniforms(seed: int, prompt_id: str, completion: int, steps: int) -> NDArray[
         steps: How many; a longer request begins with the shorter one.
 
     Returns:
-        float64 (steps,) in [0, 1): Philox 4x64, keyed by BLAKE2b of the arguments.
+        uint64 (steps,): Philox 4x64, keyed by BLAKE2b of the arguments.
     """
     key = hashlib.blake2b(f"{seed}\x1f{prompt_id}\x1f{completion}".encode(), digest_size=16).digest()
-    return np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little"))).random(steps)
+    raw: NDArray[np.uint64] = np.random.Philox(key=int.from_bytes(key, "little")).random_raw(steps)
+    return raw
 
 
 class NucleusSampler:
-    """Choose the next token of every row: repetition penalty, temperature, nucleus, inverse CDF.
+    """Choose the next token of every row: repetition penalty, temperature, nucleus, draw.
 
     A transformers logits processor that leaves only the chosen token possible, so that greedy search picks
     it. The nucleus is the smallest set of most probable tokens whose mass reaches ``top_p``, and what ties
-    with the least of them (bfloat16 logits often tie; a sort would break ties by chance). The uniform walks
-    through its tokens in the order of their ids, which small changes of the logits do not permute.
-
-    Only the head of the distribution is sorted: its mass against the full softmax tells when it holds the
-    nucleus, and for the rows where it does not, it grows. The result is that of sorting the whole vocabulary.
+    with the least of them (bfloat16 logits often tie; a sort would break ties by chance).
     """
-
-    HEAD = 256
 
     def __init__(
         self,
         decoding: NucleusDecoding,
-        streams: Sequence[NDArray[np.float64]],
+        streams: Sequence[NDArray[np.uint64]],
         attention_mask: torch.Tensor,
     ) -> None:
         """Prepare for one batch.
 
         Args:
             decoding: The decoding setting.
-            streams: One array of uniforms per row, at least ``max_new_tokens`` long.
+            streams: One random stream per row, at least ``max_new_tokens`` long.
             attention_mask: (rows, prompt length), 0 on left padding.
         """
         import torch
 
         self._decoding = decoding
-        device = attention_mask.device
-        self._uniforms = torch.as_tensor(np.stack(streams), device=device)
+        # torch computes with int64; the bits are the same.
+        self._streams = torch.as_tensor(np.stack(streams).view(np.int64), device=attention_mask.device)
         self._prompt_mask = attention_mask.bool()
         self._steps_before = attention_mask.shape[1]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return scores (rows, vocabulary) of -inf, 0 at each row's next token."""
+        """Return scores (rows, vocabulary) of -inf, 0 at each row's next token.
+
+        Raises:
+            TextgamutError: The model's logits are not numbers, as when float16 overflows.
+        """
         import torch
 
         logits = self._penalise(input_ids, scores.float()) / self._decoding.temperature
         step = input_ids.shape[1] - self._steps_before
-        tokens = draw_tokens(logits, self._decoding.top_p, self._uniforms[:, step], self.HEAD)
+        tokens = draw_tokens(logits, self._decoding.top_p, self._streams[:, step])
         return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)
 
     def _penalise(self, input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
@@ -100,51 +104,71 @@ class NucleusSampler:
         return logits.scatter(1, seen, torch.where(values < 0, values * penalty, values / penalty))
 
 
-def draw_tokens(
-    logits: torch.Tensor, top_p: float, uniform: torch.Tensor, head: int = NucleusSampler.HEAD
-) -> torch.Tensor:
+def draw_tokens(logits: torch.Tensor, top_p: float, random: torch.Tensor, head: int = 256) -> torch.Tensor:
     """Draw one token a row from the nucleus of its softmax.
+
+    Only the head of the distribution is sorted: its mass against the full softmax tells when it holds the
+    nucleus, and for the rows where it does not, it grows. The result is that of sorting everything.
 
     Args:
         logits: float32 (rows, vocabulary); -inf forbids a token.
         top_p: Mass of the nucleus in (0, 1].
-        uniform: float64 (rows,) in [0, 1).
+        random: int64 (rows,), each row's random number.
         head: How many of the most probable tokens to sort first; the result does not depend on it.
 
     Returns:
         int64 (rows,).
+
+    Raises:
+        TextgamutError: A row's logits hold NaN or +inf, or forbid every token.
     """
     import torch
 
-    if top_p >= 1.0:
-        mass = torch.softmax(logits, dim=-1, dtype=torch.float32).double()
-        return _inverse_cdf(mass, uniform)
     normaliser = logits.logsumexp(dim=-1, keepdim=True)
+    if not bool(normaliser.isfinite().all()):
+        raise TextgamutError(
+            f"the model's logits are not finite in {int((~normaliser.isfinite()).sum())} of {len(logits)} "
+            "samples: a dtype of wider range may help (float16 overflows; try dtype: float32)"
+        )
+    if top_p >= 1.0:
+        ids = torch.arange(logits.shape[1], device=logits.device)
+        pieces = zip(logits.split(8), random.split(8), strict=True)  # the noise is float64: mind the memory
+        return torch.cat([_gumbel_max(piece, ids, numbers) for piece, numbers in pieces])
     size = min(head, logits.shape[1])
     top, ids = logits.topk(size, dim=-1)
-    probability = (top - normaliser).double().exp()
-    reached = probability.cumsum(dim=-1) >= top_p
+    reached = (top - normaliser).double().exp().cumsum(dim=-1) >= top_p
     last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
     least = top.gather(1, last[:, None])
-    ids, by_id = ids.sort(dim=-1)
-    mass = (probability * (top >= least)).gather(1, by_id)
-    tokens = ids.gather(1, _inverse_cdf(mass, uniform)[:, None]).squeeze(1)
+    winners = _gumbel_max(top.masked_fill(top < least, -torch.inf), ids, random)
+    tokens = ids.gather(1, winners[:, None]).squeeze(1)
     # A head is enough when it ends below the nucleus: what ties with the nucleus' last token is in, too.
     open_ended = (top[:, -1:] >= least).squeeze(1)
     if size < logits.shape[1] and bool(open_ended.any()):
-        tokens[open_ended] = draw_tokens(logits[open_ended], top_p, uniform[open_ended], 4 * size)
+        tokens[open_ended] = draw_tokens(logits[open_ended], top_p, random[open_ended], 4 * size)
     return tokens
 
 
-def _inverse_cdf(mass: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
-    """Return, per row, the first position whose cumulative mass exceeds ``uniform`` times the total."""
-    import torch
+def _gumbel_max(logits: torch.Tensor, ids: torch.Tensor, random: torch.Tensor) -> torch.Tensor:
+    """Return, per row, the position of the largest sum of logit and Gumbel noise.
 
-    cumulative = mass.cumsum(dim=-1)
-    total = cumulative[:, -1:]
-    # u < 1, but the product may round up to the total, behind which there is no token.
-    target = torch.minimum(uniform[:, None] * total, torch.nextafter(total, torch.zeros_like(total)))
-    return torch.searchsorted(cumulative, target, right=True).squeeze(1)
+    The noise of a token is a function of the row's random number and the token's id: the id-th output of
+    SplitMix64 (Steele, Lea and Flood 2014) with that number as its state.
+    """
+    z = random[:, None] + (ids + 1) * _signed(0x9E3779B97F4A7C15)
+    z = (z ^ _shift(z, 30)) * _signed(0xBF58476D1CE4E5B9)
+    z = (z ^ _shift(z, 27)) * _signed(0x94D049BB133111EB)
+    z = z ^ _shift(z, 31)
+    uniform = (_shift(z, 11).double() + 0.5) * 2.0**-53
+    return (logits.double() - uniform.log_().neg_().log_()).argmax(dim=-1)
+
+
+def _shift(z: torch.Tensor, bits: int) -> torch.Tensor:
+    """Shift right without copying the sign, as if the numbers were unsigned."""
+    return (z >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(constant: int) -> int:
+    return constant - (1 << 64)
 
 
 def processors(sampler: NucleusSampler) -> Any:
