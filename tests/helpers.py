@@ -49,7 +49,7 @@ def jobs(output: str) -> dict[str, int]:
 
 TINY = {
     "name": "tiny",
-    "embedders": ["minilm"],
+    "embedder": "minilm",
     "tasks": {
         "news": {
             "kind": "continuation",

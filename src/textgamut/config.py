@@ -125,8 +125,8 @@ class NucleusDecoding(Strict):
 
     strategy: Literal["nucleus"]
     top_p: Annotated[float, Field(gt=0, le=1)]
-    temperature: Annotated[float, Field(gt=0)]
-    repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
+    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    repetition_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     """Divides the positive and multiplies the negative logits of the tokens seen so far, prompt included."""
     max_new_tokens: Annotated[int, Field(ge=1)]
     min_new_tokens: Annotated[int, Field(ge=0)] = 1
@@ -158,6 +158,12 @@ class TableDataset(Strict):
     """Column of a unique id; none given: the row number."""
     groups: list[str] = []
     """Group columns to keep (topic, gender, ...)."""
+
+    @model_validator(mode="after")
+    def _own_columns(self) -> TableDataset:
+        if reserved := {"id", "text"} & set(self.groups):
+            raise ValueError(f"groups: {', '.join(sorted(reserved))} is textgamut's own column: rename yours")
+        return self
 
 
 Dataset = Annotated[NewsArticlesDataset | TableDataset, Field(discriminator="format")]
@@ -251,16 +257,26 @@ class SubsetsTask(TaskBase):
     subsets: Annotated[dict[Slug, Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
     """Slug of a simulated model -> the labels it writes, in equal parts."""
 
+    @model_validator(mode="after")
+    def _labels_share_the_texts(self) -> SubsetsTask:
+        for name, labels in {"references": self.references, **self.subsets}.items():
+            if len(set(labels)) < len(labels):
+                raise ValueError(f"{name}: a label stands twice in {labels}")
+            if len(labels) > self.n:
+                raise ValueError(f"{name}: {len(labels)} labels cannot share n = {self.n} texts")
+        return self
+
 
 Task = Annotated[ContinuationTask | SubsetsTask, Field(discriminator="kind")]
 
 
 class Experiment(Strict):
-    """One experiment: the tasks to run and the embedders to see them through."""
+    """One experiment: the tasks to run and the embedder to see them through."""
 
     name: Slug
     """Folder of its tables and figures: ``results/papers/{name}``."""
-    embedders: Annotated[list[str], Field(min_length=1)]
+    embedder: str
+    """What precision and recall see the texts through; one, since other features give other numbers."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
 
 
@@ -374,9 +390,9 @@ def _broken_references(config: Config) -> Iterator[str]:
             yield f"{key}: unknown {what} {name!r}; {nearest(name, registry)}"
 
     used: list[tuple[str, Any]] = []
-    for i, name in enumerate(config.experiment.embedders):
-        yield from check(f"embedders[{i}]", name, config.embedders, "embedder")
-        used.append((f"embedder {name!r}", config.embedders.get(name)))
+    name = config.experiment.embedder
+    yield from check("embedder", name, config.embedders, "embedder")
+    used.append((f"embedder {name!r}", config.embedders.get(name)))
     for slug, task in config.experiment.tasks.items():
         yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
         used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from textgamut import __version__
 from textgamut.errors import TextgamutError
 
 
@@ -85,7 +86,7 @@ def read_array(path: Path) -> NDArray[Any]:
     return array
 
 
-VERSIONS = ("textgamut", "torch", "transformers", "numpy", "pandas", "scikit-learn")
+VERSIONS = ("torch", "transformers", "numpy", "pandas", "scikit-learn")
 
 
 def write_meta(output: Path, settings: Mapping[str, Any], started: float, **facts: Any) -> None:
@@ -101,7 +102,8 @@ def write_meta(output: Path, settings: Mapping[str, Any], started: float, **fact
         "output": output.name,
         "settings": dict(settings),
         **facts,
-        "versions": {name: importlib.metadata.version(name) for name in VERSIONS},
+        "versions": {"textgamut": __version__}
+        | {name: importlib.metadata.version(name) for name in VERSIONS},
         "hardware": {
             "machine": platform.machine(),
             "python": platform.python_version(),
@@ -109,4 +111,4 @@ def write_meta(output: Path, settings: Mapping[str, Any], started: float, **fact
         },
         "wall_seconds": round(time.monotonic() - started, 3),
     }
-    write_json(output.with_name(output.name.split(".")[0] + ".meta.json"), content)
+    write_json(output.with_name(f"{output.stem}.meta.json"), content)

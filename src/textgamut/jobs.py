@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from textgamut.errors import TextgamutError
 
 logger = logging.getLogger(__name__)
@@ -25,6 +27,14 @@ def job(name: str, log: Path) -> Iterator[None]:
         log: The rule's log file; the full traceback of a failure goes there.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
+    # A killed Snakemake leaves its jobs alive: what the next run starts anew waits for them. The operating
+    # system frees the lock of a job that is killed.
+    lock = FileLock(log.with_suffix(".lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        sys.stderr.write(f"{name}: waiting for the same job of an earlier run to end\n")
+        lock.acquire()
     to_file = logging.FileHandler(log, mode="w", encoding="utf-8")
     to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     to_terminal = logging.StreamHandler(sys.stderr)
@@ -42,8 +52,10 @@ def job(name: str, log: Path) -> Iterator[None]:
         sys.stderr.write(f"\nError in {name}: {error}\n(log: {log})\n\n")
         sys.exit(1)
     except Exception:
-        logger.exception("failed; this is a bug in textgamut, not in your data")
+        logger.exception("failed unexpectedly; log: %s", log)
         sys.exit(1)
+    finally:
+        lock.release()
 
 
 class Progress:

@@ -67,8 +67,8 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "tasks.news.dataset: unknown dataset 'news-article'; nearest valid: 'news-articles'",
         ),
         (
-            change("embedders", value=["mini"]),
-            "embedders[0]: unknown embedder 'mini'; nearest valid: 'minilm'",
+            change("embedder", value="mini"),
+            "embedder: unknown embedder 'mini'; nearest valid: 'minilm'",
         ),
         (
             change("tasks", "news", "kind", value="continuations"),
@@ -83,6 +83,14 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (change("tasks", "news-articles", value=DEMO["tasks"]["news"]), "a dataset has the same slug"),
         (change("tasks", "News!", value=DEMO["tasks"]["news"]), "tasks.News!: String should match pattern"),
+        (
+            change("tasks", "topics", "references", value=["sport", "sport"]),
+            "tasks.topics: references: a label stands twice in ['sport', 'sport']",
+        ),
+        (
+            change("tasks", "topics", "subsets", "one-topic", value=[str(i) for i in range(65)]),
+            "one-topic: 65 labels cannot share n = 64 texts",
+        ),
         ({}, "my.yaml: name: this key is required"),
         ([], "my.yaml: (top level)"),
     ],
@@ -95,7 +103,7 @@ def test_bad_experiment(experiment: dict, message: str) -> None:
 
 def test_all_problems_are_told_at_once() -> None:
     experiment = change("tasks", "news", "dataset", value="x")
-    experiment["embedders"] = ["y"]
+    experiment["embedder"] = "y"
     with pytest.raises(TextgamutError, match=r"(?s)unknown embedder 'y'.*unknown dataset 'x'"):
         load(experiment)
 
@@ -123,6 +131,11 @@ def test_all_problems_are_told_at_once() -> None:
             "datasets",
             "a: {format: tabel}",
             "a.format: 'tabel' is not one of the choices; nearest valid: 'table'",
+        ),
+        (
+            "datasets",
+            "a: {format: table, groups: [text], source: {kind: file, path: x}}",
+            "a: groups: text is textgamut's own column",
         ),
         ("decoding", "a: {strategy: nucleus}", "a.top_p: this key is required"),
         (

@@ -106,6 +106,24 @@ def test_bad_table(tmp_path: Path, name: str, content, fields: dict, message: st
         extract(path, table(path, **fields))
 
 
+def test_groups_are_text_and_ids_are_there(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl", '{"text": "a", "g": 1, "i": "x"}\n{"text": "b", "g": "1", "i": null}\n'
+    )
+    assert extract(path, table(path, groups=["g"]))["g"].tolist() == ["1", "1"]
+    with pytest.raises(TextgamutError, match="row 2 has no 'i'"):
+        extract(path, table(path, id="i"))
+
+
+def test_a_folder_with_one_table(tmp_path: Path) -> None:
+    write(tmp_path / "README.md", "x")
+    write(tmp_path / "texts.jsonl", '{"text": "a"}')
+    assert len(extract(tmp_path, table(tmp_path))) == 1
+    write(tmp_path / "more.csv", "text\nx")
+    with pytest.raises(TextgamutError, match="one table is needed, not 2"):
+        extract(tmp_path, table(tmp_path))
+
+
 def test_duplicated_texts_are_kept_once(tmp_path: Path) -> None:
     lines = [json.dumps({"text": text}) for text in ("a", "b", "a")]
     path = write(tmp_path / "t.jsonl", "\n".join(lines))

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -58,6 +60,24 @@ def test_meta_stands_beside_the_output(tmp_path: Path) -> None:
     assert meta["dtype"] == "bfloat16"
     assert meta["versions"]["torch"]
     assert meta["wall_seconds"] >= 0
+
+
+def test_slugs_with_dots_have_records_of_their_own(tmp_path: Path) -> None:
+    for name in ("qwen2.5-0.5b.json", "qwen2.5-7b.json", "qwen2.json"):
+        io.write_meta(tmp_path / name, {}, time.monotonic())
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_job_waits_for_the_same_job_of_an_earlier_run(tmp_path: Path) -> None:
+    """The job of a killed run goes on: the one that replaces it must not write at the same time."""
+    code = (
+        "import sys, time; from pathlib import Path; from textgamut.jobs import job\n"
+        "with job('x', Path('x.log')):\n"
+        "    Path('events').open('a').write('begin '); time.sleep(1); Path('events').open('a').write('end ')"
+    )
+    jobs = [subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) for _ in range(2)]
+    assert [process.wait() for process in jobs] == [0, 0]
+    assert (tmp_path / "events").read_text() == "begin end begin end "
 
 
 def test_job_tells_bad_input_in_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

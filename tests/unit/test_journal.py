@@ -28,6 +28,12 @@ def test_every_cut_gives_whole_batches_and_goes_on(tmp_path: Path) -> None:
         assert path.read_bytes() == content
 
 
+def test_a_garbled_line_ends_what_is_read(tmp_path: Path) -> None:
+    lines = written(tmp_path / "j").splitlines(keepends=True)
+    (tmp_path / "j").write_bytes(lines[0] + lines[1] + b'[{"prompt' + lines[2])
+    assert Journal(tmp_path / "j", "f").batches == BATCHES[:1]
+
+
 def test_another_fingerprint_begins_anew(tmp_path: Path) -> None:
     written(tmp_path / "j")
     assert Journal(tmp_path / "j", "other").batches == []

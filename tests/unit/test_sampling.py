@@ -86,7 +86,7 @@ def test_distribution(top_p: float) -> None:
 
 
 def test_a_small_change_of_the_logits_seldom_changes_a_token() -> None:
-    """On a flat distribution of 5,000 tokens, noise of 1e-5 changes about 1e-5 of the draws, not one in ten."""
+    """On a flat distribution of 5,000 tokens, noise of 1e-5 changes about 1e-5 of the draws."""
     logits = torch.randn(2000, 5000, generator=torch.Generator().manual_seed(0))
     noise = torch.randn(2000, 5000, generator=torch.Generator().manual_seed(1)) * 1e-5
     random = numbers(2000)
@@ -111,7 +111,7 @@ def test_the_head_grows_until_it_holds_every_tie() -> None:
 def test_logits_that_are_no_numbers(value: float) -> None:
     logits = torch.zeros(3, 10)
     logits[1] = value
-    with pytest.raises(TextgamutError, match="not finite in 1 of 3 samples.*float32"):
+    with pytest.raises(TextgamutError, match=r"not finite in 1 of 3 samples.*float32"):
         draw_tokens(logits, 0.9, numbers(3))
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from helpers import run_snakemake
@@ -19,7 +20,7 @@ TASK = {
 def prepare(project: Path, source: dict, task: dict = TASK) -> None:
     dataset = {"mine": {"format": "table", "source": {"kind": "file"} | source}}
     (project / "config/datasets.yaml").write_text(yaml.safe_dump(dataset))
-    experiment = {"name": "mine", "embedders": ["minilm"], "tasks": {"task": task}}
+    experiment = {"name": "mine", "embedder": "minilm", "tasks": {"task": task}}
     (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
 
 
@@ -45,6 +46,17 @@ def test_empty_dataset(project: Path) -> None:
     write_texts(project, 0)
     prepare(project, {"path": "mine.jsonl"})
     fails(project, "mine.jsonl: the dataset is empty: 0 rows, none with a text", *DRAWS)
+
+
+def test_an_edited_file_is_extracted_again(project: Path) -> None:
+    write_texts(project, 20)
+    prepare(project, {"path": "mine.jsonl"})
+    assert run_snakemake(project, "--cores", "2", *DRAWS).returncode == 0
+    assert "Nothing to be done" in run_snakemake(project, "-n", *DRAWS).stdout
+    path = project / "mine.jsonl"
+    path.write_text(path.read_text().replace("word", "other"))
+    assert run_snakemake(project, "--cores", "2", *DRAWS).returncode == 0
+    assert "other" in str(pd.read_parquet(project / DRAWS[1])["text"][0])
 
 
 def test_fewer_texts_than_n(project: Path) -> None:

@@ -28,7 +28,7 @@ def test_the_demo_is_the_default(project: Path) -> None:
 def test_a_configfile_stands_alone(project: Path) -> None:
     """Nothing of the demo is merged into another experiment."""
     (project / "mine.yaml").write_text(
-        "name: mine\nembedders: [minilm]\ntasks: {topics: {kind: subsets, dataset: news-articles, n: 8, "
+        "name: mine\nembedder: minilm\ntasks: {topics: {kind: subsets, dataset: news-articles, n: 8, "
         "seeds: [1], draws: [1], max_words: 20, group: topic, references: [sport], subsets: {a: [sport]}}}"
     )
     planned = jobs(run_snakemake(project, "-n", "--configfile", "mine.yaml").stdout)

@@ -55,7 +55,7 @@ def test_scores_are_tidy(finished: Path) -> None:
 
 def test_every_output_says_what_made_it(finished: Path) -> None:
     for path in finished.glob("results/**/*.parquet"):
-        assert path.with_name(path.stem.split(".")[0] + ".meta.json").exists(), path
+        assert path.with_name(f"{path.stem}.meta.json").exists(), path
 
 
 def test_texts_begin_with_their_prompts_and_no_reference_is_a_prompt(finished: Path) -> None:
@@ -163,6 +163,26 @@ def test_killed_at_random_moments_the_next_run_gives_the_same(finished: Path, tm
     done = run_snakemake(folder, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert products(folder) == products(finished)
+
+
+def test_a_job_that_outlives_its_killed_run_is_waited_for(finished: Path, edited: Path) -> None:
+    """kill -9 of Snakemake alone, as the kernel does when memory runs out: its job lives on."""
+    output = edited / NEWS.format(model="chat", seed=1) / "shards/0-of-1.parquet"
+    expected = output.read_bytes()
+    output.unlink()
+    (edited / "logs/generate_texts/news/chat/short/seed1.log").write_text("")
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))]
+    process = subprocess.Popen(command, cwd=edited, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    log = edited / "logs/generate_texts/news/chat/short/seed1.log"
+    deadline = time.monotonic() + 120
+    while "loading the model" not in log.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    done = run_snakemake(edited, "--cores", "2", str(output.relative_to(edited)))
+    assert done.returncode == 0, done.stdout
+    assert output.read_bytes() == expected
 
 
 def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:

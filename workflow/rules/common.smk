@@ -8,6 +8,7 @@ Batch sizes and GPUs are resources: hardware, which never causes a rerun.
 from textgamut import embedding, figures, tables, tasks
 from textgamut.datasets import REVISION as DATASETS_REVISION
 from textgamut.generation import REVISION as GENERATION_REVISION
+from textgamut.generation.checkpoints import CONVERSION
 from textgamut.metrics.support import REVISION as SUPPORT_REVISION
 from textgamut.prompts import REVISION as PROMPTS_REVISION
 
@@ -15,6 +16,18 @@ from textgamut.prompts import REVISION as PROMPTS_REVISION
 def entry(registry, slug):
     """Return a registry entry as plain data, for params."""
     return getattr(CONFIG, registry)[slug].model_dump(mode="json")
+
+
+def source_files(source):
+    """Return the files of a `file` source as inputs: an edit of them reruns what is made of them."""
+    if source.kind != "file":
+        return []
+    path = Path(source.path).expanduser()
+    return (
+        sorted(map(str, filter(Path.is_file, path.rglob("*"))))
+        if path.is_dir()
+        else str(path)
+    )
 
 
 def task_settings(wildcards, *fields):

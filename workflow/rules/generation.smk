@@ -23,7 +23,7 @@ rule generate_texts:
         settings=lambda wildcards: {
             "model": CONFIG.models[wildcards.model].science(),
             "decoding": entry("decoding", wildcards.decoding),
-            "revision": GENERATION_REVISION,
+            "revision": [GENERATION_REVISION, PROMPTS_REVISION, CONVERSION],
         },
     message:
         "Generating {wildcards.task} with {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"

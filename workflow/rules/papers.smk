@@ -27,10 +27,7 @@ rule plot_precision_recall:
                 CONFIG.experiment.tasks[wildcards.task], "references", []
             ),
             "models": styles(wildcards.task),
-            "embedders": {
-                slug: CONFIG.embedders[slug].label
-                for slug in CONFIG.experiment.embedders
-            },
+            "embedder": CONFIG.embedders[CONFIG.experiment.embedder].label,
             "revision": figures.REVISION,
         },
     message:

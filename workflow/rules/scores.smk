@@ -59,10 +59,9 @@ rule collect_scores:
     """Scores of all cells -> one tidy table, one row per (cell, draw, metric)."""
     input:
         scores=[
-            f"{cell.path}/scores/{embedder}/support.json"
+            f"{cell.path}/scores/{CONFIG.experiment.embedder}/support.json"
             for task in CONFIG.experiment.tasks
             for cell in CONFIG.cells(task)
-            for embedder in CONFIG.experiment.embedders
         ],
     output:
         table="results/scores.parquet",

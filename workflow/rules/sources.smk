@@ -6,6 +6,8 @@ Downloads go to the shared cache ($TEXTGAMUT_CACHE). Priority: what can fail che
 
 rule extract_dataset:
     """Source -> all texts of a dataset, with their group columns."""
+    input:
+        source=lambda wildcards: source_files(CONFIG.datasets[wildcards.dataset].source),
     output:
         texts="data/{dataset}/references.parquet",
     log:
@@ -26,6 +28,8 @@ rule extract_dataset:
 
 rule fetch_model:
     """Checkpoint of a model -> in the cache, converted and checked; what it is, in data/."""
+    input:
+        source=lambda wildcards: source_files(CONFIG.models[wildcards.model].source),
     output:
         card="data/models/{model}.json",
     log:
@@ -37,6 +41,7 @@ rule fetch_model:
         settings=lambda wildcards: {
             "source": entry("models", wildcards.model)["source"],
             "chat": CONFIG.models[wildcards.model].chat,
+            "revision": CONVERSION,
         },
     message:
         "Fetching model {wildcards.model}"
@@ -46,6 +51,10 @@ rule fetch_model:
 
 rule fetch_embedder:
     """Checkpoint of an embedder -> in the cache; what it is, in data/."""
+    input:
+        source=lambda wildcards: source_files(
+            CONFIG.embedders[wildcards.embedder].source
+        ),
     output:
         card="data/embedders/{embedder}.json",
     log:

@@ -30,11 +30,23 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
     wrong = [row for row, text in enumerate(frame[entry.text]) if not isinstance(text, str)]
     if wrong:
         raise TextgamutError(f"{path}: row {wrong[0] + 1}: the {entry.text!r} is not a text")
+    if entry.id and frame[entry.id].isna().any():
+        raise TextgamutError(f"{path}: row {int(frame[entry.id].isna().argmax()) + 1} has no {entry.id!r}")
+    groups = {name: frame[name].astype(str).where(frame[name].notna(), None) for name in entry.groups}
     ids = frame[entry.id].astype(str) if entry.id else [f"row-{i + 1}" for i in range(len(frame))]
-    return pd.DataFrame({"id": ids, "text": frame[entry.text]} | {name: frame[name] for name in entry.groups})
+    return pd.DataFrame({"id": ids, "text": frame[entry.text]} | groups)
 
 
 def _read_file(path: Path) -> pd.DataFrame:
+    if path.is_dir():  # a snapshot of a hub
+        tables = sorted(
+            file for file in path.rglob("*") if file.suffix.lower() in (".jsonl", ".csv", ".parquet")
+        )
+        if len(tables) != 1:
+            raise TextgamutError(
+                f"{path}: one table is needed, not {len(tables)}: name it in the source's files"
+            )
+        path = tables[0]
     suffix = path.suffix.lower()
     try:
         if suffix == ".jsonl":

@@ -38,9 +38,10 @@ class Journal:
         if lines and lines[0] == header.encode():
             kept = len(lines[0])
             for line in lines[1:]:
-                if not line.endswith(b"\n"):
+                try:
+                    self.batches.append(json.loads(line if line.endswith(b"\n") else b""))
+                except ValueError:  # torn by a crash: this line and what follows is generated again
                     break
-                self.batches.append(json.loads(line))
                 kept += len(line)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = path.open("r+b" if kept else "wb")

@@ -132,7 +132,8 @@ def draw_tokens(logits: torch.Tensor, top_p: float, random: torch.Tensor, head: 
         )
     if top_p >= 1.0:
         ids = torch.arange(logits.shape[1], device=logits.device)
-        pieces = zip(logits.split(8), random.split(8), strict=True)  # the noise is float64: mind the memory
+        # The noise is float64: mind the memory.
+        pieces = zip(torch.split(logits, 8), torch.split(random, 8), strict=True)
         return torch.cat([_gumbel_max(piece, ids, numbers) for piece, numbers in pieces])
     size = min(head, logits.shape[1])
     top, ids = logits.topk(size, dim=-1)

@@ -63,7 +63,7 @@ def generate_texts(
 
     by_prompt = {row["prompt_id"]: row for batch in journal.batches for row in batch}
     frame = pd.DataFrame([by_prompt[name] for name in table["id"]])
-    frame.insert(0, "id", [f"{name}/{0}" for name in frame["prompt_id"]])
+    frame.insert(0, "id", [f"{name}/0" for name in frame["prompt_id"]])
     write_meta(
         samples,
         resolved,

@@ -12,7 +12,7 @@ from textgamut.jobs import job
 def plot_precision_recall(settings: dict[str, Any], table: Path, svg: Path, png: Path) -> None:
     started = time.monotonic()
     scores = read_table(table, ["task", "model", "decoding", "seed", "draw", "embedder", "metric", "value"])
-    scores = scores[scores["task"] == settings["task"]]
+    scores = scores[scores["task"] == settings["task"]].assign(embedder=settings["embedder"])
     models = {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
     if settings["kind"] == "subsets":
         descriptions = {slug: " + ".join(labels) for slug, labels in settings["subsets"].items()}
