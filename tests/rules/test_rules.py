@@ -138,7 +138,7 @@ def test_tables_and_figures_show_one_task(scores: Path, tmp_path: Path) -> None:
     table = pd.read_csv(tmp_path / "t.csv")
     assert table["task"].tolist() == ["t", "t"]
     assert table["recall"].tolist() == pytest.approx([0.6225, 0.6225])
-    settings = {"task": "t", "kind": "continuation", "dataset": "x", "models": {
+    settings = {"task": "t", "kind": "continuation", "embedder": "Mini", "dataset": "x", "models": {
         name: {"label": name, "family": "f", "chat": False} for name in ("m1", "m2")}}  # fmt: skip
     script("papers", "plot_precision_recall")(settings, scores, tmp_path / "p.svg", tmp_path / "p.png")
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
