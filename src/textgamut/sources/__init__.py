@@ -21,7 +21,7 @@ from textgamut.errors import TextgamutError
 
 __all__ = ["cache_folder", "digest", "fetch"]
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def fetch(source: Source, cache: Path | None = None) -> Path:
@@ -66,7 +66,7 @@ def fetch(source: Source, cache: Path | None = None) -> Path:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            log.info("%s: waiting for the process that fetches it", name)
+            logger.info("%s: waiting for the process that fetches it", name)
             lock.acquire()
         try:
             if not entry.exists():  # else another process was quicker

@@ -9,7 +9,7 @@ from pathlib import Path
 from textgamut.config import HfSource
 from textgamut.errors import TextgamutError, nearest
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def fetch(source: HfSource, offline: bool) -> Path:
@@ -62,7 +62,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
             f"them, or {by_hand}"
         )
     if not offline and (folder is None or not listed()):
-        log.info("%s: asking the hub", name)
+        logger.info("%s: asking the hub", name)
         try:
             folder = snapshot(local=False)
         except Exception as error:  # the hub's client raises a dozen unrelated kinds
@@ -71,7 +71,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
                 f"{name}: {missing}, and the hub does not give it: {reason}. Connect "
                 f"(for a gated repository: log in with `hf auth login`), or {by_hand}"
             ) from error
-        log.info("%s: complete", name)
+        logger.info("%s: complete", name)
     assert folder is not None
     files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     for pattern in source.files or ["*"]:
@@ -81,5 +81,5 @@ def fetch(source: HfSource, offline: bool) -> Path:
                 f"{name}: no file matches {pattern!r} in {folder}; {nearest(pattern, files)[:300]}"
             )
     if not listed():
-        log.warning("%s: taken as it is from %s; only the hub could tell if it is whole", name, folder)
+        logger.warning("%s: taken as it is from %s; only the hub could tell if it is whole", name, folder)
     return folder

