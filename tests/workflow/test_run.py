@@ -170,12 +170,12 @@ def test_a_job_that_outlives_its_killed_run_is_waited_for(finished: Path, edited
     output = edited / NEWS.format(model="chat", seed=1) / "shards/0-of-1.parquet"
     expected = output.read_bytes()
     output.unlink()
-    (edited / "logs/generate_texts/news/chat/short/seed1.log").write_text("")
+    log = edited / "logs/generate_texts/news/chat/short/seed1.log"
+    log.unlink()
     command = [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))]
     process = subprocess.Popen(command, cwd=edited, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    log = edited / "logs/generate_texts/news/chat/short/seed1.log"
     deadline = time.monotonic() + 120
-    while "loading the model" not in log.read_text():
+    while not (log.exists() and "loading the model" in log.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.kill()
