@@ -45,7 +45,6 @@ schema: .venv/demo  ## after a change of src/textgamut/config.py
 
 bench: .venv/dev  ## speed against the peers, side by side
 	$(BIN)/python benchmarks/generation.py --batch-size 32
-	$(BIN)/python benchmarks/generation.py --batch-size 64 --batches 1
 
 clean:  ## results and data; not the shared cache
 	rm -rf results/*/ results/*.parquet results/*.json data/*/ logs .snakemake report.html
