@@ -5,7 +5,7 @@ drawn with the step-th number of the stream, whatever the batch in which the sam
 remains is the floating-point noise of the model's kernels. The draw keeps its effect small: by the Gumbel-max
 trick, with noise keyed by the token's id, a token changes only with a probability near the distance in total
 variation between the two distributions. (Inversion of the cumulative distribution would sum up the noise
-over every boundary between two tokens: measured, a thousand times more changes in float32.)
+over every boundary between two tokens: in float32, one text in ten then changed between batch sizes.)
 """
 
 from __future__ import annotations
