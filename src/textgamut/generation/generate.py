@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textgamut.generation.sampling import NucleusSampler, processors, random_stream
+from textgamut.generation.sampling import NucleusSampler, random_stream
 
 if TYPE_CHECKING:
     from textgamut.config import NucleusDecoding
@@ -48,6 +48,7 @@ def generate_batches(
         the text and ``length`` where ``max_new_tokens`` did.
     """
     import torch
+    from transformers import LogitsProcessorList
 
     end_tokens = _end_tokens(model, tokenizer)
     for batch in batches:
@@ -59,7 +60,9 @@ def generate_batches(
             sequences = model.generate(
                 input_ids=inputs["input_ids"],
                 attention_mask=inputs["attention_mask"],
-                logits_processor=processors(NucleusSampler(decoding, streams, inputs["attention_mask"])),
+                logits_processor=LogitsProcessorList(
+                    [NucleusSampler(decoding, streams, inputs["attention_mask"])]
+                ),
                 do_sample=False,
                 max_new_tokens=decoding.max_new_tokens,
                 min_new_tokens=decoding.min_new_tokens,

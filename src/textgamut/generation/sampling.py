@@ -11,7 +11,7 @@ over every boundary between two tokens: in float32, one text in ten then changed
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,10 +170,3 @@ def _shift(z: torch.Tensor, bits: int) -> torch.Tensor:
 
 def _signed(constant: int) -> int:
     return constant - (1 << 64)
-
-
-def processors(sampler: NucleusSampler) -> Any:
-    """Wrap a sampler as the list of logits processors that ``model.generate`` takes."""
-    from transformers import LogitsProcessorList
-
-    return LogitsProcessorList([sampler])

@@ -9,10 +9,9 @@ from typing import Any
 from textgamut.io import read_array, write_json, write_meta
 from textgamut.jobs import job
 from textgamut.metrics.support import reduce_features, support_metrics
+from textgamut.tables import METRICS
 
 logger = logging.getLogger("textgamut.score_support")
-
-METRICS = ("precision", "recall", "density", "coverage")
 
 
 def score_support(
