@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from textgamut.errors import TextgamutError, nearest
 
@@ -174,20 +182,110 @@ class Embedder(Strict):
 
     label: str
     source: Source
-    pooling: Literal["mean"]
-    """How token states become one vector: the mean over the tokens (sentence-transformers' MiniLM)."""
+    pooling: Literal["mean", "cls", "last-token", "sentence-transformers"]
+    """How token states become one vector. ``mean``: over the tokens. ``cls``: the first token. ``last-token``:
+    the last one, for decoder-only models (PR: GPT-2). ``sentence-transformers``: the checkpoint's own modules,
+    for those that do more than the mean (needs the package of that name)."""
     max_tokens: Annotated[int, Field(ge=1)]
     """Longer texts are cut to this many tokens, and counted."""
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
+    """``float32`` gives the same features on every machine, but for noise; ``auto``: 16 bits on a GPU."""
     batch_size: Annotated[int, Field(ge=1)] = 64
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the features depend."""
-        return self.model_dump(mode="json", include={"source", "pooling", "max_tokens"})
+        return self.model_dump(mode="json", include={"source", "pooling", "max_tokens", "dtype"})
 
 
 # --- experiments --------------------------------------------------------------------------------------
 
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+
+def _distinct(values: list[int]) -> list[int]:
+    if len(set(values)) < len(values):
+        raise ValueError(f"a value stands twice in {values}")
+    return values
+
+
+Distinct = AfterValidator(_distinct)
+Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), Distinct]
+
+
+class SupportSettings(Strict):
+    """Precision, recall, density and coverage (PR section 4); k stands in the task."""
+
+    bootstrap: Annotated[int, Field(ge=2)] = 200
+    """Half-samples behind the 95 % intervals."""
+
+
+class DivergenceSettings(Strict):
+    """MAUVE, frontier integral, F_1/8 and F_8 over k-means histograms (PR appendix A)."""
+
+    seeds: Seeds = [0, 1, 2, 3, 4]
+    """Seeds of k-means: the metrics are means over these."""
+    clusters: Annotated[int, Field(ge=2)] | None = None
+    """Number of clusters; none given: a tenth of the number of texts."""
+
+
+class NgramSettings(Strict):
+    """Self-BLEU, distinct-n, rep-4 and diversity."""
+
+    tokenizer: str | None = None
+    """Model whose tokens are counted (the paper: GPT-2's); none given: words, split on white space."""
+    self_bleu_sample: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Share of the texts that Self-BLEU scores, each against all others (the paper: 0.2); none given: all."""
+
+
+class LikelihoodSettings(Strict):
+    """Perplexity, and for continuations coherence, under one scoring model."""
+
+    scorer: str
+    """Model that scores, of any task or none."""
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
+    """Only in float32 are the numbers the same for every batch size."""
+
+
+class Metrics(Strict):
+    """The families of metrics to compute; a family that is not named is not computed."""
+
+    support: SupportSettings | None = None
+    divergence: DivergenceSettings | None = None
+    ngram: NgramSettings | None = None
+    likelihood: LikelihoodSettings | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_is_asked_for(cls, content: Any) -> Any:
+        if isinstance(content, Mapping):  # `support:` alone: with the defaults
+            return {name: {} if settings is None else settings for name, settings in content.items()}
+        return content
+
+    @model_validator(mode="after")
+    def _any(self) -> Metrics:
+        if not self.families():
+            raise ValueError(f"no family is named; there are {', '.join(type(self).model_fields)}")
+        return self
+
+    def families(self) -> list[str]:
+        """Return the names of the families that are asked for."""
+        return [name for name in type(self).model_fields if getattr(self, name) is not None]
+
+    def models(self) -> dict[str, str]:
+        """Return the models that the metrics use: key of the setting -> slug."""
+        named = {}
+        if self.ngram and self.ngram.tokenizer:
+            named["ngram.tokenizer"] = self.ngram.tokenizer
+        if self.likelihood:
+            named["likelihood.scorer"] = self.likelihood.scorer
+        return named
+
+
+class Sweep(Strict):
+    """Precision and recall as N and k vary (PR Figure B.1), for the texts that there are."""
+
+    n: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1), Distinct]
+    """Values of N, each up to the task's n, at the task's k."""
+    k: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1), Distinct]
+    """Values of k, at the task's n."""
 
 
 class CellBlock(Strict):
@@ -213,6 +311,9 @@ class TaskBase(Strict):
     """Shorter texts are left out (PR appendix B.4: more than 10 words)."""
     max_words: Annotated[int, Field(ge=1)]
     """Texts of both sides are cut to this many words."""
+    groups: list[str] = []
+    """Group columns of the dataset: support metrics also per group of each (PR section 8)."""
+    sweep: Sweep | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> TaskBase:
@@ -221,10 +322,11 @@ class TaskBase(Strict):
                 f"k = {self.k} needs more than {self.k} texts on each side, but n = {self.n}: "
                 f"lower k to at most {self.n - 1} or raise n"
             )
-        for name in ("seeds", "draws"):
-            values = getattr(self, name)
-            if len(set(values)) < len(values):
-                raise ValueError(f"{name}: a value stands twice in {values}")
+        if self.sweep:
+            if max(self.sweep.n) > self.n:
+                raise ValueError(f"sweep.n: {max(self.sweep.n)} is more than the task's n = {self.n}")
+            if min(self.sweep.n) <= self.k or max(self.sweep.k) >= self.n:
+                raise ValueError(f"sweep: every k needs more than k texts, also k = {self.k} at each sweep.n")
         return self
 
 
@@ -277,6 +379,8 @@ class Experiment(Strict):
     """Folder of its tables and figures: ``results/papers/{name}``."""
     embedder: str
     """What precision and recall see the texts through; one, since other features give other numbers."""
+    metrics: Metrics = Metrics(support=SupportSettings())
+    """The families of metrics to compute; not given: the support metrics."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
 
 
@@ -393,9 +497,16 @@ def _broken_references(config: Config) -> Iterator[str]:
     name = config.experiment.embedder
     yield from check("embedder", name, config.embedders, "embedder")
     used.append((f"embedder {name!r}", config.embedders.get(name)))
+    for key, name in config.experiment.metrics.models().items():
+        yield from check(f"metrics.{key}", name, config.models, "model")
+        used.append((f"model {name!r}", config.models.get(name)))
     for slug, task in config.experiment.tasks.items():
         yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
         used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
+        known = _group_columns(config.datasets.get(task.dataset))
+        for group in task.groups:
+            if known is not None and group not in known:
+                yield f"tasks.{slug}.groups: the dataset has no column {group!r}; {nearest(group, known)}"
         if slug in config.datasets:
             yield f"tasks.{slug}: a dataset has the same slug; both would own data/{slug}: rename the task"
         if isinstance(task, SubsetsTask):
@@ -413,6 +524,12 @@ def _broken_references(config: Config) -> Iterator[str]:
             path = Path(entry.source.path).expanduser()
             if not path.exists():
                 yield f"{what}: source.path: there is no file {path}"
+
+
+def _group_columns(dataset: Dataset | None) -> list[str] | None:
+    if isinstance(dataset, TableDataset):
+        return dataset.groups
+    return ["topic"] if isinstance(dataset, NewsArticlesDataset) else None
 
 
 def _validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:

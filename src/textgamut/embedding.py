@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.generation.checkpoints import silence_transformers
+from textgamut.errors import TextgamutError
+from textgamut.generation.checkpoints import load_tokenizer, silence_transformers
+from textgamut.generation.devices import choose_dtype
 from textgamut.jobs import Progress
 
 if TYPE_CHECKING:
@@ -31,49 +34,182 @@ class Features(NamedTuple):
     """(N, d)."""
     truncated: int
     """How many texts were longer than the embedder's maximum."""
+    empty: int
+    """How many texts have no character but white space."""
+
+
+class _Network(NamedTuple):
+    """A loaded checkpoint."""
+
+    model: Any
+    """The transformer inside."""
+    tokenizer: Any
+    prompt: str
+    """What stands before every text."""
+    encode: Callable[[list[tuple[int, ...]], list[str]], NDArray[np.float32]]
+    """Token ids of a batch, and its texts -> (B, d)."""
 
 
 def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.device) -> Features:
-    """Embed texts with an encoder: the mean of its last hidden states over the tokens, in float32.
+    """Embed texts: the states of a transformer's last layer, pooled in float32 to one vector a text.
 
-    Texts are sorted by length, so that little is computed on padding; neither their order nor the batch
-    size changes a vector by more than floating-point noise.
+    The poolings, by ``embedder.pooling`` (an encoder-decoder model is used as its encoder):
+
+    - ``mean``: over the tokens, special ones included.
+    - ``cls``: the first token, for encoders that were trained so.
+    - ``last-token``: the last token, after the final norm, for decoder-only models (PR section 4.2).
+    - ``sentence-transformers``: whatever modules the checkpoint brings for that library (pooling, dense
+      layers, normalisation, default prompt), run by the library, in ``dtype`` throughout.
+
+    Tokens are sorted by length, so that little is computed on padding. Texts with the same tokens are
+    embedded once: their vectors are the same to the last bit. Row order changes no bit either; the batch
+    size changes a vector by floating-point noise (float32: less than 1e-4 of the largest value).
 
     Args:
-        texts: N texts; an empty one has the vector of its special tokens.
+        texts: N >= 1 texts. One without tokens, special ones included, is read as the single token BOS
+            (else EOS).
         folder: The checkpoint.
-        embedder: Its registry entry.
+        embedder: Its registry entry. Longer texts than ``max_tokens`` are cut at their end.
         device: Where to compute.
 
     Returns:
         The features, row i for text i.
-    """
-    silence_transformers()
-    import torch
-    from transformers import AutoModel, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModel.from_pretrained(folder, dtype=torch.float32, use_safetensors=True).to(device).eval()
-    encoded = [tokenizer(text)["input_ids"] for text in texts]
-    truncated = sum(len(ids) > embedder.max_tokens for ids in encoded)
+    Raises:
+        TextgamutError: No texts; ``max_tokens`` is more than the model can take, or leaves no room beside the
+            special tokens; the checkpoint does not load; or sentence-transformers is needed and missing.
+    """
+    if not texts:
+        raise TextgamutError("there are no texts to embed")
+    silence_transformers()
+    dtype = compute_dtype(embedder, device)
+    load = _load_library if embedder.pooling == "sentence-transformers" else _load_network
+    network = load(folder, embedder, dtype, device)
+    _check_room(network, embedder.max_tokens)
+
+    tokens, truncated = _tokenize(network, texts, embedder.max_tokens)
     if truncated:
         logger.warning("%d of %d texts were cut to %d tokens", truncated, len(texts), embedder.max_tokens)
-    order = sorted(range(len(texts)), key=lambda i: (-len(encoded[i]), i))
-    vectors = np.empty((len(texts), model.config.hidden_size), dtype=np.float32)
+    times = Counter(tokens)
+    unique = sorted(times, key=lambda ids: (-len(ids), ids))
+    text_of = dict(zip(tokens, texts, strict=True))
+    parts = []
     progress = Progress(len(texts), "texts")
-    for start in range(0, len(order), embedder.batch_size):
-        rows = order[start : start + embedder.batch_size]
-        inputs = tokenizer(
-            [texts[i] for i in rows],
-            padding=True,
-            truncation=True,
-            max_length=embedder.max_tokens,
+    for start in range(0, len(unique), embedder.batch_size):
+        batch = unique[start : start + embedder.batch_size]
+        parts.append(network.encode(batch, [text_of[ids] for ids in batch]))
+        progress.advance(sum(times[ids] for ids in batch))
+    row = {ids: i for i, ids in enumerate(unique)}
+    vectors = np.concatenate(parts)[[row[ids] for ids in tokens]]
+    return Features(vectors, truncated, sum(not text.strip() for text in texts))
+
+
+def compute_dtype(embedder: Embedder, device: torch.device) -> torch.dtype:
+    """Resolve an embedder's dtype on a device: ``auto`` is float32 on a CPU, 16 bits on a GPU."""
+    on_cpu = embedder.dtype == "auto" and device.type == "cpu"
+    return choose_dtype("float32" if on_cpu else embedder.dtype, device)
+
+
+def context_length(model: Any) -> int | None:
+    """Return how many tokens a transformer can take; None where its positions have no end."""
+    length: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    # RoBERTa and its kin number their positions from the padding token's id + 1 on.
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    offset = getattr(table, "padding_idx", None)
+    return length if length is None or offset is None else length - offset - 1
+
+
+def _load_network(folder: Path, embedder: Embedder, dtype: torch.dtype, device: torch.device) -> _Network:
+    import torch
+    from transformers import AutoModel
+
+    try:
+        tokenizer = load_tokenizer(folder)
+        model = AutoModel.from_pretrained(folder, dtype=dtype, use_safetensors=True)
+    except (OSError, ValueError) as error:
+        raise TextgamutError(f"{folder}: transformers cannot load this checkpoint: {error}") from error
+    if model.config.is_encoder_decoder:
+        model = model.get_encoder()
+    model.config.use_cache = False
+    model = model.to(device).eval()
+    tokenizer.truncation_side = "right"
+
+    def encode(batch: list[tuple[int, ...]], _: list[str]) -> NDArray[np.float32]:
+        inputs = tokenizer.pad(
+            {"input_ids": [list(ids) for ids in batch]},
+            padding_side="right",
+            return_attention_mask=True,
             return_tensors="pt",
         ).to(device)
         with torch.inference_mode():
-            states = model(**inputs).last_hidden_state
-            mask = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
-            mean = (states * mask).sum(dim=1) / mask.sum(dim=1)
-        vectors[rows] = mean.cpu().numpy()
-        progress.advance(len(rows))
-    return Features(vectors, truncated)
+            states = model(**inputs).last_hidden_state.float()
+            pooled = _pool(states, inputs["attention_mask"], embedder.pooling)
+        vectors: NDArray[np.float32] = pooled.cpu().numpy()
+        return vectors
+
+    return _Network(model, tokenizer, "", encode)
+
+
+def _pool(states: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
+    """Make one vector (B, d) of each text's states (B, T, d), padded on the right as the mask (B, T) says."""
+    if pooling == "cls":
+        return states[:, 0]
+    if pooling == "last-token":
+        last = mask.sum(dim=1) - 1
+        return states[last.new_tensor(range(len(states))), last]
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: torch.device) -> _Network:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise TextgamutError(
+            "pooling 'sentence-transformers' needs the package of that name: pip install sentence-transformers"
+        ) from None
+    # Without this file the library would take the mean over the tokens, and only say so.
+    if not (folder / "modules.json").is_file():
+        raise TextgamutError(f"{folder}: not a sentence-transformers checkpoint: it has no modules.json")
+    try:
+        library = SentenceTransformer(
+            str(folder),
+            device=str(device),
+            local_files_only=True,
+            model_kwargs={"dtype": dtype, "use_safetensors": True},
+        )
+    except (OSError, ValueError) as error:
+        raise TextgamutError(f"{folder}: sentence-transformers cannot load this checkpoint: {error}") from error
+    if library.transformers_model is None:
+        raise TextgamutError(f"{folder}: its first module is not a transformer")
+    library.max_seq_length = embedder.max_tokens
+
+    def encode(_: list[tuple[int, ...]], batch: list[str]) -> NDArray[np.float32]:
+        return np.asarray(library.encode(batch, batch_size=len(batch), show_progress_bar=False), np.float32)
+
+    prompt = library.prompts[library.default_prompt_name] if library.default_prompt_name else ""
+    return _Network(library.transformers_model, library.tokenizer, prompt, encode)
+
+
+def _check_room(network: _Network, max_tokens: int) -> None:
+    """Make sure that ``max_tokens`` fits the model, and a token fits into it."""
+    longest = context_length(network.model)
+    if longest is not None and max_tokens > longest:
+        raise TextgamutError(f"max_tokens: {max_tokens} is more than the {longest} that this model can take")
+    special = network.tokenizer.num_special_tokens_to_add()
+    if max_tokens <= special:
+        raise TextgamutError(f"max_tokens: {max_tokens} leaves no room beside {special} special tokens")
+
+
+def _tokenize(network: _Network, texts: Sequence[str], max_tokens: int) -> tuple[list[tuple[int, ...]], int]:
+    """Return the token ids of each text, cut to ``max_tokens``, and how many were cut."""
+    tokenizer = network.tokenizer
+    whole = [network.prompt + text for text in texts]
+    tokens = tokenizer(whole)["input_ids"]
+    too_long = [i for i, ids in enumerate(tokens) if len(ids) > max_tokens]
+    if too_long:  # the tokenizer cuts, since special tokens at the end stay
+        cut = tokenizer([whole[i] for i in too_long], truncation=True, max_length=max_tokens)["input_ids"]
+        for i, ids in zip(too_long, cut, strict=True):
+            tokens[i] = ids
+    nothing = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    return [tuple(ids) or (nothing,) for ids in tokens], len(too_long)

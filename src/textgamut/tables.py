@@ -1,8 +1,11 @@
 """Tidy scores -> the papers' tables: data frames, and small HTML pages that carry everything they need.
 
-A *cell* is one (task, model, decoding, embedder, N, k); a *run* of it is one (generation seed, reference
-draw). ``scores`` everywhere is tidy, one row per (run, metric): task, model, decoding, embedder, metric
-(str), seed, draw, n, k (int), value (float). The order of its rows never changes a number.
+A *cell* is one (task, model, decoding, embedder, N, k, group); a *run* of it is one (generation seed,
+reference draw). ``scores`` everywhere is tidy, one row per (run, metric), with the columns of ``COLUMNS``:
+task, model, decoding, embedder, group, metric (str), seed, draw, n, k (int), value (float), and, where a
+single run tells how uncertain it is, its deviation and its 95 % interval low to high (float). Metrics that see
+no references have no draw and no embedder, and only support metrics have a k. ``group`` is ``all`` or
+``column=value``. The order of the rows never changes a number.
 """
 
 from __future__ import annotations
@@ -16,12 +19,31 @@ import pandas as pd
 
 from textgamut.errors import TextgamutError
 
-REVISION = 1
+REVISION = 2
 """Raised when the same scores give other tables."""
 
-CELL = ["task", "model", "decoding", "embedder", "n", "k"]
-METRICS = ["precision", "recall", "density", "coverage"]
-_TEXT = ["task", "model", "decoding", "embedder", "metric"]
+ALL = "all"
+"""The group of all texts."""
+CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
+COLUMNS = [*CELL, "seed", "draw", "metric", "value", "deviation", "low", "high"]
+SUPPORT = ["precision", "recall", "density", "coverage"]
+METRICS = [
+    *SUPPORT,
+    *["mauve", "frontier_integral", "f_1_8", "f_8"],
+    *["self_bleu", "distinct_1", "distinct_2", "distinct_3", "distinct_4", "repetition_4", "diversity"],
+    *["perplexity", "coherence"],
+]
+"""All metrics, in the order of a table's columns."""
+_KEY = [*CELL, "seed", "draw", "metric"]
+_TEXT = ["task", "model", "decoding", "embedder", "group", "metric"]
+
+
+def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Make tidy scores of rows that leave out what does not apply to them."""
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    whole = {name: "Int64" for name in ("n", "k", "seed", "draw")}
+    real = {name: "Float64" for name in ("deviation", "low", "high")}
+    return frame.astype(whole | real | {"value": "float64"} | dict.fromkeys(_TEXT, "str"))
 
 
 def runs_table(scores: pd.DataFrame) -> pd.DataFrame:
@@ -38,37 +60,42 @@ def runs_table(scores: pd.DataFrame) -> pd.DataFrame:
         TextgamutError: A column is missing, there is no row, a row is incomplete or not finite, or one
             run has two values of one metric.
     """
-    key = [*CELL, "seed", "draw", "metric"]
-    missing = [name for name in [*key, "value"] if name not in scores.columns]
+    frame = _complete(scores, may_lack=[])
+    frame["cell"] = frame.groupby(CELL, sort=False).ngroup()
+    wide = frame.set_index(["cell", *_KEY])["value"].unstack("metric").reset_index().drop(columns="cell")
+    wide.columns.name = None
+    return wide
+
+
+def _complete(scores: pd.DataFrame, may_lack: list[str]) -> pd.DataFrame:
+    """Return the key and the value of tidy scores, checked."""
+    missing = [name for name in [*_KEY, "value"] if name not in scores.columns]
     if missing:
         raise TextgamutError(f"scores: no column {', '.join(map(repr, missing))}")
     if scores.empty:
         raise TextgamutError("scores: there are no rows")
-    frame = scores[[*key, "value"]].reset_index(drop=True)
+    frame = scores[[*_KEY, "value"]].reset_index(drop=True)
     frame["value"] = pd.to_numeric(frame["value"], errors="coerce").replace([np.inf, -np.inf], np.nan)
-    bad = frame.isna()
+    bad = frame.drop(columns=may_lack).isna()
     if bad.to_numpy().any():
         row = int(bad.any(axis=1).to_numpy().argmax())
         column = bad.columns[int(bad.iloc[row].to_numpy().argmax())]
         found = scores[column].iloc[row]
         raise TextgamutError(f"scores, row {row}: {column!r} must be there and finite, found {found}")
     frame = frame.astype(dict.fromkeys(_TEXT, "str"))
-    twice = frame.duplicated(key).to_numpy()
+    twice = frame.duplicated(_KEY).to_numpy()
     if twice.any():
         row = int(twice.argmax())
-        what = ", ".join(f"{name} {frame[name].iloc[row]}" for name in key)
+        what = ", ".join(f"{name} {frame[name].iloc[row]}" for name in _KEY)
         raise TextgamutError(f"scores, row {row}: a second value for {what}")
-    frame["cell"] = frame.groupby(CELL, sort=False).ngroup()
-    wide = frame.set_index(["cell", *key])["value"].unstack("metric").reset_index().drop(columns="cell")
-    wide.columns.name = None
-    return wide
+    return frame
 
 
 def precision_recall_runs(scores: pd.DataFrame, alike: Sequence[str]) -> pd.DataFrame:
     """Select the precision and the recall of comparable runs.
 
     Args:
-        scores: Tidy scores; other metrics are left out.
+        scores: Tidy scores; other metrics and groups are left out.
         alike: The columns of a cell that must have one value throughout.
 
     Returns:
@@ -84,6 +111,8 @@ def precision_recall_runs(scores: pd.DataFrame, alike: Sequence[str]) -> pd.Data
         if absent:
             raise TextgamutError(f"scores: there is no {' and no '.join(absent)}")
         scores = scores[scores["metric"].isin(metrics)]
+    if "group" in scores.columns:
+        scores = scores[scores["group"] == ALL]
     runs = runs_table(scores)
     for column in alike:
         values = sorted(runs[column].unique().tolist())
@@ -110,23 +139,41 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per cell in the order of first appearance: the columns of a cell; for each metric its mean
-        and, as ``{metric}_sd``, its sample standard deviation (NaN for a single run), in the metric's own
-        unit; and the counts ``runs``, ``seeds`` and ``draws``.
+        and, as ``{metric}_sd``, its sample standard deviation over the runs, or of a single run its own
+        ``deviation``, in the metric's own unit; and the counts ``runs``, ``seeds`` and ``draws``.
 
     Raises:
         TextgamutError: As :func:`runs_table`.
     """
-    runs = runs_table(scores)
-    cells = runs.groupby(CELL, sort=False)
-    found = [name for name in runs.columns if name not in [*CELL, "seed", "draw"]]
+    frame = _complete(scores, may_lack=["embedder", "k", "draw"])
+    # What sees no references stands beside what does, if these have one embedder and one k.
+    for column in ("embedder", "k"):
+        known = frame.groupby(["task", "model", "decoding", "group"])[column]
+        only = known.transform("first").where(known.transform("nunique") == 1)
+        frame[column] = frame[column].fillna(only)
+    cells = frame.groupby(CELL, sort=False, dropna=False)
+    frame["cell"] = cells.ngroup()
+    own = scores.get("deviation", pd.Series(np.nan, scores.index))
+    frame["deviation"] = own.to_numpy(dtype=float, na_value=np.nan)
+    frame = frame.sort_values(["cell", "metric", "seed", "draw"])  # sums round alike in any order of the rows
+    per_metric = frame.groupby(["cell", "metric"])
+    means = per_metric["value"].mean().unstack()
+    # The spread over runs; of a single run, its own.
+    over_runs = per_metric["value"].std(ddof=1)
+    spreads = over_runs.where(per_metric.size() > 1, per_metric["deviation"].mean()).unstack()
+    found = [name for name in METRICS if name in means] + [name for name in means if name not in METRICS]
     columns = {}
-    for metric in [name for name in METRICS if name in found] + [
-        name for name in found if name not in METRICS
-    ]:
-        columns[metric] = cells[metric].mean()
-        columns[f"{metric}_sd"] = cells[metric].std(ddof=1)
-    columns |= {"runs": cells.size(), "seeds": cells["seed"].nunique(), "draws": cells["draw"].nunique()}
-    return pd.DataFrame(columns).reset_index()
+    for metric in found:
+        columns |= {metric: means[metric], f"{metric}_sd": spreads[metric]}
+    by_cell = frame.groupby("cell")
+    counts = {
+        "runs": frame.drop_duplicates(["cell", "seed", "draw"]).groupby("cell")["draw"].count(),
+        "seeds": by_cell["seed"].nunique(),
+        "draws": by_cell["draw"].nunique(),
+    }
+    counts["runs"] = counts["runs"].where(counts["runs"] > 0, counts["seeds"])
+    facts = by_cell[CELL].first()
+    return pd.concat([facts, pd.DataFrame(columns | counts)], axis=1).reset_index(drop=True)
 
 
 def variance_table(scores: pd.DataFrame) -> pd.DataFrame:

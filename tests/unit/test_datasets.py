@@ -1,16 +1,20 @@
 """Datasets: what is read, what is left out, what is refused."""
 
+import csv
 import io
 import json
 import zipfile
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from textgamut.config import FileSource, NewsArticlesDataset, TableDataset
 from textgamut.datasets import extract
 from textgamut.datasets.news_articles import topic_of
+from textgamut.datasets.table import read
 from textgamut.errors import TextgamutError
 
 
@@ -91,12 +95,34 @@ def test_three_formats_give_the_same_texts(tmp_path: Path) -> None:
         ("a.jsonl", '{"text": " "}\n', {}, "the dataset is empty: 1 rows, none with a text"),
         ("a.jsonl", '{"text": "x"}\n\n{"text": \n', {}, r"a\.jsonl: line 3: not valid JSON"),
         ("a.jsonl", '{"text": "x"}\n[1]\n', {}, r"a\.jsonl: line 2: not a JSON object"),
-        ("a.jsonl", '{"text": "x"}\n{"text": 1}\n', {}, r"a\.jsonl: row 2: the 'text' is not a text"),
-        ("a.jsonl", b'{"text": "\xff"}\n', {}, r"a\.jsonl: cannot be read as jsonl"),
+        ("a.jsonl", '{"text": "x"}\n\n{"text": 1}\n', {}, r"a\.jsonl: line 3: the 'text' is not a text"),
+        ("a.jsonl", '{"text": "x"}\n\n{"text": null}\n', {}, r"a\.jsonl: line 3 has no 'text'"),
+        ("a.jsonl", '{"text": "x"}\n\n{"txt": "y"}\n', {}, r"a\.jsonl: line 3 has no 'text'"),
+        ("a.jsonl", "{}\n{}\n", {}, r"a\.jsonl: no column 'text'"),
+        ("a.jsonl", b'{"text": "x"}\r\n{"text": "\xff"}\n', {}, r"a\.jsonl: line 2: not UTF-8: byte 0xff"),
+        (
+            "a.jsonl",
+            '{"text": "x"}\n{"text": "\\ud83d"}\n',
+            {},
+            r"a\.jsonl: line 2: '\\ud83d' alone is no char",
+        ),
+        ("a.jsonl", "[" * 100_000, {}, r"a\.jsonl: line 1: not valid JSON"),
+        ("a.jsonl", f'{{"text": {"1" * 5000}}}', {}, r"a\.jsonl: line 1: not valid JSON"),
         ("a.csv", "txt\nx\n", {}, r"a\.csv: no column 'text'; nearest valid: 'txt'"),
+        ("a.csv", "text,text\nx,y\n", {}, r"a\.csv: column 'text' stands 2 times"),
+        ("a.csv", 'text\n"x\ny"\nso, it is\n', {}, r"a\.csv: line 4: 2 fields, but the header has 1"),
+        ("a.csv", 'text,topic\n"x\ny",a\nz\n', {}, r"a\.csv: line 4: 1 fields, but the header has 2"),
+        ("a.csv", 'text\nx\n"y\nz\n', {}, r"a\.csv: line 3: not valid CSV"),
+        ("a.csv", b"text\nx\n\n\xe9t\xe9\n", {}, r"a\.csv: line 4: not UTF-8: byte 0xe9"),
         ("a.csv", "text\nx\n", {"groups": ["topic"]}, "no column 'topic'"),
         ("a.csv", "text,id\nx,1\ny,1\n", {"id": "id"}, "id '1' stands twice"),
-        ("a.txt", "x", {}, r"suffix '\.txt' is not one of"),
+        ("a.txt", "", {}, "the dataset is empty: 0 rows"),
+        ("a.txt", "\n \n\n", {}, "the dataset is empty: 0 rows"),
+        ("a.txt", b"x\n\n\xe9t\xe9\n", {}, r"a\.txt: line 3: not UTF-8: byte 0xe9"),
+        ("a.txt", "x\ny".encode("utf-16"), {}, r"a\.txt: line 1: not UTF-8: byte 0xff"),
+        ("a.txt", "x\n", {"text": "body"}, r"a\.txt: no column 'body'; valid: 'text'"),
+        ("a.json", "x", {}, r"a\.json: suffix '\.json' is not one of \.jsonl, \.csv, \.parquet, \.txt"),
+        ("a.jsonl.gz", b"x", {}, r"suffix '\.gz' is not one of"),
         ("a.parquet", "x", {}, r"a\.parquet: cannot be read as parquet"),
     ],
 )
@@ -106,12 +132,27 @@ def test_bad_table(tmp_path: Path, name: str, content, fields: dict, message: st
         extract(path, table(path, **fields))
 
 
+def test_parquet_without_a_text_names_the_row(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"text": ["a", "b", None]}, index=[7, 8, 9])
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(TextgamutError, match=r"t\.parquet: row 3 has no 'text'"):
+        extract(tmp_path / "t.parquet", table(tmp_path / "t.parquet"))
+
+
+def test_parquet_with_a_text_that_is_not_utf8(tmp_path: Path) -> None:
+    raw = pa.array([b"ab", b"\xff"], pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+    pq.write_table(pa.table({"text": texts}), tmp_path / "t.parquet")
+    with pytest.raises(TextgamutError, match=r"t\.parquet: cannot be read as parquet: .*UTF8"):
+        extract(tmp_path / "t.parquet", table(tmp_path / "t.parquet"))
+
+
 def test_groups_are_text_and_ids_are_there(tmp_path: Path) -> None:
     path = write(
         tmp_path / "t.jsonl", '{"text": "a", "g": 1, "i": "x"}\n{"text": "b", "g": "1", "i": null}\n'
     )
     assert extract(path, table(path, groups=["g"]))["g"].tolist() == ["1", "1"]
-    with pytest.raises(TextgamutError, match="row 2 has no 'i'"):
+    with pytest.raises(TextgamutError, match=r"t\.jsonl: line 2 has no 'i'"):
         extract(path, table(path, id="i"))
 
 
@@ -122,6 +163,48 @@ def test_a_folder_with_one_table(tmp_path: Path) -> None:
     write(tmp_path / "more.csv", "text\nx")
     with pytest.raises(TextgamutError, match="one table is needed, not 2"):
         extract(tmp_path, table(tmp_path))
+
+
+def test_plain_text_in_a_folder_counts_only_without_a_table(tmp_path: Path) -> None:
+    write(tmp_path / "LICENSE.txt", "x")
+    assert extract(tmp_path, table(tmp_path))["text"].tolist() == ["x"]
+    write(tmp_path / "texts.jsonl", '{"text": "a"}')
+    assert extract(tmp_path, table(tmp_path))["text"].tolist() == ["a"]
+
+
+def test_plain_text_is_one_text_a_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.txt", 'a, "b"\r\n\n c\u2028d\x0ce\x85 \n\n\n')
+    frame = read(path, table(path))
+    assert frame["text"].tolist() == ['a, "b"', "", " c\u2028d\x0ce\x85 "]
+    assert frame["id"].tolist() == ["row-1", "row-2", "row-3"]
+    assert len(extract(path, table(path))) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("t.txt", "ünï"), ("t.jsonl", '{"text": "ünï"}'), ("t.csv", "text\r\nünï\r\n")],
+)
+def test_a_byte_order_mark_is_no_text(tmp_path: Path, name: str, content: str) -> None:
+    path = write(tmp_path / name, content.encode("utf-8-sig"))
+    assert extract(path, table(path))["text"].tolist() == ["ünï"]
+
+
+def test_what_a_text_may_hold(tmp_path: Path) -> None:
+    texts = ["NA", "1.0", 'a "b", c', " \n", "😀", "x" * 200_000, "nul \0"]
+    write(tmp_path / "t.jsonl", "\n".join(json.dumps({"text": text}) for text in texts))
+    with (tmp_path / "t.csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([["text"], *([text] for text in texts)])
+    pd.DataFrame({"text": texts}).to_parquet(tmp_path / "t.parquet")
+    for suffix in ("jsonl", "csv", "parquet"):
+        path = tmp_path / f"t.{suffix}"
+        assert read(path, table(path))["text"].tolist() == texts, suffix
+
+
+def test_a_number_names_the_same_group_whatever_other_rows_hold(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", '{"text": "a", "g": 1}\n{"text": "b"}\n')
+    groups = read(path, table(path, groups=["g"]))["g"]
+    assert groups[0] == "1"
+    assert pd.isna(groups[1])
 
 
 def test_duplicated_texts_are_kept_once(tmp_path: Path) -> None:

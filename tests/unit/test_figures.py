@@ -37,6 +37,7 @@ def scores_of(centres, seeds=2, draws=2, spread=0.012, decoding="nucleus", **cel
     rows = []
     for (slug, centre), seed, draw in itertools.product(centres.items(), range(seeds), range(draws)):
         run = {"task": "webtext", "model": slug, "decoding": decoding, "embedder": "minilm", "n": 240, "k": 4}
+        run["group"] = "all"
         run |= {"seed": seed, "draw": draw} | cell
         for metric, value in zip(["precision", "recall"], centre + rng.normal(0, spread, 2), strict=True):
             rows.append(run | {"metric": metric, "value": float(np.clip(value, 0, 1))})

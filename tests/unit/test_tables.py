@@ -21,7 +21,7 @@ def additive(model="m", seeds=SEEDS, draws=DRAWS, scale=1.0, **cell):
     for seed, s in enumerate(seeds):
         for draw, d in enumerate(draws):
             run = {"task": "webtext", "model": model, "decoding": "nucleus", "embedder": "minilm"}
-            run |= {"n": 240, "k": 4, "seed": seed, "draw": draw} | cell
+            run |= {"n": 240, "k": 4, "group": "all", "seed": seed, "draw": draw} | cell
             effect = scale * (s + d)
             rows += [run | {"metric": "precision", "value": 0.6 + effect}]
             rows += [run | {"metric": "recall", "value": 0.4 - effect / 2}]

@@ -1,80 +1,153 @@
-"""Anybody's texts: a table with one text a row, as JSONL, CSV or parquet."""
+"""Anybody's texts: a table with one text a row, as JSONL, CSV or parquet; or plain text, one text a line."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow.parquet
 
 from textgamut.errors import TextgamutError, nearest
 
 if TYPE_CHECKING:
     from textgamut.config import TableDataset
 
+TABLES = (".jsonl", ".csv", ".parquet")
+
 
 def read(path: Path, entry: TableDataset) -> pd.DataFrame:
     """Read a table of texts.
 
+    JSONL, CSV and plain text are UTF-8, with or without a byte order mark. Blank lines of JSONL and CSV are
+    no rows. A ``.txt`` file has one column, ``text``, and one row a line, which ends with a line feed or with
+    carriage return and line feed: a blank line is an empty text, except at the end of the file, where blank
+    lines are no rows.
+
+    Args:
+        path: A file with the suffix ``.jsonl``, ``.csv``, ``.parquet`` or ``.txt``, or a folder that holds
+            one such table; its ``.txt`` files count only if it has no other.
+        entry: The names of the columns; its source is not used.
+
+    Returns:
+        Columns ``id``, ``text`` and the group columns, one row per row of the table; blank texts are kept.
+
     Raises:
-        TextgamutError: Unknown suffix, a line that does not parse (file and line), a missing column, a text
-            that is not a string (file and row).
+        TextgamutError: Unknown suffix, a byte that is not UTF-8, a line that does not parse, a missing
+            column, a row without a text or an id, a text that is not a string. The message names the file,
+            and the line (of parquet, the row).
     """
+    path = _one_file(path)
     frame = _read_file(path)
-    if frame.empty:
-        return pd.DataFrame({"id": [], "text": []}, dtype=str)
+    if not len(frame):
+        return pd.DataFrame({name: [] for name in ["id", "text", *entry.groups]}, dtype=str)
+    place = frame.index.name
     for column in [entry.text, *([entry.id] if entry.id else []), *entry.groups]:
-        if column not in frame:
+        count = list(frame.columns).count(column)
+        if count == 0:
             raise TextgamutError(f"{path}: no column {column!r}; {nearest(column, map(str, frame.columns))}")
-    wrong = [row for row, text in enumerate(frame[entry.text]) if not isinstance(text, str)]
-    if wrong:
-        raise TextgamutError(f"{path}: row {wrong[0] + 1}: the {entry.text!r} is not a text")
-    if entry.id and frame[entry.id].isna().any():
-        raise TextgamutError(f"{path}: row {int(frame[entry.id].isna().argmax()) + 1} has no {entry.id!r}")
+        if count > 1:
+            raise TextgamutError(f"{path}: column {column!r} stands {count} times")
+    for column in [entry.text, *([entry.id] if entry.id else [])]:
+        if frame[column].isna().any():
+            raise TextgamutError(f"{path}: {place} {frame[column].isna().idxmax()} has no {column!r}")
+    for number, text in frame[entry.text].items():
+        if not isinstance(text, str):
+            raise TextgamutError(f"{path}: {place} {number}: the {entry.text!r} is not a text")
+    frame = frame.reset_index(drop=True)
     groups = {name: frame[name].astype(str).where(frame[name].notna(), None) for name in entry.groups}
     ids = frame[entry.id].astype(str) if entry.id else [f"row-{i + 1}" for i in range(len(frame))]
-    return pd.DataFrame({"id": ids, "text": frame[entry.text]} | groups)
+    return pd.DataFrame({"id": ids, "text": frame[entry.text].astype(str)} | groups)
+
+
+def _one_file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    files = sorted(file for file in path.rglob("*") if file.is_file())  # a snapshot of a hub
+    tables = [file for file in files if file.suffix.lower() in TABLES]
+    tables = tables or [file for file in files if file.suffix.lower() == ".txt"]  # else LICENSE.txt counts
+    if len(tables) != 1:
+        raise TextgamutError(f"{path}: one table is needed, not {len(tables)}: name it in the source's files")
+    return tables[0]
 
 
 def _read_file(path: Path) -> pd.DataFrame:
-    if path.is_dir():  # a snapshot of a hub
-        tables = sorted(
-            file for file in path.rglob("*") if file.suffix.lower() in (".jsonl", ".csv", ".parquet")
-        )
-        if len(tables) != 1:
-            raise TextgamutError(
-                f"{path}: one table is needed, not {len(tables)}: name it in the source's files"
-            )
-        path = tables[0]
+    """Read all columns; the index says where each row stands: its name is "line" or "row"."""
     suffix = path.suffix.lower()
+    readers = {".jsonl": _read_jsonl, ".csv": _read_csv, ".txt": _read_txt}
+    if suffix not in (*TABLES, ".txt"):
+        raise TextgamutError(f"{path}: suffix {suffix!r} is not one of {', '.join(TABLES)}, .txt")
     try:
-        if suffix == ".jsonl":
-            return pd.DataFrame(_read_jsonl(path))
-        if suffix == ".csv":
-            return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
         if suffix == ".parquet":
-            return pd.read_parquet(path)
-    except pd.errors.EmptyDataError:
-        return pd.DataFrame()
+            table = pyarrow.parquet.read_table(path)
+            table.validate(full=True)  # else a text that is not UTF-8 shows up where it is first used
+            frame: pd.DataFrame = table.to_pandas()
+            return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
+        return readers[suffix](path, path.read_bytes().decode("utf-8-sig"))
     except TextgamutError:
         raise
-    except (ValueError, OSError) as error:  # ValueError: of pandas, of pyarrow, and of the encoding
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        byte = error.object[error.start]
+        raise TextgamutError(f"{path}: line {line}: not UTF-8: byte 0x{byte:02x}: {error.reason}") from error
+    except (ValueError, OSError) as error:  # ValueError: of pyarrow
         raise TextgamutError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
-    raise TextgamutError(f"{path}: suffix {suffix!r} is not one of .jsonl, .csv, .parquet")
 
 
-def _read_jsonl(path: Path) -> list[dict[str, Any]]:
-    rows = []
-    with path.open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise TextgamutError(f"{path}: line {number}: not valid JSON: {error.msg}") from error
-            if not isinstance(row, dict):
-                raise TextgamutError(f"{path}: line {number}: not a JSON object")
-            rows.append(row)
-    return rows
+def _read_jsonl(path: Path, content: str) -> pd.DataFrame:
+    rows: dict[int, dict[str, Any]] = {}
+    for number, line in enumerate(content.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            if "\\u" in line:  # the only way in for half a surrogate pair, which nothing after this can write
+                json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            raise TextgamutError(f"{path}: line {number}: {half!a} alone is no character") from error
+        except (ValueError, RecursionError) as error:  # ValueError: an integer of thousands of digits, too
+            problem = getattr(error, "msg", error)
+            raise TextgamutError(f"{path}: line {number}: not valid JSON: {problem}") from error
+        if not isinstance(row, dict):
+            raise TextgamutError(f"{path}: line {number}: not a JSON object")
+        rows[number] = row
+    # object: an integer stays one in a column where another row has none
+    return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="line"), dtype=object)
+
+
+def _read_csv(path: Path, content: str) -> pd.DataFrame:
+    # Not pandas: it takes the first field for an index when all rows have one more than the header, as with
+    # an unquoted comma in the text, and fills up rows that have fewer.
+    csv.field_size_limit(max(csv.field_size_limit(), len(content)))
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    header: list[str] | None = None
+    rows: dict[int, list[str]] = {}
+    start = 1  # a row may go over several lines
+    try:
+        for fields in reader:
+            if header is None:
+                header = fields or None
+            elif fields:
+                if len(fields) != len(header):
+                    raise TextgamutError(
+                        f"{path}: line {start}: {len(fields)} fields, but the header has {len(header)}: "
+                        'a text with a comma stands in "quotes"'
+                    )
+                rows[start] = fields
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise TextgamutError(f"{path}: line {start}: not valid CSV: {error}") from error
+    index = pd.Index(list(rows), name="line")
+    return pd.DataFrame(list(rows.values()), index=index, columns=header or [], dtype=object)
+
+
+def _read_txt(path: Path, content: str) -> pd.DataFrame:
+    # Not splitlines: a text may hold a form feed or U+2028, which are line ends to it.
+    lines = [line.removesuffix("\r") for line in content.split("\n")]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return pd.DataFrame({"text": lines}, index=pd.RangeIndex(1, len(lines) + 1, name="line"), dtype=object)

@@ -1,28 +1,46 @@
 """Support metrics: precision, recall, density and coverage of generated against reference features.
 
 Sources: PR section 4; Kynkäänniemi et al. 2019 (precision, recall); Naeem et al. 2020 (density, coverage).
+
+Every count is that of exact float64 arithmetic, pair by pair, whatever the block size, the number of threads
+or the device: fast matrix products decide all pairs but those that lie within their rounding error of a
+radius, and these are computed again one by one. Distances are streamed in blocks: memory grows with
+N x block, never with N x N.
 """
 
 from __future__ import annotations
 
+import hashlib
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
 
-REVISION = 1
+if TYPE_CHECKING:
+    import torch
+
+REVISION = 2
 """Raised when the same features give other numbers."""
 
-BLOCK_BYTES = 64 * 2**20
-"""Upper bound of a block of distances: memory grows with N x block, never with N x N."""
+BLOCK_BYTES = 8 * 2**20
+"""Upper bound of a block of distances: small enough that the allocator hands out the same memory again."""
+
+SMALL_N = 1000
+"""Below this many texts precision and recall still move with N (PR Figure 6)."""
+
+
+class SmallSampleWarning(UserWarning):
+    """There are so few texts that the support metrics are biased."""
 
 
 @dataclass(frozen=True)
 class SupportMetrics:
-    """The four support metrics and the membership of each text."""
+    """The four support metrics of N references and N generated texts, and what each text adds to them."""
 
     precision: float
     """Share of generated texts inside the references' support, in [0, 1]."""
@@ -33,107 +51,501 @@ class SupportMetrics:
     coverage: float
     """Share of reference balls that hold a generated text, in [0, 1]."""
     in_reference: NDArray[np.bool_]
-    """(M,): which generated texts lie inside the references' support."""
+    """(N,): which generated texts lie inside the references' support."""
     in_generated: NDArray[np.bool_]
     """(N,): which references lie inside the generated texts' support."""
+    balls: NDArray[np.int64]
+    """(N,): number of reference balls around each generated text."""
+    covered: NDArray[np.bool_]
+    """(N,): which references have a generated text in their ball."""
+    n: int
+    """Number of texts on each side."""
+    k: int
+    """Neighbours that a ball reaches to."""
 
 
 def reduce_features(
-    reference: ArrayLike, generated: ArrayLike, explained_variance: float = 0.90
+    reference: ArrayLike, generated: ArrayLike, explained_variance: float = 0.90, device: str | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Normalise rows to unit length, then reduce both sets by one PCA (PR section 4.1, step 2b).
 
     The PCA is fitted on the union, centred, not whitened; it keeps the fewest components whose cumulative
     explained variance reaches the bound. Normalisation is in the authors' code, not in the paper's text.
+    Identical rows stay identical. Memory: one float64 matrix d x d besides the results.
 
     Args:
         reference: (N, d) features.
         generated: (M, d) features.
         explained_variance: Share of variance to keep, in (0, 1].
+        device: Where to compute, as torch names it; none given: a GPU if there is one.
 
     Returns:
-        The reduced references (N, c) and generated texts (M, c), float32.
+        The reduced references (N, c) and generated texts (M, c), float32, computed in float64. The largest
+        entry of each component's axis is positive.
 
     Raises:
-        TextgamutError: As ``support_metrics``.
+        TextgamutError: As ``support_metrics``, or the share is not in (0, 1].
     """
-    from sklearn.decomposition import PCA
-    from sklearn.preprocessing import normalize
+    import torch
 
     ref, gen = _checked(reference, generated)
-    union = normalize(np.concatenate([ref, gen]))
-    if not np.ptp(union, axis=0).any():  # constant features: no variance to share out
+    if not 0 < explained_variance <= 1:
+        raise TextgamutError(f"explained_variance = {explained_variance}: a share in (0, 1] is needed")
+    copies = _first_copies([ref, gen])
+    if not copies.any():  # all rows are one: no variance to share out
         return np.zeros((len(ref), 1), np.float32), np.zeros((len(gen), 1), np.float32)
-    pca = PCA(svd_solver="full").fit(union)
-    total = np.cumsum(pca.explained_variance_ratio_)
-    components = min(int(np.searchsorted(total, explained_variance - 1e-12)) + 1, len(total))
-    reduced = pca.transform(union)[:, :components].astype(np.float32)
+    where = _device(device)
+
+    def unit_blocks() -> Iterator[torch.Tensor]:
+        for points in (ref, gen):
+            for rows in _blocks(len(points), points.shape[1]):
+                block = torch.from_numpy(points[rows].astype(np.float64)).to(where)
+                norms = torch.linalg.vector_norm(block, dim=1, keepdim=True)
+                yield block / torch.where(norms == 0, 1.0, norms)
+
+    # One pass over the rows gives mean and covariance, whose eigenvectors are the principal axes. In float64
+    # that costs digits only of components whose variance is below 1e-12 of the whole: none that is kept.
+    count, width = len(ref) + len(gen), ref.shape[1]
+    total = torch.zeros(width, dtype=torch.float64, device=where)
+    scatter = torch.zeros(width, width, dtype=torch.float64, device=where)
+    for block in unit_blocks():
+        total += block.sum(dim=0)
+        scatter += _gram(block)
+    mean = total / count
+    variances, axes = torch.linalg.eigh(scatter - count * torch.outer(mean, mean))
+    shares = variances.flip(0).clamp(min=0).cumsum(0).cpu().numpy()
+    components = min(int(np.searchsorted(shares, (explained_variance - 1e-12) * shares[-1])) + 1, width)
+    axes = axes.flip(1)[:, :components]
+    axes = axes * axes.gather(0, axes.abs().argmax(dim=0, keepdim=True)).sign()
+    reduced = np.empty((count, components), np.float32)
+    start = 0
+    for block in unit_blocks():
+        reduced[start : start + len(block)] = ((block - mean) @ axes).cpu().numpy()
+        start += len(block)
+    # A matrix product may round identical rows differently; duplicates must stay at distance 0.
+    reduced = reduced[copies]
     return reduced[: len(ref)], reduced[len(ref) :]
 
 
-def support_metrics(reference: ArrayLike, generated: ArrayLike, k: int = 4) -> SupportMetrics:
+def support_metrics(
+    reference: ArrayLike, generated: ArrayLike, k: int = 4, closed: bool = False, device: str | None = None
+) -> SupportMetrics:
     """Compute precision, recall, density and coverage (PR section 4.1, steps 3 and 4).
 
-    The ball of a point reaches to its k-th nearest neighbour in its own set, itself not counted; inside is
-    strict, as in the authors' code and in ``prdc``. Distances are Euclidean, in float64.
+    The ball of a point reaches to its k-th nearest neighbour in its own set, itself not counted. Distances
+    are Euclidean.
 
     Args:
         reference: (N, d) features, usually from ``reduce_features``.
         generated: (M, d) features. The larger set is cut to the smaller, first rows, with a warning.
         k: Neighbours, 1 <= k < min(N, M).
+        closed: Whether a point on a ball's surface is inside. It is not in the authors' code and in ``prdc``.
+        device: Where to compute, as torch names it; none given: a GPU if there is one.
 
     Returns:
-        The metrics; after a cut, membership is that of the kept rows.
+        The metrics; after a cut, those of the kept rows.
 
     Raises:
         TextgamutError: Not two matrices of the same width, a value that is not finite, or k too large.
 
     Warns:
-        UserWarning: The sets are cut, or radii are 0 (duplicated features), which no point lies inside.
+        SmallSampleWarning: There are fewer than 1000 texts on each side.
+        UserWarning: The sets are cut, more than 1 % of a set are duplicates, or radii are 0 (k or more copies
+            of a text), which no point lies inside unless ``closed``.
+    """
+    ref, gen = _same_size(*_checked(reference, generated), stacklevel=3)
+    return _sweep(ref, gen, [len(ref)], [k], closed, device)[0]
+
+
+def support_sweep(
+    reference: ArrayLike,
+    generated: ArrayLike,
+    sizes: Sequence[int],
+    ks: Sequence[int],
+    closed: bool = False,
+    device: str | None = None,
+) -> list[SupportMetrics]:
+    """Compute the support metrics for every N and every k from one pass over the distances (PR Figure B.1).
+
+    Args:
+        reference: (N, d) features; all sizes are seen through the same reduction.
+        generated: (M, d) features.
+        sizes: Values of N: the first so many rows of each set.
+        ks: Values of k, each below the smallest size.
+        closed: As ``support_metrics``.
+        device: As ``support_metrics``.
+
+    Returns:
+        Each equal to ``support_metrics`` of the first rows, sizes in the outer order and ks in the inner.
+
+    Raises:
+        TextgamutError: As ``support_metrics``; or there are fewer texts than a size asks for.
+
+    Warns:
+        SmallSampleWarning, UserWarning: As ``support_metrics``, of the largest size.
     """
     ref, gen = _checked(reference, generated)
-    if len(ref) != len(gen):
-        n = min(len(ref), len(gen))
-        warnings.warn(
-            f"{len(ref)} references and {len(gen)} generated: both cut to the first {n}", stacklevel=2
+    if not sizes or not ks:
+        raise TextgamutError("a sweep needs at least one N and one k")
+    if max(sizes) > min(len(ref), len(gen)):
+        raise TextgamutError(
+            f"N = {max(sizes)} is asked for, but there are only {len(ref)} references and {len(gen)} generated"
         )
-        ref, gen = ref[:n], gen[:n]
+    return _sweep(ref[: max(sizes)], gen[: max(sizes)], sizes, ks, closed, device)
+
+
+class GroupMetrics(NamedTuple):
+    """The support metrics of one group; NaN where the group has no text on the side that is counted."""
+
+    precision: float
+    recall: float
+    density: float
+    coverage: float
+    references: int
+    """References of the group: recall and coverage are shares of these."""
+    generated: int
+    """Generated texts of the group: precision is a share of these."""
+
+
+def group_metrics(
+    result: SupportMetrics, reference_groups: Sequence[str | None], generated_groups: Sequence[str | None]
+) -> dict[str, GroupMetrics]:
+    """Compute the support metrics per group: topic, gender, occupation (PR section 8).
+
+    The supports are those of the whole sets, so that all groups are seen with one N and one k; small groups
+    and large ones are then comparable. Averaged over all texts, groups give the metrics of the whole.
+
+    Args:
+        result: Of ``support_metrics``.
+        reference_groups: (N,) or longer: the group of each reference, None where it has none.
+        generated_groups: (N,) or longer: the group of each generated text.
+
+    Returns:
+        Group -> its metrics, sorted by name.
+
+    Raises:
+        TextgamutError: There are fewer groups than texts, or no text has a group.
+
+    Warns:
+        UserWarning: Groups have a single text on one side, where a share can only be 0 or 1.
+    """
+    sides = []
+    for name, groups in (("reference", reference_groups), ("generated", generated_groups)):
+        if len(groups) < result.n:
+            raise TextgamutError(f"{len(groups)} {name} groups for {result.n} texts")
+        sides.append(np.array([group if isinstance(group, str) else None for group in groups[: result.n]]))
+    of_reference, of_generated = sides
+    names = sorted({name for side in sides for name in side if name is not None})
+    if not names:
+        raise TextgamutError("no text has a group")
+    found = {}
+    for name in names:
+        ref, gen = of_reference == name, of_generated == name
+        found[name] = GroupMetrics(
+            precision=_mean(result.in_reference[gen]),
+            recall=_mean(result.in_generated[ref]),
+            density=_mean(result.balls[gen]) / result.k,
+            coverage=_mean(result.covered[ref]),
+            references=int(ref.sum()),
+            generated=int(gen.sum()),
+        )
+    alone = [name for name, metrics in found.items() if 1 in (metrics.references, metrics.generated)]
+    if alone:
+        warnings.warn(
+            f"{', '.join(alone)}: a single text on one side, whose share can only be 0 or 1", stacklevel=2
+        )
+    return found
+
+
+class Interval(NamedTuple):
+    """How far a metric would move with another sample of references and generated texts."""
+
+    low: float
+    high: float
+    deviation: float
+    """Standard deviation, in the unit of the metric."""
+
+
+def bootstrap_intervals(
+    reference: ArrayLike,
+    generated: ArrayLike,
+    k: int = 4,
+    replicates: int = 200,
+    level: float = 0.95,
+    seed: int = 0,
+    device: str | None = None,
+) -> dict[str, Interval]:
+    """Estimate how uncertain the support metrics of one pair of samples are, from half-samples of both.
+
+    Each replicate draws half of the references and half of the generated texts *without* replacement (Politis
+    and Romano 1994); for half of a sample the spread between replicates is, to first order, that of the
+    whole. Drawn with replacement, a text would stand beside copies of itself, at distance 0, which shrinks
+    the balls. Replicates pick from the nearest neighbours and the pairs of one pass: no distance is
+    computed again.
+
+    Args:
+        reference: (N, d) features.
+        generated: (M, d) features; the larger set is cut to the smaller.
+        k: Neighbours, 1 <= k and 4 k < min(N, M).
+        replicates: Number of half-samples, 2 or more.
+        level: Share of the replicates inside the interval, in (0, 1).
+        seed: Of the half-samples.
+        device: As ``support_metrics``.
+
+    Returns:
+        Metric (``precision``, ``recall``, ``density``, ``coverage``) -> its interval: the metric plus the
+        quantiles of the replicates about their own mean, since half a sample has another bias. Shares are
+        clipped to [0, 1].
+
+    Raises:
+        TextgamutError: As ``support_metrics``; or too few texts, replicates, or a level outside (0, 1).
+    """
+    ref, gen = _checked(reference, generated)
+    n = min(len(ref), len(gen))
+    if n <= 4 * k:
+        raise TextgamutError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
+    if replicates < 2 or not 0 < level < 1:
+        raise TextgamutError(f"replicates = {replicates}, level = {level}: 2 or more, and in (0, 1)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = _sweep(ref[:n], gen[:n], [n], [k], False, device)[0]
+    centre = (ref[:n].mean(axis=0, dtype=np.float64) + gen[:n].mean(axis=0, dtype=np.float64)) / 2
+    references, texts = (_points(points[:n], centre, _device(device)) for points in (ref, gen))
+    rng = np.random.default_rng(seed)
+    halves = [
+        np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)
+    ]
+    precision, density, coverage = _half_samples(references, texts, *halves, k)
+    recall, _, _ = _half_samples(texts, references, *halves[::-1], k)
+    found = {"precision": precision, "recall": recall, "density": density, "coverage": coverage}
+    intervals = {}
+    for name, values in found.items():
+        tail = (1 - level) / 2
+        low, high = getattr(whole, name) + np.quantile(values - values.mean(), [tail, 1 - tail])
+        top = np.inf if name == "density" else 1.0
+        intervals[name] = Interval(max(float(low), 0.0), min(float(high), top), float(values.std(ddof=1)))
+    return intervals
+
+
+# --- one pass over the distances -----------------------------------------------------------------------
+
+
+class _Points(NamedTuple):
+    """One set, as matrix products need it, and as exact arithmetic does."""
+
+    exact: NDArray[np.float64]
+    """(N, d), on the host."""
+    tensor: torch.Tensor
+    """(N, d), float32, centred, on the device."""
+    squares: torch.Tensor
+    """(N,): squared norms of these."""
+
+
+def _sweep(
+    ref: NDArray[np.floating],
+    gen: NDArray[np.floating],
+    sizes: Sequence[int],
+    ks: Sequence[int],
+    closed: bool,
+    device: str | None,
+) -> list[SupportMetrics]:
     n = len(ref)
-    if not 1 <= k < n:
-        raise TextgamutError(f"k = {k} needs more than {k} texts on each side, but there are {n}")
-    radius_ref, radius_gen = _radii(ref, k), _radii(gen, k)
-    zeros = int((radius_ref == 0).sum() + (radius_gen == 0).sum())
-    if zeros:
-        warnings.warn(
-            f"{zeros} of {2 * n} radii are 0 (duplicated features): such balls are empty", stacklevel=2
+    for k in ks:
+        if not 1 <= k < min(sizes):
+            raise TextgamutError(
+                f"k = {k} needs more than {k} texts on each side, but there are {min(sizes)}"
+            )
+    where = _device(device)
+    centre = (ref.mean(axis=0, dtype=np.float64) + gen.mean(axis=0, dtype=np.float64)) / 2
+    references, generated = (_points(points, centre, where) for points in (ref, gen))
+    ref_radii, ref_twins = _squared_radii(references, sizes, ks)
+    gen_radii, gen_twins = _squared_radii(generated, sizes, ks)
+    _warn_of_samples(n, ks, {"references": ref_twins, "generated texts": gen_twins}, stacklevel=4)
+    _warn_of_empty_balls(n, sizes, ks, ref_radii, gen_radii, closed, stacklevel=4)
+
+    points = [(size, which) for size in range(len(sizes)) for which in range(len(ks))]
+    balls = {point: np.zeros(sizes[point[0]], np.int64) for point in points}
+    covered = {point: np.zeros(sizes[point[0]], bool) for point in points}
+    in_generated = {point: np.zeros(sizes[point[0]], bool) for point in points}
+    tolerance = _tolerance(references, generated)
+    for rows in _blocks(n, n):
+        squared = _squared_distances(references, rows, generated)
+        for place, which in points:
+            size = sizes[place]
+            of_size = slice(rows.start, min(rows.stop, size))
+            if of_size.start >= size:
+                continue
+            block = squared[: of_size.stop - of_size.start, :size]
+            point = (place, which)
+            exact = (references, of_size, generated, tolerance, closed)
+            inside = _inside(block, ref_radii[place][of_size, which][:, None], *exact)
+            balls[point] += inside.sum(dim=0).cpu().numpy()
+            covered[point][of_size] = inside.any(dim=1).cpu().numpy()
+            inside = _inside(block, gen_radii[place][:, which][None, :], *exact)
+            in_generated[point][of_size] = inside.any(dim=1).cpu().numpy()
+    return [
+        SupportMetrics(
+            precision=_mean(balls[point] > 0),
+            recall=_mean(in_generated[point]),
+            density=int(balls[point].sum()) / (ks[point[1]] * sizes[point[0]]),
+            coverage=_mean(covered[point]),
+            in_reference=balls[point] > 0,
+            in_generated=in_generated[point],
+            balls=balls[point],
+            covered=covered[point],
+            n=sizes[point[0]],
+            k=ks[point[1]],
         )
-
-    in_reference = np.zeros(n, dtype=bool)
-    in_generated = np.zeros(n, dtype=bool)
-    inside_pairs = 0
-    covered = 0
-    for rows in _blocks(n):
-        distances = _distances(ref[rows], gen)
-        in_reference_ball = distances < radius_ref[rows, None]
-        in_reference |= in_reference_ball.any(axis=0)
-        in_generated[rows] = (distances < radius_gen[None, :]).any(axis=1)
-        inside_pairs += int(in_reference_ball.sum())
-        covered += int((distances.min(axis=1) < radius_ref[rows]).sum())
-    return SupportMetrics(
-        precision=float(in_reference.mean()),
-        recall=float(in_generated.mean()),
-        density=inside_pairs / (k * n),
-        coverage=covered / n,
-        in_reference=in_reference,
-        in_generated=in_generated,
-    )
+        for point in points
+    ]
 
 
-def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Make sure that two sets of features can be compared; return them in float64."""
+def _squared_radii(
+    points: _Points, sizes: Sequence[int], ks: Sequence[int]
+) -> tuple[list[NDArray[np.float64]], int]:
+    """Return, for each size, the exact squared distances (size, len(ks)) to the k-th neighbours.
+
+    And the number of texts that have an identical twin, in the largest set.
+    """
+    radii = [np.empty((size, len(ks))) for size in sizes]
+    tolerance = _tolerance(points, points)
+    twins = 0
+    for rows in _blocks(len(points.exact), len(points.exact)):
+        squared = _squared_distances(points, rows, points)
+        # The point itself is left out by name: a duplicate of it is a neighbour at distance 0.
+        squared.diagonal(rows.start).fill_(np.inf)
+        for place, size in enumerate(sizes):
+            of_size = range(rows.start, min(rows.stop, size))
+            if not of_size:
+                continue
+            # Some more than are asked for: among neighbours as near as rounding the order is not known yet.
+            candidates = min(max(ks) + 8, size - 1)
+            near, index = squared[: len(of_size), :size].topk(candidates, dim=1, largest=False)
+            bound, neighbours = near[:, -1].cpu().numpy(), index.cpu().numpy()
+            owners = np.repeat(np.arange(of_size.start, of_size.stop), candidates)
+            exact = _exact(points, owners, points, neighbours.ravel()).reshape(neighbours.shape)
+            exact.sort(axis=1)
+            radii[place][of_size.start : of_size.stop] = exact[:, np.array(ks) - 1]
+            farthest = exact[:, max(ks) - 1]
+            # Whoever was not a candidate is farther than this bound; ties beyond it are counted out in full.
+            doubtful = (farthest > bound - tolerance) & (farthest > 0) & (candidates < size - 1)
+            for row in np.flatnonzero(doubtful):
+                owner = of_size.start + row
+                whole = np.delete(np.arange(size), owner)
+                distances = np.sort(_exact(points, np.full(len(whole), owner), points, whole))
+                radii[place][owner] = distances[np.array(ks) - 1]
+            if size == max(sizes):
+                twins += int((exact[:, 0] == 0).sum())
+    return radii, twins
+
+
+def _inside(
+    squared: torch.Tensor,
+    radii: NDArray[np.float64],
+    rows_of: _Points,
+    rows: slice,
+    columns_of: _Points,
+    tolerance: float,
+    closed: bool,
+) -> torch.Tensor:
+    """Tell which squared distances lie inside squared radii that broadcast against them, exactly."""
+    import torch
+
+    limits = torch.from_numpy(radii).to(squared.device)
+    inside = squared < limits - tolerance
+    possible = squared <= limits + tolerance
+    if not torch.equal(inside, possible):
+        row, column = (index.cpu().numpy() for index in (possible ^ inside).nonzero(as_tuple=True))
+        exact = _exact(rows_of, row + rows.start, columns_of, column)
+        limit = np.broadcast_to(radii, squared.shape)[row, column]
+        hit = exact <= limit if closed else exact < limit
+        inside[row, column] = torch.from_numpy(hit).to(squared.device)
+    return inside
+
+
+def _half_samples(
+    owners: _Points, others: _Points, owners_drawn: NDArray[np.bool_], others_drawn: NDArray[np.bool_], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return, for each replicate, the share of others inside a ball, the density, the share of full balls.
+
+    ``drawn``: (replicates, N). A ball of a replicate reaches to its owner's k-th neighbour that was drawn.
+    """
+    replicates, n = owners_drawn.shape
+    # So many neighbours that at least k are drawn in half of them: fewer happen once in 10^10 balls.
+    count = min(n - 1, int(2 * k + 7 * np.sqrt(2 * k) + 24))
+    inside = np.zeros((replicates, n), bool)
+    pairs_inside = np.zeros(replicates, np.int64)
+    full = np.zeros((replicates, n), bool)
+    for rows in _blocks(n, n):
+        own = _squared_distances(owners, rows, owners)
+        own.diagonal(rows.start).fill_(np.inf)
+        near, neighbours = (array.cpu().numpy() for array in own.topk(count, dim=1, largest=False))
+        reach = np.empty((replicates, len(near)), np.int32)
+        for replicate, drawn in enumerate(owners_drawn):
+            order = drawn[neighbours].cumsum(axis=1, dtype=np.int32)
+            reach[replicate] = np.minimum((order < k).sum(axis=1), count - 1)
+        squared = _squared_distances(owners, rows, others)
+        pairs = (squared < own.new_tensor(near[:, -1:])).nonzero().cpu().numpy()
+        distance = squared.cpu().numpy()[pairs[:, 0], pairs[:, 1]]
+        for part in _blocks(len(pairs), replicates):
+            row, column = pairs[part].T
+            # A ball that reaches to neighbour number m (from 0) holds the pair if that one is farther.
+            rank = (near[row] <= distance[part][:, None]).sum(axis=1)
+            hit = (reach[:, row] >= rank) & owners_drawn[:, row + rows.start] & others_drawn[:, column]
+            pairs_inside += hit.sum(axis=1)
+            for target, index in ((full, row + rows.start), (inside, column)):
+                order = np.argsort(index, kind="stable")
+                starts = np.flatnonzero(np.diff(index[order], prepend=-1))
+                target[:, index[order][starts]] |= np.logical_or.reduceat(hit[:, order], starts, axis=1)
+    half = n // 2
+    return inside.sum(axis=1) / half, pairs_inside / (k * half), full.sum(axis=1) / half
+
+
+def _points(points: NDArray[np.floating], centre: NDArray[np.float64], device: torch.device) -> _Points:
+    import torch
+
+    exact = np.ascontiguousarray(points, dtype=np.float64)
+    centred = exact - centre  # smaller norms, smaller rounding errors
+    squares = np.einsum("ij,ij->i", centred, centred)
+    tensors = (torch.from_numpy(array.astype(np.float32)).to(device) for array in (centred, squares))
+    return _Points(exact, *tensors)
+
+
+def _squared_distances(a: _Points, rows: slice, b: _Points) -> torch.Tensor:
+    """Return (rows, N) squared distances up to rounding: ``_tolerance`` bounds the error."""
+    import torch
+
+    return torch.addmm(b.squares, a.tensor[rows], b.tensor.T, alpha=-2.0).add_(a.squares[rows, None])
+
+
+def _tolerance(a: _Points, b: _Points) -> float:
+    """Bound the float32 rounding error of squared distances: of the points, a scalar product, two sums."""
+    scale = float(a.squares.max() + b.squares.max())
+    return (a.exact.shape[1] + 16) * float(np.finfo(np.float32).eps) * scale
+
+
+def _exact(a: _Points, rows: NDArray[np.integer], b: _Points, columns: NDArray[np.integer]) -> NDArray:
+    """Squared distances of pairs, differences first: the same to the last bit in whatever order they come."""
+    squared = np.empty(len(rows))
+    for part in _blocks(len(rows), a.exact.shape[1]):
+        difference = a.exact[rows[part]] - b.exact[columns[part]]
+        difference *= difference
+        squared[part] = difference.sum(axis=1)
+    return squared
+
+
+# --- checks ---------------------------------------------------------------------------------------------
+
+
+def _checked(
+    reference: ArrayLike, generated: ArrayLike
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Make sure that two sets of features can be compared; return them in their own precision."""
     sets = []
     for name, features in (("reference", reference), ("generated", generated)):
-        array = np.asarray(features, dtype=np.float64)
+        array = np.asarray(features)
+        if not np.issubdtype(array.dtype, np.floating):
+            array = array.astype(np.float64)
         if array.ndim != 2:
             raise TextgamutError(
                 f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}"
@@ -152,26 +564,80 @@ def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.flo
     return sets[0], sets[1]
 
 
-def _radii(points: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return each point's distance to its k-th nearest neighbour, itself not counted."""
-    radii = np.empty(len(points))
-    for rows in _blocks(len(points)):
-        distances = _distances(points[rows], points)
-        # The point itself is left out by name: a duplicate of it is a neighbour at distance 0.
-        distances[np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)] = np.inf
-        radii[rows] = np.partition(distances, k - 1, axis=1)[:, k - 1]
-    return radii
+def _same_size(
+    ref: NDArray[np.floating], gen: NDArray[np.floating], stacklevel: int
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Cut the larger set to the smaller, first rows, with a warning."""
+    n = min(len(ref), len(gen))
+    if len(ref) != len(gen):
+        warnings.warn(
+            f"{len(ref)} references and {len(gen)} generated: both cut to the first {n}",
+            stacklevel=stacklevel,
+        )
+    return ref[:n], gen[:n]
 
 
-def _blocks(n: int) -> list[slice]:
-    size = max(1, BLOCK_BYTES // (8 * n))
+def _warn_of_samples(n: int, ks: Sequence[int], twins: dict[str, int], stacklevel: int) -> None:
+    if n < SMALL_N:
+        warnings.warn(
+            f"N = {n} is below {SMALL_N}: support metrics are biased there, compare equal N only",
+            SmallSampleWarning,
+            stacklevel=stacklevel,
+        )
+    for name, count in twins.items():
+        if count > n / 100:
+            warnings.warn(
+                f"{count} of {n} {name} have an identical twin ({100 * count / n:.1f} %)",
+                stacklevel=stacklevel,
+            )
+
+
+def _warn_of_empty_balls(
+    n: int,
+    sizes: Sequence[int],
+    ks: Sequence[int],
+    ref_radii: list[NDArray[np.float64]],
+    gen_radii: list[NDArray[np.float64]],
+    closed: bool,
+    stacklevel: int,
+) -> None:
+    place, which = int(np.argmax(sizes)), int(np.argmin(ks))
+    zeros = sum(int((radii[place][:, which] == 0).sum()) for radii in (ref_radii, gen_radii))
+    if zeros:
+        holds = "such balls hold only copies of their text" if closed else "such balls are empty"
+        warnings.warn(
+            f"{zeros} of {2 * n} radii are 0 (more than {min(ks)} copies of a text): {holds}",
+            stacklevel=stacklevel,
+        )
+
+
+def _blocks(n: int, width: int) -> list[slice]:
+    """Cut n rows of ``width`` float64 numbers into blocks of at most ``BLOCK_BYTES``."""
+    size = max(1, BLOCK_BYTES // (8 * width))
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def _distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    # cdist sums squared differences pair by pair: a distance is the same to the last bit in every block, and
-    # that of duplicates is 0, neither of which holds for the faster expansion of the square.
-    from scipy.spatial.distance import cdist
+def _gram(block: torch.Tensor) -> torch.Tensor:
+    """Return block.T @ block; numpy sees that it is symmetric and does half the work."""
+    import torch
 
-    distances: NDArray[np.float64] = cdist(a, b)
-    return distances
+    return block.T @ block if block.is_cuda else torch.from_numpy(block.numpy().T @ block.numpy())
+
+
+def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
+    """Return, for each row of the union, the index of the first row with the same bytes."""
+    first: dict[bytes, int] = {}
+    rows = (row for points in sets for row in points)
+    return np.array(
+        [first.setdefault(hashlib.sha256(row.tobytes()).digest(), index) for index, row in enumerate(rows)]
+    )
+
+
+def _mean(values: NDArray) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _device(name: str | None) -> torch.device:
+    import torch
+
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))

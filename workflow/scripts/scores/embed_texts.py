@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config import Embedder
-from textgamut.embedding import embed
+from textgamut.embedding import compute_dtype, embed
+from textgamut.generation.checkpoints import prepare
 from textgamut.generation.devices import choose_device, device_name
 from textgamut.io import read_table, write_array, write_meta
 from textgamut.jobs import job
-from textgamut.sources import fetch
 
 
 def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: Path, features: Path) -> None:
@@ -22,16 +22,17 @@ def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: 
     )
     device = choose_device()
     frame = read_table(texts, ["text"])
-    vectors, truncated = embed(list(frame["text"]), fetch(embedder.source), embedder, device)
+    vectors, truncated, empty = embed(list(frame["text"]), prepare(embedder.source), embedder, device)
     write_meta(
         features,
         settings,
         started,
         device=device_name(device),
-        dtype="float32",
+        dtype=str(compute_dtype(embedder, device)).removeprefix("torch."),
         batch_size=batch_size,
         texts=len(frame),
         truncated=truncated,
+        empty=empty,
     )
     write_array(features, vectors)
 

@@ -1,0 +1,188 @@
+"""Likelihood metrics: how probable a language model finds texts; perplexity and coherence.
+
+Sources: PR Figure 7 (perplexity); MC appendix A (generation perplexity; coherence, after Su et al. 2022).
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.embedding import context_length
+from textgamut.errors import TextgamutError
+from textgamut.jobs import Progress
+
+REVISION = 1
+"""Raised when the same texts give other numbers."""
+
+LOGITS_BYTES = 2**30
+"""Upper bound of a batch's logits, beyond one text: a vocabulary of 262,144 has 1 MiB a token in float32."""
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Log-likelihoods of N continuations under one model."""
+
+    log_likelihood: NDArray[np.float64]
+    """(N,): sum of the log-probabilities of a continuation's tokens, natural logarithm, 0 or less."""
+    tokens: NDArray[np.int64]
+    """(N,): how many tokens were scored; 0 where the continuation has none."""
+    truncated: int
+    """How many texts were cut to the model's context."""
+
+    @property
+    def perplexities(self) -> NDArray[np.float64]:
+        """(N,): perplexity of each continuation, 1 or more; NaN where it has no token."""
+        with np.errstate(invalid="ignore"):
+            return np.exp(-self.log_likelihood / self.tokens)
+
+    @property
+    def perplexity(self) -> float:
+        """Perplexity of the corpus: exp of the mean negative log-likelihood over all tokens, 1 or more."""
+        return float(np.exp(-self.log_likelihood.sum() / self.tokens.sum()))
+
+    @property
+    def coherence(self) -> float:
+        """Mean over the texts of the mean log-likelihood of their tokens, 0 or less (MC appendix A)."""
+        scored = self.tokens > 0
+        return float((self.log_likelihood[scored] / self.tokens[scored]).mean())
+
+
+def likelihood(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[str] | None,
+    continuations: Sequence[str],
+    batch_size: int = 16,
+) -> Likelihood:
+    """Score continuations by a causal language model, given their prompts.
+
+    The model reads BOS (EOS where the tokenizer has none, as Qwen 2's), the prompt, the continuation; prompt and
+    continuation are tokenized apart, without special tokens of their own. The name of a special token inside
+    a text is read as plain text: so is a chat template's.
+
+    A sequence that does not fit the model's context loses the beginning of its prompt and the end of its
+    continuation: the continuation stays whole if the prompt's last tokens fill no more than half the context.
+
+    Log-softmax in float32 for any model dtype. Padding stands on the right and is never counted; batch size
+    and row order change a float32 log-likelihood by less than 1e-5 of it.
+
+    Args:
+        model: A causal language model of transformers; it computes where it lies.
+        tokenizer: Its tokenizer.
+        prompts: N prompts, an empty one for nothing but BOS; None for N empty ones.
+        continuations: N texts. One without a token has log-likelihood 0, and no part in any mean.
+        batch_size: Texts at once, at most; fewer where their logits would exceed ``LOGITS_BYTES``.
+
+    Returns:
+        The log-likelihoods, row i for text i.
+
+    Raises:
+        TextgamutError: Not as many prompts as continuations; no continuation has a token; the tokenizer names
+            neither BOS nor EOS; or a log-likelihood is not finite.
+
+    Warns:
+        UserWarning: Continuations without a token, or texts cut to the context.
+    """
+    if prompts is None:
+        prompts = [""] * len(continuations)
+    if len(prompts) != len(continuations):
+        raise TextgamutError(f"{len(prompts)} prompts, but {len(continuations)} continuations")
+    heads, scored, truncated = _tokenize(model, tokenizer, prompts, continuations)
+    tokens = np.array([len(ids) for ids in scored], dtype=np.int64)
+    if not tokens.any():
+        raise TextgamutError(f"none of {len(continuations)} continuations has a token to score")
+    if empty := int((tokens == 0).sum()):
+        warnings.warn(
+            f"{empty} of {len(tokens)} continuations have no token: no part in any mean", stacklevel=2
+        )
+    if truncated:
+        warnings.warn(
+            f"{truncated} of {len(tokens)} texts were cut to the model's context of {context_length(model)} tokens",
+            stacklevel=2,
+        )
+
+    result = np.zeros(len(tokens))
+    order = sorted(np.flatnonzero(tokens).tolist(), key=lambda i: (-len(heads[i]) - len(scored[i]), i))
+    vocabulary = model.config.get_text_config().vocab_size
+    progress = Progress(len(order), "texts")
+    start = 0
+    while start < len(order):
+        longest = len(heads[order[start]]) + len(scored[order[start]])
+        fitting = LOGITS_BYTES // (longest * vocabulary * model.dtype.itemsize)
+        rows = order[start : start + max(1, min(batch_size, fitting))]
+        result[rows] = _score(model, [heads[i] for i in rows], [scored[i] for i in rows])
+        start += len(rows)
+        progress.advance(len(rows))
+    bad = np.flatnonzero(~np.isfinite(result))
+    if len(bad):
+        raise TextgamutError(
+            f"the log-likelihood of text {bad[0]} is not finite ({len(bad)} such texts): {model.dtype} may be "
+            "too narrow for this model"
+        )
+    return Likelihood(result, tokens, truncated)
+
+
+def _tokenize(
+    model: Any, tokenizer: Any, prompts: Sequence[str], continuations: Sequence[str]
+) -> tuple[list[list[int]], list[list[int]], int]:
+    """Return BOS and prompt of each text, its continuation, both fitted to the context; how many were cut."""
+    bos = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if bos is None:
+        raise TextgamutError("the tokenizer has neither a BOS nor an EOS token to start a text with")
+
+    def encode(texts: Sequence[str]) -> list[list[int]]:
+        if not texts:
+            return []
+        ids: list[list[int]] = tokenizer(
+            list(texts), add_special_tokens=False, split_special_tokens=True
+        )["input_ids"]
+        return ids
+
+    context = context_length(model)
+    heads, scored, truncated = [], [], 0
+    for prompt, continuation in zip(encode(prompts), encode(continuations), strict=True):
+        # The last token is predicted, not read: so many tokens fit beside BOS.
+        room = len(prompt) + len(continuation) if context is None else context
+        truncated += len(continuation) > 0 and len(prompt) + len(continuation) > room
+        prompt_room = max(room - len(continuation), room // 2)
+        head = [bos, *prompt[max(0, len(prompt) - prompt_room) :]]
+        heads.append(head)
+        scored.append(continuation[: room - len(head) + 1])
+    return heads, scored, truncated
+
+
+def _score(model: Any, heads: list[list[int]], scored: list[list[int]]) -> NDArray[np.float64]:
+    """Return the log-likelihood of each continuation after its head, as one batch."""
+    import torch
+
+    # Without its last token, which predicts nothing more.
+    read = [torch.tensor(head + ids[:-1]) for head, ids in zip(heads, scored, strict=True)]
+    inputs = torch.nn.utils.rnn.pad_sequence(read, batch_first=True)
+    mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(ids) for ids in read], batch_first=True)
+    first = min(len(head) for head in heads) - 1  # position of the first prediction that counts
+    keep = {}
+    if "logits_to_keep" in inspect.signature(model.forward).parameters:
+        keep["logits_to_keep"] = inputs.shape[1] - first
+    else:
+        first = 0
+    sums = []
+    with torch.inference_mode():
+        logits = model(
+            input_ids=inputs.to(model.device), attention_mask=mask.to(model.device), use_cache=False, **keep
+        ).logits
+        for row, head, ids in zip(logits, heads, scored, strict=True):
+            begin = len(head) - 1 - first
+            predicted = row[begin : begin + len(ids)].float()  # text by text: a batch in float32 is too much
+            losses = torch.nn.functional.cross_entropy(
+                predicted, torch.tensor(ids, device=predicted.device), reduction="none"
+            )
+            sums.append(-losses.sum(dtype=torch.float64))
+    log_likelihood: NDArray[np.float64] = torch.stack(sums).cpu().numpy()
+    return log_likelihood
