@@ -48,6 +48,8 @@ onstart:
         raise WorkflowError(
             "another run is at work in this folder: wait for its end, or stop it"
         )
+    for warning in small_tasks():
+        logger.warning(warning)
 
 
 report: "workflow/report/workflow.rst"

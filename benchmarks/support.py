@@ -79,7 +79,9 @@ def run(contender: str, n: int, d: int, reduce: bool) -> dict[str, float]:
     arguments = [sys.executable, __file__, "--contender", contender, "--n", str(n), "--d", str(d)]
     done = subprocess.run([*arguments, *(["--reduce"] if reduce else [])], check=True, stdout=subprocess.PIPE)  # noqa: S603
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    numbers = ", ".join(f"{name} {found[name]:.6f}" for name in ("precision", "recall", "density", "coverage"))
+    numbers = ", ".join(
+        f"{name} {found[name]:.6f}" for name in ("precision", "recall", "density", "coverage")
+    )
     print(
         f"{contender:5} N = {n}, d = {d}: {found['seconds']:7.2f} s, {found['above']:6.0f} MB above the start "
         f"({found['peak']:.0f} MB in all); {numbers}",

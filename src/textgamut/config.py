@@ -156,7 +156,7 @@ class NewsArticlesDataset(Strict):
 
 
 class TableDataset(Strict):
-    """Texts in a table: JSONL, CSV or parquet by file suffix, one text a row."""
+    """Texts in a file, by its suffix: JSONL, CSV or parquet with one text a row, plain text with one a line."""
 
     format: Literal["table"]
     source: Source
@@ -183,9 +183,9 @@ class Embedder(Strict):
     label: str
     source: Source
     pooling: Literal["mean", "cls", "last-token", "sentence-transformers"]
-    """How token states become one vector. ``mean``: over the tokens. ``cls``: the first token. ``last-token``:
-    the last one, for decoder-only models (PR: GPT-2). ``sentence-transformers``: the checkpoint's own modules,
-    for those that do more than the mean (needs the package of that name)."""
+    """How token states become one vector. ``mean``: over the tokens. ``cls``: the first token.
+    ``last-token``: the last one, for decoder-only models (PR: GPT-2). ``sentence-transformers``: by the
+    checkpoint's own modules, for those that do more than the mean (needs the package of that name)."""
     max_tokens: Annotated[int, Field(ge=1)]
     """Longer texts are cut to this many tokens, and counted."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
@@ -468,7 +468,7 @@ def load_config(experiment: Mapping[str, Any], source: str, registries: Path) ->
     Raises:
         TextgamutError: One line for each thing that is wrong: file, key, what, nearest valid choice.
     """
-    entries = {name: _load_registry(registries / f"{name}.yaml", kind) for name, kind in REGISTRIES.items()}
+    entries = {name: load_registry(registries / f"{name}.yaml") for name in REGISTRIES}
     config = Config(_validate(TypeAdapter(Experiment), experiment, source), **entries)
     problems = list(_broken_references(config))
     if problems:
@@ -476,9 +476,15 @@ def load_config(experiment: Mapping[str, Any], source: str, registries: Path) ->
     return config
 
 
-def _load_registry(path: Path, kind: Any) -> dict[str, Any]:
+def load_registry(path: Path) -> dict[str, Any]:
+    """Load one registry: slug -> entry, of the kind that the file's name says.
+
+    Raises:
+        TextgamutError: One line for each thing that is wrong.
+    """
     content = read_yaml(path)
-    registry: dict[str, Any] = _validate(_registry(kind), {} if content is None else content, str(path))
+    adapter = _registry(REGISTRIES[path.stem])
+    registry: dict[str, Any] = _validate(adapter, {} if content is None else content, str(path))
     return registry
 
 

@@ -166,7 +166,7 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise TextgamutError(
-            "pooling 'sentence-transformers' needs the package of that name: pip install sentence-transformers"
+            "pooling 'sentence-transformers' needs that package: pip install sentence-transformers"
         ) from None
     # Without this file the library would take the mean over the tokens, and only say so.
     if not (folder / "modules.json").is_file():
@@ -179,7 +179,9 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
             model_kwargs={"dtype": dtype, "use_safetensors": True},
         )
     except (OSError, ValueError) as error:
-        raise TextgamutError(f"{folder}: sentence-transformers cannot load this checkpoint: {error}") from error
+        raise TextgamutError(
+            f"{folder}: sentence-transformers cannot load this checkpoint: {error}"
+        ) from error
     if library.transformers_model is None:
         raise TextgamutError(f"{folder}: its first module is not a transformer")
     library.max_seq_length = embedder.max_tokens
@@ -187,7 +189,7 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
     def encode(_: list[tuple[int, ...]], batch: list[str]) -> NDArray[np.float32]:
         return np.asarray(library.encode(batch, batch_size=len(batch), show_progress_bar=False), np.float32)
 
-    prompt = library.prompts[library.default_prompt_name] if library.default_prompt_name else ""
+    prompt = library.prompts[library.default_prompt_name] or "" if library.default_prompt_name else ""
     return _Network(library.transformers_model, library.tokenizer, prompt, encode)
 
 

@@ -8,11 +8,15 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
+
+if TYPE_CHECKING:
+    from textgamut.scores import SupportScores
 
 REVISION = 1
 """Raised when the same texts and features give another page."""
@@ -110,6 +114,35 @@ def _checked(name: str, side: Side) -> NDArray[np.float64]:
     return features
 
 
+def support_page(
+    title: str, embedder: str, k: int, reference: Side, generated: Side, scores: SupportScores
+) -> str:
+    """Write the page of one scored pair of sets.
+
+    Args:
+        title: The page's title.
+        embedder: What the texts were seen through.
+        k: Neighbours.
+        reference: The references that were kept.
+        generated: The generated texts that were kept.
+        scores: What ``scores.support_scores`` found for these.
+
+    Returns:
+        The page, as :func:`explain_page`.
+    """
+    facts: dict[str, str | int | float] = {
+        "Precision": float(scores.in_reference.mean()),
+        "Recall": float(scores.in_generated.mean()),
+        "N": len(scores.in_reference),
+        "k": k,
+        "Embedder": embedder,
+        "Dimensions": scores.reference.shape[1],
+    }
+    outside = missed_texts(generated, reference, scores.in_reference)
+    unreached = missed_texts(reference, generated, scores.in_generated)
+    return explain_page(title, facts, outside, unreached, len(generated.ids), len(reference.ids))
+
+
 def explain_page(
     title: str,
     facts: Mapping[str, str | int | float],
@@ -138,9 +171,9 @@ def explain_page(
     sections = [
         (
             "outside",
-            "Generated texts outside the references’ support",
+            "Generated texts outside the references' support",
             "What precision missed. The farthest from any human text come first.",
-            "Every generated text lies inside the references’ support: precision missed nothing.",
+            "Every generated text lies inside the references' support: precision missed nothing.",
             ("Generated text", "Nearest human text"),
             outside,
             generated,
@@ -184,7 +217,7 @@ def explain_page(
 
 def _entry(rank: int, missed: Missed, labels: tuple[str, str]) -> str:
     group = f' <bdi class="group">{_escape(missed.group)}</bdi>' if missed.group else ""
-    long = any(len(text) > 500 or text.count("\n") > 6 for text in (missed.text, missed.neighbour_text))
+    long = any(len(text) > 600 or text.count("\n") > 6 for text in (missed.text, missed.neighbour_text))
     unfold = "\n<details><summary>Whole texts</summary></details>" if long else ""
     return f"""<li>
 <h3>{rank}. <bdi>{_escape(missed.id)}</bdi>{group}</h3>{unfold}
@@ -231,7 +264,8 @@ _STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #5c5c5c; --rule: #ddd;
   --tint: #f4f5f7; --link: #0b57d0; }
 @media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e6; --paper: #16181c; --soft: #a8a8a8; --rule: #3a3d42; --tint: #202329; --link: #8ab4f8; }
+  :root { --ink: #e6e6e6; --paper: #16181c; --soft: #a8a8a8; --rule: #3a3d42;
+    --tint: #202329; --link: #8ab4f8; }
 }
 * { box-sizing: border-box; }
 body { max-width: 78rem; margin: 0 auto; padding: 1rem; color: var(--ink); background: var(--paper);
@@ -252,7 +286,6 @@ nav ul { padding-left: 1.2rem; }
   background: var(--paper); border: 1px solid var(--soft); border-radius: .3rem; }
 [hidden] { display: none !important; }
 ol { list-style: none; margin: 1rem 0; padding: 0; }
-li { break-inside: avoid-page; }
 ol > li { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2rem; padding: 1rem 0;
   border-top: 1px solid var(--rule); content-visibility: auto; contain-intrinsic-size: auto 16rem; }
 details { justify-self: end; }
@@ -276,6 +309,7 @@ details:not([open]) ~ .text { display: -webkit-box; -webkit-box-orient: vertical
   nav, .filter, details { display: none; }
   ol > li { content-visibility: visible; }
   details:not([open]) ~ .text { display: block; }
+  h2, h3, .label { break-after: avoid; }
 }
 """
 
@@ -314,8 +348,8 @@ _PAGE = """<!doctype html>
 <strong>Precision</strong> is the share of generated texts inside it: it falls when a model writes what people
 do not write. <strong>Recall</strong> is the share of human texts inside the support of the generated texts,
 which is made in the same way: it falls when a model never writes what people do write.</p>
-<p>Below stand the texts that the two numbers missed, each with its nearest neighbour on the other side and the
-distance to it. Being listed does not make a text bad: it may differ in topic, in form or in quality.
+<p>Below stand the texts that the two numbers missed, each with its nearest neighbour on the other side and
+the distance to it. Being listed does not make a text bad: it may differ in topic, in form or in quality.
 Where texts lie close together, balls are small, and even a near text may lie outside.</p>
 <nav aria-label="Sections">
 <ul>

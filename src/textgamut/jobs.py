@@ -6,6 +6,7 @@ import contextlib
 import logging
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,24 @@ def job(name: str, log: Path) -> Iterator[None]:
         sys.exit(1)
     finally:
         lock.release()
+
+
+@contextlib.contextmanager
+def told(*ignored: type[Warning]) -> Iterator[list[str]]:
+    """Log the warnings that a block raises, each message once; yield the list that will hold them.
+
+    Args:
+        ignored: Categories that are told elsewhere.
+    """
+    messages: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in ignored:
+            warnings.simplefilter("ignore", category)
+        yield messages
+    messages += dict.fromkeys(str(warning.message) for warning in caught)
+    for message in messages:
+        logger.warning("%s", message)
 
 
 class Progress:

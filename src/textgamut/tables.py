@@ -26,14 +26,25 @@ ALL = "all"
 """The group of all texts."""
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
 COLUMNS = [*CELL, "seed", "draw", "metric", "value", "deviation", "low", "high"]
-SUPPORT = ["precision", "recall", "density", "coverage"]
-METRICS = [
-    *SUPPORT,
-    *["mauve", "frontier_integral", "f_1_8", "f_8"],
-    *["self_bleu", "distinct_1", "distinct_2", "distinct_3", "distinct_4", "repetition_4", "diversity"],
-    *["perplexity", "coherence"],
-]
-"""All metrics, in the order of a table's columns."""
+READS_AS = {
+    "precision": "generated texts inside the references' support ↑",
+    "recall": "references inside the generated texts' support ↑",
+    "density": "reference balls around a generated text, over k",
+    "coverage": "reference balls that hold a generated text ↑",
+    "mauve": "closeness of the two distributions ↑",
+    "frontier_integral": "divergence of the two distributions ↓",
+    "f_1_8": "quality: F-score, precision weighs 8 times ↑",
+    "f_8": "diversity: F-score, recall weighs 8 times ↑",
+    "self_bleu": "likeness of the generated texts to each other ↓",
+    **{f"distinct_{n}": f"distinct {n}-grams among all {n}-grams ↑" for n in (1, 2, 3, 4)},
+    "repetition_4": "repeated 4-grams within a text ↓",
+    "diversity": "distinct 2-, 3- and 4-grams within texts ↑",
+    "perplexity": "surprise of the scoring model",
+    "coherence": "log-likelihood of a token given the prompt ↑",
+}
+"""All metrics, in the order of a table's columns -> what a value says; an arrow points to the better end."""
+METRICS = list(READS_AS)
+SUPPORT = METRICS[:4]
 _KEY = [*CELL, "seed", "draw", "metric"]
 _TEXT = ["task", "model", "decoding", "embedder", "group", "metric"]
 
@@ -41,8 +52,8 @@ _TEXT = ["task", "model", "decoding", "embedder", "group", "metric"]
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Make tidy scores of rows that leave out what does not apply to them."""
     frame = pd.DataFrame(rows, columns=COLUMNS)
-    whole = {name: "Int64" for name in ("n", "k", "seed", "draw")}
-    real = {name: "Float64" for name in ("deviation", "low", "high")}
+    whole = dict.fromkeys(("n", "k", "seed", "draw"), "Int64")
+    real = dict.fromkeys(("deviation", "low", "high"), "Float64")
     return frame.astype(whole | real | {"value": "float64"} | dict.fromkeys(_TEXT, "str"))
 
 
@@ -162,7 +173,7 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     over_runs = per_metric["value"].std(ddof=1)
     spreads = over_runs.where(per_metric.size() > 1, per_metric["deviation"].mean()).unstack()
     found = [name for name in METRICS if name in means] + [name for name in means if name not in METRICS]
-    columns = {}
+    columns: dict[str, pd.Series[float]] = {}
     for metric in found:
         columns |= {metric: means[metric], f"{metric}_sd": spreads[metric]}
     by_cell = frame.groupby("cell")
@@ -172,8 +183,7 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
         "draws": by_cell["draw"].nunique(),
     }
     counts["runs"] = counts["runs"].where(counts["runs"] > 0, counts["seeds"])
-    facts = by_cell[CELL].first()
-    return pd.concat([facts, pd.DataFrame(columns | counts)], axis=1).reset_index(drop=True)
+    return by_cell[CELL].first().join(pd.DataFrame({**columns, **counts})).reset_index(drop=True)
 
 
 def variance_table(scores: pd.DataFrame) -> pd.DataFrame:

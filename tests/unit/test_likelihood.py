@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 
@@ -16,17 +17,19 @@ from textgamut.metrics import likelihood as module
 from textgamut.metrics.likelihood import Likelihood, likelihood
 
 CONTEXT = 48
+VOCABULARY = 300
 PROMPTS = ["Stocks fell on", "", "The president said that the", "ünïcödé", "A", "Goal", "x" * 20]
 CONTINUATIONS = [" Monday, and rose", "A text without a prompt.", " law", " 日本語", " man", "!", "y"]
 
 
-def tokenizer_with(**special: str):
-    """A byte-level tokenizer."""
+def tokenizer_with(vocabulary: int = VOCABULARY, **names: str):
+    """A byte-level tokenizer; with 256 tokens and the special ones, its tokens are the bytes."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
+    special = {f"{name}_token": token for name, token in names.items()}
     trainer = trainers.BpeTrainer(
-        vocab_size=300,
+        vocab_size=vocabulary,
         special_tokens=sorted(set(special.values())),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
@@ -34,11 +37,13 @@ def tokenizer_with(**special: str):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.train_from_iterator(["Stocks fell on Monday, and rose. The man said that."], trainer)
+    tokenizer.train_from_iterator(["Stocks fell on Monday, and rose. The man said that it fell."], trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 
 
-TOKENIZER = tokenizer_with(bos_token="<s>", eos_token="</s>")
+@pytest.fixture(scope="module")
+def tokenizer():
+    return tokenizer_with(bos="<s>", eos="</s>")
 
 
 def decoder(kind: str):
@@ -48,16 +53,27 @@ def decoder(kind: str):
     torch.manual_seed(0)
     if kind == "gpt2":
         config = GPT2Config(
-            vocab_size=len(TOKENIZER), n_embd=16, n_layer=2, n_head=2, n_positions=CONTEXT,
-            initializer_range=0.5,
-        )  # fmt: skip
+            vocab_size=VOCABULARY, n_embd=16, n_layer=2, n_head=2, n_positions=CONTEXT, initializer_range=0.5
+        )
         return GPT2LMHeadModel(config).eval()
     config = Gemma2Config(
-        vocab_size=len(TOKENIZER), hidden_size=16, intermediate_size=32, num_hidden_layers=2, head_dim=8,
+        vocab_size=VOCABULARY, hidden_size=16, intermediate_size=32, num_hidden_layers=2, head_dim=8,
         num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=CONTEXT, sliding_window=16,
         final_logit_softcapping=5.0, initializer_range=0.5,
     )  # fmt: skip
     return Gemma2ForCausalLM(config).eval()
+
+
+@functools.cache
+def byte_model():
+    """A small random model whose tokens are the bytes."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=257, n_embd=16, n_layer=1, n_head=2, n_positions=128, initializer_range=0.5
+    )
+    return GPT2LMHeadModel(config).eval(), tokenizer_with(257, bos="<s>", eos="<s>")
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +94,11 @@ def by_the_loss(model, tokenizer, prompt: str, continuation: str) -> tuple[float
 
 @pytest.mark.parametrize("kind", ["gpt2", "gemma2"])
 @pytest.mark.parametrize("batch_size", [1, 3, 64])
-def test_equals_the_loss_text_by_text(kind: str, batch_size: int) -> None:
+def test_equals_the_loss_text_by_text(tokenizer, kind: str, batch_size: int) -> None:
     model = decoder(kind)
-    result = likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS, batch_size)
+    result = likelihood(model, tokenizer, PROMPTS, CONTINUATIONS, batch_size)
     pairs = zip(PROMPTS, CONTINUATIONS, strict=True)
-    expected = np.array([by_the_loss(model, TOKENIZER, *pair) for pair in pairs])
+    expected = np.array([by_the_loss(model, tokenizer, *pair) for pair in pairs])
     assert result.log_likelihood == pytest.approx(expected[:, 0], rel=1e-5)
     assert (result.tokens == expected[:, 1]).all()
     assert result.perplexity == pytest.approx(math.exp(-expected[:, 0].sum() / expected[:, 1].sum()))
@@ -92,112 +108,111 @@ def test_equals_the_loss_text_by_text(kind: str, batch_size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "gemma2"])
-def test_batch_size_and_order_do_not_matter(kind: str) -> None:
+def test_batch_size_and_order_do_not_matter(tokenizer, kind: str) -> None:
     model = decoder(kind)
-    whole = likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS, 64).log_likelihood
+    whole = likelihood(model, tokenizer, PROMPTS, CONTINUATIONS, 64).log_likelihood
     for batch_size in (1, 2, 3):
-        other = likelihood(model, TOKENIZER, PROMPTS[::-1], CONTINUATIONS[::-1], batch_size)
+        other = likelihood(model, tokenizer, PROMPTS[::-1], CONTINUATIONS[::-1], batch_size)
         assert other.log_likelihood[::-1] == pytest.approx(whole, rel=1e-5)
 
 
-def test_a_small_bound_on_the_logits_changes_nothing(model, monkeypatch) -> None:
-    whole = likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS).log_likelihood
+def test_a_small_bound_on_the_logits_changes_nothing(model, tokenizer, monkeypatch) -> None:
+    whole = likelihood(model, tokenizer, PROMPTS, CONTINUATIONS).log_likelihood
     sizes: list[int] = []
     score = module._score
     monkeypatch.setattr(module, "_score", lambda *batch: (sizes.append(len(batch[1])), score(*batch))[1])
-    monkeypatch.setattr(module, "LOGITS_BYTES", 4 * len(TOKENIZER) * 50)  # fifty tokens
-    assert likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS).log_likelihood == pytest.approx(whole, rel=1e-5)
+    monkeypatch.setattr(module, "LOGITS_BYTES", 4 * VOCABULARY * 50)  # fifty tokens
+    assert likelihood(model, tokenizer, PROMPTS, CONTINUATIONS).log_likelihood == pytest.approx(
+        whole, rel=1e-5
+    )
     assert len(set(sizes)) > 1
     monkeypatch.setattr(module, "LOGITS_BYTES", 0)
-    likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS)
+    likelihood(model, tokenizer, PROMPTS, CONTINUATIONS)
     assert sizes[-len(PROMPTS) :] == [1] * len(PROMPTS)
 
 
-def test_a_model_that_gives_all_its_logits(model) -> None:
+def test_a_model_that_gives_all_its_logits(model, tokenizer) -> None:
     class All(torch.nn.Module):
         config, dtype, device = model.config, model.dtype, model.device
 
         def forward(self, input_ids, attention_mask, use_cache):
             return model(input_ids=input_ids, attention_mask=attention_mask, use_cache=use_cache)
 
-    all_of_them = likelihood(All(), TOKENIZER, PROMPTS, CONTINUATIONS).log_likelihood
+    all_of_them = likelihood(All(), tokenizer, PROMPTS, CONTINUATIONS).log_likelihood
     assert all_of_them == pytest.approx(
-        likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS).log_likelihood, rel=1e-6
+        likelihood(model, tokenizer, PROMPTS, CONTINUATIONS).log_likelihood, rel=1e-6
     )
 
 
-def test_who_knows_nothing_has_the_vocabulary_as_perplexity() -> None:
+def test_who_knows_nothing_has_the_vocabulary_as_perplexity(tokenizer) -> None:
     model = decoder("gpt2")
     torch.nn.init.zeros_(model.get_output_embeddings().weight)
-    result = likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS)
-    assert result.perplexity == pytest.approx(len(TOKENIZER), rel=1e-6)
-    assert result.perplexities == pytest.approx(np.full(len(PROMPTS), len(TOKENIZER)), rel=1e-6)
-    assert result.coherence == pytest.approx(-math.log(len(TOKENIZER)), rel=1e-6)
+    result = likelihood(model, tokenizer, PROMPTS, CONTINUATIONS)
+    assert result.perplexity == pytest.approx(VOCABULARY, rel=1e-6)
+    assert result.perplexities == pytest.approx(np.full(len(PROMPTS), VOCABULARY), rel=1e-6)
+    assert result.coherence == pytest.approx(-math.log(VOCABULARY), rel=1e-6)
 
 
-def test_who_expects_the_text_finds_it_likely() -> None:
-    """Direction: after learning one text, its perplexity is near 1, and that of others above."""
-    model = decoder("gpt2")
-    ids = torch.tensor(
-        [[TOKENIZER.bos_token_id, *TOKENIZER("The man fell.", add_special_tokens=False)["input_ids"]]]
+def test_who_knows_the_alphabet() -> None:
+    """A model made by hand: without layers, its head sees the letter before, and expects the next letter."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    _, tokenizer = byte_model()
+    n, gain = 257, 0.5
+    config = GPT2Config(
+        vocab_size=n, n_embd=n, n_layer=0, n_head=1, n_positions=32, tie_word_embeddings=False
     )
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(60):
-        optimizer.zero_grad()
-        model(ids, labels=ids).loss.backward()
-        optimizer.step()
-    known, other = likelihood(model, TOKENIZER, None, ["The man fell.", "Monday rose."]).perplexities
-    assert 1 <= known < 1.1 < 10 < other
+    model = GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        model.transformer.wte.weight.copy_(torch.eye(n))
+        model.transformer.wpe.weight.zero_()
+        model.lm_head.weight.copy_(gain * torch.eye(n).roll(1, dims=0))  # row: the next letter
+    deviation = math.sqrt((1 / n) * (1 - 1 / n) + config.layer_norm_epsilon)  # of a unit vector
+    here, elsewhere = (gain * (x - 1 / n) / deviation for x in (1, 0))
+    log_total = math.log(math.exp(here) + (n - 1) * math.exp(elsewhere))
+    result = likelihood(model, tokenizer, ["a", "abc", "a", "x"], ["bcdefgh", "d", "zyx", "yza"])
+    assert result.log_likelihood == pytest.approx(
+        [
+            7 * (here - log_total),
+            here - log_total,
+            3 * (elsewhere - log_total),
+            2 * here + elsewhere - 3 * log_total,
+        ],
+        rel=1e-5,
+    )
+    assert result.tokens.tolist() == [7, 1, 3, 3]
 
 
 @given(st.text(max_size=8), st.text(min_size=1, max_size=8))
 @settings(max_examples=30, deadline=None)
 def test_chain_rule(first: str, second: str) -> None:
     """P(first second) = P(first) P(second | first), where tokens are the bytes."""
-    model, tokenizer = BYTES
+    model, tokenizer = byte_model()
     whole = likelihood(model, tokenizer, None, [first + second]).log_likelihood[0]
     given_first = likelihood(model, tokenizer, [first], [second]).log_likelihood[0]
     before = likelihood(model, tokenizer, None, [first]).log_likelihood[0] if first else 0.0
     assert whole == pytest.approx(before + given_first, rel=1e-5)
 
 
-def _bytes():
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
-    alphabet = ["<s>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    backend = Tokenizer(models.BPE({character: i for i, character in enumerate(alphabet)}, []))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    torch.manual_seed(0)
-    config = GPT2Config(
-        vocab_size=257, n_embd=16, n_layer=1, n_head=2, n_positions=128, initializer_range=0.5
-    )
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="<s>")
-    return GPT2LMHeadModel(config).eval(), tokenizer
-
-
-BYTES = _bytes()
-
-
-def test_no_prompts_are_empty_prompts(model) -> None:
-    without = likelihood(model, TOKENIZER, None, CONTINUATIONS)
-    empty = likelihood(model, TOKENIZER, [""] * len(CONTINUATIONS), CONTINUATIONS)
+def test_no_prompts_are_empty_prompts(model, tokenizer) -> None:
+    without = likelihood(model, tokenizer, None, CONTINUATIONS)
+    empty = likelihood(model, tokenizer, [""] * len(CONTINUATIONS), CONTINUATIONS)
     assert (without.log_likelihood == empty.log_likelihood).all()
-    assert without.perplexity != likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS).perplexity
+    assert without.perplexity != likelihood(model, tokenizer, PROMPTS, CONTINUATIONS).perplexity
 
 
 def test_the_start_token_is_bos_else_eos(model) -> None:
-    with_bos = likelihood(model, tokenizer_with(bos_token="<s>", eos_token="</s>"), None, ["a man"])
-    without = likelihood(model, tokenizer_with(eos_token="<s>", pad_token="</s>"), None, ["a man"])
+    with_bos = likelihood(model, tokenizer_with(bos="<s>", eos="</s>"), None, ["a man"])
+    without = likelihood(model, tokenizer_with(eos="<s>", pad="</s>"), None, ["a man"])
     assert with_bos.log_likelihood == without.log_likelihood  # "<s>" is the same row of the embedding
     with pytest.raises(TextgamutError, match="neither a BOS nor an EOS token"):
-        likelihood(model, tokenizer_with(pad_token="<pad>"), None, ["a man"])
+        likelihood(model, tokenizer_with(pad="<pad>"), None, ["a man"])
 
 
-def test_special_tokens_in_a_text_are_plain_text(model) -> None:
+def test_special_tokens_in_a_text_are_plain_text(model, tokenizer) -> None:
     text = "a</s>"
-    assert len(TOKENIZER(text, add_special_tokens=False)["input_ids"]) == 2
-    assert likelihood(model, TOKENIZER, None, [text]).tokens[0] > 2
+    assert len(tokenizer(text, add_special_tokens=False)["input_ids"]) == 2
+    assert likelihood(model, tokenizer, None, [text]).tokens[0] > 2
 
 
 def test_long_texts_keep_the_end_of_the_prompt_and_the_beginning_of_the_rest() -> None:
@@ -205,63 +220,67 @@ def test_long_texts_keep_the_end_of_the_prompt_and_the_beginning_of_the_rest() -
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.manual_seed(0)
-    _, tokenizer = BYTES
+    _, tokenizer = byte_model()
     config = GPT2Config(vocab_size=257, n_embd=16, n_layer=1, n_head=2, n_positions=8, initializer_range=0.5)
     model = GPT2LMHeadModel(config).eval()
     prompts = ["abcdefgh", "abcdefgh", "ab", "", "abcd", "abcdefghijkl"]
     continuations = ["ABC", "ABCDEFGH", "ABCDEFGHIJ", "ABCDEFGHIJ", "ABCD", ""]
-    with pytest.warns(UserWarning) as caught:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         result = likelihood(model, tokenizer, prompts, continuations)
     assert [str(one.message) for one in caught] == [
         "1 of 6 continuations have no token: no part in any mean",
-        "4 of 6 texts were cut to the model's context of 8 tokens",
+        "4 of 6 texts were cut to the 8 tokens that the model can take",
     ]
     assert all(one.filename == __file__ for one in caught)
     assert result.truncated == 4
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitting = likelihood(
-            model, tokenizer, ["defgh", "efgh", "ab", "", "abcd"], ["ABC", "ABCD", "ABCDEF", "ABCDEFGH", "ABCD"]
+            model,
+            tokenizer,
+            ["defgh", "efgh", "ab", "", "abcd"],
+            ["ABC", "ABCD", "ABCDEF", "ABCDEFGH", "ABCD"],
         )
     assert result.log_likelihood[:5] == pytest.approx(fitting.log_likelihood, rel=1e-6)
     assert (result.tokens[:5] == fitting.tokens).all()
 
 
-def test_empty_continuations_have_no_part_in_any_mean(model) -> None:
+def test_empty_continuations_have_no_part_in_any_mean(model, tokenizer) -> None:
     with pytest.warns(UserWarning, match="2 of 9 continuations have no token"):
-        result = likelihood(model, TOKENIZER, [*PROMPTS, "a", ""], [*CONTINUATIONS, "", ""])
+        result = likelihood(model, tokenizer, [*PROMPTS, "a", ""], [*CONTINUATIONS, "", ""])
     assert (result.log_likelihood[-2:] == 0).all()
     assert (result.tokens[-2:] == 0).all()
     assert np.isnan(result.perplexities[-2:]).all()
-    full = likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS)
+    full = likelihood(model, tokenizer, PROMPTS, CONTINUATIONS)
     assert result.perplexity == pytest.approx(full.perplexity)
     assert result.coherence == pytest.approx(full.coherence)
 
 
 @pytest.mark.parametrize("continuations", [[], ["", ""]])
-def test_nothing_to_score(model, continuations: list[str]) -> None:
+def test_nothing_to_score(model, tokenizer, continuations: list[str]) -> None:
     with pytest.raises(TextgamutError, match=f"none of {len(continuations)} continuations has a token"):
-        likelihood(model, TOKENIZER, None, continuations)
+        likelihood(model, tokenizer, None, continuations)
 
 
-def test_as_many_prompts_as_continuations(model) -> None:
+def test_as_many_prompts_as_continuations(model, tokenizer) -> None:
     with pytest.raises(TextgamutError, match="7 prompts, but 6 continuations"):
-        likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS[1:])
+        likelihood(model, tokenizer, PROMPTS, CONTINUATIONS[1:])
 
 
-def test_a_model_that_overflows_is_told() -> None:
+def test_a_model_that_overflows_is_told(tokenizer) -> None:
     model = decoder("gpt2")
     torch.nn.init.constant_(model.get_output_embeddings().weight, math.inf)
     with pytest.raises(TextgamutError, match=r"text 0 is not finite \(7 such texts\)"):
-        likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS)
+        likelihood(model, tokenizer, PROMPTS, CONTINUATIONS)
 
 
-def test_log_softmax_is_float32_in_a_bfloat16_model() -> None:
+def test_log_softmax_is_float32_in_a_bfloat16_model(tokenizer) -> None:
     """A bfloat16 number near 5.7 has steps of 1/32: equal logits would not give the vocabulary's size."""
     model = decoder("gpt2").to(torch.bfloat16)
     torch.nn.init.zeros_(model.get_output_embeddings().weight)
-    result = likelihood(model, TOKENIZER, PROMPTS, CONTINUATIONS)
-    assert result.perplexity == pytest.approx(len(TOKENIZER), rel=1e-6)
+    result = likelihood(model, tokenizer, PROMPTS, CONTINUATIONS)
+    assert result.perplexity == pytest.approx(VOCABULARY, rel=1e-6)
 
 
 def test_means() -> None:

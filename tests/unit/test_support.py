@@ -111,7 +111,7 @@ def test_membership_is_the_metric() -> None:
 
 def test_unequal_sizes_are_cut_with_a_warning() -> None:
     reference, generated = sets(1)
-    with pytest.warns(UserWarning, match="60 references and 50 generated: both cut to the first 50"):
+    with pytest.warns(UserWarning, match="60 references and 50 generated texts: both cut to the first 50"):
         result = support_metrics(reference, generated[:50])
     assert len(result.in_generated) == 50
     assert result.precision == support_metrics(reference[:50], generated[:50]).precision

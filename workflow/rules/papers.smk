@@ -58,3 +58,56 @@ rule tabulate_scores:
         "Tabulating the scores of {wildcards.task}"
     script:
         "../scripts/papers/tabulate_scores.py"
+
+
+rule tabulate_variance:
+    """Scores of a task -> how far they move with the seed and with the references, as in PR Table B.5."""
+    input:
+        table="results/scores.parquet",
+    output:
+        csv="results/papers/{paper}/{task}/variance.csv",
+        html=report(
+            "results/papers/{paper}/{task}/variance.html",
+            caption="../report/variance.rst",
+            category="{task}",
+            labels={"what": "table: spread over seeds and references"},
+        ),
+    log:
+        "logs/tabulate_variance/{paper}/{task}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {"task": wildcards.task, "revision": tables.REVISION},
+    message:
+        "Tabulating the spread of {wildcards.task}"
+    script:
+        "../scripts/papers/tabulate_variance.py"
+
+
+rule plot_sweep:
+    """Sweeps of all cells of a task -> PR Figures 6 and B.1, as SVG and PNG."""
+    input:
+        scores=lambda wildcards: sweep_files(wildcards.task),
+    output:
+        svg=report(
+            "results/papers/{paper}/{task}/sweep.svg",
+            caption="../report/sweep.rst",
+            category="{task}",
+            labels={"what": "figure: N and k vary"},
+        ),
+        png="results/papers/{paper}/{task}/sweep.png",
+    log:
+        "logs/plot_sweep/{paper}/{task}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: task_settings(wildcards, "n", "k", "sweep")
+        | {
+            "models": styles(wildcards.task),
+            "embedder": CONFIG.embedders[CONFIG.experiment.embedder].label,
+            "revision": figures.REVISION,
+        },
+    message:
+        "Plotting the sweep of {wildcards.task}"
+    script:
+        "../scripts/papers/plot_sweep.py"

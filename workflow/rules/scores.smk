@@ -1,4 +1,7 @@
-"""Scores: needs texts of both sides; makes their features, the metrics of a cell, one tidy table."""
+"""Scores: needs texts of both sides; makes their features, the metrics of a cell, one tidy table.
+
+One rule per family of metrics; only the families that the experiment names are computed.
+"""
 
 
 rule embed_texts:
@@ -34,10 +37,8 @@ rule score_support:
     """Features of both sides -> precision, recall, density, coverage against every draw of references."""
     input:
         generated="results/{task}/{model}/{decoding}/seed{seed}/features/{embedder}.npy",
-        references=lambda wildcards: expand(
-            "data/{{task}}/draw{draw}/features/{{embedder}}.npy",
-            draw=CONFIG.experiment.tasks[wildcards.task].draws,
-        ),
+        references=references_of("features/{embedder}.npy"),
+        texts=lambda wildcards: group_tables(wildcards),
     output:
         scores="results/{task}/{model}/{decoding}/seed{seed}/scores/{embedder}/support.json",
     log:
@@ -45,23 +46,169 @@ rule score_support:
     wildcard_constraints:
         decoding=SLUG_PATTERN,
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/cuda.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "k", "draws")
+        settings=lambda wildcards: task_settings(wildcards, "k", "draws", "groups")
+        | family_settings("support")
         | {"revision": SUPPORT_REVISION},
     message:
-        "Scoring {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+        "Scoring the support of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_support.py"
+
+
+rule score_divergence:
+    """Features of both sides -> MAUVE, frontier integral, F_1/8, F_8 against every draw of references."""
+    input:
+        generated="results/{task}/{model}/{decoding}/seed{seed}/features/{embedder}.npy",
+        references=references_of("features/{embedder}.npy"),
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/{embedder}/divergence.json",
+    log:
+        "logs/score_divergence/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: task_settings(wildcards, "draws")
+        | family_settings("divergence")
+        | {"revision": [DIVERGENCE_REVISION, SUPPORT_REVISION]},
+    message:
+        "Scoring the divergence of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_divergence.py"
+
+
+rule score_ngram:
+    """Texts of a cell -> Self-BLEU, distinct-n, rep-4, diversity."""
+    input:
+        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        card=lambda wildcards: cards(CONFIG.experiment.metrics.ngram.tokenizer),
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/ngram.json",
+    log:
+        "logs/score_ngram/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: family_settings("ngram")
+        | {
+            "tokenizer": source_of(CONFIG.experiment.metrics.ngram.tokenizer),
+            "revision": NGRAM_REVISION,
+        },
+    message:
+        "Scoring the wording of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_ngram.py"
+
+
+rule score_likelihood:
+    """Texts of a cell, and their prompts -> perplexity and coherence under the scoring model."""
+    input:
+        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        prompts=lambda wildcards: (
+            []
+            if wildcards.decoding == HUMAN
+            else [f"data/{wildcards.task}/prompts.parquet"]
+        ),
+        card=lambda wildcards: cards(CONFIG.experiment.metrics.likelihood.scorer),
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/likelihood.json",
+    log:
+        "logs/score_likelihood/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    conda:
+        "../../envs/cuda.yaml"
+    threads: 8
+    resources:
+        batch_size=lambda wildcards: CONFIG.models[
+            CONFIG.experiment.metrics.likelihood.scorer
+        ].batch_size,
+        gpu=lambda wildcards: CONFIG.models[
+            CONFIG.experiment.metrics.likelihood.scorer
+        ].gpus,
+        mem_mb=3000,
+    params:
+        settings=lambda wildcards: {
+            "source": source_of(CONFIG.experiment.metrics.likelihood.scorer),
+            "dtype": CONFIG.experiment.metrics.likelihood.dtype,
+            "revision": [LIKELIHOOD_REVISION, CONVERSION],
+        },
+    message:
+        "Scoring the likelihood of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_likelihood.py"
+
+
+rule sweep_support:
+    """Features of both sides -> the support metrics for several N and k, from one pass over the distances."""
+    input:
+        generated="results/{task}/{model}/{decoding}/seed{seed}/features/{embedder}.npy",
+        references=references_of("features/{embedder}.npy"),
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/{embedder}/sweep.json",
+    log:
+        "logs/sweep_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    conda:
+        "../../envs/cuda.yaml"
+    params:
+        settings=lambda wildcards: task_settings(wildcards, "k", "draws", "sweep")
+        | {"revision": SUPPORT_REVISION},
+    message:
+        "Sweeping N and k of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/sweep_support.py"
+
+
+rule explain_support:
+    """Features and texts of both sides -> the texts that precision and recall missed, as a page to read."""
+    input:
+        generations="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        generated="results/{task}/{model}/{decoding}/seed{seed}/features/{embedder}.npy",
+        reference_texts=lambda wildcards: first_draw(wildcards, "references.parquet"),
+        references=lambda wildcards: first_draw(
+            wildcards, f"features/{wildcards.embedder}.npy"
+        ),
+    output:
+        page=report(
+            "results/{task}/{model}/{decoding}/seed{seed}/explain/{embedder}.html",
+            caption="../report/missed.rst",
+            category="{task}",
+            labels={"what": "texts missed: {model}, {decoding}"},
+        ),
+    log:
+        "logs/explain_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    conda:
+        "../../envs/cuda.yaml"
+    params:
+        settings=lambda wildcards: task_settings(wildcards, "k")
+        | {
+            "draw": CONFIG.experiment.tasks[wildcards.task].draws[0],
+            "embedder": CONFIG.embedders[wildcards.embedder].label,
+            "revision": [SUPPORT_REVISION, EXPLAIN_REVISION],
+        },
+    message:
+        "Showing what was missed in {wildcards.task} by {wildcards.model}, {wildcards.decoding}"
+    script:
+        "../scripts/scores/explain_support.py"
 
 
 rule collect_scores:
     """Scores of all cells -> one tidy table, one row per (cell, draw, metric)."""
     input:
         scores=[
-            f"{cell.path}/scores/{CONFIG.experiment.embedder}/support.json"
+            path
             for task in CONFIG.experiment.tasks
             for cell in CONFIG.cells(task)
+            for path in score_files(cell)
         ],
     output:
         table="results/scores.parquet",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from textgamut.config import Dataset
 
-REVISION = 1
+REVISION = 2
 """Raised when an extraction gives other texts from the same source."""
 
 

@@ -63,12 +63,12 @@ def likelihood(
 ) -> Likelihood:
     """Score continuations by a causal language model, given their prompts.
 
-    The model reads BOS (EOS where the tokenizer has none, as Qwen 2's), the prompt, the continuation; prompt and
-    continuation are tokenized apart, without special tokens of their own. The name of a special token inside
-    a text is read as plain text: so is a chat template's.
+    The model reads BOS (EOS where the tokenizer has none, as Qwen 2's), the prompt, the continuation; prompt
+    and continuation are tokenized apart, without special tokens of their own. The name of a special token
+    inside a text is plain text, also in a prompt that a chat template wrote.
 
-    A sequence that does not fit the model's context loses the beginning of its prompt and the end of its
-    continuation: the continuation stays whole if the prompt's last tokens fill no more than half the context.
+    What does not fit the model's context is cut: first the beginning of the prompt, down to the last tokens
+    that fill half the context, then the end of the continuation.
 
     Log-softmax in float32 for any model dtype. Padding stands on the right and is never counted; batch size
     and row order change a float32 log-likelihood by less than 1e-5 of it.
@@ -104,7 +104,8 @@ def likelihood(
         )
     if truncated:
         warnings.warn(
-            f"{truncated} of {len(tokens)} texts were cut to the model's context of {context_length(model)} tokens",
+            f"{truncated} of {len(tokens)} texts were cut to the {context_length(model)} tokens "
+            "that the model can take",
             stacklevel=2,
         )
 
@@ -123,8 +124,8 @@ def likelihood(
     bad = np.flatnonzero(~np.isfinite(result))
     if len(bad):
         raise TextgamutError(
-            f"the log-likelihood of text {bad[0]} is not finite ({len(bad)} such texts): {model.dtype} may be "
-            "too narrow for this model"
+            f"the log-likelihood of text {bad[0]} is not finite ({len(bad)} such texts): "
+            f"{model.dtype} may be too narrow for this model"
         )
     return Likelihood(result, tokens, truncated)
 
@@ -137,24 +138,19 @@ def _tokenize(
     if bos is None:
         raise TextgamutError("the tokenizer has neither a BOS nor an EOS token to start a text with")
 
-    def encode(texts: Sequence[str]) -> list[list[int]]:
-        if not texts:
-            return []
-        ids: list[list[int]] = tokenizer(
-            list(texts), add_special_tokens=False, split_special_tokens=True
-        )["input_ids"]
+    def encode(text: str) -> list[int]:
+        ids: list[int] = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
         return ids
 
     context = context_length(model)
     heads, scored, truncated = [], [], 0
-    for prompt, continuation in zip(encode(prompts), encode(continuations), strict=True):
-        # The last token is predicted, not read: so many tokens fit beside BOS.
+    for prompt, continuation in zip(map(encode, prompts), map(encode, continuations), strict=True):
+        # BOS is read, and the last token only predicted: prompt and continuation have the whole context.
         room = len(prompt) + len(continuation) if context is None else context
         truncated += len(continuation) > 0 and len(prompt) + len(continuation) > room
-        prompt_room = max(room - len(continuation), room // 2)
-        head = [bos, *prompt[max(0, len(prompt) - prompt_room) :]]
-        heads.append(head)
-        scored.append(continuation[: room - len(head) + 1])
+        kept = min(len(prompt), max(room - len(continuation), room // 2))
+        heads.append([bos, *prompt[len(prompt) - kept :]])
+        scored.append(continuation[: room - kept])
     return heads, scored, truncated
 
 

@@ -153,45 +153,44 @@ def support_metrics(
         UserWarning: The sets are cut, more than 1 % of a set are duplicates, or radii are 0 (k or more copies
             of a text), which no point lies inside unless ``closed``.
     """
-    ref, gen = _same_size(*_checked(reference, generated), stacklevel=3)
-    return _sweep(ref, gen, [len(ref)], [k], closed, device)[0]
+    ref, gen = same_size(reference, generated)
+    return _sweep(ref, gen, [(len(ref), k)], closed, device)[0]
 
 
 def support_sweep(
     reference: ArrayLike,
     generated: ArrayLike,
-    sizes: Sequence[int],
-    ks: Sequence[int],
+    points: Sequence[tuple[int, int]],
     closed: bool = False,
     device: str | None = None,
 ) -> list[SupportMetrics]:
-    """Compute the support metrics for every N and every k from one pass over the distances (PR Figure B.1).
+    """Compute the support metrics for several N and k from one pass over the distances (PR Figure B.1).
 
     Args:
-        reference: (N, d) features; all sizes are seen through the same reduction.
+        reference: (N, d) features; every N is seen through the same reduction.
         generated: (M, d) features.
-        sizes: Values of N: the first so many rows of each set.
-        ks: Values of k, each below the smallest size.
+        points: Pairs (N, k), k below N: of each set the first N rows.
         closed: As ``support_metrics``.
         device: As ``support_metrics``.
 
     Returns:
-        Each equal to ``support_metrics`` of the first rows, sizes in the outer order and ks in the inner.
+        For each point what ``support_metrics`` gives for these rows.
 
     Raises:
-        TextgamutError: As ``support_metrics``; or there are fewer texts than a size asks for.
+        TextgamutError: As ``support_metrics``; or there is no point, or there are fewer texts than an N.
 
     Warns:
-        SmallSampleWarning, UserWarning: As ``support_metrics``, of the largest size.
+        SmallSampleWarning, UserWarning: As ``support_metrics``, of the largest N.
     """
     ref, gen = _checked(reference, generated)
-    if not sizes or not ks:
-        raise TextgamutError("a sweep needs at least one N and one k")
-    if max(sizes) > min(len(ref), len(gen)):
+    if not points:
+        raise TextgamutError("a sweep needs at least one point (N, k)")
+    n = max(size for size, _ in points)
+    if n > min(len(ref), len(gen)):
         raise TextgamutError(
-            f"N = {max(sizes)} is asked for, but there are only {len(ref)} references and {len(gen)} generated"
+            f"N = {n} is asked for, but there are {len(ref)} references and {len(gen)} generated texts"
         )
-    return _sweep(ref[: max(sizes)], gen[: max(sizes)], sizes, ks, closed, device)
+    return _sweep(ref[:n], gen[:n], points, closed, device)
 
 
 class GroupMetrics(NamedTuple):
@@ -308,15 +307,13 @@ def bootstrap_intervals(
         raise TextgamutError(f"replicates = {replicates}, level = {level}: 2 or more, and in (0, 1)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = _sweep(ref[:n], gen[:n], [n], [k], False, device)[0]
+        whole = _sweep(ref[:n], gen[:n], [(n, k)], False, device)[0]
     centre = (ref[:n].mean(axis=0, dtype=np.float64) + gen[:n].mean(axis=0, dtype=np.float64)) / 2
     references, texts = (_points(points[:n], centre, _device(device)) for points in (ref, gen))
     rng = np.random.default_rng(seed)
-    halves = [
-        np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)
-    ]
-    precision, density, coverage = _half_samples(references, texts, *halves, k)
-    recall, _, _ = _half_samples(texts, references, *halves[::-1], k)
+    halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
+    precision, density, coverage = _half_samples(references, texts, halves[0], halves[1], k)
+    recall, _, _ = _half_samples(texts, references, halves[1], halves[0], k)
     found = {"precision": precision, "recall": recall, "density": density, "coverage": coverage}
     intervals = {}
     for name, values in found.items():
@@ -344,97 +341,96 @@ class _Points(NamedTuple):
 def _sweep(
     ref: NDArray[np.floating],
     gen: NDArray[np.floating],
-    sizes: Sequence[int],
-    ks: Sequence[int],
+    points: Sequence[tuple[int, int]],
     closed: bool,
     device: str | None,
 ) -> list[SupportMetrics]:
     n = len(ref)
-    for k in ks:
-        if not 1 <= k < min(sizes):
-            raise TextgamutError(
-                f"k = {k} needs more than {k} texts on each side, but there are {min(sizes)}"
-            )
+    for size, k in points:
+        if not 1 <= k < size:
+            raise TextgamutError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
     where = _device(device)
     centre = (ref.mean(axis=0, dtype=np.float64) + gen.mean(axis=0, dtype=np.float64)) / 2
-    references, generated = (_points(points, centre, where) for points in (ref, gen))
-    ref_radii, ref_twins = _squared_radii(references, sizes, ks)
-    gen_radii, gen_twins = _squared_radii(generated, sizes, ks)
-    _warn_of_samples(n, ks, {"references": ref_twins, "generated texts": gen_twins}, stacklevel=4)
-    _warn_of_empty_balls(n, sizes, ks, ref_radii, gen_radii, closed, stacklevel=4)
+    references, generated = (_points(features, centre, where) for features in (ref, gen))
+    ref_radii, ref_twins = _squared_radii(references, points)
+    gen_radii, gen_twins = _squared_radii(generated, points)
+    _warn_of_samples(n, {"references": ref_twins, "generated texts": gen_twins})
+    widest = max(point for point in points if point[0] == n)
+    zeros = int((ref_radii[widest] == 0).sum() + (gen_radii[widest] == 0).sum())
+    if zeros:
+        holds = "such balls hold only copies" if closed else "such balls are empty"
+        warnings.warn(
+            f"{zeros} of {2 * n} radii are 0 (more than {widest[1]} copies of a text): {holds}", stacklevel=3
+        )
 
-    points = [(size, which) for size in range(len(sizes)) for which in range(len(ks))]
-    balls = {point: np.zeros(sizes[point[0]], np.int64) for point in points}
-    covered = {point: np.zeros(sizes[point[0]], bool) for point in points}
-    in_generated = {point: np.zeros(sizes[point[0]], bool) for point in points}
+    balls = {point: np.zeros(point[0], np.int64) for point in points}
+    covered = {point: np.zeros(point[0], bool) for point in points}
+    in_generated = {point: np.zeros(point[0], bool) for point in points}
     tolerance = _tolerance(references, generated)
     for rows in _blocks(n, n):
         squared = _squared_distances(references, rows, generated)
-        for place, which in points:
-            size = sizes[place]
-            of_size = slice(rows.start, min(rows.stop, size))
-            if of_size.start >= size:
+        for point in points:
+            some = slice(rows.start, min(rows.stop, point[0]))
+            if some.start >= some.stop:
                 continue
-            block = squared[: of_size.stop - of_size.start, :size]
-            point = (place, which)
-            exact = (references, of_size, generated, tolerance, closed)
-            inside = _inside(block, ref_radii[place][of_size, which][:, None], *exact)
+            block = squared[: some.stop - some.start, : point[0]]
+            exactly = (references, some, generated, tolerance, closed)
+            inside = _inside(block, ref_radii[point][some, None], *exactly)
             balls[point] += inside.sum(dim=0).cpu().numpy()
-            covered[point][of_size] = inside.any(dim=1).cpu().numpy()
-            inside = _inside(block, gen_radii[place][:, which][None, :], *exact)
-            in_generated[point][of_size] = inside.any(dim=1).cpu().numpy()
+            covered[point][some] = inside.any(dim=1).cpu().numpy()
+            inside = _inside(block, gen_radii[point][None, :], *exactly)
+            in_generated[point][some] = inside.any(dim=1).cpu().numpy()
     return [
         SupportMetrics(
-            precision=_mean(balls[point] > 0),
-            recall=_mean(in_generated[point]),
-            density=int(balls[point].sum()) / (ks[point[1]] * sizes[point[0]]),
-            coverage=_mean(covered[point]),
-            in_reference=balls[point] > 0,
-            in_generated=in_generated[point],
-            balls=balls[point],
-            covered=covered[point],
-            n=sizes[point[0]],
-            k=ks[point[1]],
+            precision=_mean(balls[size, k] > 0),
+            recall=_mean(in_generated[size, k]),
+            density=int(balls[size, k].sum()) / (k * size),
+            coverage=_mean(covered[size, k]),
+            in_reference=balls[size, k] > 0,
+            in_generated=in_generated[size, k],
+            balls=balls[size, k],
+            covered=covered[size, k],
+            n=size,
+            k=k,
         )
-        for point in points
+        for size, k in points
     ]
 
 
 def _squared_radii(
-    points: _Points, sizes: Sequence[int], ks: Sequence[int]
-) -> tuple[list[NDArray[np.float64]], int]:
-    """Return, for each size, the exact squared distances (size, len(ks)) to the k-th neighbours.
+    features: _Points, points: Sequence[tuple[int, int]]
+) -> tuple[dict[tuple[int, int], NDArray[np.float64]], int]:
+    """Return, for each point (N, k), the exact squared distances (N,) to the k-th neighbours.
 
-    And the number of texts that have an identical twin, in the largest set.
+    And the number of texts that have an identical twin.
     """
-    radii = [np.empty((size, len(ks))) for size in sizes]
-    tolerance = _tolerance(points, points)
-    twins = 0
-    for rows in _blocks(len(points.exact), len(points.exact)):
-        squared = _squared_distances(points, rows, points)
+    radii = {point: np.empty(point[0]) for point in points}
+    tolerance = _tolerance(features, features)
+    n, twins = len(features.exact), 0
+    for rows in _blocks(n, n):
+        squared = _squared_distances(features, rows, features)
         # The point itself is left out by name: a duplicate of it is a neighbour at distance 0.
         squared.diagonal(rows.start).fill_(np.inf)
-        for place, size in enumerate(sizes):
-            of_size = range(rows.start, min(rows.stop, size))
-            if not of_size:
+        for size in dict.fromkeys(size for size, _ in points):
+            owners = np.arange(rows.start, min(rows.stop, size))
+            if not len(owners):
                 continue
-            # Some more than are asked for: among neighbours as near as rounding the order is not known yet.
-            candidates = min(max(ks) + 8, size - 1)
-            near, index = squared[: len(of_size), :size].topk(candidates, dim=1, largest=False)
-            bound, neighbours = near[:, -1].cpu().numpy(), index.cpu().numpy()
-            owners = np.repeat(np.arange(of_size.start, of_size.stop), candidates)
-            exact = _exact(points, owners, points, neighbours.ravel()).reshape(neighbours.shape)
+            ks = [k for of_size, k in points if of_size == size]
+            # Some more than are asked for: float32 does not know the order of neighbours that are as near.
+            candidates = min(max(ks) + 4, size - 1)
+            near, index = squared[: len(owners), :size].topk(candidates, dim=1, largest=False)
+            exact = _exact(features, owners[:, None], features, index.cpu().numpy())
             exact.sort(axis=1)
-            radii[place][of_size.start : of_size.stop] = exact[:, np.array(ks) - 1]
             farthest = exact[:, max(ks) - 1]
-            # Whoever was not a candidate is farther than this bound; ties beyond it are counted out in full.
-            doubtful = (farthest > bound - tolerance) & (farthest > 0) & (candidates < size - 1)
-            for row in np.flatnonzero(doubtful):
-                owner = of_size.start + row
-                whole = np.delete(np.arange(size), owner)
-                distances = np.sort(_exact(points, np.full(len(whole), owner), points, whole))
-                radii[place][owner] = distances[np.array(ks) - 1]
-            if size == max(sizes):
+            # Whoever is no candidate is at least so far away; where that is too near, all are looked at.
+            beyond = near[:, -1].cpu().numpy() - tolerance
+            for row in np.flatnonzero((farthest > beyond) & (farthest > 0) & (candidates < size - 1)):
+                others = np.delete(np.arange(size), owners[row])
+                distances = np.sort(_exact(features, owners[row, None], features, others))
+                exact[row, : max(ks)] = distances[: max(ks)]
+            for k in ks:
+                radii[size, k][owners] = exact[:, k - 1]
+            if size == n:
                 twins += int((exact[:, 0] == 0).sum())
     return radii, twins
 
@@ -520,26 +516,28 @@ def _squared_distances(a: _Points, rows: slice, b: _Points) -> torch.Tensor:
 
 def _tolerance(a: _Points, b: _Points) -> float:
     """Bound the float32 rounding error of squared distances: of the points, a scalar product, two sums."""
-    scale = float(a.squares.max() + b.squares.max())
-    return (a.exact.shape[1] + 16) * float(np.finfo(np.float32).eps) * scale
+    scale = float(a.squares.max()) + float(b.squares.max())
+    return int(a.exact.shape[1] + 16) * float(np.finfo(np.float32).eps) * scale
 
 
-def _exact(a: _Points, rows: NDArray[np.integer], b: _Points, columns: NDArray[np.integer]) -> NDArray:
+def _exact(
+    a: _Points, rows: NDArray[np.integer], b: _Points, columns: NDArray[np.integer]
+) -> NDArray[np.float64]:
     """Squared distances of pairs, differences first: the same to the last bit in whatever order they come."""
-    squared = np.empty(len(rows))
-    for part in _blocks(len(rows), a.exact.shape[1]):
-        difference = a.exact[rows[part]] - b.exact[columns[part]]
+    rows, columns = np.broadcast_arrays(rows, columns)
+    squared = np.empty(rows.size)
+    for part in _blocks(rows.size, a.exact.shape[1]):
+        difference = a.exact[rows.ravel()[part]]
+        difference -= b.exact[columns.ravel()[part]]
         difference *= difference
         squared[part] = difference.sum(axis=1)
-    return squared
+    return squared.reshape(rows.shape)
 
 
 # --- checks ---------------------------------------------------------------------------------------------
 
 
-def _checked(
-    reference: ArrayLike, generated: ArrayLike
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Make sure that two sets of features can be compared; return them in their own precision."""
     sets = []
     for name, features in (("reference", reference), ("generated", generated)):
@@ -564,51 +562,37 @@ def _checked(
     return sets[0], sets[1]
 
 
-def _same_size(
-    ref: NDArray[np.floating], gen: NDArray[np.floating], stacklevel: int
+def same_size(
+    reference: ArrayLike, generated: ArrayLike, stacklevel: int = 3
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Cut the larger set to the smaller, first rows, with a warning."""
+    """Check two sets of features, and cut the larger to the smaller, first rows, with a warning.
+
+    Raises:
+        TextgamutError: As ``support_metrics``.
+
+    Warns:
+        UserWarning: The sets are cut.
+    """
+    ref, gen = _checked(reference, generated)
     n = min(len(ref), len(gen))
     if len(ref) != len(gen):
         warnings.warn(
-            f"{len(ref)} references and {len(gen)} generated: both cut to the first {n}",
+            f"{len(ref)} references and {len(gen)} generated texts: both cut to the first {n}",
             stacklevel=stacklevel,
         )
     return ref[:n], gen[:n]
 
 
-def _warn_of_samples(n: int, ks: Sequence[int], twins: dict[str, int], stacklevel: int) -> None:
+def _warn_of_samples(n: int, twins: dict[str, int]) -> None:
     if n < SMALL_N:
         warnings.warn(
             f"N = {n} is below {SMALL_N}: support metrics are biased there, compare equal N only",
             SmallSampleWarning,
-            stacklevel=stacklevel,
+            stacklevel=4,
         )
     for name, count in twins.items():
         if count > n / 100:
-            warnings.warn(
-                f"{count} of {n} {name} have an identical twin ({100 * count / n:.1f} %)",
-                stacklevel=stacklevel,
-            )
-
-
-def _warn_of_empty_balls(
-    n: int,
-    sizes: Sequence[int],
-    ks: Sequence[int],
-    ref_radii: list[NDArray[np.float64]],
-    gen_radii: list[NDArray[np.float64]],
-    closed: bool,
-    stacklevel: int,
-) -> None:
-    place, which = int(np.argmax(sizes)), int(np.argmin(ks))
-    zeros = sum(int((radii[place][:, which] == 0).sum()) for radii in (ref_radii, gen_radii))
-    if zeros:
-        holds = "such balls hold only copies of their text" if closed else "such balls are empty"
-        warnings.warn(
-            f"{zeros} of {2 * n} radii are 0 (more than {min(ks)} copies of a text): {holds}",
-            stacklevel=stacklevel,
-        )
+            warnings.warn(f"{count} of {n} {name} have an identical twin", stacklevel=4)
 
 
 def _blocks(n: int, width: int) -> list[slice]:
@@ -633,8 +617,8 @@ def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
     )
 
 
-def _mean(values: NDArray) -> float:
-    return float(values.mean()) if len(values) else float("nan")
+def _mean(values: NDArray[np.generic]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
 
 
 def _device(name: str | None) -> torch.device:

@@ -7,11 +7,12 @@ from typing import Any
 from textgamut.figures import ModelStyle, precision_recall_figure, render, subsets_figure
 from textgamut.io import read_table, write_bytes, write_meta
 from textgamut.jobs import job
+from textgamut.tables import COLUMNS
 
 
 def plot_precision_recall(settings: dict[str, Any], table: Path, svg: Path, png: Path) -> None:
     started = time.monotonic()
-    scores = read_table(table, ["task", "model", "decoding", "seed", "draw", "embedder", "metric", "value"])
+    scores = read_table(table, COLUMNS)
     scores = scores[scores["task"] == settings["task"]].assign(embedder=settings["embedder"])
     models = {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
     if settings["kind"] == "subsets":

@@ -6,12 +6,12 @@ from typing import Any
 
 from textgamut.io import read_table, write_bytes, write_meta
 from textgamut.jobs import job
-from textgamut.tables import summary_table, to_html
+from textgamut.tables import COLUMNS, summary_table, to_html
 
 
 def tabulate_scores(settings: dict[str, Any], table: Path, csv: Path, html: Path) -> None:
     started = time.monotonic()
-    scores = read_table(table, ["task", "model", "decoding", "seed", "draw", "embedder", "metric", "value"])
+    scores = read_table(table, COLUMNS)
     summary = summary_table(scores[scores["task"] == settings["task"]])
     write_meta(csv, settings, started)
     write_bytes(csv, summary.to_csv(index=False).encode())

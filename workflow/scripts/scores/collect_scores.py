@@ -3,15 +3,14 @@
 import time
 from pathlib import Path
 
-import pandas as pd
-
 from textgamut.io import read_json, write_meta, write_table
 from textgamut.jobs import job
+from textgamut.tables import tidy
 
 
 def collect_scores(scores: list[Path], table: Path) -> None:
     started = time.monotonic()
-    frame = pd.DataFrame([row for path in scores for row in read_json(path)])
+    frame = tidy([row for path in scores for row in read_json(path)])
     write_meta(table, {}, started, cells=len(scores))
     write_table(table, frame)
 

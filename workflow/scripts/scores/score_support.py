@@ -1,38 +1,54 @@
-"""Score a cell against every draw of references: precision, recall, density, coverage."""
+"""Score a cell against every draw of references: precision, recall, density, coverage, also per group."""
 
-import logging
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import read_array, write_json, write_meta
-from textgamut.jobs import job
-from textgamut.metrics.support import reduce_features, support_metrics
-from textgamut.tables import METRICS
+import pandas as pd
 
-logger = logging.getLogger("textgamut.score_support")
+from textgamut.io import read_array, read_table, write_json, write_meta
+from textgamut.jobs import job, told
+from textgamut.metrics.support import SmallSampleWarning
+from textgamut.scores import support_scores
 
 
 def score_support(
-    settings: dict[str, Any], cell: dict[str, Any], generated: Path, references: list[Path], scores: Path
+    settings: dict[str, Any],
+    cell: dict[str, Any],
+    generated: Path,
+    references: list[Path],
+    scores: Path,
+    texts: list[Path] | None = None,
 ) -> None:
+    """Score one cell. For groups, ``texts`` are the dataset, the generations, and each draw's references."""
     started = time.monotonic()
     features = read_array(generated)
     rows = []
     components = []
-    for draw, path in zip(settings["draws"], references, strict=True):
-        reduced_reference, reduced_generated = reduce_features(read_array(path), features)
-        components.append(reduced_reference.shape[1])
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            result = support_metrics(reduced_reference, reduced_generated, settings["k"])
-        for warning in told:
-            logger.warning("draw %d: %s", draw, warning.message)
-        facts = cell | {"draw": draw, "n": len(result.in_generated), "k": settings["k"]}
-        rows += [facts | {"metric": name, "value": getattr(result, name)} for name in METRICS]
-    write_meta(scores, settings, started, components=components)
+    with told(SmallSampleWarning) as messages:
+        for place, (draw, path) in enumerate(zip(settings["draws"], references, strict=True)):
+            groups = {
+                column: _groups(column, texts[0], texts[1], texts[2 + place])
+                for column in settings.get("groups", [])
+            }
+            result = support_scores(read_array(path), features, settings["k"], settings["bootstrap"], groups)
+            components.append(result.reference.shape[1])
+            rows += [cell | {"draw": draw} | row for row in result.rows]
+    write_meta(scores, settings, started, components=components, warnings=messages)
     write_json(scores, rows)
+
+
+def _groups(
+    column: str, dataset: Path, generations: Path, references: Path
+) -> tuple[list[str | None], list[str | None]]:
+    """Return the group of each reference, and of each generated text: that of the text of its prompt."""
+    of_text = read_table(dataset, ["id", column]).set_index("id")[column]
+    generated = of_text.reindex(read_table(generations, ["prompt_id"])["prompt_id"])
+    return _labels(read_table(references, [column])[column]), _labels(generated)
+
+
+def _labels(column: pd.Series) -> list[str | None]:
+    return [None if pd.isna(label) else str(label) for label in column]
 
 
 if "snakemake" in globals():
@@ -40,14 +56,10 @@ if "snakemake" in globals():
     with job(f"score_support {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
         score_support(
             snakemake.params.settings,
-            {
-                "task": w.task,
-                "model": w.model,
-                "decoding": w.decoding,
-                "seed": int(w.seed),
-                "embedder": w.embedder,
-            },
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)}
+            | {"embedder": w.embedder},
             Path(snakemake.input.generated),
             [Path(path) for path in snakemake.input.references],
             Path(snakemake.output.scores),
+            [Path(path) for path in snakemake.input.get("texts", [])],
         )

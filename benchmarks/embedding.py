@@ -1,0 +1,95 @@
+"""Embedding speed, against SentenceTransformer.encode on the same texts, weights and batch size.
+
+    .venv/bin/python benchmarks/embedding.py [--texts 4000] [--words 50] [--batch-size 64] [--threads 2]
+
+Both sides go from the checkpoint on disk to the features, in turn. The texts are pieces of the demo's news
+articles. Prints texts per second of each side (the best of the rounds), their ratio, and the largest difference
+of any value once our vectors have unit length, as the library's have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+
+from textgamut.config import load_config, read_yaml
+from textgamut.datasets import extract
+from textgamut.embedding import embed
+from textgamut.generation.checkpoints import silence_transformers
+from textgamut.generation.devices import choose_device, device_name
+from textgamut.sources import fetch
+
+CONFIG = Path(__file__).parents[1] / "config"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--texts", type=int, default=4000)
+    parser.add_argument("--words", type=int, default=50)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--rounds", type=int, default=2)
+    arguments = parser.parse_args()
+
+    silence_transformers()
+    torch.set_num_threads(arguments.threads)
+    demo = CONFIG / "demo.yaml"
+    config = load_config(read_yaml(demo), str(demo), CONFIG)
+    dataset, device = config.datasets["news-articles"], choose_device()
+    articles = [text.split() for text in extract(fetch(dataset.source), dataset)["text"]]
+    texts = pieces(articles, arguments.words, arguments.texts)
+    embedder = config.embedders["minilm"].model_copy(update={"batch_size": arguments.batch_size})
+    folder = fetch(embedder.source)
+    print(
+        f"{len(texts)} texts of up to {arguments.words} words, batch {embedder.batch_size}, "
+        f"{device_name(device)}, {arguments.threads} threads"
+    )
+
+    def ours() -> np.ndarray:
+        vectors = embed(texts, folder, embedder, device).vectors
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def theirs() -> np.ndarray:
+        library = SentenceTransformer(str(folder), device=str(device))
+        return library.encode(texts, batch_size=embedder.batch_size, show_progress_bar=False)
+
+    best = {ours: float("inf"), theirs: float("inf")}
+    features = {}
+    for _ in range(arguments.rounds):
+        for side in (theirs, ours):
+            features[side], seconds = timed(side)
+            best[side] = min(best[side], seconds)
+    print(f"SentenceTransformer.encode: {len(texts) / best[theirs]:.1f} texts/s")
+    print(f"textgamut:                  {len(texts) / best[ours]:.1f} texts/s")
+    print(f"ratio: {best[theirs] / best[ours]:.2f}")
+    print(f"largest difference: {np.abs(features[ours] - features[theirs]).max():.1e}")
+
+
+def pieces(articles: list[list[str]], words: int, n: int) -> list[str]:
+    """Cut articles into pieces: the first of every article, then the second, until there are n."""
+    longest = max(map(len, articles))
+    cut = (
+        " ".join(piece)
+        for start in range(0, longest, words)
+        for article in articles
+        if (piece := article[start : start + words])
+    )
+    return [text for text, _ in zip(cut, range(n), strict=False)]
+
+
+def timed(side: Callable[[], np.ndarray]) -> tuple[np.ndarray, float]:
+    start = time.perf_counter()
+    result = side()
+    return result, time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

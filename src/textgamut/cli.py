@@ -1,0 +1,336 @@
+"""The command line: ``textgamut score`` compares two files of texts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textgamut import __version__
+from textgamut.errors import TextgamutError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from textgamut.config import Embedder, Model
+    from textgamut.scores import Row, SupportScores
+
+FAMILIES = ("support", "divergence", "ngram", "likelihood")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code: 0, 1 for bad input, 2 for a bad command."""
+    options = _parser().parse_args(arguments)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Terminal())
+    logger = logging.getLogger("textgamut")
+    logger.setLevel(logging.INFO)
+    logger.handlers = [handler]
+    try:
+        score(options)
+    except TextgamutError as error:
+        sys.stderr.write(f"textgamut: error: {error}\n")
+        return 1
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        sys.stdout = None
+    except KeyboardInterrupt:
+        sys.stderr.write("textgamut: stopped\n")
+        return 130
+    return 0
+
+
+class _Terminal(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return ("warning: " if record.levelno >= logging.WARNING else "") + record.getMessage()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="textgamut", description="Measure open-ended text generation.")
+    parser.add_argument("--version", action="version", version=f"textgamut {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    command = commands.add_parser(
+        "score",
+        help="score a file of generated texts against a file of reference texts",
+        description="Score generated texts against reference texts: how much of what was generated is "
+        "like the references (precision), and how much of the references is reached (recall); and their "
+        "companions. Files: .jsonl, .csv, .parquet with one text a row, or .txt with one text a line.",
+    )
+    command.add_argument("--reference", type=Path, required=True, metavar="FILE", help="human texts")
+    command.add_argument("--generated", type=Path, required=True, metavar="FILE", help="generated texts")
+    command.add_argument(
+        "--text", default="text", metavar="COLUMN", help="column of the texts in both files (%(default)s)"
+    )
+    command.add_argument(
+        "--metrics",
+        nargs="+",
+        choices=FAMILIES,
+        metavar="FAMILY",
+        default=["support", "divergence", "ngram"],
+        help="families to compute: support (precision, recall, density, coverage), divergence (MAUVE, "
+        "frontier integral, F_1/8, F_8), ngram (Self-BLEU, distinct-n, rep-4, diversity), likelihood "
+        "(perplexity, coherence); by default all but likelihood",
+    )
+    command.add_argument(
+        "--embedder",
+        default="minilm",
+        metavar="NAME",
+        help="entry of embedders.yaml (%(default)s), or a folder",
+    )
+    command.add_argument(
+        "--pooling",
+        choices=["mean", "cls", "last-token", "sentence-transformers"],
+        help="for an embedder given as a folder",
+    )
+    command.add_argument(
+        "--max-tokens",
+        type=int,
+        default=512,
+        metavar="N",
+        help="for such a folder: longest text (%(default)s)",
+    )
+    command.add_argument("--k", type=int, default=4, help="neighbours that a ball reaches to (%(default)s)")
+    command.add_argument(
+        "--bootstrap", type=int, default=200, metavar="N", help="half-samples behind intervals (%(default)s)"
+    )
+    command.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="support metrics also per group of this column, which both files have; may be repeated",
+    )
+    command.add_argument(
+        "--kmeans-seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4], metavar="SEED", help="%(default)s"
+    )
+    command.add_argument(
+        "--tokenizer", metavar="NAME", help="entry of models.yaml or a folder whose tokens Self-BLEU and "
+        "distinct-n count; by default words, split on white space"
+    )  # fmt: skip
+    command.add_argument(
+        "--scorer", metavar="NAME", help="entry of models.yaml or a folder: the model behind likelihood"
+    )
+    command.add_argument(
+        "--prompt",
+        metavar="COLUMN",
+        help="column of the prompts in the generated file; the texts are then taken as continuations by "
+        "likelihood",
+    )
+    command.add_argument(
+        "--config",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the registries (./config, or textgamut's own)",
+    )
+    command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    command.add_argument(
+        "--explain", type=Path, metavar="FILE", help="also write an HTML page of the texts that were missed"
+    )
+    return parser
+
+
+def score(options: argparse.Namespace) -> None:
+    """Score two files as the options say, and print the result.
+
+    Raises:
+        TextgamutError: A file, a column, an entry or a value is wrong.
+    """
+    from textgamut.jobs import told
+
+    if options.explain and "support" not in options.metrics:
+        raise TextgamutError("--explain shows what precision and recall missed: add support to --metrics")
+    if "likelihood" in options.metrics and not options.scorer:
+        raise TextgamutError("--metrics likelihood needs --scorer: a model of models.yaml, or a folder")
+    generated_columns = [*options.group, *([options.prompt] if options.prompt else [])]
+    reference = _read(options.reference, options.text, options.group)
+    generated = _read(options.generated, options.text, generated_columns)
+    for path, frame in ((options.reference, reference), (options.generated, generated)):
+        empty = int((frame["text"].str.strip() == "").sum())
+        if empty:
+            logging.getLogger("textgamut").warning(
+                "%s: %d of %d texts are empty; they count as empty", path, empty, len(frame)
+            )
+    with told() as warnings:
+        embedder, rows, support = _scores(options, reference, generated)
+    if options.explain:
+        from textgamut.explain import Side, support_page
+        from textgamut.io import write_bytes
+
+        assert support is not None
+        assert embedder is not None
+        sides = [
+            Side(features, list(frame["id"])[: len(features)], list(frame["text"])[: len(features)])
+            for features, frame in ((support.reference, reference), (support.generated, generated))
+        ]
+        title = f"{options.generated.name} against {options.reference.name}: what precision and recall missed"
+        page = support_page(title, embedder.label, options.k, sides[0], sides[1], support)
+        write_bytes(options.explain, page.encode())
+        logging.getLogger("textgamut").info("written: %s", options.explain)
+    settings = {
+        name: str(value) if isinstance(value, Path) else value for name, value in vars(options).items()
+    }
+    if options.json:
+        content = {"textgamut": __version__, "settings": settings, "scores": rows, "warnings": warnings}
+        print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        _print(rows, len(reference), len(generated), embedder)
+
+
+def _scores(
+    options: argparse.Namespace, reference: pd.DataFrame, generated: pd.DataFrame
+) -> tuple[Embedder | None, list[Row], SupportScores | None]:
+    """Compute the families that are asked for."""
+    from textgamut.scores import divergence_scores, likelihood_scores, ngram_scores, support_scores
+
+    rows: list[Row] = []
+    embedder = support = None
+    if {"support", "divergence"} & set(options.metrics):
+        from textgamut.embedding import embed
+        from textgamut.generation.devices import choose_device
+        from textgamut.sources import fetch
+
+        embedder = _embedder(options)
+        n = min(len(reference), len(generated))
+        if "support" in options.metrics and not 1 <= options.k < n:  # before minutes of embedding
+            raise TextgamutError(
+                f"k = {options.k} needs more than {options.k} texts on each side: there are {n}"
+            )
+        texts = [*reference["text"], *generated["text"]]
+        vectors = embed(texts, fetch(embedder.source), embedder, choose_device()).vectors
+        features = vectors[: len(reference)], vectors[len(reference) :]
+        if "support" in options.metrics:
+            groups = {name: (_labels(reference[name]), _labels(generated[name])) for name in options.group}
+            support = support_scores(*features, options.k, options.bootstrap, groups)
+            rows += support.rows
+        if "divergence" in options.metrics:
+            rows += divergence_scores(*features, None, options.kmeans_seeds)
+    if "ngram" in options.metrics:
+        from textgamut.generation.checkpoints import load_tokenizer, prepare
+
+        model = _model(options.tokenizer, options.config) if options.tokenizer else None
+        tokenizer = load_tokenizer(prepare(model.source)) if model else None
+        rows += ngram_scores(list(generated["text"]), tokenizer)
+    if "likelihood" in options.metrics:
+        import torch
+
+        from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
+        from textgamut.generation.devices import choose_device
+
+        model = _model(options.scorer, options.config)
+        folder = prepare(model.source)
+        loaded = load_causal_model(folder, torch.float32, choose_device())
+        prompts = list(generated[options.prompt].fillna("")) if options.prompt else None
+        texts = list(generated["text"])
+        rows += likelihood_scores(loaded, load_tokenizer(folder), prompts, texts, model.batch_size)
+    return embedder, rows, support
+
+
+def _read(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
+    from textgamut.config import FileSource, TableDataset
+    from textgamut.datasets.table import read
+
+    if not path.is_file():
+        raise TextgamutError(f"{path}: there is no such file")
+    source = FileSource(kind="file", path=str(path))
+    frame = read(path, TableDataset(format="table", source=source, text=text, groups=columns))
+    if len(frame) < 2:
+        raise TextgamutError(f"{path}: at least two texts are needed, not {len(frame)}")
+    return frame
+
+
+def _labels(column: pd.Series) -> list[str | None]:
+    return [label if isinstance(label, str) else None for label in column]
+
+
+def _registry(folder: Path | None, name: str) -> tuple[Path, dict[str, Any]]:
+    from textgamut.config import load_registry
+
+    own = Path(__file__).parents[2] / "config"
+    folders = [folder] if folder else [Path("config"), own]
+    for candidate in folders:
+        path = candidate / f"{name}.yaml"
+        if path.is_file():
+            return path, load_registry(path)
+    raise TextgamutError(
+        f"there is no {name}.yaml in {' or '.join(map(str, folders))}: give --config a folder"
+    )
+
+
+def _embedder(options: argparse.Namespace) -> Embedder:
+    from textgamut.config import Embedder, FileSource
+
+    folder = Path(options.embedder)
+    if folder.is_dir():
+        if not options.pooling:
+            raise TextgamutError(f"{folder}: an embedder given as a folder needs --pooling")
+        source = FileSource(kind="file", path=str(folder))
+        return Embedder(
+            label=folder.name, source=source, pooling=options.pooling, max_tokens=options.max_tokens
+        )
+    path, entries = _registry(options.config, "embedders")
+    if options.embedder not in entries:
+        raise TextgamutError(
+            f"{path}: no embedder {options.embedder!r}; {nearest(options.embedder, entries)}"
+        )
+    entry: Embedder = entries[options.embedder]
+    return entry
+
+
+def _model(name: str, config: Path | None) -> Model:
+    from textgamut.config import FileSource, Model
+
+    folder = Path(name)
+    if folder.is_dir():
+        source = FileSource(kind="file", path=str(folder))
+        return Model(label=folder.name, family=folder.name, source=source, chat="none")
+    path, entries = _registry(config, "models")
+    if name not in entries:
+        raise TextgamutError(f"{path}: no model {name!r}; {nearest(name, entries)}")
+    entry: Model = entries[name]
+    return entry
+
+
+def _print(rows: list[Row], references: int, generated: int, embedder: Embedder | None) -> None:
+    """Print the scores for people: a table of all texts, and one of the groups."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from textgamut.tables import ALL, READS_AS, SUPPORT
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    facts = [f"{generated:,} generated texts against {references:,} references"]
+    for name, value in dict.fromkeys((name, row[name]) for row in rows for name in ("n", "k") if name in row):
+        facts.append(f"{name.upper() if name == 'n' else name} = {value:,}")
+    facts += [embedder.label] if embedder else []
+    console.print(Text(", ".join(facts), style="bold"))
+
+    whole = Table("metric", "value", "uncertainty", "reads as", box=None, pad_edge=False, header_style="dim")
+    for row in rows:
+        if row["group"] == ALL:
+            cells = (row["metric"], f"{row['value']:.4f}", _uncertainty(row))
+            whole.add_row(*(Text(cell) for cell in cells), Text(READS_AS[row["metric"]], style="dim"))
+    console.print(whole)
+
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row["group"] != ALL:
+            found.setdefault(row["group"], {})[row["metric"]] = row["value"]
+    if found:
+        groups = Table("group", *SUPPORT, box=None, pad_edge=False, header_style="dim")
+        for group, values in found.items():
+            of_group = (f"{values[name]:.4f}" if name in values else "—" for name in SUPPORT)
+            groups.add_row(Text(group), *(Text(cell) for cell in of_group))
+        console.print()
+        console.print(groups)
+
+
+def _uncertainty(row: Row) -> str:
+    if "low" in row:
+        return f"{row['low']:.3f} to {row['high']:.3f} (95 %)"
+    return f"± {row['deviation']:.4f} (k-means)" if "deviation" in row else ""

@@ -1,0 +1,303 @@
+"""Divergence metrics: MAUVE, frontier integral and F-scores of generated against reference features.
+
+Both sets are quantised by one k-means over their union; every metric compares the two histograms.
+
+Sources: PR appendix A; Sajjadi et al. 2018 (precision-recall curve, F-scores); Pillutla et al. 2021 (MAUVE);
+Liu et al. 2021 (frontier integral). Settings as in the package ``mauve-text``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textgamut.errors import TextgamutError
+from textgamut.metrics.support import reduce_features, same_size
+
+REVISION = 1
+"""Raised when the same features give other numbers."""
+
+METRICS = ("mauve", "frontier_integral", "f_1_8", "f_8")
+"""Fields of ``DivergenceMetrics`` that are scores."""
+
+ITERATIONS = 500
+REDOS = 5
+"""k-means: the best of so many starts, each with at most so many iterations."""
+
+
+@dataclass(frozen=True)
+class DivergenceMetrics:
+    """The divergence metrics of N references and N generated texts: means over the k-means seeds."""
+
+    mauve: float
+    """Area under the divergence frontier, in (0, 1]; 1 for equal histograms."""
+    frontier_integral: float
+    """Mean divergence along the frontier, in [0, 1]; 0 for equal histograms, 1 for disjoint ones."""
+    f_1_8: float
+    """Quality: the best F-score of the curve with precision weighted 8 times, in [0, 1]."""
+    f_8: float
+    """Diversity: the best F-score of the curve with recall weighted 8 times, in [0, 1]."""
+    deviations: dict[str, float]
+    """Metric -> sample standard deviation over the k-means seeds, NaN for one seed."""
+    by_seed: dict[str, tuple[float, ...]]
+    """Metric -> its value for each k-means seed, in the order of ``seeds``."""
+    seeds: tuple[int, ...]
+    """The k-means seeds."""
+    clusters: int
+    """Number of bins of the histograms."""
+    n: int
+    """Number of texts on each side."""
+    alpha: NDArray[np.float64]
+    """(999,): precision along the curve of the first seed, rising."""
+    beta: NDArray[np.float64]
+    """(999,): recall along the curve of the first seed, falling."""
+
+
+def divergence_metrics(
+    reference: ArrayLike,
+    generated: ArrayLike,
+    clusters: int | None = None,
+    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    explained_variance: float = 0.90,
+) -> DivergenceMetrics:
+    """Compute MAUVE, the frontier integral and the F-scores from shared k-means histograms (PR appendix A).
+
+    Features are reduced as for the support metrics, once for all seeds. One k-means seed gives the MAUVE of
+    ``mauve.compute_mauve(p_features=generated, q_features=reference, seed=seed)``; MAUVE moves by 0.005 to
+    0.01 between seeds, so report the mean with its deviation. The k-means starts from random rows: another
+    order of the texts, and a swap of the sets, acts as another seed does.
+
+    Args:
+        reference: (N, d) features.
+        generated: (M, d) features. The larger set is cut to the smaller, first rows, with a warning.
+        clusters: Bins, 2 <= clusters <= 2 min(N, M); none given: max(2, round(min(N, M) / 10)).
+        seeds: Different k-means seeds, each at least 0.
+        explained_variance: Share of variance that the PCA keeps, in (0, 1].
+
+    Returns:
+        The means, deviations and values over the seeds, and the first seed's precision-recall curve.
+
+    Raises:
+        TextgamutError: Not two matrices of the same width, fewer than two texts on a side, a value that is
+            not finite, or clusters, seeds or share out of range.
+
+    Warns:
+        UserWarning: The sets are cut.
+    """
+    ref, gen = same_size(reference, generated)
+    n = len(ref)
+    if clusters is None:
+        clusters = max(2, round(n / 10))
+    seeds = tuple(seeds)
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise TextgamutError(f"seeds = {seeds}: at least one k-means seed, and none twice")
+    reduced = reduce_features(ref, gen, explained_variance)
+
+    values: dict[str, list[float]] = {name: [] for name in METRICS}
+    curves = []
+    for seed in seeds:
+        p_hist, q_hist = cluster_histograms(*reduced, clusters, seed)
+        alpha, beta = pr_curve(p_hist, q_hist)
+        curves.append((alpha, beta))
+        values["mauve"].append(mauve(p_hist, q_hist))
+        values["frontier_integral"].append(frontier_integral(p_hist, q_hist))
+        values["f_1_8"].append(f_beta(alpha, beta, 1 / 8))
+        values["f_8"].append(f_beta(alpha, beta, 8))
+    summary = {name: mean_and_deviation(of_seeds) for name, of_seeds in values.items()}
+    return DivergenceMetrics(
+        **{name: mean for name, (mean, _) in summary.items()},
+        deviations={name: deviation for name, (_, deviation) in summary.items()},
+        by_seed={name: tuple(of_seeds) for name, of_seeds in values.items()},
+        seeds=seeds,
+        clusters=clusters,
+        n=n,
+        alpha=curves[0][0],
+        beta=curves[0][1],
+    )
+
+
+def cluster_histograms(
+    reference: NDArray[np.float32], generated: NDArray[np.float32], clusters: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Quantise two sets of features by one k-means over their union.
+
+    On one machine the histograms are the same for any number of threads; the rounding of another processor's
+    kernels can move a text that lies between two centres. Where there are more than 256 texts per cluster,
+    faiss trains the centres on a random 256 per cluster.
+
+    Args:
+        reference: (N, c) features from ``reduce_features``.
+        generated: (M, c) features from ``reduce_features``.
+        clusters: Bins, 2 <= clusters <= N + M.
+        seed: Of the k-means, at least 0.
+
+    Returns:
+        Shares of the references and of the generated texts in each cluster, (clusters,) each.
+
+    Raises:
+        TextgamutError: clusters or seed out of range.
+    """
+    import faiss
+
+    # The references come first: the random rows that faiss starts from are those of the oracle.
+    union = np.concatenate([reference, generated])
+    if not 2 <= clusters <= len(union):
+        raise TextgamutError(f"clusters = {clusters}: from 2 to the number of texts, here {len(union)}")
+    if not 0 <= seed < 2**31 - 2:
+        raise TextgamutError(f"k-means seed {seed}: from 0 to 2^31 - 3")
+    # faiss (>= 1.15) ends a start once the objective stands still. mauve-text adds 2 to its seed. The minimum
+    # only silences a message on stderr: 20 texts per cluster are what MAUVE means to have.
+    kmeans = faiss.Kmeans(
+        union.shape[1], clusters, niter=ITERATIONS, nredo=REDOS, seed=seed + 2, min_points_per_centroid=1
+    )
+    kmeans.train(union)
+    _, labels = kmeans.assign(union)
+    p_counts = np.bincount(labels[: len(reference)], minlength=clusters)
+    q_counts = np.bincount(labels[len(reference) :], minlength=clusters)
+    return p_counts / len(reference), q_counts / len(generated)
+
+
+def pr_curve(
+    p_hist: ArrayLike, q_hist: ArrayLike, angles: int = 1000
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the precision-recall curve of two histograms (PR appendix A.1, Theorem 1).
+
+    With lambda = tan(t pi / (2 angles)), t = 1..angles - 1: alpha = sum of min(lambda p, q), which tends to
+    the share of Q inside the support of P, and beta = alpha / lambda = sum of min(p, q / lambda).
+
+    Args:
+        p_hist: (K,) shares of the references.
+        q_hist: (K,) shares of the generated texts.
+        angles: Resolution, at least 2.
+
+    Returns:
+        Precision alpha, rising, and recall beta, falling: (angles - 1,) each, in [0, 1].
+
+    Raises:
+        TextgamutError: Not two histograms of one length that sum to 1, or too few angles.
+    """
+    p, q = _checked_histograms(p_hist, q_hist)
+    if angles < 2:
+        raise TextgamutError(f"angles = {angles}: at least 2 are needed")
+    slopes = np.tan(np.arange(1, angles) * (np.pi / (2 * angles)))
+    alpha = np.array([np.minimum(slope * p, q).sum() for slope in slopes])
+    return np.minimum(alpha, 1.0), np.minimum(alpha / slopes, 1.0)
+
+
+def f_beta(alpha: ArrayLike, beta: ArrayLike, b: float) -> float:
+    """Return the best F-score of a precision-recall curve (PR appendix A.1; Sajjadi et al. 2018).
+
+    F_b = (1 + b^2) alpha beta / (b^2 alpha + beta), 0 where both are 0. (PR prints (1 + b)^2, by which F
+    could exceed 1.) F_{1/8} reads as quality and F_8 as diversity.
+
+    Args:
+        alpha: (A,) precision along the curve, in [0, 1].
+        beta: (A,) recall along the curve, in [0, 1].
+        b: Weight of recall against precision, above 0.
+
+    Returns:
+        The maximum over the curve, in [0, 1].
+
+    Raises:
+        TextgamutError: Not two curves of one length in [0, 1], or b is not above 0.
+    """
+    precision, recall = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
+    if precision.ndim != 1 or precision.shape != recall.shape or not precision.size:
+        raise TextgamutError(
+            f"alpha and beta: two curves of one length, not {precision.shape}, {recall.shape}"
+        )
+    if not all(((values >= 0) & (values <= 1)).all() for values in (precision, recall)):
+        raise TextgamutError("alpha and beta: values in [0, 1] are needed")
+    if not 0 < b < math.inf:
+        raise TextgamutError(f"b = {b}: a weight above 0 is needed")
+    weighted = b**2 * precision + recall
+    scores = (1 + b**2) * precision * recall / np.where(weighted == 0, 1.0, weighted)
+    return min(float(scores.max()), 1.0)
+
+
+def frontier_integral(p_hist: ArrayLike, q_hist: ArrayLike) -> float:
+    """Compute the frontier integral of two histograms (Liu et al. 2021).
+
+    FI = 2 x integral over lambda in [0, 1] of lambda KL(P || R) + (1 - lambda) KL(Q || R), with the mixture
+    R = lambda P + (1 - lambda) Q; in closed form, so without a grid.
+
+    Args:
+        p_hist: (K,) shares of the references.
+        q_hist: (K,) shares of the generated texts.
+
+    Returns:
+        The integral, in [0, 1]; 0 for equal histograms, 1 for disjoint ones. Swapping them changes nothing.
+
+    Raises:
+        TextgamutError: Not two histograms of one length that sum to 1.
+    """
+    from scipy.special import xlog1py
+
+    p, q = _checked_histograms(p_hist, q_hist)
+    # A bin adds (p + q) / 2 - p q ln(p / q) / (p - q). With m = (p + q) / 2 and u = (p - q) / (p + q) that is
+    # m (1 - (1 - u^2) artanh(u) / u), which tends to m at u = -1 and 1 (an empty bin) and to 0 at u = 0.
+    used = p != q
+    p, q = p[used], q[used]
+    u = (p - q) / (p + q)
+    product = (1 - u) * (1 + u)
+    shrunk = (xlog1py(product, u) - xlog1py(product, -u)) / (2 * u)
+    return float(np.clip(((p + q) / 2 * (1 - shrunk)).sum(), 0.0, 1.0))
+
+
+def mauve(p_hist: ArrayLike, q_hist: ArrayLike, scaling: float = 5.0, weights: int = 25) -> float:
+    """Compute MAUVE, the area under the divergence frontier of two histograms (PR appendix A.2).
+
+    The frontier joins (1, 0), the points (exp(-c KL(Q || R)), exp(-c KL(P || R))) of the mixtures
+    R = w P + (1 - w) Q and (0, 1); w takes equidistant values from 1e-6 to 1 - 1e-6.
+
+    Args:
+        p_hist: (K,) shares of the references.
+        q_hist: (K,) shares of the generated texts.
+        scaling: The constant c, above 0.
+        weights: Number of mixtures, at least 2.
+
+    Returns:
+        The area by the trapezoid rule, in (0, 1]; 1 for equal histograms, 0.004 for disjoint ones by default.
+
+    Raises:
+        TextgamutError: Not two histograms of one length that sum to 1, or a setting out of range.
+    """
+    from scipy.special import rel_entr
+
+    p, q = _checked_histograms(p_hist, q_hist)
+    if not 0 < scaling < math.inf or weights < 2:
+        raise TextgamutError(f"scaling = {scaling}, weights = {weights}: above 0 and at least 2 are needed")
+    shares = np.linspace(1e-6, 1 - 1e-6, weights)[:, None]
+    mixtures = shares * p + (1 - shares) * q
+    x = np.exp(-scaling * rel_entr(q, mixtures).sum(axis=1))
+    y = np.exp(-scaling * rel_entr(p, mixtures).sum(axis=1))
+    # The points are in order along the frontier as they are: x falls and y rises. The area under y(x) and
+    # that under x(y) are then the same sum, so mauve-text's mean of the two needs only one.
+    area = -np.trapezoid([0.0, *y, 1.0], [1.0, *x, 0.0])
+    return min(float(area), 1.0)
+
+
+def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the sample standard deviation; the latter is NaN for one value."""
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+
+
+def _checked_histograms(
+    p_hist: ArrayLike, q_hist: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Make sure that two histograms can be compared; return them in float64."""
+    p, q = np.asarray(p_hist, dtype=np.float64), np.asarray(q_hist, dtype=np.float64)
+    for name, hist in (("p_hist", p), ("q_hist", q)):
+        if hist.ndim != 1:
+            raise TextgamutError(f"{name}: one row of shares is needed, not {hist.shape}")
+        if not (hist >= 0).all():  # also where a share is NaN
+            raise TextgamutError(f"{name}: bin {np.flatnonzero(~(hist >= 0))[0]} is negative or not a number")
+        if not abs(hist.sum() - 1) <= 1e-6:
+            raise TextgamutError(f"{name}: the shares sum to {hist.sum():.6g}, not to 1")
+    if len(p) != len(q):
+        raise TextgamutError(f"p_hist has {len(p)} bins and q_hist {len(q)}")
+    return p, q

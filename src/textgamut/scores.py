@@ -1,0 +1,143 @@
+"""Features or texts of one cell -> rows of the tidy table (see :mod:`textgamut.tables`), a family at a time.
+
+A row here says metric, value, group, n, and what else applies; the caller adds whose row it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textgamut.tables import ALL, SUPPORT
+
+Row = dict[str, Any]
+Groups = Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]]
+"""Group column -> the group of each reference, and of each generated text."""
+
+
+class SupportScores(NamedTuple):
+    """The support family of one pair of sets, and what it saw."""
+
+    rows: list[Row]
+    reference: NDArray[np.float32]
+    """(N, c): reduced features of the references that were kept."""
+    generated: NDArray[np.float32]
+    """(N, c)"""
+    in_reference: NDArray[np.bool_]
+    """(N,): which generated texts lie inside the references' support."""
+    in_generated: NDArray[np.bool_]
+    """(N,): which references lie inside the generated texts' support."""
+
+
+def support_scores(
+    reference: ArrayLike, generated: ArrayLike, k: int, bootstrap: int, groups: Groups | None = None
+) -> SupportScores:
+    """Reduce features and score them: precision, recall, density, coverage, with 95 % intervals.
+
+    Args:
+        reference: (N, d) features.
+        generated: (M, d) features.
+        k: Neighbours.
+        bootstrap: Half-samples behind the intervals; there are none when N is 4 k or less.
+        groups: Score also each group of these columns; its rows have no interval.
+
+    Raises, Warns:
+        As ``metrics.support``.
+    """
+    from textgamut.metrics.support import (
+        bootstrap_intervals,
+        group_metrics,
+        reduce_features,
+        same_size,
+        support_metrics,
+    )
+
+    reduced = reduce_features(*same_size(reference, generated))
+    result = support_metrics(*reduced, k)
+    intervals = bootstrap_intervals(*reduced, k, bootstrap) if result.n > 4 * k else {}
+    facts = {"n": result.n, "k": k}
+    rows = []
+    for name in SUPPORT:
+        interval = intervals[name]._asdict() if name in intervals else {}
+        rows.append(facts | {"group": ALL, "metric": name, "value": getattr(result, name)} | interval)
+    for column, sides in (groups or {}).items():
+        for group, metrics in group_metrics(result, *sides).items():
+            rows += [
+                facts | {"group": f"{column}={group}", "metric": name, "value": value}
+                for name in SUPPORT
+                if not np.isnan(value := getattr(metrics, name))
+            ]
+    return SupportScores(rows, *reduced, result.in_reference, result.in_generated)
+
+
+def divergence_scores(
+    reference: ArrayLike, generated: ArrayLike, clusters: int | None, seeds: Sequence[int]
+) -> list[Row]:
+    """Score features by MAUVE, the frontier integral, F_1/8 and F_8: means and deviations over k-means seeds.
+
+    Args, Raises, Warns:
+        As ``metrics.divergence.divergence_metrics``.
+    """
+    from textgamut.metrics.divergence import METRICS, divergence_metrics
+
+    result = divergence_metrics(reference, generated, clusters, seeds)
+    facts = {"n": result.n, "group": ALL}
+    return [
+        facts
+        | {"metric": name, "value": getattr(result, name)}
+        | ({"deviation": result.deviations[name]} if len(seeds) > 1 else {})
+        for name in METRICS
+    ]
+
+
+def ngram_scores(
+    texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float | None = None
+) -> list[Row]:
+    """Score the wording of generated texts.
+
+    Args:
+        texts: N texts.
+        tokenizer: Of transformers, for Self-BLEU and distinct-n; none given: words, split on white space, which
+            rep-4 and diversity always count.
+        self_bleu_sample: Share of the texts that Self-BLEU scores; none given: all.
+
+    Returns:
+        Rows of Self-BLEU-4, distinct-1 to 4, the mean of rep-4 over the texts that have 4 words, diversity.
+
+    Raises:
+        TextgamutError: As ``metrics.ngram``.
+    """
+    from textgamut.metrics.ngram import distinct_n, diversity, repetition_n, self_bleu
+
+    words = [text.split() for text in texts]
+    tokens: Sequence[Sequence[Any]] = words
+    if tokenizer is not None:
+        tokens = tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    values = {"self_bleu": self_bleu(tokens, sample=self_bleu_sample)}
+    values |= {f"distinct_{n}": distinct_n(tokens, n) for n in (1, 2, 3, 4)}
+    values |= {
+        "repetition_4": float(np.nanmean([repetition_n(text, 4) for text in words])),
+        "diversity": diversity(texts),
+    }
+    return [{"n": len(texts), "group": ALL, "metric": name, "value": value} for name, value in values.items()]
+
+
+def likelihood_scores(
+    model: Any, tokenizer: Any, prompts: Sequence[str] | None, continuations: Sequence[str], batch_size: int
+) -> list[Row]:
+    """Score generated texts by their likelihood under one model: perplexity, and coherence after a prompt.
+
+    Args, Raises, Warns:
+        As ``metrics.likelihood.likelihood``; without prompts there is no coherence.
+    """
+    from textgamut.metrics.likelihood import likelihood
+
+    result = likelihood(model, tokenizer, prompts, continuations, batch_size)
+    values = {"perplexity": result.perplexity}
+    if prompts is not None:
+        values["coherence"] = result.coherence
+    facts = {"n": len(continuations), "group": ALL}
+    return [facts | {"metric": name, "value": value} for name, value in values.items()]

@@ -1,0 +1,31 @@
+"""Plot precision and recall as N and k vary (PR Figures 6 and B.1)."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.figures import ModelStyle, render, sweep_figure
+from textgamut.io import read_json, write_bytes, write_meta
+from textgamut.jobs import job
+from textgamut.tables import tidy
+
+
+def plot_sweep(settings: dict[str, Any], scores: list[Path], svg: Path, png: Path) -> None:
+    started = time.monotonic()
+    sweep = tidy([row for path in scores for row in read_json(path)]).assign(embedder=settings["embedder"])
+    models = {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
+    title = f"Precision and recall on {settings['task']} as N and k vary"
+    figure = sweep_figure(sweep, models, title, settings["n"], settings["k"])
+    write_meta(svg, settings, started)
+    write_bytes(png, render(figure, "png"))
+    write_bytes(svg, render(figure, "svg"))
+
+
+if "snakemake" in globals():
+    with job(f"plot_sweep {snakemake.wildcards.task}", Path(snakemake.log[0])):
+        plot_sweep(
+            snakemake.params.settings,
+            [Path(path) for path in snakemake.input.scores],
+            Path(snakemake.output.svg),
+            Path(snakemake.output.png),
+        )

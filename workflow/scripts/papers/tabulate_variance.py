@@ -1,0 +1,29 @@
+"""Tabulate how far precision and recall move with the generation seed and the references (PR Table B.5)."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.io import read_table, write_bytes, write_meta
+from textgamut.jobs import job
+from textgamut.tables import COLUMNS, to_html, variance_table
+
+
+def tabulate_variance(settings: dict[str, Any], table: Path, csv: Path, html: Path) -> None:
+    started = time.monotonic()
+    scores = read_table(table, COLUMNS)
+    variance = variance_table(scores[scores["task"] == settings["task"]])
+    write_meta(csv, settings, started)
+    write_bytes(csv, variance.to_csv(index=False).encode())
+    caption = f"Standard deviations on {settings['task']}, averaged over models (as in PR Table B.5)"
+    write_bytes(html, to_html(variance, caption).encode())
+
+
+if "snakemake" in globals():
+    with job(f"tabulate_variance {snakemake.wildcards.task}", Path(snakemake.log[0])):
+        tabulate_variance(
+            snakemake.params.settings,
+            Path(snakemake.input.table),
+            Path(snakemake.output.csv),
+            Path(snakemake.output.html),
+        )

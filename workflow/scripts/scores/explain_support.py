@@ -1,0 +1,45 @@
+"""Show the texts that precision and recall missed in a cell, against its first draw of references."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.explain import Side, support_page
+from textgamut.io import read_array, read_table, write_bytes, write_meta
+from textgamut.jobs import job, told
+from textgamut.scores import support_scores
+
+
+def explain_support(
+    settings: dict[str, Any],
+    title: str,
+    generations: Path,
+    generated: Path,
+    reference_texts: Path,
+    references: Path,
+    page: Path,
+) -> None:
+    started = time.monotonic()
+    with told(Warning):
+        result = support_scores(read_array(references), read_array(generated), settings["k"], bootstrap=2)
+    sides = []
+    for features, path in ((result.reference, reference_texts), (result.generated, generations)):
+        texts = read_table(path, ["id", "text"]).head(len(features))
+        sides.append(Side(features, list(texts["id"]), list(texts["text"])))
+    content = support_page(title, settings["embedder"], settings["k"], *sides, result)
+    write_meta(page, settings, started)
+    write_bytes(page, content.encode())
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"explain_support {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        explain_support(
+            snakemake.params.settings,
+            f"{w.task} by {w.model}, {w.decoding}, seed {w.seed}: what precision and recall missed",
+            Path(snakemake.input.generations),
+            Path(snakemake.input.generated),
+            Path(snakemake.input.reference_texts),
+            Path(snakemake.input.references),
+            Path(snakemake.output.page),
+        )

@@ -1,0 +1,36 @@
+"""Score a cell against every draw of references: MAUVE, frontier integral, F_1/8, F_8."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.io import read_array, write_json, write_meta
+from textgamut.jobs import job, told
+from textgamut.scores import divergence_scores
+
+
+def score_divergence(
+    settings: dict[str, Any], cell: dict[str, Any], generated: Path, references: list[Path], scores: Path
+) -> None:
+    started = time.monotonic()
+    features = read_array(generated)
+    rows = []
+    with told() as messages:
+        for draw, path in zip(settings["draws"], references, strict=True):
+            found = divergence_scores(read_array(path), features, settings["clusters"], settings["seeds"])
+            rows += [cell | {"draw": draw} | row for row in found]
+    write_meta(scores, settings, started, warnings=messages)
+    write_json(scores, rows)
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"score_divergence {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        score_divergence(
+            snakemake.params.settings,
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)}
+            | {"embedder": w.embedder},
+            Path(snakemake.input.generated),
+            [Path(path) for path in snakemake.input.references],
+            Path(snakemake.output.scores),
+        )

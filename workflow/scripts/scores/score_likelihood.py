@@ -1,0 +1,58 @@
+"""Score a cell by the likelihood of its texts under one model: perplexity, and coherence after a prompt."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from textgamut.config import Source
+from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
+from textgamut.generation.devices import choose_device, choose_dtype, device_name
+from textgamut.io import read_table, write_json, write_meta
+from textgamut.jobs import job, told
+from textgamut.scores import likelihood_scores
+
+
+def score_likelihood(
+    settings: dict[str, Any],
+    cell: dict[str, Any],
+    batch_size: int,
+    threads: int,
+    generations: Path,
+    prompts: Path | None,
+    scores: Path,
+) -> None:
+    started = time.monotonic()
+    import torch
+
+    torch.set_num_threads(threads)
+    device = choose_device()
+    dtype = choose_dtype(settings["dtype"], device)
+    frame = read_table(generations, ["prompt_id", "text"])
+    texts, beginnings = list(frame["text"]), None
+    if prompts:
+        of_prompt = read_table(prompts, ["id", "base"]).set_index("id")["base"]
+        beginnings = list(of_prompt[frame["prompt_id"]])
+        texts = [text.removeprefix(beginning) for text, beginning in zip(texts, beginnings, strict=True)]
+    folder = prepare(TypeAdapter(Source).validate_python(settings["source"]))
+    model = load_causal_model(folder, dtype, device)
+    with told() as messages:
+        rows = likelihood_scores(model, load_tokenizer(folder), beginnings, texts, batch_size)
+    facts = {"device": device_name(device), "dtype": str(dtype), "batch_size": batch_size}
+    write_meta(scores, settings, started, **facts, warnings=messages)
+    write_json(scores, [cell | row for row in rows])
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"score_likelihood {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        score_likelihood(
+            snakemake.params.settings,
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            snakemake.resources.batch_size,
+            snakemake.threads,
+            Path(snakemake.input.texts),
+            Path(snakemake.input.prompts[0]) if snakemake.input.prompts else None,
+            Path(snakemake.output.scores),
+        )

@@ -1,0 +1,35 @@
+"""Score the wording of a cell: Self-BLEU, distinct-n, rep-4, diversity."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from textgamut.config import Source
+from textgamut.generation.checkpoints import load_tokenizer, prepare
+from textgamut.io import read_table, write_json, write_meta
+from textgamut.jobs import job, told
+from textgamut.scores import ngram_scores
+
+
+def score_ngram(settings: dict[str, Any], cell: dict[str, Any], generations: Path, scores: Path) -> None:
+    started = time.monotonic()
+    texts = list(read_table(generations, ["text"])["text"])
+    source = settings["tokenizer"]
+    tokenizer = load_tokenizer(prepare(TypeAdapter(Source).validate_python(source))) if source else None
+    with told() as messages:
+        rows = ngram_scores(texts, tokenizer, settings["self_bleu_sample"])
+    write_meta(scores, settings, started, warnings=messages)
+    write_json(scores, [cell | row for row in rows])
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"score_ngram {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        score_ngram(
+            snakemake.params.settings,
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            Path(snakemake.input.texts),
+            Path(snakemake.output.scores),
+        )

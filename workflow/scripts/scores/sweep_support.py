@@ -1,0 +1,41 @@
+"""Score a cell for several N and k against every draw of references, from one pass over the distances."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.io import read_array, write_json, write_meta
+from textgamut.jobs import job, told
+from textgamut.metrics.support import SmallSampleWarning, reduce_features, support_sweep
+from textgamut.tables import ALL, SUPPORT
+
+
+def sweep_support(
+    settings: dict[str, Any], cell: dict[str, Any], generated: Path, references: list[Path], scores: Path
+) -> None:
+    started = time.monotonic()
+    features = read_array(generated)
+    sweep = settings["sweep"]
+    points = [(n, settings["k"]) for n in sweep["n"]] + [(len(features), k) for k in sweep["k"]]
+    rows = []
+    with told(SmallSampleWarning) as messages:
+        for draw, path in zip(settings["draws"], references, strict=True):
+            reduced = reduce_features(read_array(path), features)
+            for result in support_sweep(*reduced, list(dict.fromkeys(points))):
+                facts = cell | {"draw": draw, "n": result.n, "k": result.k, "group": ALL}
+                rows += [facts | {"metric": name, "value": getattr(result, name)} for name in SUPPORT]
+    write_meta(scores, settings, started, warnings=messages)
+    write_json(scores, rows)
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"sweep_support {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        sweep_support(
+            snakemake.params.settings,
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)}
+            | {"embedder": w.embedder},
+            Path(snakemake.input.generated),
+            [Path(path) for path in snakemake.input.references],
+            Path(snakemake.output.scores),
+        )
