@@ -54,7 +54,7 @@ def peer(reference: np.ndarray, generated: np.ndarray, seeds: range) -> dict[str
 
 
 def measure(contender: str, folder: Path, seeds: range) -> None:
-    """Run one contender here; print the seconds, the peak memory above the start, and its numbers."""
+    """Run one contender here; print its seconds, its peak memory above the start, and its numbers."""
     warnings.simplefilter("ignore")
     import faiss
     import scipy.special  # noqa: F401
@@ -68,11 +68,11 @@ def measure(contender: str, folder: Path, seeds: range) -> None:
     if contender == "mauve-text, float64":
         reference, generated = reference.astype(np.float64), generated.astype(np.float64)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     values = (ours if contender == "textgamut" else peer)(reference, generated, seeds)
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
     above = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(json.dumps({"seconds": seconds, "above": above, "values": values}))
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "above": above, "values": values}))
 
 
 def main() -> None:
@@ -88,6 +88,7 @@ def main() -> None:
         measure(options.contender, options.folder, range(options.seeds))
         return
     seconds: dict[str, list[float]] = {contender: [] for contender in CONTENDERS}
+    cpu: dict[str, list[float]] = {contender: [] for contender in CONTENDERS}
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, points in zip(("reference", "generated"), features(options.n, options.d), strict=True):
@@ -100,14 +101,20 @@ def main() -> None:
                 )
                 found[contender] = json.loads(done.stdout.splitlines()[-1])
                 seconds[contender].append(found[contender]["seconds"])
-                print(f"round {round_ + 1}  {contender:20} {seconds[contender][-1]:6.2f} s", flush=True)
+                cpu[contender].append(found[contender]["cpu"])
+                print(
+                    f"round {round_ + 1}  {contender:20} {seconds[contender][-1]:6.2f} s, "
+                    f"{cpu[contender][-1]:6.2f} s of processors",
+                    flush=True,
+                )
     median = {contender: statistics.median(times) for contender, times in seconds.items()}
     print(f"\nN = {options.n}, d = {options.d}, k-means seeds: {options.seeds}, median of {options.rounds}")
     for contender, result in found.items():
         numbers = ", ".join(f"{name} {value:.6f}" for name, value in result["values"].items())
         print(
             f"{contender:20} {median[contender]:6.2f} s ({median[contender] / median['textgamut']:4.2f} x "
-            f"textgamut), {result['above']:4.0f} MB above the start; {numbers}"
+            f"textgamut), {statistics.median(cpu[contender]):6.2f} s of processors, "
+            f"{result['above']:4.0f} MB above the start; {numbers}"
         )
     ours_, theirs = found["textgamut"]["values"], found["mauve-text, float64"]["values"]
     apart = max(abs(ours_[name] - value) for name, value in theirs.items())

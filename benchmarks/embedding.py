@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/embedding.py [--texts 4000] [--words 50] [--batch-size 64] [--threads 2]
 
 Both sides go from the checkpoint on disk to the features, in turn. The texts are pieces of the demo's news
-articles. Prints texts per second of each side (the best of the rounds), their ratio, and the largest difference
-of any value once our vectors have unit length, as the library's have.
+articles. Prints texts per second of each side (the best of the rounds), their ratio, and the largest
+difference of any value once our vectors have unit length, as the library's have.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ import warnings
 
 import numpy as np
 
+METRICS = ("precision", "recall", "density", "coverage")
+
 
 def features(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Make features like those of a language model: a few strong directions, a long tail, a common offset."""
@@ -35,7 +37,7 @@ def ours(reference: np.ndarray, generated: np.ndarray, reduce: bool) -> dict[str
     if reduce:
         reference, generated = reduce_features(reference, generated)
     result = support_metrics(reference, generated)
-    return {name: getattr(result, name) for name in ("precision", "recall", "density", "coverage")}
+    return {name: getattr(result, name) for name in METRICS}
 
 
 def peer(reference: np.ndarray, generated: np.ndarray, reduce: bool) -> dict[str, float]:
@@ -79,11 +81,9 @@ def run(contender: str, n: int, d: int, reduce: bool) -> dict[str, float]:
     arguments = [sys.executable, __file__, "--contender", contender, "--n", str(n), "--d", str(d)]
     done = subprocess.run([*arguments, *(["--reduce"] if reduce else [])], check=True, stdout=subprocess.PIPE)  # noqa: S603
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    numbers = ", ".join(
-        f"{name} {found[name]:.6f}" for name in ("precision", "recall", "density", "coverage")
-    )
+    numbers = ", ".join(f"{name} {found[name]:.6f}" for name in METRICS)
     print(
-        f"{contender:5} N = {n}, d = {d}: {found['seconds']:7.2f} s, {found['above']:6.0f} MB above the start "
+        f"{contender:5} N = {n}, d = {d}: {found['seconds']:7.2f} s, {found['above']:5.0f} MB above start "
         f"({found['peak']:.0f} MB in all); {numbers}",
         flush=True,
     )

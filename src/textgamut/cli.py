@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         "--embedder",
         default="minilm",
         metavar="NAME",
-        help="entry of embedders.yaml (%(default)s), or a folder",
+        help="entry of embedders.yaml (%(default)s) or a folder",
     )
     command.add_argument(
         "--pooling",
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=512,
         metavar="N",
-        help="for such a folder: longest text (%(default)s)",
+        help="for a folder: longest text (%(default)s)",
     )
     command.add_argument("--k", type=int, default=4, help="neighbours that a ball reaches to (%(default)s)")
     command.add_argument(
@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         "--config",
         type=Path,
         metavar="FOLDER",
-        help="folder of the registries (./config, or textgamut's own)",
+        help="registries (./config, or textgamut's own)",
     )
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
     command.add_argument(
@@ -195,9 +195,7 @@ def _scores(
         embedder = _embedder(options)
         n = min(len(reference), len(generated))
         if "support" in options.metrics and not 1 <= options.k < n:  # before minutes of embedding
-            raise TextgamutError(
-                f"k = {options.k} needs more than {options.k} texts on each side: there are {n}"
-            )
+            raise TextgamutError(f"k = {options.k} needs more than {options.k} texts a side, not {n}")
         texts = [*reference["text"], *generated["text"]]
         vectors = embed(texts, fetch(embedder.source), embedder, choose_device()).vectors
         features = vectors[: len(reference)], vectors[len(reference) :]
@@ -305,8 +303,7 @@ def _print(rows: list[Row], references: int, generated: int, embedder: Embedder 
     if not console.is_terminal:
         console.width = 120
     facts = [f"{generated:,} generated texts against {references:,} references"]
-    for name, value in dict.fromkeys((name, row[name]) for row in rows for name in ("n", "k") if name in row):
-        facts.append(f"{name.upper() if name == 'n' else name} = {value:,}")
+    facts += [f"N = {row['n']:,}, k = {row['k']}" for row in rows if row["metric"] == "precision"][:1]
     facts += [embedder.label] if embedder else []
     console.print(Text(", ".join(facts), style="bold"))
 

@@ -156,7 +156,7 @@ class NewsArticlesDataset(Strict):
 
 
 class TableDataset(Strict):
-    """Texts in a file, by its suffix: JSONL, CSV or parquet with one text a row, plain text with one a line."""
+    """Texts in a file, by suffix: JSONL, CSV or parquet with one text a row, or .txt with one a line."""
 
     format: Literal["table"]
     source: Source

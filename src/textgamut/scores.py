@@ -100,8 +100,8 @@ def ngram_scores(
 
     Args:
         texts: N texts.
-        tokenizer: Of transformers, for Self-BLEU and distinct-n; none given: words, split on white space, which
-            rep-4 and diversity always count.
+        tokenizer: Of transformers, for Self-BLEU and distinct-n; none given: words, split on white space.
+            Rep-4 and diversity count words in any case.
         self_bleu_sample: Share of the texts that Self-BLEU scores; none given: all.
 
     Returns:

@@ -3,9 +3,9 @@
 A *cell* is one (task, model, decoding, embedder, N, k, group); a *run* of it is one (generation seed,
 reference draw). ``scores`` everywhere is tidy, one row per (run, metric), with the columns of ``COLUMNS``:
 task, model, decoding, embedder, group, metric (str), seed, draw, n, k (int), value (float), and, where a
-single run tells how uncertain it is, its deviation and its 95 % interval low to high (float). Metrics that see
-no references have no draw and no embedder, and only support metrics have a k. ``group`` is ``all`` or
-``column=value``. The order of the rows never changes a number.
+single run tells how uncertain it is, its deviation and its 95 % interval from low to high (float). Metrics
+that see no references have no draw and no embedder, and only support metrics have a k. ``group`` is ``all``
+or ``column=value``. The order of the rows never changes a number.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     over_runs = per_metric["value"].std(ddof=1)
     spreads = over_runs.where(per_metric.size() > 1, per_metric["deviation"].mean()).unstack()
     found = [name for name in METRICS if name in means] + [name for name in means if name not in METRICS]
-    columns: dict[str, pd.Series[float]] = {}
+    columns: dict[Any, pd.Series[Any]] = {}
     for metric in found:
         columns |= {metric: means[metric], f"{metric}_sd": spreads[metric]}
     by_cell = frame.groupby("cell")
@@ -183,7 +183,7 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
         "draws": by_cell["draw"].nunique(),
     }
     counts["runs"] = counts["runs"].where(counts["runs"] > 0, counts["seeds"])
-    return by_cell[CELL].first().join(pd.DataFrame({**columns, **counts})).reset_index(drop=True)
+    return by_cell[CELL].first().join(pd.DataFrame(columns | counts)).reset_index(drop=True)
 
 
 def variance_table(scores: pd.DataFrame) -> pd.DataFrame:

@@ -91,6 +91,33 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             change("tasks", "topics", "subsets", "one-topic", value=[str(i) for i in range(65)]),
             "one-topic: 65 labels cannot share n = 64 texts",
         ),
+        (change("metrics", value={"suport": {}}), "metrics.suport: unknown key; nearest valid: 'support'"),
+        (change("metrics", value={}), "metrics: no family is named; there are support, divergence"),
+        (
+            change("metrics", value={"support": {"bootstrp": 9}}),
+            "metrics.support.bootstrp: unknown key; nearest valid: 'bootstrap'",
+        ),
+        (
+            change("metrics", value={"likelihood": {"scorer": "smollm2"}}),
+            "metrics.likelihood.scorer: unknown model 'smollm2'; nearest valid: 'smollm2-135m-instruct'",
+        ),
+        (
+            change("metrics", value={"ngram": {"tokenizer": "gpt2"}}),
+            "metrics.ngram.tokenizer: unknown model 'gpt2'",
+        ),
+        (
+            change("metrics", value={"divergence": {"seeds": [1, 1]}}),
+            "metrics.divergence.seeds: a value stands twice in [1, 1]",
+        ),
+        (
+            change("tasks", "news", "sweep", value={"n": [161], "k": [1]}),
+            "tasks.news: sweep.n: 161 is more than the task's n = 160",
+        ),
+        (change("tasks", "news", "sweep", value={"n": [4], "k": [1]}), "every k needs more than k texts"),
+        (
+            change("tasks", "news", "groups", value=["topics"]),
+            "tasks.news.groups: the dataset has no column 'topics'; nearest valid: 'topic'",
+        ),
         ({}, "my.yaml: name: this key is required"),
         ([], "my.yaml: (top level)"),
     ],
@@ -179,6 +206,18 @@ def test_cells_are_models_by_decodings_by_seeds(demo: Config) -> None:
     assert len(cells) == len(set(cells)) == 2 * 1 * 2
     assert cells[0].path == "results/news/smollm2-135m-instruct/nucleus-0.95/seed1"
     assert {cell.decoding for cell in demo.cells("topics")} == {HUMAN}
+
+
+def test_a_family_that_is_named_alone_has_its_defaults() -> None:
+    asked = load(change("metrics", value={"support": None, "divergence": {"seeds": [7]}})).experiment.metrics
+    assert asked.families() == ["support", "divergence"]
+    assert asked.support.bootstrap == 200
+    assert asked.divergence.seeds == [7]
+
+
+def test_support_metrics_are_the_default() -> None:
+    experiment = {key: value for key, value in DEMO.items() if key != "metrics"}
+    assert load(experiment).experiment.metrics.families() == ["support"]
 
 
 def test_hardware_is_not_science(demo: Config) -> None:

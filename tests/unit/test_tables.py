@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from textgamut.errors import TextgamutError
-from textgamut.tables import precision_recall_runs, runs_table, summary_table, to_html, variance_table
+from textgamut.tables import precision_recall_runs, runs_table, summary_table, tidy, to_html, variance_table
 
 SEEDS = [-0.01, 0.01]  # sample standard deviation 0.01 * sqrt(2)
 DRAWS = [-0.03, 0.0, 0.03]  # sample standard deviation 0.03
@@ -43,6 +43,34 @@ class TestSummary:
         assert row["precision"] == pytest.approx(0.6)
         assert np.isnan(row["precision_sd"])
         assert row["runs"] == 1
+
+    def test_of_a_single_run_the_spread_is_its_own(self):
+        scores = additive(seeds=[0.0], draws=[0.0]).assign(deviation=0.07)
+        assert summary_table(scores)["precision_sd"].tolist() == [0.07]
+        assert summary_table(additive().assign(deviation=0.07))["recall_sd"][0] != 0.07
+
+    def test_what_sees_no_references_stands_beside_what_does(self):
+        wording = [
+            {"task": "webtext", "model": "m", "decoding": "nucleus", "seed": seed, "n": 240, "group": "all"}
+            | {"metric": "diversity", "value": value}
+            for seed, value in enumerate([0.8, 0.9])
+        ]
+        table = summary_table(tidy(additive().to_dict("records") + wording))
+        assert len(table) == 1
+        assert table["diversity"][0] == pytest.approx(0.85)
+        assert table["diversity_sd"][0] == pytest.approx(0.1 / np.sqrt(2))
+        assert (table["runs"][0], table["k"][0], table["embedder"][0]) == (6, 4, "minilm")
+
+    def test_wording_alone_makes_a_table(self):
+        row = {"task": "t", "model": "m", "decoding": "d", "seed": 1, "n": 9, "group": "all"}
+        table = summary_table(tidy([row | {"metric": "diversity", "value": 0.5}]))
+        assert (table["diversity"][0], table["runs"][0], table["draws"][0]) == (0.5, 1, 0)
+        assert "nan" not in to_html(table, "x").lower()
+
+    def test_groups_are_rows_of_their_own_and_stay_out_of_the_figures(self):
+        scores = pd.concat([additive(), additive(group="topic=a", scale=0.0)])
+        assert summary_table(scores)["group"].tolist() == ["all", "topic=a"]
+        assert set(precision_recall_runs(scores, alike=[])["group"]) == {"all"}
 
     def test_one_row_per_cell_in_order_of_appearance(self):
         scores = pd.concat(

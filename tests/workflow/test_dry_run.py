@@ -20,8 +20,9 @@ def test_the_demo_is_the_default(project: Path) -> None:
     assert planned == {
         "extract_dataset": 1, "fetch_model": 2, "fetch_embedder": 1, "draw_prompts": 1, "draw_references": 4,
         "draw_subset": 6, "generate_texts": 4, "collect_generations": 4, "embed_texts": 14,
-        "score_support": 10, "collect_scores": 1, "plot_precision_recall": 2, "tabulate_scores": 2,
-        "all": 1, "total": 53,
+        "score_support": 10, "score_divergence": 10, "score_ngram": 10, "sweep_support": 4,
+        "explain_support": 5, "collect_scores": 1, "plot_precision_recall": 2, "plot_sweep": 1,
+        "tabulate_scores": 2, "tabulate_variance": 2, "all": 1, "total": 84,
     }  # fmt: skip
 
 

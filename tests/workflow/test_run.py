@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,8 +21,9 @@ from helpers import copy_project, edit, jobs, run_snakemake, write_tiny
 pytestmark = pytest.mark.slow
 
 NEWS = "results/news/{model}/short/seed{seed}"
-PLOTS = {"collect_scores": 1, "plot_precision_recall": 2, "tabulate_scores": 2, "all": 1}
-ONE_CELL = {"collect_generations": 1, "embed_texts": 1, "score_support": 1} | PLOTS
+TABLES = {"collect_scores": 1, "plot_precision_recall": 2, "tabulate_scores": 2, "all": 1}
+PLOTS = TABLES | {"tabulate_variance": 1}
+ONE_CELL = {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | PLOTS
 
 
 def plan(folder: Path) -> dict[str, int]:
@@ -91,16 +93,26 @@ def test_logs_tell_the_progress(finished: Path) -> None:
         ("demo", ["tasks", "news", "seeds"], [1, 2],
          {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2} | PLOTS),
         ("demo", ["tasks", "topics", "seeds"], [1, 2],
-         {"draw_subset": 1, "embed_texts": 1, "score_support": 1} | PLOTS),
+         {"draw_subset": 1, "embed_texts": 1, "score_support": 1} | PLOTS | {"tabulate_variance": 2}),
         # a draw more: every cell of the task is scored again, none is generated again
         ("demo", ["tasks", "news", "draws"], [1, 2, 3],
          {"draw_references": 1, "embed_texts": 1, "score_support": 2} | PLOTS),
-        ("demo", ["tasks", "news", "k"], 3, {"score_support": 2} | PLOTS),
+        ("demo", ["tasks", "news", "k"], 3, {"score_support": 2, "explain_support": 2} | PLOTS),
+        # a family of metrics more, and no other is computed again; a sweep; groups; the half-samples
+        ("demo", ["metrics"], {"support": None, "ngram": None}, {"score_ngram": 3} | PLOTS),
+        ("demo", ["metrics"], {"support": None, "divergence": {"seeds": [1]}}, {"score_divergence": 3} | PLOTS),
+        ("demo", ["metrics"], {"support": None, "likelihood": {"scorer": "chat"}},
+         {"score_likelihood": 3} | PLOTS),
+        ("demo", ["metrics"], {"support": {"bootstrap": 50}}, {"score_support": 3} | PLOTS),
+        ("demo", ["tasks", "news", "sweep"], {"n": [4, 6], "k": [1, 3]},
+         {"sweep_support": 2, "plot_sweep": 1, "all": 1}),
+        ("demo", ["tasks", "news", "groups"], ["topic"], {"score_support": 2} | PLOTS),
         # a model less: the rest stands
         ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], PLOTS),
         # exchanging two values must be seen: n and k hold the same two numbers as before
         ("decoding", ["short", "temperature"], 0.9,
-         {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2} | PLOTS),
+         {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2,
+          "explain_support": 2} | PLOTS),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else None,
 )  # fmt: skip
@@ -109,6 +121,15 @@ def test_an_edit_reruns_what_depends_on_it(
 ) -> None:
     edit(edited / f"config/{file}.yaml", *keys, value=value)
     assert plan(edited) == expected
+
+
+def test_metrics_of_wording_alone_need_no_embedder(edited: Path) -> None:
+    """Only the families that are asked for: no features, no references, no figure of precision."""
+    edit(edited / "config/demo.yaml", "metrics", value={"ngram": None})
+    shutil.rmtree(edited / "results/papers")
+    for path in edited.glob("**/features"):
+        shutil.rmtree(path)
+    assert plan(edited) == {"score_ngram": 3, "collect_scores": 1, "tabulate_scores": 2, "all": 1}
 
 
 def test_a_third_model_reruns_nothing_else(edited: Path) -> None:
@@ -136,7 +157,7 @@ def test_a_raised_revision_reruns_its_stage_and_what_follows(edited: Path) -> No
     path = edited / "workflow/rules/common.smk"
     path.write_text(path.read_text() + "\nGENERATION_REVISION += 1\n")
     assert plan(edited) == {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2,
-                            "score_support": 2} | PLOTS  # fmt: skip
+                            "score_support": 2, "explain_support": 2} | PLOTS  # fmt: skip
 
 
 def test_the_report_holds_figures_tables_and_captions(edited: Path) -> None:
@@ -146,6 +167,7 @@ def test_the_report_holds_figures_tables_and_captions(edited: Path) -> None:
     for path in ("news/precision-recall.svg", "topics/precision-recall.svg", "news/scores.html"):
         assert path in page
     assert "two standard deviations" in page
+    assert "chat/short/seed1/explain/minilm.html" in page
 
 
 def test_killed_at_random_moments_the_next_run_gives_the_same(finished: Path, tmp_path: Path) -> None:

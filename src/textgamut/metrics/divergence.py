@@ -9,6 +9,7 @@ Liu et al. 2021 (frontier integral). Settings as in the package ``mauve-text``.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,7 +93,7 @@ def divergence_metrics(
     n = len(ref)
     if clusters is None:
         clusters = max(2, round(n / 10))
-    seeds = tuple(seeds)
+    seeds = tuple(operator.index(seed) for seed in seeds)
     if not seeds or len(set(seeds)) < len(seeds):
         raise TextgamutError(f"seeds = {seeds}: at least one k-means seed, and none twice")
     reduced = reduce_features(ref, gen, explained_variance)
@@ -145,6 +146,7 @@ def cluster_histograms(
 
     # The references come first: the random rows that faiss starts from are those of the oracle.
     union = np.concatenate([reference, generated])
+    clusters, seed = operator.index(clusters), operator.index(seed)
     if not 2 <= clusters <= len(union):
         raise TextgamutError(f"clusters = {clusters}: from 2 to the number of texts, here {len(union)}")
     if not 0 <= seed < 2**31 - 2:
@@ -168,6 +170,7 @@ def pr_curve(
 
     With lambda = tan(t pi / (2 angles)), t = 1..angles - 1: alpha = sum of min(lambda p, q), which tends to
     the share of Q inside the support of P, and beta = alpha / lambda = sum of min(p, q / lambda).
+    (Definition 2 prints the two the other way round.)
 
     Args:
         p_hist: (K,) shares of the references.
@@ -208,7 +211,7 @@ def f_beta(alpha: ArrayLike, beta: ArrayLike, b: float) -> float:
     precision, recall = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     if precision.ndim != 1 or precision.shape != recall.shape or not precision.size:
         raise TextgamutError(
-            f"alpha and beta: two curves of one length, not {precision.shape}, {recall.shape}"
+            f"alpha and beta: two curves of one length, not {precision.shape} and {recall.shape}"
         )
     if not all(((values >= 0) & (values <= 1)).all() for values in (precision, recall)):
         raise TextgamutError("alpha and beta: values in [0, 1] are needed")

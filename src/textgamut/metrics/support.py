@@ -617,7 +617,7 @@ def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
     )
 
 
-def _mean(values: NDArray[np.generic]) -> float:
+def _mean(values: NDArray[np.bool_] | NDArray[np.int64]) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
