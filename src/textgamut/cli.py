@@ -189,15 +189,15 @@ def _scores(
     embedder = support = None
     if {"support", "divergence"} & set(options.metrics):
         from textgamut.embedding import embed
+        from textgamut.generation.checkpoints import prepare
         from textgamut.generation.devices import choose_device
-        from textgamut.sources import fetch
 
         embedder = _embedder(options)
         n = min(len(reference), len(generated))
         if "support" in options.metrics and not 1 <= options.k < n:  # before minutes of embedding
             raise TextgamutError(f"k = {options.k} needs more than {options.k} texts a side, not {n}")
         texts = [*reference["text"], *generated["text"]]
-        vectors = embed(texts, fetch(embedder.source), embedder, choose_device()).vectors
+        vectors = embed(texts, prepare(embedder.source), embedder, choose_device()).vectors
         features = vectors[: len(reference)], vectors[len(reference) :]
         if "support" in options.metrics:
             groups = {name: (_labels(reference[name]), _labels(generated[name])) for name in options.group}

@@ -166,7 +166,8 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise TextgamutError(
-            "pooling 'sentence-transformers' needs that package: pip install sentence-transformers"
+            "pooling 'sentence-transformers' needs the package of that name: "
+            "pip install 'textgamut[sentence-transformers]'"
         ) from None
     # Without this file the library would take the mean over the tokens, and only say so.
     if not (folder / "modules.json").is_file():

@@ -98,8 +98,8 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "metrics.support.bootstrp: unknown key; nearest valid: 'bootstrap'",
         ),
         (
-            change("metrics", value={"likelihood": {"scorer": "smollm2"}}),
-            "metrics.likelihood.scorer: unknown model 'smollm2'; nearest valid: 'smollm2-135m-instruct'",
+            change("metrics", value={"likelihood": {"scorer": "smollm2-135m"}}),
+            "metrics.likelihood.scorer: unknown model 'smollm2-135m'; nearest valid: 'smollm2-135m-instruct'",
         ),
         (
             change("metrics", value={"ngram": {"tokenizer": "gpt2"}}),

@@ -91,24 +91,17 @@ def test_features_score_as_mauve_text_scores_them(oracle, n: int, clusters: int 
 
 def test_clusters_are_those_of_500_full_iterations() -> None:
     """Faiss ends each start early, when the objective stands still; nothing would have changed any more."""
-    for seed in range(4):
-        reference, generated = reduce_features(*sets(seed, 300))
+    for seed in range(2):
+        reference, generated = np.random.default_rng(seed).normal(size=(2, 2000, 4)).astype(np.float32)
         union = np.concatenate([reference, generated])
-        full = faiss.Kmeans(
-            union.shape[1],
-            30,
-            niter=500,
-            nredo=5,
-            seed=seed + 2,
-            min_points_per_centroid=1,
-            early_stop_threshold=-1,
-        )
+        full = faiss.Kmeans(4, 30, niter=500, nredo=5, seed=seed + 2, early_stop_threshold=-1)
         full.train(union)
-        assert len(full.obj) % 500 == 0
+        objective = full.obj[-500:]
+        assert np.flatnonzero(objective != objective[-1])[-1] > 60  # a cloud without clusters: a slow case
         labels = full.assign(union)[1]
         p, q = cluster_histograms(reference, generated, 30, seed)
-        assert (p == np.bincount(labels[:300], minlength=30) / 300).all()
-        assert (q == np.bincount(labels[300:], minlength=30) / 300).all()
+        assert (p == np.bincount(labels[:2000], minlength=30) / 2000).all()
+        assert (q == np.bincount(labels[2000:], minlength=30) / 2000).all()
 
 
 @pytest.fixture

@@ -100,7 +100,8 @@ def test_logs_tell_the_progress(finished: Path) -> None:
         ("demo", ["tasks", "news", "k"], 3, {"score_support": 2, "explain_support": 2} | PLOTS),
         # a family of metrics more, and no other is computed again; a sweep; groups; the half-samples
         ("demo", ["metrics"], {"support": None, "ngram": None}, {"score_ngram": 3} | PLOTS),
-        ("demo", ["metrics"], {"support": None, "divergence": {"seeds": [1]}}, {"score_divergence": 3} | PLOTS),
+        ("demo", ["metrics"], {"support": None, "divergence": {"seeds": [1]}},
+         {"score_divergence": 3} | PLOTS),
         ("demo", ["metrics"], {"support": None, "likelihood": {"scorer": "chat"}},
          {"score_likelihood": 3} | PLOTS),
         ("demo", ["metrics"], {"support": {"bootstrap": 50}}, {"score_support": 3} | PLOTS),

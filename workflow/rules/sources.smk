@@ -64,7 +64,8 @@ rule fetch_embedder:
         "../../envs/cpu.yaml"
     params:
         settings=lambda wildcards: {
-            "source": entry("embedders", wildcards.embedder)["source"]
+            "source": entry("embedders", wildcards.embedder)["source"],
+            "revision": CONVERSION,
         },
     message:
         "Fetching embedder {wildcards.embedder}"

@@ -68,9 +68,10 @@ def divergence_metrics(
     """Compute MAUVE, the frontier integral and the F-scores from shared k-means histograms (PR appendix A).
 
     Features are reduced as for the support metrics, once for all seeds. One k-means seed gives the MAUVE of
-    ``mauve.compute_mauve(p_features=generated, q_features=reference, seed=seed)``; MAUVE moves by 0.005 to
-    0.01 between seeds, so report the mean with its deviation. The k-means starts from random rows: another
-    order of the texts, and a swap of the sets, acts as another seed does.
+    ``mauve.compute_mauve(p_features=generated, q_features=reference, seed=seed)`` on float64 features (on
+    float32 ones its PCA rounds, which can move MAUVE by 0.001). Between seeds MAUVE moves by 0.005 to 0.01,
+    so report the mean with its deviation. k-means starts from random rows: another order of the texts, or a
+    swap of the sets, acts as another seed does.
 
     Args:
         reference: (N, d) features.

@@ -1,4 +1,4 @@
-"""Fetch the checkpoint of an embedder."""
+"""Fetch the checkpoint of an embedder, converted where needed."""
 
 import time
 from pathlib import Path
@@ -7,21 +7,21 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.config import Source
+from textgamut.generation.checkpoints import prepare
 from textgamut.io import read_json, write_json, write_meta
 from textgamut.jobs import job
-from textgamut.sources import fetch
 
 
 def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
     started = time.monotonic()
-    folder = fetch(TypeAdapter(Source).validate_python(settings["source"]))
+    folder = prepare(TypeAdapter(Source).validate_python(settings["source"]))
     architecture = read_json(folder / "config.json")
     write_meta(card, settings, started)
     write_json(
         card,
         {
             "architectures": architecture.get("architectures"),
-            "dimensions": architecture.get("hidden_size"),
+            "dimensions": architecture.get("hidden_size") or architecture.get("n_embd"),
             "source": settings["source"],
         },
     )
