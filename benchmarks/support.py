@@ -1,10 +1,11 @@
 """Support metrics against scikit-learn's PCA and the package `prdc`, side by side: seconds, memory, counts.
 
-    python benchmarks/support.py                       # N = 4000, d = 1280, PCA included
+    python benchmarks/support.py [--dtype float64]     # N = 4000, d = 1280, PCA included
     python benchmarks/support.py --large               # N = 12,500 to 50,000, d = 200, without a peer
 
 Each contender runs in a process of its own on the same features. Memory is the peak of that process above
-what it held with its libraries and the features loaded.
+what it held with its libraries and the features loaded. Given float32 features, scikit-learn computes in
+float32; textgamut computes its PCA in float64 in any case.
 """
 
 from __future__ import annotations
@@ -14,21 +15,24 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 
 METRICS = ("precision", "recall", "density", "coverage")
 
 
-def features(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+def features(n: int, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
     """Make features like those of a language model: a few strong directions, a long tail, a common offset."""
     rng = np.random.default_rng(0)
     scale = np.arange(1, d + 1) ** -0.6
     sets = [rng.standard_normal((n, d)) * scale + 0.3 for _ in range(2)]
     sets[1][: n // 4] *= 0.7
-    return sets[0].astype(np.float32), sets[1].astype(np.float32)
+    # Rounded to float32 in any case: the same numbers, whatever the precision of the arithmetic.
+    return sets[0].astype(np.float32).astype(dtype), sets[1].astype(np.float32).astype(dtype)
 
 
 def ours(reference: np.ndarray, generated: np.ndarray, reduce: bool) -> dict[str, float]:
@@ -56,10 +60,9 @@ def peer(reference: np.ndarray, generated: np.ndarray, reduce: bool) -> dict[str
         return {name: float(value) for name, value in compute_prdc(reference, generated, 4).items()}
 
 
-def measure(contender: str, n: int, d: int, reduce: bool) -> None:
+def measure(contender: str, folder: Path, reduce: bool) -> None:
     """Run one contender here; print seconds, peak memory above the start, and the four numbers."""
     warnings.simplefilter("ignore")
-    import scipy.linalg  # noqa: F401
     import sklearn.decomposition  # noqa: F401
 
     if contender == "ours":
@@ -68,7 +71,7 @@ def measure(contender: str, n: int, d: int, reduce: bool) -> None:
         torch.ones(64, 64) @ torch.ones(64, 64)
     else:
         import prdc  # noqa: F401
-    reference, generated = features(n, d)
+    reference, generated = (np.load(folder / f"{name}.npy") for name in ("reference", "generated"))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
     values = {"ours": ours, "peer": peer}[contender](reference, generated, reduce)
@@ -77,14 +80,17 @@ def measure(contender: str, n: int, d: int, reduce: bool) -> None:
     print(json.dumps({"seconds": seconds, "above": (peak - before) / 1024, "peak": peak / 1024} | values))
 
 
-def run(contender: str, n: int, d: int, reduce: bool) -> dict[str, float]:
-    arguments = [sys.executable, __file__, "--contender", contender, "--n", str(n), "--d", str(d)]
-    done = subprocess.run([*arguments, *(["--reduce"] if reduce else [])], check=True, stdout=subprocess.PIPE)  # noqa: S603
+def run(contender: str, n: int, d: int, dtype: str, reduce: bool) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, points in zip(("reference", "generated"), features(n, d, dtype), strict=True):
+            np.save(f"{folder}/{name}.npy", points)
+        command = [sys.executable, __file__, "--contender", contender, "--folder", folder]
+        done = subprocess.run([*command, *(["--reduce"] if reduce else [])], check=True, stdout=-1)  # noqa: S603
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     numbers = ", ".join(f"{name} {found[name]:.6f}" for name in METRICS)
     print(
-        f"{contender:5} N = {n}, d = {d}: {found['seconds']:7.2f} s, {found['above']:5.0f} MB above start "
-        f"({found['peak']:.0f} MB in all); {numbers}",
+        f"{contender:5} N = {n}, d = {d}, {dtype}: {found['seconds']:7.2f} s, {found['above']:5.0f} MB above "
+        f"the start ({found['peak']:.0f} MB in all); {numbers}",
         flush=True,
     )
     return found
@@ -94,17 +100,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=4000)
     parser.add_argument("--d", type=int, default=1280)
+    parser.add_argument("--dtype", choices=["float32", "float64"], default="float32", help="of the features")
     parser.add_argument("--large", action="store_true", help="time and memory up to N = 50,000, d = 200")
     parser.add_argument("--contender", choices=["ours", "peer"], help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--reduce", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.contender:
-        measure(options.contender, options.n, options.d, options.reduce)
+        measure(options.contender, options.folder, options.reduce)
     elif options.large:
         for n in (12_500, 25_000, 50_000):
-            run("ours", n, 200, reduce=False)
+            run("ours", n, 200, options.dtype, reduce=False)
     else:
-        theirs, mine = (run(name, options.n, options.d, reduce=True) for name in ("peer", "ours"))
+        theirs, mine = (
+            run(name, options.n, options.d, options.dtype, reduce=True) for name in ("peer", "ours")
+        )
         print(
             f"textgamut is {theirs['seconds'] / mine['seconds']:.1f} x faster, in "
             f"{mine['above'] / theirs['above']:.2f} of the memory"

@@ -92,7 +92,7 @@ def test_features_score_as_mauve_text_scores_them(oracle, n: int, clusters: int 
 def test_clusters_are_those_of_500_full_iterations() -> None:
     """Faiss ends each start early, when the objective stands still; nothing would have changed any more."""
     for seed in range(2):
-        reference, generated = np.random.default_rng(seed).normal(size=(2, 2000, 4)).astype(np.float32)
+        reference, generated = np.random.default_rng(seed).normal(size=(2, 3000, 4)).astype(np.float32)
         union = np.concatenate([reference, generated])
         full = faiss.Kmeans(4, 30, niter=500, nredo=5, seed=seed + 2, early_stop_threshold=-1)
         full.train(union)
@@ -100,8 +100,8 @@ def test_clusters_are_those_of_500_full_iterations() -> None:
         assert np.flatnonzero(objective != objective[-1])[-1] > 60  # a cloud without clusters: a slow case
         labels = full.assign(union)[1]
         p, q = cluster_histograms(reference, generated, 30, seed)
-        assert (p == np.bincount(labels[:2000], minlength=30) / 2000).all()
-        assert (q == np.bincount(labels[2000:], minlength=30) / 2000).all()
+        assert (p == np.bincount(labels[:3000], minlength=30) / 3000).all()
+        assert (q == np.bincount(labels[3000:], minlength=30) / 3000).all()
 
 
 @pytest.fixture

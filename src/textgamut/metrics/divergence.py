@@ -127,7 +127,7 @@ def cluster_histograms(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Quantise two sets of features by one k-means over their union.
 
-    On one machine the histograms are the same for any number of threads; the rounding of another processor's
+    On one machine every measured run gave the same with 1 to 3 threads; the rounding of another processor's
     kernels can move a text that lies between two centres. Where there are more than 256 texts per cluster,
     faiss trains the centres on a random 256 per cluster.
 

@@ -97,11 +97,15 @@ def reduce_features(
     where = _device(device)
 
     def unit_blocks() -> Iterator[torch.Tensor]:
+        # In one buffer: fresh memory for every block costs more than the arithmetic.
+        buffer = np.empty((_block_rows(ref.shape[1]), ref.shape[1]))
         for points in (ref, gen):
             for rows in _blocks(len(points), points.shape[1]):
-                block = torch.from_numpy(points[rows].astype(np.float64)).to(where)
-                norms = torch.linalg.vector_norm(block, dim=1, keepdim=True)
-                yield block / torch.where(norms == 0, 1.0, norms)
+                block = buffer[: rows.stop - rows.start]
+                block[:] = points[rows]
+                norms = np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
+                block /= np.where(norms == 0, 1.0, norms)
+                yield torch.from_numpy(block).to(where)
 
     # One pass over the rows gives mean and covariance, whose eigenvectors are the principal axes. In float64
     # that costs digits only of components whose variance is below 1e-12 of the whole: none that is kept.
@@ -112,15 +116,16 @@ def reduce_features(
         total += block.sum(dim=0)
         scatter += _gram(block)
     mean = total / count
-    variances, axes = torch.linalg.eigh(scatter - count * torch.outer(mean, mean))
+    variances, axes = _eigh(scatter - count * torch.outer(mean, mean))
     shares = variances.flip(0).clamp(min=0).cumsum(0).cpu().numpy()
     components = min(int(np.searchsorted(shares, (explained_variance - 1e-12) * shares[-1])) + 1, width)
     axes = axes.flip(1)[:, :components]
     axes = axes * axes.gather(0, axes.abs().argmax(dim=0, keepdim=True)).sign()
+    centre = mean @ axes
     reduced = np.empty((count, components), np.float32)
     start = 0
     for block in unit_blocks():
-        reduced[start : start + len(block)] = ((block - mean) @ axes).cpu().numpy()
+        reduced[start : start + len(block)] = (block @ axes - centre).cpu().numpy()
         start += len(block)
     # A matrix product may round identical rows differently; duplicates must stay at distance 0.
     reduced = reduced[copies]
@@ -417,7 +422,7 @@ def _squared_radii(
                 continue
             ks = [k for of_size, k in points if of_size == size]
             # Some more than are asked for: float32 does not know the order of neighbours that are as near.
-            candidates = min(max(ks) + 4, size - 1)
+            candidates = min(max(ks) + 2, size - 1)
             near, index = squared[: len(owners), :size].topk(candidates, dim=1, largest=False)
             exact = _exact(features, owners[:, None], features, index.cpu().numpy())
             exact.sort(axis=1)
@@ -448,10 +453,12 @@ def _inside(
     import torch
 
     limits = torch.from_numpy(radii).to(squared.device)
-    inside = squared < limits - tolerance
-    possible = squared <= limits + tolerance
-    if not torch.equal(inside, possible):
-        row, column = (index.cpu().numpy() for index in (possible ^ inside).nonzero(as_tuple=True))
+    inside = squared < (limits - tolerance).float()
+    doubtful = (squared <= (limits + tolerance).float()).logical_xor_(inside)
+    some = doubtful.any(dim=1).nonzero()[:, 0]
+    if len(some):
+        pairs = doubtful[some].nonzero()
+        row, column = some[pairs[:, 0]].cpu().numpy(), pairs[:, 1].cpu().numpy()
         exact = _exact(rows_of, row + rows.start, columns_of, column)
         limit = np.broadcast_to(radii, squared.shape)[row, column]
         hit = exact <= limit if closed else exact < limit
@@ -597,8 +604,12 @@ def _warn_of_samples(n: int, twins: dict[str, int]) -> None:
 
 def _blocks(n: int, width: int) -> list[slice]:
     """Cut n rows of ``width`` float64 numbers into blocks of at most ``BLOCK_BYTES``."""
-    size = max(1, BLOCK_BYTES // (8 * width))
+    size = _block_rows(width)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def _block_rows(width: int) -> int:
+    return max(1, BLOCK_BYTES // (8 * width))
 
 
 def _gram(block: torch.Tensor) -> torch.Tensor:
@@ -606,6 +617,22 @@ def _gram(block: torch.Tensor) -> torch.Tensor:
     import torch
 
     return block.T @ block if block.is_cuda else torch.from_numpy(block.numpy().T @ block.numpy())
+
+
+def _eigh(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return eigenvalues, rising, and eigenvectors of a symmetric matrix.
+
+    On one thread: two gain a tenth, and lose a factor of 50 where another process has a core.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        values, vectors = torch.linalg.eigh(matrix)
+    finally:
+        torch.set_num_threads(threads)
+    return values, vectors
 
 
 def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
