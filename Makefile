@@ -44,6 +44,10 @@ schema: .venv/demo  ## after a change of src/textgamut/config.py
 	$(BIN)/python -m textgamut.config > config/schema.json
 
 bench: .venv/dev  ## speed against the peers, side by side
+	$(BIN)/python benchmarks/support.py
+	$(BIN)/python benchmarks/divergence.py --seeds 5
+	$(BIN)/python benchmarks/self_bleu.py
+	$(BIN)/python benchmarks/embedding.py
 	$(BIN)/python benchmarks/generation.py --batch-size 32
 
 clean:  ## results and data; not the shared cache
