@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers import ROOT, copy_project, run_snakemake, write_tiny
 
 from textgamut.config import Config, load_config, read_yaml
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Iterator[None]:
+    """Undo what a command line or a job under test set up: its handlers write to that test's terminal."""
+    logger = logging.getLogger("textgamut")
+    before = logger.handlers, logger.level, logger.propagate
+    yield
+    logger.handlers, level, logger.propagate = before
+    logger.setLevel(level)
+    logging.captureWarnings(False)
 
 
 @pytest.fixture
