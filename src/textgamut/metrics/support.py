@@ -10,6 +10,7 @@ N x block, never with N x N.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import warnings
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,9 @@ REVISION = 2
 
 BLOCK_BYTES = 8 * 2**20
 """Upper bound of a block of distances: small enough that the allocator hands out the same memory again."""
+
+NO_VARIANCE = 1e-14
+"""Rows of unit length that vary less than this, as a mean square, differ by the rounding of float32 only."""
 
 SMALL_N = 1000
 """Below this many texts precision and recall still move with N (PR Figure 6)."""
@@ -71,7 +75,7 @@ def reduce_features(
 
     The PCA is fitted on the union, centred, not whitened; it keeps the fewest components whose cumulative
     explained variance reaches the bound. Normalisation is in the authors' code, not in the paper's text.
-    Identical rows stay identical. Memory: one float64 matrix d x d besides the results.
+    Identical rows stay identical; rows that differ in length only all become 0. Memory: one float64 matrix d x d besides the results.
 
     Args:
         reference: (N, d) features.
@@ -91,9 +95,6 @@ def reduce_features(
     ref, gen = _checked(reference, generated)
     if not 0 < explained_variance <= 1:
         raise TextgamutError(f"explained_variance = {explained_variance}: a share in (0, 1] is needed")
-    copies = _first_copies([ref, gen])
-    if not copies.any():  # all rows are one: no variance to share out
-        return np.zeros((len(ref), 1), np.float32), np.zeros((len(gen), 1), np.float32)
     where = _device(device)
 
     def unit_blocks() -> Iterator[torch.Tensor]:
@@ -112,23 +113,26 @@ def reduce_features(
     count, width = len(ref) + len(gen), ref.shape[1]
     total = torch.zeros(width, dtype=torch.float64, device=where)
     scatter = torch.zeros(width, width, dtype=torch.float64, device=where)
-    for block in unit_blocks():
-        total += block.sum(dim=0)
-        scatter += _gram(block)
-    mean = total / count
-    variances, axes = _eigh(scatter - count * torch.outer(mean, mean))
-    shares = variances.flip(0).clamp(min=0).cumsum(0).cpu().numpy()
-    components = min(int(np.searchsorted(shares, (explained_variance - 1e-12) * shares[-1])) + 1, width)
-    axes = axes.flip(1)[:, :components]
-    axes = axes * axes.gather(0, axes.abs().argmax(dim=0, keepdim=True)).sign()
-    centre = mean @ axes
-    reduced = np.empty((count, components), np.float32)
-    start = 0
-    for block in unit_blocks():
-        reduced[start : start + len(block)] = (block @ axes - centre).cpu().numpy()
-        start += len(block)
+    with _one_thread():
+        for block in unit_blocks():
+            total += block.sum(dim=0)
+            _add_gram(scatter, block)
+        mean = total / count
+        scatter -= count * torch.outer(mean, mean)
+        if scatter.trace() <= NO_VARIANCE * count:
+            return np.zeros((len(ref), 1), np.float32), np.zeros((len(gen), 1), np.float32)
+        axes = _principal_axes(scatter, explained_variance)
+        axes = axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
+        centre = axes @ mean
+        reduced = np.empty((count, len(axes)), np.float32)
+        buffer = axes.new_empty(_block_rows(width), len(axes))
+        start = 0
+        for block in unit_blocks():
+            rows = slice(start, start + len(block))
+            reduced[rows] = _product(block, axes, buffer[: len(block)]).sub_(centre).cpu().numpy()
+            start = rows.stop
     # A matrix product may round identical rows differently; duplicates must stay at distance 0.
-    reduced = reduced[copies]
+    reduced = reduced[_first_copies([ref, gen])]
     return reduced[: len(ref)], reduced[len(ref) :]
 
 
@@ -338,9 +342,9 @@ class _Points(NamedTuple):
     exact: NDArray[np.float64]
     """(N, d), on the host."""
     tensor: torch.Tensor
-    """(N, d), float32, centred, on the device."""
-    squares: torch.Tensor
-    """(N,): squared norms of these."""
+    """(N, d + 2), float32, centred, on the device: x, |x|^2, 1."""
+    tolerance: float
+    """Its part in the float32 rounding error of a squared distance, at most: of the points, and of the sum."""
 
 
 def _sweep(
@@ -354,37 +358,23 @@ def _sweep(
     for size, k in points:
         if not 1 <= k < size:
             raise TextgamutError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
-    where = _device(device)
+    _warn_of_samples(ref, gen, max(k for size, k in points if size == n), closed)
     centre = (ref.mean(axis=0, dtype=np.float64) + gen.mean(axis=0, dtype=np.float64)) / 2
-    references, generated = (_points(features, centre, where) for features in (ref, gen))
-    ref_radii, ref_twins = _squared_radii(references, points)
-    gen_radii, gen_twins = _squared_radii(generated, points)
-    _warn_of_samples(n, {"references": ref_twins, "generated texts": gen_twins})
-    widest = max(point for point in points if point[0] == n)
-    zeros = int((ref_radii[widest] == 0).sum() + (gen_radii[widest] == 0).sum())
-    if zeros:
-        holds = "such balls hold only copies" if closed else "such balls are empty"
-        warnings.warn(
-            f"{zeros} of {2 * n} radii are 0 (more than {widest[1]} copies of a text): {holds}", stacklevel=3
-        )
-
+    references, generated = (_points(features, centre, _device(device)) for features in (ref, gen))
     balls = {point: np.zeros(point[0], np.int64) for point in points}
     covered = {point: np.zeros(point[0], bool) for point in points}
     in_generated = {point: np.zeros(point[0], bool) for point in points}
-    tolerance = _tolerance(references, generated)
-    for rows in _blocks(n, n):
-        squared = _squared_distances(references, rows, generated)
-        for point in points:
-            some = slice(rows.start, min(rows.stop, point[0]))
-            if some.start >= some.stop:
-                continue
-            block = squared[: some.stop - some.start, : point[0]]
-            exactly = (references, some, generated, tolerance, closed)
-            inside = _inside(block, ref_radii[point][some, None], *exactly)
-            balls[point] += inside.sum(dim=0).cpu().numpy()
-            covered[point][some] = inside.any(dim=1).cpu().numpy()
-            inside = _inside(block, gen_radii[point][None, :], *exactly)
-            in_generated[point][some] = inside.any(dim=1).cpu().numpy()
+    with _one_thread():
+        ref_radii, gen_radii = (_radii(features, points) for features in (references, generated))
+        for rows, squared in _squared_distances(references, generated):
+            for size, k in points:
+                block = squared[: max(size - rows.start, 0), :size]
+                pairs = (block, references, rows.start, generated)
+                row, column = _pairs_inside(*pairs, ref_radii[size, k], 0, closed)
+                balls[size, k] += np.bincount(column, minlength=size)
+                covered[size, k][row] = True
+                row, _ = _pairs_inside(*pairs, gen_radii[size, k], 1, closed)
+                in_generated[size, k][row] = True
     return [
         SupportMetrics(
             precision=_mean(balls[size, k] > 0),
@@ -402,68 +392,83 @@ def _sweep(
     ]
 
 
-def _squared_radii(
-    features: _Points, points: Sequence[tuple[int, int]]
-) -> tuple[dict[tuple[int, int], NDArray[np.float64]], int]:
-    """Return, for each point (N, k), the exact squared distances (N,) to the k-th neighbours.
+@dataclass
+class _Radii:
+    """The squared radii of N balls: within the rounding error of float32 at once, exact where that is asked."""
 
-    And the number of texts that have an identical twin.
-    """
-    radii = {point: np.empty(point[0]) for point in points}
-    tolerance = _tolerance(features, features)
-    n, twins = len(features.exact), 0
-    for rows in _blocks(n, n):
-        squared = _squared_distances(features, rows, features)
+    points: _Points
+    near: NDArray[np.float32]
+    """(N, m), rising: each point's squared distances, up to rounding, to the nearest others."""
+    neighbours: NDArray[np.int64]
+    """(N, m): these others."""
+    k: int
+    known: NDArray[np.float64]
+    """(N,): exact squared radii, NaN where nobody has asked."""
+
+    def exact(self, owners: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the exact squared radii of some balls."""
+        asked = np.unique(owners)
+        asked = asked[np.isnan(self.known[asked])]
+        squared = _exact(self.points, asked[:, None], self.points, self.neighbours[asked])
+        squared = np.sort(squared, axis=1)[:, self.k - 1]
+        # Whoever is no neighbour here is at least so far away; where that is too near, all are looked at.
+        n, m = self.near.shape
+        beyond = self.near[asked, -1] - 2 * self.points.tolerance
+        for row in np.flatnonzero((squared > beyond) & (squared > 0) & (m < n - 1)):
+            others = np.delete(np.arange(n), asked[row])
+            distances = _exact(self.points, asked[row, None], self.points, others)
+            squared[row] = np.partition(distances, self.k - 1)[self.k - 1]
+        self.known[asked] = squared
+        return self.known[owners]
+
+
+def _radii(features: _Points, points: Sequence[tuple[int, int]]) -> dict[tuple[int, int], _Radii]:
+    """Find the balls of the first N texts for each point (N, k), in one pass over the distances."""
+    # Two more than are asked for: float32 does not know the order of neighbours that are as near.
+    counts = {size: min(max(k for n, k in points if n == size) + 2, size - 1) for size, _ in points}
+    near = {size: np.empty((size, count), np.float32) for size, count in counts.items()}
+    neighbours = {size: np.empty((size, count), np.int64) for size, count in counts.items()}
+    for rows, squared in _squared_distances(features, features):
         # The point itself is left out by name: a duplicate of it is a neighbour at distance 0.
         squared.diagonal(rows.start).fill_(np.inf)
-        for size in dict.fromkeys(size for size, _ in points):
-            owners = np.arange(rows.start, min(rows.stop, size))
-            if not len(owners):
-                continue
-            ks = [k for of_size, k in points if of_size == size]
-            # Some more than are asked for: float32 does not know the order of neighbours that are as near.
-            candidates = min(max(ks) + 2, size - 1)
-            near, index = squared[: len(owners), :size].topk(candidates, dim=1, largest=False)
-            exact = _exact(features, owners[:, None], features, index.cpu().numpy())
-            exact.sort(axis=1)
-            farthest = exact[:, max(ks) - 1]
-            # Whoever is no candidate is at least so far away; where that is too near, all are looked at.
-            beyond = near[:, -1].cpu().numpy() - tolerance
-            for row in np.flatnonzero((farthest > beyond) & (farthest > 0) & (candidates < size - 1)):
-                others = np.delete(np.arange(size), owners[row])
-                distances = np.sort(_exact(features, owners[row, None], features, others))
-                exact[row, : max(ks)] = distances[: max(ks)]
-            for k in ks:
-                radii[size, k][owners] = exact[:, k - 1]
-            if size == n:
-                twins += int((exact[:, 0] == 0).sum())
-    return radii, twins
+        for size, count in counts.items():
+            block = squared[: max(size - rows.start, 0), :size]
+            some = slice(rows.start, rows.start + len(block))
+            near[size][some], neighbours[size][some] = _nearest(block, count)
+    return {
+        (size, k): _Radii(features, near[size], neighbours[size], k, np.full(size, np.nan))
+        for size, k in points
+    }
 
 
-def _inside(
+def _pairs_inside(
     squared: torch.Tensor,
-    radii: NDArray[np.float64],
     rows_of: _Points,
-    rows: slice,
+    first: int,
     columns_of: _Points,
-    tolerance: float,
+    radii: _Radii,
+    axis: int,
     closed: bool,
-) -> torch.Tensor:
-    """Tell which squared distances lie inside squared radii that broadcast against them, exactly."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return row and column of the pairs that lie inside a ball, exactly.
+
+    ``first``: the row that is row 0 of the block. ``axis``: whose balls, those of the rows or of the columns.
+    """
     import torch
 
-    limits = torch.from_numpy(radii).to(squared.device)
-    inside = squared < (limits - tolerance).float()
-    doubtful = (squared <= (limits + tolerance).float()).logical_xor_(inside)
-    some = doubtful.any(dim=1).nonzero()[:, 0]
-    if len(some):
-        pairs = doubtful[some].nonzero()
-        row, column = some[pairs[:, 0]].cpu().numpy(), pairs[:, 1].cpu().numpy()
-        exact = _exact(rows_of, row + rows.start, columns_of, column)
-        limit = np.broadcast_to(radii, squared.shape)[row, column]
-        hit = exact <= limit if closed else exact < limit
-        inside[row, column] = torch.from_numpy(hit).to(squared.device)
-    return inside
+    margin = rows_of.tolerance + columns_of.tolerance + 2 * radii.points.tolerance
+    reach = radii.near[:, radii.k - 1] + np.float32(margin)
+    reach = reach[first : first + len(squared), None] if axis == 0 else reach[None, :]
+    near = (squared <= torch.from_numpy(reach).to(squared.device)).cpu().numpy()
+    row, column = np.divmod(np.flatnonzero(near), squared.shape[1])
+    owner = row + first if axis == 0 else column
+    distance = squared.cpu().numpy()[row, column]
+    inside = distance < radii.near[owner, radii.k - 1] - margin
+    doubtful = np.flatnonzero(~inside)
+    exact = _exact(rows_of, row[doubtful] + first, columns_of, column[doubtful])
+    limit = radii.exact(owner[doubtful])
+    inside[doubtful] = exact <= limit if closed else exact < limit
+    return row[inside] + first, column[inside]
 
 
 def _half_samples(
@@ -479,15 +484,14 @@ def _half_samples(
     inside = np.zeros((replicates, n), bool)
     pairs_inside = np.zeros(replicates, np.int64)
     full = np.zeros((replicates, n), bool)
-    for rows in _blocks(n, n):
-        own = _squared_distances(owners, rows, owners)
+    both = zip(_squared_distances(owners, owners), _squared_distances(owners, others), strict=True)
+    for (rows, own), (_, squared) in both:
         own.diagonal(rows.start).fill_(np.inf)
-        near, neighbours = (array.cpu().numpy() for array in own.topk(count, dim=1, largest=False))
+        near, neighbours = _nearest(own, count)
         reach = np.empty((replicates, len(near)), np.int32)
         for replicate, drawn in enumerate(owners_drawn):
             order = drawn[neighbours].cumsum(axis=1, dtype=np.int32)
             reach[replicate] = np.minimum((order < k).sum(axis=1), count - 1)
-        squared = _squared_distances(owners, rows, others)
         pairs = (squared < own.new_tensor(near[:, -1:])).nonzero().cpu().numpy()
         distance = squared.cpu().numpy()[pairs[:, 0], pairs[:, 1]]
         for part in _blocks(len(pairs), replicates):
@@ -508,23 +512,50 @@ def _points(points: NDArray[np.floating], centre: NDArray[np.float64], device: t
     import torch
 
     exact = np.ascontiguousarray(points, dtype=np.float64)
-    centred = exact - centre  # smaller norms, smaller rounding errors
-    squares = np.einsum("ij,ij->i", centred, centred)
-    tensors = (torch.from_numpy(array.astype(np.float32)).to(device) for array in (centred, squares))
-    return _Points(exact, *tensors)
+    n, width = exact.shape
+    tensor = np.ones((n, width + 2), np.float32)
+    for rows in _blocks(n, width):
+        centred = exact[rows] - centre  # smaller norms, smaller rounding errors
+        tensor[rows, :width] = centred
+        tensor[rows, width] = np.einsum("ij,ij->i", centred, centred)
+    tolerance = (width + 16) * float(np.finfo(np.float32).eps) * float(tensor[:, width].max())
+    return _Points(exact, torch.from_numpy(tensor).to(device), tolerance)
 
 
-def _squared_distances(a: _Points, rows: slice, b: _Points) -> torch.Tensor:
-    """Return (rows, N) squared distances up to rounding: ``_tolerance`` bounds the error."""
+def _squared_distances(a: _Points, b: _Points) -> Iterator[tuple[slice, torch.Tensor]]:
+    """Yield slices of rows and their (rows, N) squared distances, which hold until the next are asked for.
+
+    Up to rounding: ``a.tolerance + b.tolerance`` bounds the error. One matrix product, of (-2x, 1, |x|^2)
+    with (y, |y|^2, 1), does it all, in one buffer: fresh memory would cost as much as the arithmetic.
+    """
+    blocks = _blocks(len(a.tensor), len(b.tensor))
+    buffer = a.tensor.new_empty(blocks[0].stop, len(b.tensor))
+    for rows in blocks:
+        left = a.tensor[rows] * -2
+        left[:, -2] = 1
+        left[:, -1] = a.tensor[rows, -2]
+        yield rows, _product(left, b.tensor, buffer[: len(left)])
+
+
+def _nearest(squared: torch.Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the smallest values of each row, rising, and their columns: (rows, count) each.
+
+    Three times as fast as looking for them in the whole row: columns are tied into bundles of eight, and the
+    bundles with the smallest minima hold what is looked for.
+    """
     import torch
 
-    return torch.addmm(b.squares, a.tensor[rows], b.tensor.T, alpha=-2.0).add_(a.squares[rows, None])
-
-
-def _tolerance(a: _Points, b: _Points) -> float:
-    """Bound the float32 rounding error of squared distances: of the points, a scalar product, two sums."""
-    scale = float(a.squares.max()) + float(b.squares.max())
-    return int(a.exact.shape[1] + 16) * float(np.finfo(np.float32).eps) * scale
+    bundles = squared.shape[1] // 8
+    if bundles < count:
+        near, columns = squared.topk(count, dim=1, largest=False)
+        return near.cpu().numpy(), columns.cpu().numpy()
+    lowest = squared[:, : 8 * bundles].view(-1, 8, bundles).amin(dim=1)
+    best = lowest.topk(count, dim=1, largest=False).indices
+    steps = bundles * torch.arange(8, device=best.device)
+    rest = torch.arange(8 * bundles, squared.shape[1], device=best.device).expand(len(best), -1)
+    columns = torch.cat([(best[:, :, None] + steps).flatten(1), rest], dim=1)
+    near, index = squared.gather(1, columns).topk(count, dim=1, largest=False)
+    return near.cpu().numpy(), columns.gather(1, index).cpu().numpy()
 
 
 def _exact(
@@ -549,7 +580,7 @@ def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.flo
     sets = []
     for name, features in (("reference", reference), ("generated", generated)):
         array = np.asarray(features)
-        if not np.issubdtype(array.dtype, np.floating):
+        if array.dtype not in (np.float16, np.float32, np.float64):
             array = array.astype(np.float64)
         if array.ndim != 2:
             raise TextgamutError(
@@ -590,16 +621,27 @@ def same_size(
     return ref[:n], gen[:n]
 
 
-def _warn_of_samples(n: int, twins: dict[str, int]) -> None:
+def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: int, closed: bool) -> None:
+    n = len(ref)
     if n < SMALL_N:
         warnings.warn(
             f"N = {n} is below {SMALL_N}: support metrics are biased there, compare equal N only",
             SmallSampleWarning,
             stacklevel=4,
         )
-    for name, count in twins.items():
-        if count > n / 100:
-            warnings.warn(f"{count} of {n} {name} have an identical twin", stacklevel=4)
+    radii = 0
+    for name, points in (("references", ref), ("generated texts", gen)):
+        copies = _first_copies([points])
+        count = np.bincount(copies)[copies]
+        radii += int((count > k).sum())
+        twins = int((count > 1).sum())
+        if twins > n / 100:
+            warnings.warn(f"{twins} of {n} {name} have an identical twin", stacklevel=4)
+    if radii:
+        holds = "such balls hold only copies" if closed else "such balls are empty"
+        warnings.warn(
+            f"{radii} of {2 * n} radii are 0 (more than {k} copies of a text): {holds}", stacklevel=4
+        )
 
 
 def _blocks(n: int, width: int) -> list[slice]:
@@ -612,36 +654,92 @@ def _block_rows(width: int) -> int:
     return max(1, BLOCK_BYTES // (8 * width))
 
 
-def _gram(block: torch.Tensor) -> torch.Tensor:
-    """Return block.T @ block; numpy sees that it is symmetric and does half the work."""
-    import torch
-
-    return block.T @ block if block.is_cuda else torch.from_numpy(block.numpy().T @ block.numpy())
-
-
-def _eigh(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return eigenvalues, rising, and eigenvectors of a symmetric matrix.
-
-    On one thread: two gain a tenth, and lose a factor of 50 where another process has a core.
-    """
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Leave the cores to numpy's matrix products: torch's threads and theirs would wait for one another."""
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        values, vectors = torch.linalg.eigh(matrix)
+        yield
     finally:
         torch.set_num_threads(threads)
-    return values, vectors
+
+
+def _product(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+    """Write a @ b.T to ``out``; return it.
+
+    On a CPU by scipy: the BLAS that torch brings is slow on processors that are not of its maker, and two
+    libraries, each with its threads, hinder one another.
+    """
+    import torch
+    from scipy.linalg import blas
+
+    if a.is_cuda:
+        return torch.mm(a, b.T, out=out)
+    product = blas.sgemm if a.dtype == torch.float32 else blas.dgemm
+    # The transposes are in Fortran's order: nothing is copied.
+    product(1.0, b.numpy().T, a.numpy().T, trans_a=True, c=out.numpy().T, overwrite_c=True)
+    return out
+
+
+def _add_gram(total: torch.Tensor, block: torch.Tensor) -> None:
+    """Add block.T @ block to a symmetric matrix; on a CPU to its upper triangle only, with half the work."""
+    from scipy.linalg.blas import dsyrk
+
+    if block.is_cuda:
+        total.addmm_(block.T, block)
+    else:  # the transposes are in Fortran's order, where our upper triangle is the lower one
+        dsyrk(1.0, block.numpy().T, beta=1.0, c=total.numpy().T, lower=True, overwrite_c=True)
+
+
+def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
+    """Return the fewest eigenvectors (c, d), largest eigenvalue first, that hold a share of the variance.
+
+    ``scatter``: symmetric, given by its upper triangle; overwritten.
+    """
+    import torch
+    from scipy.linalg import lapack
+
+    def enough(variances: NDArray[np.float64]) -> int:
+        cumulative = variances[::-1].clip(min=0).cumsum()
+        return min(int(np.searchsorted(cumulative, (share - 1e-12) * cumulative[-1])) + 1, len(variances))
+
+    if scatter.is_cuda:
+        variances, axes = torch.linalg.eigh(scatter, UPLO="U")
+        return axes.T[-enough(variances.cpu().numpy()) :].flip(0)
+    # The steps of LAPACK's own solver, but that only the axes that are kept are transformed back.
+    width = len(scatter)
+    room = int(lapack.dsytrd_lwork(width, lower=True)[0])
+    reflectors, diagonal, beside, factors, _ = lapack.dsytrd(
+        scatter.numpy().T, lower=True, lwork=room, overwrite_a=True
+    )
+    variances, axes, failed = lapack.dstevd(diagonal, beside)
+    if failed:
+        raise TextgamutError("the principal axes of these features cannot be found: LAPACK does not converge")
+    axes = np.asfortranarray(axes[:, -enough(variances) :][:, ::-1])
+    reflectors = np.asfortranarray(reflectors[1:, :-1])
+    axes[1:] = lapack.dormqr("L", "N", reflectors, factors, axes[1:], room)[0]
+    return torch.from_numpy(axes.T)
 
 
 def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
     """Return, for each row of the union, the index of the first row with the same bytes."""
-    first: dict[bytes, int] = {}
-    rows = (row for points in sets for row in points)
-    return np.array(
-        [first.setdefault(hashlib.sha256(row.tobytes()).digest(), index) for index, row in enumerate(rows)]
-    )
+    sums = np.concatenate([_bytes(points).sum(axis=1, dtype=np.uint64) for points in sets])
+    copies = np.arange(len(sums))
+    _, group, sizes = np.unique(sums, return_inverse=True, return_counts=True)
+    suspects = np.flatnonzero(sizes[group] > 1)  # equal rows have equal sums, and hardly any others
+    if len(suspects):
+        first: dict[bytes, int] = {}
+        rows = [row for points in sets for row in points]
+        for index in suspects:
+            copies[index] = first.setdefault(hashlib.sha256(rows[index].tobytes()).digest(), index)
+    return copies
+
+
+def _bytes(points: NDArray[np.floating]) -> NDArray[np.unsignedinteger]:
+    return np.ascontiguousarray(points).view(f"u{points.itemsize}")
 
 
 def _mean(values: NDArray[np.bool_] | NDArray[np.int64]) -> float:
