@@ -52,6 +52,23 @@ def brute_force(
     }
 
 
+@pytest.mark.parametrize("width", [40, 48, 83, 800])
+def test_nearest_of_bundles_are_the_nearest_of_all(width: int) -> None:
+    import torch
+
+    rng = np.random.default_rng(width)
+    for values in (
+        rng.random((20, width)),
+        rng.integers(0, 4, (20, width)),
+        np.sort(rng.random((20, width))),
+    ):
+        rows = values.astype(np.float32)
+        near, columns = support._nearest(torch.from_numpy(rows), 6)
+        assert (near == np.sort(rows, axis=1)[:, :6]).all()
+        assert (np.take_along_axis(rows, columns, axis=1) == near).all()
+        assert all(len(set(row)) == 6 for row in columns.tolist())
+
+
 @pytest.mark.parametrize("k", [1, 4, 20])
 def test_equals_brute_force(k: int) -> None:
     reference, generated = sets(k)
@@ -151,6 +168,7 @@ def test_blocks_and_threads_equal_the_whole(monkeypatch: pytest.MonkeyPatch) -> 
     reference, generated = sets(3, n=100)
     whole = support_metrics(reference, generated)
     bounds = bootstrap_intervals(reference, generated, replicates=20)
+    monkeypatch.setattr(support, "LEAST_ROWS", 1)
     monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 100 * 7)  # seven rows a block
     threads = torch.get_num_threads()
     try:
@@ -232,6 +250,16 @@ def test_constant_features_give_numbers_and_a_warning() -> None:
         assert support_metrics(*reduced, closed=True).precision == 1
 
 
+def test_rows_that_differ_in_length_only_are_one_point() -> None:
+    """Their rounding errors are no variance to share out."""
+    rng = np.random.default_rng(0)
+    row, lengths = rng.normal(size=64), rng.uniform(0.1, 10, size=(2, 30, 1))
+    for dtype in (np.float32, np.float64):
+        for points in reduce_features(*(row * lengths).astype(dtype)):
+            assert points.shape == (30, 1)
+            assert not points.any()
+
+
 def test_reduction_keeps_the_fewest_components_of_unit_rows() -> None:
     reference, generated = sets(2, n=200, d=12)
     ours = np.concatenate(reduce_features(reference, generated)).astype(np.float64)
@@ -263,6 +291,7 @@ def test_reduction_does_not_depend_on_blocks_or_row_order(monkeypatch: pytest.Mo
     order = np.random.default_rng(0).permutation(150)
     shuffled = reduce_features(reference[order], generated)[0]
     assert np.abs(shuffled - whole[order]).max() < 1e-6
+    monkeypatch.setattr(support, "LEAST_ROWS", 1)
     monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 40 * 7)
     assert np.abs(reduce_features(reference, generated)[0] - whole).max() < 1e-6
 
@@ -271,6 +300,7 @@ def test_duplicates_stay_duplicates_after_the_reduction(monkeypatch: pytest.Monk
     """Whatever the rounding of the matrix products, which differs between the ends of a block."""
     reference, generated = sets(4, n=150, d=40)
     generated[::7] = reference[3]
+    monkeypatch.setattr(support, "LEAST_ROWS", 1)
     monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 40 * 11)
     reduced_reference, reduced_generated = reduce_features(reference, generated)
     assert (reduced_generated[::7] == reduced_reference[3]).all()
@@ -293,6 +323,7 @@ class TestSweep:
 
     def test_each_point_is_the_metric_of_the_first_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         reference, generated = sets(6)
+        monkeypatch.setattr(support, "LEAST_ROWS", 1)
         monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 60 * 11)
         for (n, k), result in zip(self.POINTS, support_sweep(reference, generated, self.POINTS), strict=True):
             alone = support_metrics(reference[:n], generated[:n], k)
@@ -324,6 +355,7 @@ class TestBootstrap:
     def test_replicates_are_the_metrics_of_half_samples(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Picked from the neighbours and pairs of one pass, yet equal to computing each half anew."""
         reference, generated = sets(7, n=80)
+        monkeypatch.setattr(support, "LEAST_ROWS", 1)
         monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 80 * 13)
         seen = {}
         monkeypatch.setattr(np, "quantile", lambda values, _: seen.setdefault(len(seen), values)[:2])

@@ -10,12 +10,14 @@ N x block, never with N x N.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import queue
+import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,14 +30,21 @@ if TYPE_CHECKING:
 REVISION = 2
 """Raised when the same features give other numbers."""
 
-BLOCK_BYTES = 8 * 2**20
-"""Upper bound of a block of distances: small enough that the allocator hands out the same memory again."""
+BLOCK_BYTES = 16 * 2**20
+"""Size of a block of float64 numbers: small enough that the allocator hands out the same memory again."""
+
+LEAST_ROWS = 256
+"""But a block has so many rows: matrix products with fewer are slow."""
 
 NO_VARIANCE = 1e-14
 """Rows of unit length that vary less than this, as a mean square, differ by the rounding of float32 only."""
 
 SMALL_N = 1000
 """Below this many texts precision and recall still move with N (PR Figure 6)."""
+
+
+Job = TypeVar("Job")
+Buffer = TypeVar("Buffer")
 
 
 class SmallSampleWarning(UserWarning):
@@ -75,7 +84,8 @@ def reduce_features(
 
     The PCA is fitted on the union, centred, not whitened; it keeps the fewest components whose cumulative
     explained variance reaches the bound. Normalisation is in the authors' code, not in the paper's text.
-    Identical rows stay identical; rows that differ in length only all become 0. Memory: one float64 matrix d x d besides the results.
+    Identical rows stay identical; rows that differ in length only all become 0.
+    Memory: one float64 matrix d x d besides the results, and a block for each thread.
 
     Args:
         reference: (N, d) features.
@@ -97,7 +107,7 @@ def reduce_features(
         raise TextgamutError(f"explained_variance = {explained_variance}: a share in (0, 1] is needed")
     where = _device(device)
 
-    def unit_blocks() -> Iterator[torch.Tensor]:
+    def unit_blocks() -> Iterator[NDArray[np.float64]]:
         # In one buffer: fresh memory for every block costs more than the arithmetic.
         buffer = np.empty((_block_rows(ref.shape[1]), ref.shape[1]))
         for points in (ref, gen):
@@ -106,31 +116,28 @@ def reduce_features(
                 block[:] = points[rows]
                 norms = np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
                 block /= np.where(norms == 0, 1.0, norms)
-                yield torch.from_numpy(block).to(where)
+                yield block
 
     # One pass over the rows gives mean and covariance, whose eigenvectors are the principal axes. In float64
     # that costs digits only of components whose variance is below 1e-12 of the whole: none that is kept.
     count, width = len(ref) + len(gen), ref.shape[1]
-    total = torch.zeros(width, dtype=torch.float64, device=where)
+    total = np.zeros(width)
     scatter = torch.zeros(width, width, dtype=torch.float64, device=where)
-    with _one_thread():
-        for block in unit_blocks():
-            total += block.sum(dim=0)
-            _add_gram(scatter, block)
-        mean = total / count
-        scatter -= count * torch.outer(mean, mean)
-        if scatter.trace() <= NO_VARIANCE * count:
-            return np.zeros((len(ref), 1), np.float32), np.zeros((len(gen), 1), np.float32)
-        axes = _principal_axes(scatter, explained_variance)
-        axes = axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
-        centre = axes @ mean
-        reduced = np.empty((count, len(axes)), np.float32)
-        buffer = axes.new_empty(_block_rows(width), len(axes))
-        start = 0
-        for block in unit_blocks():
-            rows = slice(start, start + len(block))
-            reduced[rows] = _product(block, axes, buffer[: len(block)]).sub_(centre).cpu().numpy()
-            start = rows.stop
+    for block in unit_blocks():
+        total += block.sum(axis=0)
+        _add_gram(scatter, block)
+    mean = torch.from_numpy(total / count).to(where)
+    scatter -= count * torch.outer(mean, mean)
+    if scatter.trace() <= NO_VARIANCE * count:
+        return np.zeros((len(ref), 1), np.float32), np.zeros((len(gen), 1), np.float32)
+    axes = _principal_axes(scatter, explained_variance)
+    axes = axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
+    centre = (axes @ mean).cpu().numpy()
+    reduced = np.empty((count, len(axes)), np.float32)
+    start = 0
+    for block in unit_blocks():
+        reduced[start : start + len(block)] = _project(block, axes) - centre
+        start += len(block)
     # A matrix product may round identical rows differently; duplicates must stay at distance 0.
     reduced = reduced[_first_copies([ref, gen])]
     return reduced[: len(ref)], reduced[len(ref) :]
@@ -344,7 +351,7 @@ class _Points(NamedTuple):
     tensor: torch.Tensor
     """(N, d + 2), float32, centred, on the device: x, |x|^2, 1."""
     tolerance: float
-    """Its part in the float32 rounding error of a squared distance, at most: of the points, and of the sum."""
+    """Bound of its part in the float32 rounding error of a squared distance: of points, product and sum."""
 
 
 def _sweep(
@@ -364,17 +371,21 @@ def _sweep(
     balls = {point: np.zeros(point[0], np.int64) for point in points}
     covered = {point: np.zeros(point[0], bool) for point in points}
     in_generated = {point: np.zeros(point[0], bool) for point in points}
-    with _one_thread():
-        ref_radii, gen_radii = (_radii(features, points) for features in (references, generated))
-        for rows, squared in _squared_distances(references, generated):
-            for size, k in points:
-                block = squared[: max(size - rows.start, 0), :size]
-                pairs = (block, references, rows.start, generated)
-                row, column = _pairs_inside(*pairs, ref_radii[size, k], 0, closed)
+    ref_radii, gen_radii = (_radii(features, points) for features in (references, generated))
+    one_at_a_time = threading.Lock()
+
+    def count(rows: slice, squared: torch.Tensor) -> None:
+        for size, k in points:
+            block = squared[: max(size - rows.start, 0), :size]
+            pairs = (block, references, rows.start, generated)
+            row, column = _pairs_inside(*pairs, ref_radii[size, k], 0, closed)
+            with one_at_a_time:
                 balls[size, k] += np.bincount(column, minlength=size)
-                covered[size, k][row] = True
-                row, _ = _pairs_inside(*pairs, gen_radii[size, k], 1, closed)
-                in_generated[size, k][row] = True
+            covered[size, k][row] = True
+            row, _ = _pairs_inside(*pairs, gen_radii[size, k], 1, closed)
+            in_generated[size, k][row] = True
+
+    _over_blocks(count, references, generated)
     return [
         SupportMetrics(
             precision=_mean(balls[size, k] > 0),
@@ -394,7 +405,7 @@ def _sweep(
 
 @dataclass
 class _Radii:
-    """The squared radii of N balls: within the rounding error of float32 at once, exact where that is asked."""
+    """The squared radii of N balls: within the rounding error of float32 at once, exact when asked."""
 
     points: _Points
     near: NDArray[np.float32]
@@ -428,13 +439,16 @@ def _radii(features: _Points, points: Sequence[tuple[int, int]]) -> dict[tuple[i
     counts = {size: min(max(k for n, k in points if n == size) + 2, size - 1) for size, _ in points}
     near = {size: np.empty((size, count), np.float32) for size, count in counts.items()}
     neighbours = {size: np.empty((size, count), np.int64) for size, count in counts.items()}
-    for rows, squared in _squared_distances(features, features):
+
+    def find(rows: slice, squared: torch.Tensor) -> None:
         # The point itself is left out by name: a duplicate of it is a neighbour at distance 0.
         squared.diagonal(rows.start).fill_(np.inf)
         for size, count in counts.items():
             block = squared[: max(size - rows.start, 0), :size]
             some = slice(rows.start, rows.start + len(block))
             near[size][some], neighbours[size][some] = _nearest(block, count)
+
+    _over_blocks(find, features, features)
     return {
         (size, k): _Radii(features, near[size], neighbours[size], k, np.full(size, np.nan))
         for size, k in points
@@ -484,26 +498,30 @@ def _half_samples(
     inside = np.zeros((replicates, n), bool)
     pairs_inside = np.zeros(replicates, np.int64)
     full = np.zeros((replicates, n), bool)
-    both = zip(_squared_distances(owners, owners), _squared_distances(owners, others), strict=True)
-    for (rows, own), (_, squared) in both:
-        own.diagonal(rows.start).fill_(np.inf)
-        near, neighbours = _nearest(own, count)
+    balls = _radii(owners, [(n, count)])[n, count]
+    one_at_a_time = threading.Lock()
+
+    def draw(rows: slice, squared: torch.Tensor) -> None:
+        near, neighbours = balls.near[rows, :count], balls.neighbours[rows, :count]
         reach = np.empty((replicates, len(near)), np.int32)
         for replicate, drawn in enumerate(owners_drawn):
             order = drawn[neighbours].cumsum(axis=1, dtype=np.int32)
             reach[replicate] = np.minimum((order < k).sum(axis=1), count - 1)
-        pairs = (squared < own.new_tensor(near[:, -1:])).nonzero().cpu().numpy()
+        pairs = (squared < squared.new_tensor(near[:, -1:])).nonzero().cpu().numpy()
         distance = squared.cpu().numpy()[pairs[:, 0], pairs[:, 1]]
         for part in _blocks(len(pairs), replicates):
             row, column = pairs[part].T
             # A ball that reaches to neighbour number m (from 0) holds the pair if that one is farther.
             rank = (near[row] <= distance[part][:, None]).sum(axis=1)
             hit = (reach[:, row] >= rank) & owners_drawn[:, row + rows.start] & others_drawn[:, column]
-            pairs_inside += hit.sum(axis=1)
-            for target, index in ((full, row + rows.start), (inside, column)):
-                order = np.argsort(index, kind="stable")
-                starts = np.flatnonzero(np.diff(index[order], prepend=-1))
-                target[:, index[order][starts]] |= np.logical_or.reduceat(hit[:, order], starts, axis=1)
+            with one_at_a_time:
+                pairs_inside[:] += hit.sum(axis=1)
+                for target, index in ((full, row + rows.start), (inside, column)):
+                    order = np.argsort(index, kind="stable")
+                    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
+                    target[:, index[order][starts]] |= np.logical_or.reduceat(hit[:, order], starts, axis=1)
+
+    _over_blocks(draw, owners, others)
     half = n // 2
     return inside.sum(axis=1) / half, pairs_inside / (k * half), full.sum(axis=1) / half
 
@@ -522,19 +540,67 @@ def _points(points: NDArray[np.floating], centre: NDArray[np.float64], device: t
     return _Points(exact, torch.from_numpy(tensor).to(device), tolerance)
 
 
-def _squared_distances(a: _Points, b: _Points) -> Iterator[tuple[slice, torch.Tensor]]:
-    """Yield slices of rows and their (rows, N) squared distances, which hold until the next are asked for.
+def _over_blocks(work: Callable[[slice, torch.Tensor], None], a: _Points, b: _Points) -> None:
+    """Call ``work`` with slices of rows and their (rows, N) squared distances, which it may overwrite.
 
     Up to rounding: ``a.tolerance + b.tolerance`` bounds the error. One matrix product, of (-2x, 1, |x|^2)
-    with (y, |y|^2, 1), does it all, in one buffer: fresh memory would cost as much as the arithmetic.
+    with (y, |y|^2, 1), gives them, in a buffer: fresh memory would cost as much as the arithmetic.
     """
+    import torch
+
     blocks = _blocks(len(a.tensor), len(b.tensor))
-    buffer = a.tensor.new_empty(blocks[0].stop, len(b.tensor))
-    for rows in blocks:
+
+    def measure(rows: slice, buffer: torch.Tensor) -> None:
         left = a.tensor[rows] * -2
         left[:, -2] = 1
         left[:, -1] = a.tensor[rows, -2]
-        yield rows, _product(left, b.tensor, buffer[: len(left)])
+        squared = buffer[: len(left)]
+        if squared.is_cuda:
+            torch.mm(left, b.tensor.T, out=squared)
+        else:
+            np.matmul(left.numpy(), b.tensor.numpy().T, out=squared.numpy())
+        work(rows, squared)
+
+    _side_by_side(measure, blocks, lambda: a.tensor.new_empty(blocks[0].stop, len(b.tensor)), a.tensor.device)
+
+
+def _side_by_side(
+    work: Callable[[Job, Buffer], None],
+    jobs: Sequence[Job],
+    new_buffer: Callable[[], Buffer],
+    device: torch.device,
+) -> None:
+    """Do all jobs; on a CPU so many at a time as torch has threads, each on one thread and with a buffer.
+
+    Whole jobs side by side keep every core busy; within a job only its matrix product would.
+    """
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    threads = torch.get_num_threads()
+    if device.type == "cuda" or threads == 1 or len(jobs) == 1:
+        buffer = new_buffer()
+        for job in jobs:
+            work(job, buffer)
+        return
+    buffers: queue.SimpleQueue[Buffer] = queue.SimpleQueue()
+    for _ in range(min(threads, len(jobs))):
+        buffers.put(new_buffer())
+
+    def with_buffer(job: Job) -> None:
+        buffer = buffers.get()
+        try:
+            work(job, buffer)
+        finally:
+            buffers.put(buffer)
+
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(with_buffer, jobs):
+                pass
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _nearest(squared: torch.Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -645,53 +711,41 @@ def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: in
 
 
 def _blocks(n: int, width: int) -> list[slice]:
-    """Cut n rows of ``width`` float64 numbers into blocks of at most ``BLOCK_BYTES``."""
+    """Cut n rows of ``width`` float64 numbers into blocks of ``BLOCK_BYTES``, or of ``LEAST_ROWS``."""
     size = _block_rows(width)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def _block_rows(width: int) -> int:
-    return max(1, BLOCK_BYTES // (8 * width))
+    return max(LEAST_ROWS, BLOCK_BYTES // (8 * width))
 
 
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Leave the cores to numpy's matrix products: torch's threads and theirs would wait for one another."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+# On a CPU the reduction leaves its linear algebra to scipy, which has the parts: the BLAS that torch brings
+# is slow on processors that are not of its maker, and two libraries with threads of their own hinder one
+# another. Transposes are in Fortran's order, so that nothing is copied.
 
 
-def _product(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-    """Write a @ b.T to ``out``; return it.
-
-    On a CPU by scipy: the BLAS that torch brings is slow on processors that are not of its maker, and two
-    libraries, each with its threads, hinder one another.
-    """
-    import torch
-    from scipy.linalg import blas
-
-    if a.is_cuda:
-        return torch.mm(a, b.T, out=out)
-    product = blas.sgemm if a.dtype == torch.float32 else blas.dgemm
-    # The transposes are in Fortran's order: nothing is copied.
-    product(1.0, b.numpy().T, a.numpy().T, trans_a=True, c=out.numpy().T, overwrite_c=True)
-    return out
-
-
-def _add_gram(total: torch.Tensor, block: torch.Tensor) -> None:
+def _add_gram(total: torch.Tensor, block: NDArray[np.float64]) -> None:
     """Add block.T @ block to a symmetric matrix; on a CPU to its upper triangle only, with half the work."""
+    import torch
     from scipy.linalg.blas import dsyrk
 
-    if block.is_cuda:
-        total.addmm_(block.T, block)
-    else:  # the transposes are in Fortran's order, where our upper triangle is the lower one
-        dsyrk(1.0, block.numpy().T, beta=1.0, c=total.numpy().T, lower=True, overwrite_c=True)
+    if total.is_cuda:
+        tensor = torch.from_numpy(block).to(total.device)
+        total.addmm_(tensor.T, tensor)
+    else:  # our upper triangle is Fortran's lower one
+        dsyrk(1.0, block.T, beta=1.0, c=total.numpy().T, lower=True, overwrite_c=True)
+
+
+def _project(block: NDArray[np.float64], axes: torch.Tensor) -> NDArray[np.float64]:
+    """Return block @ axes.T."""
+    import torch
+    from scipy.linalg.blas import dgemm
+
+    if axes.is_cuda:
+        return (torch.from_numpy(block).to(axes.device) @ axes.T).cpu().numpy()
+    product: NDArray[np.float64] = dgemm(1.0, axes.numpy().T, block.T, trans_a=True).T
+    return product
 
 
 def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
@@ -707,8 +761,8 @@ def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
         return min(int(np.searchsorted(cumulative, (share - 1e-12) * cumulative[-1])) + 1, len(variances))
 
     if scatter.is_cuda:
-        variances, axes = torch.linalg.eigh(scatter, UPLO="U")
-        return axes.T[-enough(variances.cpu().numpy()) :].flip(0)
+        found = torch.linalg.eigh(scatter, UPLO="U")
+        return torch.flip(found.eigenvectors.T[-enough(found.eigenvalues.cpu().numpy()) :], [0])
     # The steps of LAPACK's own solver, but that only the axes that are kept are transformed back.
     width = len(scatter)
     room = int(lapack.dsytrd_lwork(width, lower=True)[0])
@@ -718,7 +772,7 @@ def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
     variances, axes, failed = lapack.dstevd(diagonal, beside)
     if failed:
         raise TextgamutError("the principal axes of these features cannot be found: LAPACK does not converge")
-    axes = np.asfortranarray(axes[:, -enough(variances) :][:, ::-1])
+    axes = np.array(axes[:, -enough(variances) :][:, ::-1], order="F")
     reflectors = np.asfortranarray(reflectors[1:, :-1])
     axes[1:] = lapack.dormqr("L", "N", reflectors, factors, axes[1:], room)[0]
     return torch.from_numpy(axes.T)
@@ -733,7 +787,7 @@ def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
     if len(suspects):
         first: dict[bytes, int] = {}
         rows = [row for points in sets for row in points]
-        for index in suspects:
+        for index in suspects.tolist():
             copies[index] = first.setdefault(hashlib.sha256(rows[index].tobytes()).digest(), index)
     return copies
 
