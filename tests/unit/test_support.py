@@ -57,11 +57,8 @@ def test_nearest_of_bundles_are_the_nearest_of_all(width: int) -> None:
     import torch
 
     rng = np.random.default_rng(width)
-    for values in (
-        rng.random((20, width)),
-        rng.integers(0, 4, (20, width)),
-        np.sort(rng.random((20, width))),
-    ):
+    random = rng.random((20, width))
+    for values in (random, rng.integers(0, 4, (20, width)), np.sort(random)):
         rows = values.astype(np.float32)
         near, columns = support._nearest(torch.from_numpy(rows), 6)
         assert (near == np.sort(rows, axis=1)[:, :6]).all()
