@@ -247,6 +247,16 @@ def test_constant_features_give_numbers_and_a_warning() -> None:
         assert support_metrics(*reduced, closed=True).precision == 1
 
 
+@pytest.mark.parametrize("exponent", [-400, -70, 60, 400])
+def test_very_small_and_very_large_features(exponent: int) -> None:
+    """Their squares are beyond float32, and beyond float64."""
+    reference, generated = sets(5)
+    whole = support_metrics(reference, generated)
+    other = support_metrics(reference * 2.0**exponent, generated * 2.0**exponent)
+    assert (other.balls == whole.balls).all()
+    assert (other.in_generated == whole.in_generated).all()
+
+
 def test_rows_that_differ_in_length_only_are_one_point() -> None:
     """Their rounding errors are no variance to share out."""
     rng = np.random.default_rng(0)

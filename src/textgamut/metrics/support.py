@@ -324,8 +324,7 @@ def bootstrap_intervals(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         whole = _sweep(ref[:n], gen[:n], [(n, k)], False, device)[0]
-    centre = (ref[:n].mean(axis=0, dtype=np.float64) + gen[:n].mean(axis=0, dtype=np.float64)) / 2
-    references, texts = (_points(points[:n], centre, _device(device)) for points in (ref, gen))
+    references, texts = _points([ref[:n], gen[:n]], _device(device))
     rng = np.random.default_rng(seed)
     halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
     precision, density, coverage = _half_samples(references, texts, halves[0], halves[1], k)
@@ -347,7 +346,7 @@ class _Points(NamedTuple):
     """One set, as matrix products need it, and as exact arithmetic does."""
 
     exact: NDArray[np.float64]
-    """(N, d), on the host."""
+    """(N, d), on the host, of the same scale."""
     tensor: torch.Tensor
     """(N, d + 2), float32, centred, on the device: x, |x|^2, 1."""
     tolerance: float
@@ -366,8 +365,7 @@ def _sweep(
         if not 1 <= k < size:
             raise TextgamutError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
     _warn_of_samples(ref, gen, max(k for size, k in points if size == n), closed)
-    centre = (ref.mean(axis=0, dtype=np.float64) + gen.mean(axis=0, dtype=np.float64)) / 2
-    references, generated = (_points(features, centre, _device(device)) for features in (ref, gen))
+    references, generated = _points([ref, gen], _device(device))
     balls = {point: np.zeros(point[0], np.int64) for point in points}
     covered = {point: np.zeros(point[0], bool) for point in points}
     in_generated = {point: np.zeros(point[0], bool) for point in points}
@@ -476,7 +474,7 @@ def _pairs_inside(
     near = (squared <= torch.from_numpy(reach).to(squared.device)).cpu().numpy()
     row, column = np.divmod(np.flatnonzero(near), squared.shape[1])
     owner = row + first if axis == 0 else column
-    distance = squared.cpu().numpy()[row, column]
+    distance = squared[torch.from_numpy(row), torch.from_numpy(column)].cpu().numpy()
     inside = distance < radii.near[owner, radii.k - 1] - margin
     doubtful = np.flatnonzero(~inside)
     exact = _exact(rows_of, row[doubtful] + first, columns_of, column[doubtful])
@@ -526,18 +524,25 @@ def _half_samples(
     return inside.sum(axis=1) / half, pairs_inside / (k * half), full.sum(axis=1) / half
 
 
-def _points(points: NDArray[np.floating], centre: NDArray[np.float64], device: torch.device) -> _Points:
+def _points(sets: Sequence[NDArray[np.floating]], device: torch.device) -> list[_Points]:
+    """Bring sets of points to the middle and to a size, by a power of two, whose squares float32 can hold."""
     import torch
 
-    exact = np.ascontiguousarray(points, dtype=np.float64)
-    n, width = exact.shape
-    tensor = np.ones((n, width + 2), np.float32)
-    for rows in _blocks(n, width):
-        centred = exact[rows] - centre  # smaller norms, smaller rounding errors
-        tensor[rows, :width] = centred
-        tensor[rows, width] = np.einsum("ij,ij->i", centred, centred)
-    tolerance = (width + 16) * float(np.finfo(np.float32).eps) * float(tensor[:, width].max())
-    return _Points(exact, torch.from_numpy(tensor).to(device), tolerance)
+    centre = np.mean([points.mean(axis=0, dtype=np.float64) for points in sets], axis=0)
+    largest = max(max(float(points.max()), -float(points.min())) for points in sets)
+    scale = 2.0 ** -int(np.frexp(largest)[1])
+    prepared = []
+    for points in sets:
+        exact = np.multiply(points, scale, dtype=np.float64, order="C")
+        n, width = exact.shape
+        tensor = np.ones((n, width + 2), np.float32)
+        for rows in _blocks(n, width):
+            centred = exact[rows] - centre * scale  # smaller norms, smaller rounding errors
+            tensor[rows, :width] = centred
+            tensor[rows, width] = np.einsum("ij,ij->i", centred, centred)
+        tolerance = (width + 16) * float(np.finfo(np.float32).eps) * float(tensor[:, width].max())
+        prepared.append(_Points(exact, torch.from_numpy(tensor).to(device), tolerance))
+    return prepared
 
 
 def _over_blocks(work: Callable[[slice, torch.Tensor], None], a: _Points, b: _Points) -> None:
