@@ -278,7 +278,7 @@ def test_reduction_keeps_the_fewest_components_of_unit_rows() -> None:
     assert (ours**2).sum() == pytest.approx(values[: ours.shape[1]].sum(), rel=1e-6)
 
 
-@pytest.mark.parametrize("d", [30, 400])  # fewer and more dimensions than texts
+@pytest.mark.parametrize("d", [1, 2, 30, 400])  # fewer and more dimensions than texts
 def test_distances_are_those_of_scikit_learn(d: int) -> None:
     from sklearn.decomposition import PCA
     from sklearn.preprocessing import normalize

@@ -643,7 +643,7 @@ def _exact(
     return squared.reshape(rows.shape)
 
 
-# --- checks ---------------------------------------------------------------------------------------------
+# --- checks, blocks ------------------------------------------------------------------------------------
 
 
 def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
@@ -725,6 +725,36 @@ def _block_rows(width: int) -> int:
     return max(LEAST_ROWS, BLOCK_BYTES // (8 * width))
 
 
+def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
+    """Return, for each row of the union, the index of the first row with the same bytes."""
+    sums = np.concatenate([_bytes(points).sum(axis=1, dtype=np.uint64) for points in sets])
+    copies = np.arange(len(sums))
+    _, group, sizes = np.unique(sums, return_inverse=True, return_counts=True)
+    suspects = np.flatnonzero(sizes[group] > 1)  # equal rows have equal sums, and hardly any others
+    if len(suspects):
+        first: dict[bytes, int] = {}
+        rows = [row for points in sets for row in points]
+        for index in suspects.tolist():
+            copies[index] = first.setdefault(hashlib.sha256(rows[index].tobytes()).digest(), index)
+    return copies
+
+
+def _bytes(points: NDArray[np.floating]) -> NDArray[np.unsignedinteger]:
+    return np.ascontiguousarray(points).view(f"u{points.itemsize}")
+
+
+def _mean(values: NDArray[np.bool_] | NDArray[np.int64]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def _device(name: str | None) -> torch.device:
+    import torch
+
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+# --- linear algebra of the reduction ------------------------------------------------------------------
+#
 # On a CPU the reduction leaves its linear algebra to scipy, which has the parts: the BLAS that torch brings
 # is slow on processors that are not of its maker, and two libraries with threads of their own hinder one
 # another. Transposes are in Fortran's order, so that nothing is copied.
@@ -765,11 +795,11 @@ def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
         cumulative = variances[::-1].clip(min=0).cumsum()
         return min(int(np.searchsorted(cumulative, (share - 1e-12) * cumulative[-1])) + 1, len(variances))
 
-    if scatter.is_cuda:
+    width = len(scatter)
+    if scatter.is_cuda or width == 1:
         found = torch.linalg.eigh(scatter, UPLO="U")
         return torch.flip(found.eigenvectors.T[-enough(found.eigenvalues.cpu().numpy()) :], [0])
     # The steps of LAPACK's own solver, but that only the axes that are kept are transformed back.
-    width = len(scatter)
     room = int(lapack.dsytrd_lwork(width, lower=True)[0])
     reflectors, diagonal, beside, factors, _ = lapack.dsytrd(
         scatter.numpy().T, lower=True, lwork=room, overwrite_a=True
@@ -781,31 +811,3 @@ def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
     reflectors = np.asfortranarray(reflectors[1:, :-1])
     axes[1:] = lapack.dormqr("L", "N", reflectors, factors, axes[1:], room)[0]
     return torch.from_numpy(axes.T)
-
-
-def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
-    """Return, for each row of the union, the index of the first row with the same bytes."""
-    sums = np.concatenate([_bytes(points).sum(axis=1, dtype=np.uint64) for points in sets])
-    copies = np.arange(len(sums))
-    _, group, sizes = np.unique(sums, return_inverse=True, return_counts=True)
-    suspects = np.flatnonzero(sizes[group] > 1)  # equal rows have equal sums, and hardly any others
-    if len(suspects):
-        first: dict[bytes, int] = {}
-        rows = [row for points in sets for row in points]
-        for index in suspects.tolist():
-            copies[index] = first.setdefault(hashlib.sha256(rows[index].tobytes()).digest(), index)
-    return copies
-
-
-def _bytes(points: NDArray[np.floating]) -> NDArray[np.unsignedinteger]:
-    return np.ascontiguousarray(points).view(f"u{points.itemsize}")
-
-
-def _mean(values: NDArray[np.bool_] | NDArray[np.int64]) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
-
-
-def _device(name: str | None) -> torch.device:
-    import torch
-
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
