@@ -57,6 +57,7 @@ def measure(contender: str, folder: Path, seeds: range) -> None:
     """Run one contender here; print its seconds, its peak memory above the start, and its numbers."""
     warnings.simplefilter("ignore")
     import faiss
+    import scipy.linalg
     import scipy.special  # noqa: F401
     import torch
 
