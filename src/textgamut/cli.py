@@ -94,7 +94,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--k", type=int, default=4, help="neighbours that a ball reaches to (%(default)s)")
     command.add_argument(
-        "--bootstrap", type=int, default=200, metavar="N", help="half-samples behind intervals (%(default)s)"
+        "--bootstrap",
+        type=int,
+        default=200,
+        metavar="N",
+        help="half-samples behind intervals, 0 for none (%(default)s)",
     )
     command.add_argument(
         "--group",

@@ -33,7 +33,7 @@ class SupportScores(NamedTuple):
 
 
 def support_scores(
-    reference: ArrayLike, generated: ArrayLike, k: int, bootstrap: int, groups: Groups | None = None
+    reference: ArrayLike, generated: ArrayLike, k: int, bootstrap: int = 0, groups: Groups | None = None
 ) -> SupportScores:
     """Reduce features and score them: precision, recall, density, coverage, with 95 % intervals.
 
@@ -41,23 +41,18 @@ def support_scores(
         reference: (N, d) features.
         generated: (M, d) features.
         k: Neighbours.
-        bootstrap: Half-samples behind the intervals; there are none when N is 4 k or less.
+        bootstrap: Half-samples behind the intervals; there are none when it is 0, or N is 4 k or less.
         groups: Score also each group of these columns; its rows have no interval.
 
     Raises, Warns:
         As ``metrics.support``.
     """
-    from textgamut.metrics.support import (
-        bootstrap_intervals,
-        group_metrics,
-        reduce_features,
-        same_size,
-        support_metrics,
-    )
+    from textgamut.metrics.reduction import reduce_features, same_size
+    from textgamut.metrics.support import bootstrap_intervals, group_metrics, support_metrics
 
     reduced = reduce_features(*same_size(reference, generated))
     result = support_metrics(*reduced, k)
-    intervals = bootstrap_intervals(*reduced, k, bootstrap) if result.n > 4 * k else {}
+    intervals = bootstrap_intervals(*reduced, result, bootstrap) if bootstrap and result.n > 4 * k else {}
     facts = {"n": result.n, "k": k}
     rows = []
     for name in SUPPORT:

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics import support
+from textgamut.metrics import reduction, support
 from textgamut.metrics.support import (
+    Interval,
     SmallSampleWarning,
     bootstrap_intervals,
     group_metrics,
@@ -25,6 +26,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::textgamut.metrics.support.Small
 def sets(seed: int, n: int = 60, d: int = 5, shift: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, d)), rng.normal(size=(n, d)) * 0.8 + shift
+
+
+def intervals_of(reference: np.ndarray, generated: np.ndarray, k: int = 4, **settings) -> dict[str, Interval]:
+    return bootstrap_intervals(reference, generated, support_metrics(reference, generated, k), **settings)
 
 
 def brute_force(
@@ -164,9 +169,9 @@ def test_blocks_and_threads_equal_the_whole(monkeypatch: pytest.MonkeyPatch) -> 
 
     reference, generated = sets(3, n=100)
     whole = support_metrics(reference, generated)
-    bounds = bootstrap_intervals(reference, generated, replicates=20)
-    monkeypatch.setattr(support, "LEAST_ROWS", 1)
-    monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 100 * 7)  # seven rows a block
+    bounds = intervals_of(reference, generated, replicates=20)
+    monkeypatch.setattr(reduction, "LEAST_ROWS", 1)
+    monkeypatch.setattr(reduction, "BLOCK_BYTES", 8 * 100 * 7)  # seven rows a block
     threads = torch.get_num_threads()
     try:
         for count in (1, 2):
@@ -175,7 +180,7 @@ def test_blocks_and_threads_equal_the_whole(monkeypatch: pytest.MonkeyPatch) -> 
             assert parts.density == whole.density
             assert (parts.balls == whole.balls).all()
             assert (parts.in_generated == whole.in_generated).all()
-            assert bootstrap_intervals(reference, generated, replicates=20) == bounds
+            assert intervals_of(reference, generated, replicates=20) == bounds
     finally:
         torch.set_num_threads(threads)
 
@@ -298,8 +303,8 @@ def test_reduction_does_not_depend_on_blocks_or_row_order(monkeypatch: pytest.Mo
     order = np.random.default_rng(0).permutation(150)
     shuffled = reduce_features(reference[order], generated)[0]
     assert np.abs(shuffled - whole[order]).max() < 1e-6
-    monkeypatch.setattr(support, "LEAST_ROWS", 1)
-    monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 40 * 7)
+    monkeypatch.setattr(reduction, "LEAST_ROWS", 1)
+    monkeypatch.setattr(reduction, "BLOCK_BYTES", 8 * 40 * 7)
     assert np.abs(reduce_features(reference, generated)[0] - whole).max() < 1e-6
 
 
@@ -307,8 +312,8 @@ def test_duplicates_stay_duplicates_after_the_reduction(monkeypatch: pytest.Monk
     """Whatever the rounding of the matrix products, which differs between the ends of a block."""
     reference, generated = sets(4, n=150, d=40)
     generated[::7] = reference[3]
-    monkeypatch.setattr(support, "LEAST_ROWS", 1)
-    monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 40 * 11)
+    monkeypatch.setattr(reduction, "LEAST_ROWS", 1)
+    monkeypatch.setattr(reduction, "BLOCK_BYTES", 8 * 40 * 11)
     reduced_reference, reduced_generated = reduce_features(reference, generated)
     assert (reduced_generated[::7] == reduced_reference[3]).all()
 
@@ -330,8 +335,8 @@ class TestSweep:
 
     def test_each_point_is_the_metric_of_the_first_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         reference, generated = sets(6)
-        monkeypatch.setattr(support, "LEAST_ROWS", 1)
-        monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 60 * 11)
+        monkeypatch.setattr(reduction, "LEAST_ROWS", 1)
+        monkeypatch.setattr(reduction, "BLOCK_BYTES", 8 * 60 * 11)
         for (n, k), result in zip(self.POINTS, support_sweep(reference, generated, self.POINTS), strict=True):
             alone = support_metrics(reference[:n], generated[:n], k)
             assert (result.n, result.k) == (n, k)
@@ -362,11 +367,11 @@ class TestBootstrap:
     def test_replicates_are_the_metrics_of_half_samples(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Picked from the neighbours and pairs of one pass, yet equal to computing each half anew."""
         reference, generated = sets(7, n=80)
-        monkeypatch.setattr(support, "LEAST_ROWS", 1)
-        monkeypatch.setattr(support, "BLOCK_BYTES", 8 * 80 * 13)
+        monkeypatch.setattr(reduction, "LEAST_ROWS", 1)
+        monkeypatch.setattr(reduction, "BLOCK_BYTES", 8 * 80 * 13)
         seen = {}
         monkeypatch.setattr(np, "quantile", lambda values, _: seen.setdefault(len(seen), values)[:2])
-        bootstrap_intervals(reference, generated, k=3, replicates=5, seed=3)
+        intervals_of(reference, generated, k=3, replicates=5, seed=3)
         rng = np.random.default_rng(3)
         halves = [[rng.permutation(80) < 40 for _ in range(5)] for _ in range(2)]
         found = [brute_force(reference[ref], generated[gen], 3) for ref, gen in zip(*halves, strict=True)]
@@ -384,7 +389,7 @@ class TestBootstrap:
 
         pairs = [sample() for _ in range(60)]
         metrics = [support_metrics(*pair) for pair in pairs]
-        claimed = [bootstrap_intervals(*pair, replicates=100) for pair in pairs[:20]]
+        claimed = [intervals_of(*pair, replicates=100) for pair in pairs[:20]]
         for name in METRICS:
             truth = np.std([getattr(result, name) for result in metrics], ddof=1)
             mean = np.mean([intervals[name].deviation for intervals in claimed])
@@ -393,8 +398,8 @@ class TestBootstrap:
     def test_intervals_hold_the_metric_and_stay_in_range(self) -> None:
         reference, generated = sets(8)
         result = support_metrics(reference, generated)
-        wide = bootstrap_intervals(reference, generated, level=0.99)
-        for name, narrow in bootstrap_intervals(reference, generated, level=0.5).items():
+        wide = intervals_of(reference, generated, level=0.99)
+        for name, narrow in intervals_of(reference, generated, level=0.5).items():
             assert (
                 0 <= wide[name].low <= narrow.low <= getattr(result, name) <= narrow.high <= wide[name].high
             )
@@ -402,8 +407,8 @@ class TestBootstrap:
 
     def test_one_seed_gives_one_answer(self) -> None:
         pair = sets(8)
-        assert bootstrap_intervals(*pair, seed=1) == bootstrap_intervals(*pair, seed=1)
-        assert bootstrap_intervals(*pair, seed=1) != bootstrap_intervals(*pair, seed=2)
+        assert intervals_of(*pair, seed=1) == intervals_of(*pair, seed=1)
+        assert intervals_of(*pair, seed=1) != intervals_of(*pair, seed=2)
 
     @pytest.mark.parametrize(
         ("changes", "message"),
@@ -415,7 +420,7 @@ class TestBootstrap:
     )
     def test_bad_settings(self, changes, message: str) -> None:
         with pytest.raises(TextgamutError, match=message):
-            bootstrap_intervals(*sets(8), **changes)
+            intervals_of(*sets(8), **changes)
 
 
 class TestGroups:

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     import torch
 
 
-def choose_device() -> torch.device:
-    """Return the GPU that the environment gives this process, else the CPU."""
+def choose_device(name: str | None = None) -> torch.device:
+    """Return the device of that name; none given: the GPU of this process's environment, else the CPU."""
     import torch
 
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def choose_dtype(wish: str, device: torch.device) -> torch.dtype:

@@ -10,19 +10,21 @@ N x block, never with N x N.
 
 from __future__ import annotations
 
-import hashlib
 import queue
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
+from textgamut.generation.devices import choose_device
+from textgamut.metrics.reduction import blocks, checked, first_copies, same_size
+from textgamut.metrics.reduction import reduce_features as reduce_features
 
 if TYPE_CHECKING:
     import torch
@@ -30,21 +32,8 @@ if TYPE_CHECKING:
 REVISION = 2
 """Raised when the same features give other numbers."""
 
-BLOCK_BYTES = 16 * 2**20
-"""Size of a block of float64 numbers: small enough that the allocator hands out the same memory again."""
-
-LEAST_ROWS = 256
-"""But a block has so many rows: matrix products with fewer are slow."""
-
-NO_VARIANCE = 1e-14
-"""Rows of unit length that vary less than this, as a mean square, differ by the rounding of float32 only."""
-
 SMALL_N = 1000
 """Below this many texts precision and recall still move with N (PR Figure 6)."""
-
-
-Job = TypeVar("Job")
-Buffer = TypeVar("Buffer")
 
 
 class SmallSampleWarning(UserWarning):
@@ -75,72 +64,6 @@ class SupportMetrics:
     """Number of texts on each side."""
     k: int
     """Neighbours that a ball reaches to."""
-
-
-def reduce_features(
-    reference: ArrayLike, generated: ArrayLike, explained_variance: float = 0.90, device: str | None = None
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Normalise rows to unit length, then reduce both sets by one PCA (PR section 4.1, step 2b).
-
-    The PCA is fitted on the union, centred, not whitened; it keeps the fewest components whose cumulative
-    explained variance reaches the bound. Normalisation is in the authors' code, not in the paper's text.
-    Identical rows stay identical; rows that differ in length only all become 0.
-    Memory: one float64 matrix d x d besides the results, and a block for each thread.
-
-    Args:
-        reference: (N, d) features.
-        generated: (M, d) features.
-        explained_variance: Share of variance to keep, in (0, 1].
-        device: Where to compute, as torch names it; none given: a GPU if there is one.
-
-    Returns:
-        The reduced references (N, c) and generated texts (M, c), float32, computed in float64. The largest
-        entry of each component's axis is positive.
-
-    Raises:
-        TextgamutError: As ``support_metrics``, or the share is not in (0, 1].
-    """
-    import torch
-
-    ref, gen = _checked(reference, generated)
-    if not 0 < explained_variance <= 1:
-        raise TextgamutError(f"explained_variance = {explained_variance}: a share in (0, 1] is needed")
-    where = _device(device)
-
-    def unit_blocks() -> Iterator[NDArray[np.float64]]:
-        # In one buffer: fresh memory for every block costs more than the arithmetic.
-        buffer = np.empty((_block_rows(ref.shape[1]), ref.shape[1]))
-        for points in (ref, gen):
-            for rows in _blocks(len(points), points.shape[1]):
-                block = buffer[: rows.stop - rows.start]
-                block[:] = points[rows]
-                norms = np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
-                block /= np.where(norms == 0, 1.0, norms)
-                yield block
-
-    # One pass over the rows gives mean and covariance, whose eigenvectors are the principal axes. In float64
-    # that costs digits only of components whose variance is below 1e-12 of the whole: none that is kept.
-    count, width = len(ref) + len(gen), ref.shape[1]
-    total = np.zeros(width)
-    scatter = torch.zeros(width, width, dtype=torch.float64, device=where)
-    for block in unit_blocks():
-        total += block.sum(axis=0)
-        _add_gram(scatter, block)
-    mean = torch.from_numpy(total / count).to(where)
-    scatter -= count * torch.outer(mean, mean)
-    if scatter.trace() <= NO_VARIANCE * count:
-        return np.zeros((len(ref), 1), np.float32), np.zeros((len(gen), 1), np.float32)
-    axes = _principal_axes(scatter, explained_variance)
-    axes = axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
-    centre = (axes @ mean).cpu().numpy()
-    reduced = np.empty((count, len(axes)), np.float32)
-    start = 0
-    for block in unit_blocks():
-        reduced[start : start + len(block)] = _project(block, axes) - centre
-        start += len(block)
-    # A matrix product may round identical rows differently; duplicates must stay at distance 0.
-    reduced = reduced[_first_copies([ref, gen])]
-    return reduced[: len(ref)], reduced[len(ref) :]
 
 
 def support_metrics(
@@ -198,7 +121,7 @@ def support_sweep(
     Warns:
         SmallSampleWarning, UserWarning: As ``support_metrics``, of the largest N.
     """
-    ref, gen = _checked(reference, generated)
+    ref, gen = checked(reference, generated)
     if not points:
         raise TextgamutError("a sweep needs at least one point (N, k)")
     n = max(size for size, _ in points)
@@ -284,7 +207,7 @@ class Interval(NamedTuple):
 def bootstrap_intervals(
     reference: ArrayLike,
     generated: ArrayLike,
-    k: int = 4,
+    result: SupportMetrics,
     replicates: int = 200,
     level: float = 0.95,
     seed: int = 0,
@@ -300,8 +223,8 @@ def bootstrap_intervals(
 
     Args:
         reference: (N, d) features.
-        generated: (M, d) features; the larger set is cut to the smaller.
-        k: Neighbours, 1 <= k and 4 k < min(N, M).
+        generated: (M, d) features.
+        result: What ``support_metrics`` found for these; its 4 k is less than its N.
         replicates: Number of half-samples, 2 or more.
         level: Share of the replicates inside the interval, in (0, 1).
         seed: Of the half-samples.
@@ -315,16 +238,13 @@ def bootstrap_intervals(
     Raises:
         TextgamutError: As ``support_metrics``; or too few texts, replicates, or a level outside (0, 1).
     """
-    ref, gen = _checked(reference, generated)
-    n = min(len(ref), len(gen))
+    ref, gen = checked(reference, generated)
+    n, k = result.n, result.k
     if n <= 4 * k:
         raise TextgamutError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
     if replicates < 2 or not 0 < level < 1:
         raise TextgamutError(f"replicates = {replicates}, level = {level}: 2 or more, and in (0, 1)")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        whole = _sweep(ref[:n], gen[:n], [(n, k)], False, device)[0]
-    references, texts = _points([ref[:n], gen[:n]], _device(device))
+    references, texts = _points([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)
     halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
     precision, density, coverage = _half_samples(references, texts, halves[0], halves[1], k)
@@ -333,7 +253,7 @@ def bootstrap_intervals(
     intervals = {}
     for name, values in found.items():
         tail = (1 - level) / 2
-        low, high = getattr(whole, name) + np.quantile(values - values.mean(), [tail, 1 - tail])
+        low, high = getattr(result, name) + np.quantile(values - values.mean(), [tail, 1 - tail])
         top = np.inf if name == "density" else 1.0
         intervals[name] = Interval(max(float(low), 0.0), min(float(high), top), float(values.std(ddof=1)))
     return intervals
@@ -365,7 +285,7 @@ def _sweep(
         if not 1 <= k < size:
             raise TextgamutError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
     _warn_of_samples(ref, gen, max(k for size, k in points if size == n), closed)
-    references, generated = _points([ref, gen], _device(device))
+    references, generated = _points([ref, gen], choose_device(device))
     balls = {point: np.zeros(point[0], np.int64) for point in points}
     covered = {point: np.zeros(point[0], bool) for point in points}
     in_generated = {point: np.zeros(point[0], bool) for point in points}
@@ -474,7 +394,7 @@ def _pairs_inside(
     near = (squared <= torch.from_numpy(reach).to(squared.device)).cpu().numpy()
     row, column = np.divmod(np.flatnonzero(near), squared.shape[1])
     owner = row + first if axis == 0 else column
-    distance = squared[torch.from_numpy(row), torch.from_numpy(column)].cpu().numpy()
+    distance = squared[*map(torch.from_numpy, (row, column))].cpu().numpy()
     inside = distance < radii.near[owner, radii.k - 1] - margin
     doubtful = np.flatnonzero(~inside)
     exact = _exact(rows_of, row[doubtful] + first, columns_of, column[doubtful])
@@ -490,6 +410,8 @@ def _half_samples(
 
     ``drawn``: (replicates, N). A ball of a replicate reaches to its owner's k-th neighbour that was drawn.
     """
+    import torch
+
     replicates, n = owners_drawn.shape
     # So many neighbours that at least k are drawn in half of them: fewer happen once in 10^10 balls.
     count = min(n - 1, int(2 * k + 7 * np.sqrt(2 * k) + 24))
@@ -506,8 +428,8 @@ def _half_samples(
             order = drawn[neighbours].cumsum(axis=1, dtype=np.int32)
             reach[replicate] = np.minimum((order < k).sum(axis=1), count - 1)
         pairs = (squared < squared.new_tensor(near[:, -1:])).nonzero().cpu().numpy()
-        distance = squared.cpu().numpy()[pairs[:, 0], pairs[:, 1]]
-        for part in _blocks(len(pairs), replicates):
+        distance = squared[*torch.from_numpy(pairs.T)].cpu().numpy()
+        for part in blocks(len(pairs), replicates):
             row, column = pairs[part].T
             # A ball that reaches to neighbour number m (from 0) holds the pair if that one is farther.
             rank = (near[row] <= distance[part][:, None]).sum(axis=1)
@@ -536,7 +458,7 @@ def _points(sets: Sequence[NDArray[np.floating]], device: torch.device) -> list[
         exact = np.multiply(points, scale, dtype=np.float64, order="C")
         n, width = exact.shape
         tensor = np.ones((n, width + 2), np.float32)
-        for rows in _blocks(n, width):
+        for rows in blocks(n, width):
             centred = exact[rows] - centre * scale  # smaller norms, smaller rounding errors
             tensor[rows, :width] = centred
             tensor[rows, width] = np.einsum("ij,ij->i", centred, centred)
@@ -549,70 +471,53 @@ def _over_blocks(work: Callable[[slice, torch.Tensor], None], a: _Points, b: _Po
     """Call ``work`` with slices of rows and their (rows, N) squared distances, which it may overwrite.
 
     Up to rounding: ``a.tolerance + b.tolerance`` bounds the error. One matrix product, of (-2x, 1, |x|^2)
-    with (y, |y|^2, 1), gives them, in a buffer: fresh memory would cost as much as the arithmetic.
-    """
-    import torch
-
-    blocks = _blocks(len(a.tensor), len(b.tensor))
-
-    def measure(rows: slice, buffer: torch.Tensor) -> None:
-        left = a.tensor[rows] * -2
-        left[:, -2] = 1
-        left[:, -1] = a.tensor[rows, -2]
-        squared = buffer[: len(left)]
-        if squared.is_cuda:
-            torch.mm(left, b.tensor.T, out=squared)
-        else:
-            np.matmul(left.numpy(), b.tensor.numpy().T, out=squared.numpy())
-        work(rows, squared)
-
-    _side_by_side(measure, blocks, lambda: a.tensor.new_empty(blocks[0].stop, len(b.tensor)), a.tensor.device)
-
-
-def _side_by_side(
-    work: Callable[[Job, Buffer], None],
-    jobs: Sequence[Job],
-    new_buffer: Callable[[], Buffer],
-    device: torch.device,
-) -> None:
-    """Do all jobs; on a CPU so many at a time as torch has threads, each on one thread and with a buffer.
-
-    Whole jobs side by side keep every core busy; within a job only its matrix product would.
+    with (y, |y|^2, 1), gives them. On a CPU as many blocks are done side by side as torch has threads, each
+    on one thread and in a buffer that the next block takes over: so the steps between the products are spread
+    over the cores too, and no fresh memory is touched.
     """
     import torch
     from threadpoolctl import threadpool_limits
 
-    threads = torch.get_num_threads()
-    if device.type == "cuda" or threads == 1 or len(jobs) == 1:
-        buffer = new_buffer()
-        for job in jobs:
-            work(job, buffer)
-        return
-    buffers: queue.SimpleQueue[Buffer] = queue.SimpleQueue()
-    for _ in range(min(threads, len(jobs))):
-        buffers.put(new_buffer())
+    slices = blocks(len(a.tensor), len(b.tensor))
+    threads = 1 if a.tensor.is_cuda else min(torch.get_num_threads(), len(slices))
+    buffers: queue.SimpleQueue[torch.Tensor] = queue.SimpleQueue()
+    for _ in range(threads):
+        buffers.put(a.tensor.new_empty(slices[0].stop, len(b.tensor)))
 
-    def with_buffer(job: Job) -> None:
+    def measure(rows: slice) -> None:
+        left = a.tensor[rows] * -2
+        left[:, -2] = 1
+        left[:, -1] = a.tensor[rows, -2]
         buffer = buffers.get()
         try:
-            work(job, buffer)
+            squared = buffer[: len(left)]
+            if squared.is_cuda:
+                torch.mm(left, b.tensor.T, out=squared)
+            else:
+                np.matmul(left.numpy(), b.tensor.numpy().T, out=squared.numpy())
+            work(rows, squared)
         finally:
             buffers.put(buffer)
 
+    if threads == 1:
+        for rows in slices:
+            measure(rows)
+        return
+    before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(with_buffer, jobs):
+            for _ in pool.map(measure, slices):
                 pass
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
 
 
 def _nearest(squared: torch.Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the smallest values of each row, rising, and their columns: (rows, count) each.
 
-    Three times as fast as looking for them in the whole row: columns are tied into bundles of eight, and the
-    bundles with the smallest minima hold what is looked for.
+    Instead of the whole row: columns are tied into bundles of eight, and the bundles with the smallest minima
+    hold what is looked for.
     """
     import torch
 
@@ -635,61 +540,12 @@ def _exact(
     """Squared distances of pairs, differences first: the same to the last bit in whatever order they come."""
     rows, columns = np.broadcast_arrays(rows, columns)
     squared = np.empty(rows.size)
-    for part in _blocks(rows.size, a.exact.shape[1]):
+    for part in blocks(rows.size, a.exact.shape[1]):
         difference = a.exact[rows.ravel()[part]]
         difference -= b.exact[columns.ravel()[part]]
         difference *= difference
         squared[part] = difference.sum(axis=1)
     return squared.reshape(rows.shape)
-
-
-# --- checks, blocks ------------------------------------------------------------------------------------
-
-
-def _checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Make sure that two sets of features can be compared; return them in their own precision."""
-    sets = []
-    for name, features in (("reference", reference), ("generated", generated)):
-        array = np.asarray(features)
-        if array.dtype not in (np.float16, np.float32, np.float64):
-            array = array.astype(np.float64)
-        if array.ndim != 2:
-            raise TextgamutError(
-                f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}"
-            )
-        if len(array) < 2:
-            raise TextgamutError(f"{name} features: at least two texts are needed, not {len(array)}")
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-        if len(bad):
-            raise TextgamutError(f"{name} features: row {bad[0]} is not finite ({len(bad)} such rows)")
-        sets.append(array)
-    if sets[0].shape[1] != sets[1].shape[1]:
-        raise TextgamutError(
-            "reference and generated features have different dimensions: "
-            f"{sets[0].shape[1]} and {sets[1].shape[1]}"
-        )
-    return sets[0], sets[1]
-
-
-def same_size(
-    reference: ArrayLike, generated: ArrayLike, stacklevel: int = 3
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Check two sets of features, and cut the larger to the smaller, first rows, with a warning.
-
-    Raises:
-        TextgamutError: As ``support_metrics``.
-
-    Warns:
-        UserWarning: The sets are cut.
-    """
-    ref, gen = _checked(reference, generated)
-    n = min(len(ref), len(gen))
-    if len(ref) != len(gen):
-        warnings.warn(
-            f"{len(ref)} references and {len(gen)} generated texts: both cut to the first {n}",
-            stacklevel=stacklevel,
-        )
-    return ref[:n], gen[:n]
 
 
 def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: int, closed: bool) -> None:
@@ -702,7 +558,7 @@ def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: in
         )
     radii = 0
     for name, points in (("references", ref), ("generated texts", gen)):
-        copies = _first_copies([points])
+        copies = first_copies([points])
         count = np.bincount(copies)[copies]
         radii += int((count > k).sum())
         twins = int((count > 1).sum())
@@ -715,99 +571,5 @@ def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: in
         )
 
 
-def _blocks(n: int, width: int) -> list[slice]:
-    """Cut n rows of ``width`` float64 numbers into blocks of ``BLOCK_BYTES``, or of ``LEAST_ROWS``."""
-    size = _block_rows(width)
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
-
-
-def _block_rows(width: int) -> int:
-    return max(LEAST_ROWS, BLOCK_BYTES // (8 * width))
-
-
-def _first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
-    """Return, for each row of the union, the index of the first row with the same bytes."""
-    sums = np.concatenate([_bytes(points).sum(axis=1, dtype=np.uint64) for points in sets])
-    copies = np.arange(len(sums))
-    _, group, sizes = np.unique(sums, return_inverse=True, return_counts=True)
-    suspects = np.flatnonzero(sizes[group] > 1)  # equal rows have equal sums, and hardly any others
-    if len(suspects):
-        first: dict[bytes, int] = {}
-        rows = [row for points in sets for row in points]
-        for index in suspects.tolist():
-            copies[index] = first.setdefault(hashlib.sha256(rows[index].tobytes()).digest(), index)
-    return copies
-
-
-def _bytes(points: NDArray[np.floating]) -> NDArray[np.unsignedinteger]:
-    return np.ascontiguousarray(points).view(f"u{points.itemsize}")
-
-
 def _mean(values: NDArray[np.bool_] | NDArray[np.int64]) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
-
-
-def _device(name: str | None) -> torch.device:
-    import torch
-
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-
-# --- linear algebra of the reduction ------------------------------------------------------------------
-#
-# On a CPU the reduction leaves its linear algebra to scipy, which has the parts: the BLAS that torch brings
-# is slow on processors that are not of its maker, and two libraries with threads of their own hinder one
-# another. Transposes are in Fortran's order, so that nothing is copied.
-
-
-def _add_gram(total: torch.Tensor, block: NDArray[np.float64]) -> None:
-    """Add block.T @ block to a symmetric matrix; on a CPU to its upper triangle only, with half the work."""
-    import torch
-    from scipy.linalg.blas import dsyrk
-
-    if total.is_cuda:
-        tensor = torch.from_numpy(block).to(total.device)
-        total.addmm_(tensor.T, tensor)
-    else:  # our upper triangle is Fortran's lower one
-        dsyrk(1.0, block.T, beta=1.0, c=total.numpy().T, lower=True, overwrite_c=True)
-
-
-def _project(block: NDArray[np.float64], axes: torch.Tensor) -> NDArray[np.float64]:
-    """Return block @ axes.T."""
-    import torch
-    from scipy.linalg.blas import dgemm
-
-    if axes.is_cuda:
-        return (torch.from_numpy(block).to(axes.device) @ axes.T).cpu().numpy()
-    product: NDArray[np.float64] = dgemm(1.0, axes.numpy().T, block.T, trans_a=True).T
-    return product
-
-
-def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
-    """Return the fewest eigenvectors (c, d), largest eigenvalue first, that hold a share of the variance.
-
-    ``scatter``: symmetric, given by its upper triangle; overwritten.
-    """
-    import torch
-    from scipy.linalg import lapack
-
-    def enough(variances: NDArray[np.float64]) -> int:
-        cumulative = variances[::-1].clip(min=0).cumsum()
-        return min(int(np.searchsorted(cumulative, (share - 1e-12) * cumulative[-1])) + 1, len(variances))
-
-    width = len(scatter)
-    if scatter.is_cuda or width == 1:
-        found = torch.linalg.eigh(scatter, UPLO="U")
-        return torch.flip(found.eigenvectors.T[-enough(found.eigenvalues.cpu().numpy()) :], [0])
-    # The steps of LAPACK's own solver, but that only the axes that are kept are transformed back.
-    room = int(lapack.dsytrd_lwork(width, lower=True)[0])
-    reflectors, diagonal, beside, factors, _ = lapack.dsytrd(
-        scatter.numpy().T, lower=True, lwork=room, overwrite_a=True
-    )
-    variances, axes, failed = lapack.dstevd(diagonal, beside)
-    if failed:
-        raise TextgamutError("the principal axes of these features cannot be found: LAPACK does not converge")
-    axes = np.array(axes[:, -enough(variances) :][:, ::-1], order="F")
-    reflectors = np.asfortranarray(reflectors[1:, :-1])
-    axes[1:] = lapack.dormqr("L", "N", reflectors, factors, axes[1:], room)[0]
-    return torch.from_numpy(axes.T)

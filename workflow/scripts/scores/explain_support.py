@@ -21,7 +21,7 @@ def explain_support(
 ) -> None:
     started = time.monotonic()
     with told(Warning):
-        result = support_scores(read_array(references), read_array(generated), settings["k"], bootstrap=2)
+        result = support_scores(read_array(references), read_array(generated), settings["k"])
     sides = []
     for features, path in ((result.reference, reference_texts), (result.generated, generations)):
         texts = read_table(path, ["id", "text"]).head(len(features))

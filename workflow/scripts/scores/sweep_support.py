@@ -6,7 +6,8 @@ from typing import Any
 
 from textgamut.io import read_array, write_json, write_meta
 from textgamut.jobs import job, told
-from textgamut.metrics.support import SmallSampleWarning, reduce_features, support_sweep
+from textgamut.metrics.reduction import reduce_features
+from textgamut.metrics.support import SmallSampleWarning, support_sweep
 from textgamut.tables import ALL, SUPPORT
 
 

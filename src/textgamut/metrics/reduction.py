@@ -1,0 +1,230 @@
+"""Features of two sets, checked, cut to one size, and reduced by PCA for the metrics that compare them.
+
+Source: PR section 4.1, step 2b.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textgamut.errors import TextgamutError
+from textgamut.generation.devices import choose_device
+
+if TYPE_CHECKING:
+    import torch
+
+BLOCK_BYTES = 16 * 2**20
+"""Size of a block of float64 numbers: small enough that the allocator hands out the same memory again."""
+
+LEAST_ROWS = 256
+"""But a block has so many rows: matrix products with fewer are slow."""
+
+NO_VARIANCE = 1e-14
+"""Rows of unit length that vary less than this, as a mean square, differ by the rounding of float32 only."""
+
+
+def reduce_features(
+    reference: ArrayLike, generated: ArrayLike, explained_variance: float = 0.90, device: str | None = None
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Normalise rows to unit length, then reduce both sets by one PCA (PR section 4.1, step 2b).
+
+    The PCA is fitted on the union, centred, not whitened; it keeps the fewest components whose cumulative
+    explained variance reaches the bound. Normalisation is in the authors' code, not in the paper's text.
+    Identical rows stay identical; rows that differ in length only all become 0.
+    Memory: one float64 matrix d x d besides the results, and a block for each thread.
+
+    Args:
+        reference: (N, d) features.
+        generated: (M, d) features.
+        explained_variance: Share of variance to keep, in (0, 1].
+        device: Where to compute, as torch names it; none given: a GPU if there is one.
+
+    Returns:
+        The reduced references (N, c) and generated texts (M, c), float32, computed in float64. The largest
+        entry of each component's axis is positive.
+
+    Raises:
+        TextgamutError: As ``support_metrics``, or the share is not in (0, 1].
+    """
+    import torch
+
+    ref, gen = checked(reference, generated)
+    if not 0 < explained_variance <= 1:
+        raise TextgamutError(f"explained_variance = {explained_variance}: a share in (0, 1] is needed")
+    where = choose_device(device)
+
+    def unit_blocks() -> Iterator[NDArray[np.float64]]:
+        # In one buffer: fresh memory for every block costs more than the arithmetic.
+        buffer = np.empty((block_rows(ref.shape[1]), ref.shape[1]))
+        for points in (ref, gen):
+            for rows in blocks(len(points), points.shape[1]):
+                block = buffer[: rows.stop - rows.start]
+                block[:] = points[rows]
+                norms = np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
+                block /= np.where(norms == 0, 1.0, norms)
+                yield block
+
+    # One pass over the rows gives mean and covariance, whose eigenvectors are the principal axes. In float64
+    # that costs digits only of components whose variance is below 1e-12 of the whole: none that is kept.
+    count, width = len(ref) + len(gen), ref.shape[1]
+    total = np.zeros(width)
+    scatter = torch.zeros(width, width, dtype=torch.float64, device=where)
+    for block in unit_blocks():
+        total += block.sum(axis=0)
+        _add_gram(scatter, block)
+    mean = torch.from_numpy(total / count).to(where)
+    scatter -= count * torch.outer(mean, mean)
+    if scatter.trace() <= NO_VARIANCE * count:
+        return np.zeros((len(ref), 1), np.float32), np.zeros((len(gen), 1), np.float32)
+    axes = _principal_axes(scatter, explained_variance)
+    axes = axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
+    centre = (axes @ mean).cpu().numpy()
+    reduced = np.empty((count, len(axes)), np.float32)
+    start = 0
+    for block in unit_blocks():
+        reduced[start : start + len(block)] = _project(block, axes) - centre
+        start += len(block)
+    # A matrix product may round identical rows differently; duplicates must stay at distance 0.
+    reduced = reduced[first_copies([ref, gen])]
+    return reduced[: len(ref)], reduced[len(ref) :]
+
+
+def same_size(
+    reference: ArrayLike, generated: ArrayLike, stacklevel: int = 3
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Check two sets of features, and cut the larger to the smaller, first rows, with a warning.
+
+    Raises:
+        TextgamutError: As ``support_metrics``.
+
+    Warns:
+        UserWarning: The sets are cut.
+    """
+    ref, gen = checked(reference, generated)
+    n = min(len(ref), len(gen))
+    if len(ref) != len(gen):
+        warnings.warn(
+            f"{len(ref)} references and {len(gen)} generated texts: both cut to the first {n}",
+            stacklevel=stacklevel,
+        )
+    return ref[:n], gen[:n]
+
+
+# --- what the metrics share --------------------------------------------------------------------------
+
+
+def checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Make sure that two sets of features can be compared; return them in their own precision."""
+    sets = []
+    for name, features in (("reference", reference), ("generated", generated)):
+        array = np.asarray(features)
+        if array.dtype not in (np.float16, np.float32, np.float64):
+            array = array.astype(np.float64)
+        if array.ndim != 2:
+            raise TextgamutError(
+                f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}"
+            )
+        if len(array) < 2:
+            raise TextgamutError(f"{name} features: at least two texts are needed, not {len(array)}")
+        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+        if len(bad):
+            raise TextgamutError(f"{name} features: row {bad[0]} is not finite ({len(bad)} such rows)")
+        sets.append(array)
+    if sets[0].shape[1] != sets[1].shape[1]:
+        raise TextgamutError(
+            "reference and generated features have different dimensions: "
+            f"{sets[0].shape[1]} and {sets[1].shape[1]}"
+        )
+    return sets[0], sets[1]
+
+
+def blocks(n: int, width: int) -> list[slice]:
+    """Cut n rows of ``width`` float64 numbers into blocks of ``BLOCK_BYTES``, or of ``LEAST_ROWS``."""
+    size = block_rows(width)
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def block_rows(width: int) -> int:
+    """Return how many rows of ``width`` float64 numbers a block has."""
+    return max(LEAST_ROWS, BLOCK_BYTES // (8 * width))
+
+
+def first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
+    """Return, for each row of the union, the index of the first row with the same bytes."""
+    words = [np.ascontiguousarray(points).view(f"u{points.itemsize}") for points in sets]
+    sums = np.concatenate([points.sum(axis=1, dtype=np.uint64) for points in words])
+    copies = np.arange(len(sums))
+    _, group, sizes = np.unique(sums, return_inverse=True, return_counts=True)
+    suspects = np.flatnonzero(sizes[group] > 1)  # equal rows have equal sums, and hardly any others
+    if len(suspects):
+        first: dict[bytes, int] = {}
+        rows = [row for points in sets for row in points]
+        for index in suspects.tolist():
+            copies[index] = first.setdefault(hashlib.sha256(rows[index].tobytes()).digest(), index)
+    return copies
+
+
+# --- linear algebra of the reduction ------------------------------------------------------------------
+#
+# On a CPU the reduction leaves its linear algebra to scipy, which has the parts: the BLAS that torch brings
+# is slow on processors that are not of its maker, and two libraries with threads of their own hinder one
+# another. Transposes are in Fortran's order, so that nothing is copied.
+
+
+def _add_gram(total: torch.Tensor, block: NDArray[np.float64]) -> None:
+    """Add block.T @ block to a symmetric matrix; on a CPU to its upper triangle only, with half the work."""
+    import torch
+    from scipy.linalg.blas import dsyrk
+
+    if total.is_cuda:
+        tensor = torch.from_numpy(block).to(total.device)
+        total.addmm_(tensor.T, tensor)
+    else:  # our upper triangle is Fortran's lower one
+        dsyrk(1.0, block.T, beta=1.0, c=total.numpy().T, lower=True, overwrite_c=True)
+
+
+def _project(block: NDArray[np.float64], axes: torch.Tensor) -> NDArray[np.float64]:
+    """Return block @ axes.T."""
+    import torch
+    from scipy.linalg.blas import dgemm
+
+    if axes.is_cuda:
+        return (torch.from_numpy(block).to(axes.device) @ axes.T).cpu().numpy()
+    product: NDArray[np.float64] = dgemm(1.0, axes.numpy().T, block.T, trans_a=True).T
+    return product
+
+
+def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
+    """Return the fewest eigenvectors (c, d), largest eigenvalue first, that hold a share of the variance.
+
+    ``scatter``: symmetric, given by its upper triangle; overwritten.
+    """
+    import torch
+    from scipy.linalg import lapack
+
+    def enough(variances: NDArray[np.float64]) -> int:
+        cumulative = variances[::-1].clip(min=0).cumsum()
+        return min(int(np.searchsorted(cumulative, (share - 1e-12) * cumulative[-1])) + 1, len(variances))
+
+    width = len(scatter)
+    if scatter.is_cuda or width == 1:
+        found = torch.linalg.eigh(scatter, UPLO="U")
+        return torch.flip(found.eigenvectors.T[-enough(found.eigenvalues.cpu().numpy()) :], [0])
+    # The steps of LAPACK's own solver, but that only the axes that are kept are transformed back.
+    room = int(lapack.dsytrd_lwork(width, lower=True)[0])
+    reflectors, diagonal, beside, factors, _ = lapack.dsytrd(
+        scatter.numpy().T, lower=True, lwork=room, overwrite_a=True
+    )
+    variances, axes, failed = lapack.dstevd(diagonal, beside)
+    if failed:
+        raise TextgamutError("the principal axes of these features cannot be found: LAPACK does not converge")
+    axes = np.array(axes[:, -enough(variances) :][:, ::-1], order="F")
+    reflectors = np.asfortranarray(reflectors[1:, :-1])
+    axes[1:] = lapack.dormqr("L", "N", reflectors, factors, axes[1:], room)[0]
+    return torch.from_numpy(axes.T)
