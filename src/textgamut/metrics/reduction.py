@@ -37,7 +37,7 @@ def reduce_features(
     The PCA is fitted on the union, centred, not whitened; it keeps the fewest components whose cumulative
     explained variance reaches the bound. Normalisation is in the authors' code, not in the paper's text.
     Identical rows stay identical; rows that differ in length only all become 0.
-    Memory: one float64 matrix d x d besides the results, and a block for each thread.
+    Memory: a few float64 matrices d x d and one block of rows, besides the results.
 
     Args:
         reference: (N, d) features.
