@@ -4,7 +4,7 @@ CORES  ?= all
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo report test test-fast lint format schema bench clean
+.PHONY: demo report test test-fast test-wiki lint format schema bench clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -28,6 +28,10 @@ test: .venv/dev  ## all tests; the slow ones download small models once
 test-fast: .venv/dev
 	$(BIN)/pytest -m "not slow"
 
+test-wiki: .venv/dev  ## the extraction from Wikipedia, against a real MediaWiki, installed with apt-get if missing
+	sh tests/wiki/install.sh
+	TEXTGAMUT_REQUIRE_WIKI=1 $(BIN)/pytest tests/wiki
+
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -48,6 +52,7 @@ bench: .venv/dev  ## speed against the peers, side by side
 	$(BIN)/python benchmarks/divergence.py --seeds 5
 	$(BIN)/python benchmarks/self_bleu.py
 	$(BIN)/python benchmarks/embedding.py
+	$(BIN)/python benchmarks/dump.py
 	$(BIN)/python benchmarks/generation.py --batch-size 32
 
 clean:  ## results and data; not the shared cache

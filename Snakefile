@@ -5,7 +5,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from snakemake.exceptions import WorkflowError
 
-from textgamut.config import HUMAN, SLUG_PATTERN, load_config, read_yaml
+from textgamut.config import HUMAN, load_config, read_yaml
+from textgamut.registry import SLUG_PATTERN
 from textgamut.errors import TextgamutError
 
 # Read here and not by `configfile:`, which would merge an experiment into the default one, key by key.

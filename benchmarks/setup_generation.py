@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from textgamut import tasks
-from textgamut.config import NucleusDecoding, load_config, read_yaml
+from textgamut.config import load_config, read_yaml
 from textgamut.datasets import extract
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.generation.devices import choose_device, choose_dtype
 from textgamut.generation.generate import Request
 from textgamut.prompts import Prompt, dress
+from textgamut.registry import NucleusDecoding
 from textgamut.sources import fetch
 
 CONFIG = Path(__file__).parents[1] / "config"

@@ -1,4 +1,4 @@
-"""The command line: ``textgamut score`` compares two files of texts."""
+"""The command line: ``textgamut score`` compares two files of texts, ``doctor`` looks at the machine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from textgamut.errors import TextgamutError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-    from textgamut.config import Embedder, Model
+    from textgamut.registry import Embedder, Model
     from textgamut.scores import Row, SupportScores
 
 FAMILIES = ("support", "divergence", "ngram", "likelihood")
@@ -25,22 +26,24 @@ FAMILIES = ("support", "divergence", "ngram", "likelihood")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code: 0, 1 for bad input, 2 for a bad command."""
     options = _parser().parse_args(arguments)
+    run = vars(options).pop("run")  # the rest are the command's settings
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Terminal())
     logger = logging.getLogger("textgamut")
     logger.setLevel(logging.INFO)
     logger.handlers = [handler]
     try:
-        score(options)
+        code: int = run(options) or 0
     except TextgamutError as error:
         sys.stderr.write(f"textgamut: error: {error}\n")
         return 1
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stdout = None
+        return 0
     except KeyboardInterrupt:
         sys.stderr.write("textgamut: stopped\n")
         return 130
-    return 0
+    return code
 
 
 class _Terminal(logging.Formatter):
@@ -133,6 +136,17 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--explain", type=Path, metavar="FILE", help="also write an HTML page of the texts that were missed"
     )
+    command.set_defaults(run=score)
+    command = commands.add_parser(
+        "doctor",
+        help="say what this machine can do",
+        description="Say what this machine can do: packages, memory, GPUs, caches, network, keys (never "
+        "their values), and whether the registries in ./config are valid. The exit code is 1 when something "
+        "is broken that every run needs.",
+    )
+    command.add_argument("--offline", action="store_true", help="leave the network alone")
+    command.add_argument("--json", action="store_true", help="print JSON instead of lines")
+    command.set_defaults(run=doctor)
     return parser
 
 
@@ -183,6 +197,20 @@ def score(options: argparse.Namespace) -> None:
         _print(rows, len(reference), len(generated), embedder)
 
 
+def doctor(options: argparse.Namespace) -> int:
+    """Print what this machine can do; return 1 when something is broken that every run needs, else 0."""
+    from textgamut.doctor import examine, show
+
+    checks = examine(offline=options.offline)
+    broken = [f"{check.area}: {check.name}" for check in checks if check.state == "broken"]
+    if options.json:
+        content = {"textgamut": __version__, "broken": broken, "checks": list(map(asdict, checks))}
+        print(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        show(checks)
+    return 1 if broken else 0
+
+
 def _scores(
     options: argparse.Namespace, reference: pd.DataFrame, generated: pd.DataFrame
 ) -> tuple[Embedder | None, list[Row], SupportScores | None]:
@@ -231,8 +259,8 @@ def _scores(
 
 
 def _read(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
-    from textgamut.config import FileSource, TableDataset
     from textgamut.datasets.table import read
+    from textgamut.registry import FileSource, TableDataset
 
     if not path.is_file():
         raise TextgamutError(f"{path}: there is no such file")
@@ -262,7 +290,7 @@ def _registry(folder: Path | None, name: str) -> tuple[Path, dict[str, Any]]:
 
 
 def _embedder(options: argparse.Namespace) -> Embedder:
-    from textgamut.config import Embedder, FileSource
+    from textgamut.registry import Embedder, FileSource
 
     folder = Path(options.embedder)
     if folder.is_dir():
@@ -282,7 +310,7 @@ def _embedder(options: argparse.Namespace) -> Embedder:
 
 
 def _model(name: str, config: Path | None) -> Model:
-    from textgamut.config import FileSource, Model
+    from textgamut.registry import FileSource, Model
 
     folder = Path(name)
     if folder.is_dir():

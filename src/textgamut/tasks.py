@@ -6,19 +6,23 @@ references never share a text, and neither do references and the subsets that pl
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING, Literal
 
-from textgamut.draw import count_words, cut_words, shuffled, take
+from textgamut.draw import count_words, cut_words, hashed, rank, shuffled, take
 from textgamut.errors import TextgamutError, nearest
-from textgamut.prompts import continuation_prompt
+from textgamut.prompts import CREATIVE, continuation_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import pandas as pd
 
 REVISION = 1
 """Raised when a draw gives other texts from the same dataset."""
+
+EXAMPLE_WORDS, EXAMPLE_NAME_WORDS = 350, 10
+"""Longest in-context example and name, in words (PR appendix B.5, the authors' code)."""
 
 
 def draw_prompts(texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_words: int) -> pd.DataFrame:
@@ -123,6 +127,64 @@ def draw_labels(
         what = f"task {task!r}: texts of {group} {label!r} in the half for the {role}"
         ids += take(shuffled(half, task, role, seed), share, what)
     return _cut(texts, shuffled(ids, task, role, seed, "mixed"), max_words)
+
+
+def draw_examples(
+    people: pd.DataFrame, task: str, samples: int, n: int, seed: int, avoid: Collection[str] = ()
+) -> pd.DataFrame:
+    """Draw the in-context examples of each sample of a biography task (PR section 5.3, appendix B.5).
+
+    Every model is shown the same persons: they depend on the task, the seed and the sample alone. A person stands
+    at most once in a prompt, and the examples for a smaller n are the first ones of those for a larger n.
+
+    Args:
+        people: Biographies (``id``, ``name``, ``text``).
+        task: The task's slug.
+        samples: Number of prompts.
+        n: Examples a prompt, 1 to 15 in the paper.
+        seed: Another seed draws other persons for every sample.
+        avoid: Ids of persons that are references: they are no examples.
+
+    Returns:
+        samples x n rows: ``sample`` and ``position`` (both from 0), ``id`` of the person, ``name`` cut to 10 words
+        and ``summary`` cut to 350 words, as in the paper.
+
+    Raises:
+        TextgamutError: There are fewer than n other persons.
+    """
+    import numpy as np
+    import pandas as pd
+
+    left = people[~people["id"].isin(set(avoid))].set_index("id")
+    take(list(left.index), n, f"task {task!r}: persons that are no references, as examples")
+    ids = [id_ for sample in range(samples) for id_ in _first(left.index, n, task, "examples", seed, sample)]
+    chosen = left.loc[ids]
+    names, texts = list(chosen["name"]), list(chosen["text"])
+    summaries = [text.removeprefix(f"{name}:").lstrip() for name, text in zip(names, texts, strict=True)]
+    return pd.DataFrame(
+        {
+            "sample": np.repeat(np.arange(samples), n),
+            "position": np.tile(np.arange(n), samples),
+            "id": ids,
+            "name": [cut_words(name, EXAMPLE_NAME_WORDS) for name in names],
+            "summary": [cut_words(summary, EXAMPLE_WORDS) for summary in summaries],
+        }
+    )
+
+
+def draw_creative(task: str, samples: int, seed: int) -> list[int]:
+    """Draw creative prompts with replacement (PR section 5.1): positions in ``prompts.CREATIVE``.
+
+    Args:
+        task: The task's slug.
+        samples: How many; a larger number continues the same draw.
+        seed: The seed of this draw.
+    """
+    return [hashed(len(CREATIVE), task, "creative", seed, sample) for sample in range(samples)]
+
+
+def _first(ids: Iterable[str], n: int, *key: str | int) -> list[str]:
+    return heapq.nsmallest(n, ids, key=lambda id_: rank(id_, *key))
 
 
 def _prompt_ids(texts: pd.DataFrame, task: str, n: int) -> list[str]:

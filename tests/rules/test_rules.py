@@ -47,7 +47,8 @@ def test_extract_dataset(tmp_path: Path) -> None:
         "id": "id",
         "groups": ["topic"],
     }
-    script("sources", "extract_dataset")({"dataset": entry, "revision": 1}, tmp_path / "references.parquet")
+    settings = {"dataset": entry | {"licence": "mine"}, "revision": 1}
+    script("sources", "extract_dataset")(settings, "mine", None, tmp_path / "references.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "references.parquet"), TEXTS)
     assert io.read_json(tmp_path / "references.meta.json")["counts"]["distinct"] == 40
 

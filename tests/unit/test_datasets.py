@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from textgamut.config import FileSource, NewsArticlesDataset, TableDataset
 from textgamut.datasets import extract
 from textgamut.datasets.news_articles import topic_of
 from textgamut.datasets.table import read
 from textgamut.errors import TextgamutError
+from textgamut.registry import FileSource, NewsArticlesDataset, TableDataset
 
 
 def table(path: Path, **fields) -> TableDataset:

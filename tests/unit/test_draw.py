@@ -1,10 +1,12 @@
 """Seeded draws and cuts."""
 
+from itertools import islice
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut.draw import count_words, cut_words, shuffled, take
+from textgamut.draw import count_words, cut_words, hashed, numbers, shuffled, take
 from textgamut.errors import TextgamutError
 
 IDS = st.lists(st.text(max_size=8), unique=True)
@@ -46,3 +48,23 @@ def test_cut_keeps_the_first_words_as_they_stand(text: str, n: int) -> None:
     assert cut.split() == text.split()[:n]
     assert text.lstrip().startswith(cut)
     assert count_words(cut) == min(n, count_words(text))
+
+
+@given(st.integers(1, 300), st.integers(0, 5))
+def test_numbers_are_all_there_once(end: int, seed: int) -> None:
+    assert sorted(numbers(end, "x", seed)) == list(range(1, end))
+
+
+def test_numbers_come_in_another_order_for_another_key() -> None:
+    first, again, other = (list(islice(numbers(10**9, "x", seed), 50)) for seed in (1, 1, 2))
+    assert first == again
+    assert not set(first) & set(other)
+    assert 3e8 < sum(first) / 50 < 7e8  # spread over the whole range
+
+
+def test_hashed_is_uniform() -> None:
+    counts = [0] * 10
+    for i in range(10_000):
+        counts[hashed(10, "x", i)] += 1
+    assert min(counts) > 880
+    assert max(counts) < 1120

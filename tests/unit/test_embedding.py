@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from textgamut.config import Embedder
 from textgamut.embedding import Features, compute_dtype, embed
 from textgamut.errors import TextgamutError
+from textgamut.registry import Embedder
 
 CPU = torch.device("cpu")
 LONG = "Stocks fell on Monday, and rose again. " * 10

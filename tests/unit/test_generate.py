@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from textgamut.config import NucleusDecoding
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer
 from textgamut.generation.devices import choose_dtype
 from textgamut.generation.generate import Request, generate_batches, plan_batches
 from textgamut.generation.sampling import draw_tokens, random_stream
+from textgamut.registry import NucleusDecoding
 
 pytestmark = pytest.mark.slow
 

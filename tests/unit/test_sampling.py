@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textgamut.config import NucleusDecoding
 from textgamut.errors import TextgamutError
 from textgamut.generation.sampling import NucleusSampler, draw_tokens, random_stream
+from textgamut.registry import NucleusDecoding
 
 MASK = (1 << 64) - 1
 

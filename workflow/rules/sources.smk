@@ -5,16 +5,25 @@ Downloads go to the shared cache ($TEXTGAMUT_CACHE). Priority: what can fail che
 
 
 rule extract_dataset:
-    """Source -> all texts of a dataset, with their group columns."""
+    """Source -> all texts of a dataset, with their group columns, and the dataset's card."""
     input:
         source=lambda wildcards: source_files(CONFIG.datasets[wildcards.dataset].source),
     output:
         texts="data/{dataset}/references.parquet",
+        card="data/{dataset}/card.json",
+        page=report(
+            "data/{dataset}/card.md",
+            caption="../report/card.rst",
+            category="datasets",
+            labels={"what": "card: {dataset}"},
+        ),
     log:
         "logs/extract_dataset/{dataset}.log",
     priority: 100
     conda:
         "../../envs/cpu.yaml"
+    resources:
+        contact=CONFIG.experiment.contact or "",  # not a param: another contact is no reason to extract anew
     params:
         settings=lambda wildcards: {
             "dataset": entry("datasets", wildcards.dataset),

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlparse
 
 import pandas as pd
 
 from textgamut.errors import TextgamutError
+
+if TYPE_CHECKING:
+    from textgamut.registry import NewsArticlesDataset
 
 SECTIONS = {
     "politics": ("politics", "uk-politics"),
@@ -37,7 +41,7 @@ def topic_of(url: str) -> str | None:
     return None
 
 
-def read(path: Path) -> pd.DataFrame:
+def read(path: Path, _entry: NewsArticlesDataset) -> pd.DataFrame:
     """Read the articles; those with characters that the corpus lost (U+FFFD) are left out."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open("NewsArticles.csv") as stream:

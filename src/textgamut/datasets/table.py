@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import pyarrow.parquet
 from textgamut.errors import TextgamutError, nearest
 
 if TYPE_CHECKING:
-    from textgamut.config import TableDataset
+    from textgamut.registry import TableDataset
 
 TABLES = (".jsonl", ".csv", ".parquet")
 
@@ -40,7 +41,7 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
             column, a row without a text or an id, a text that is not a string. The message names the file,
             and the line (of parquet, the row).
     """
-    path = _one_file(path)
+    path = one_file(path)
     frame = _read_file(path)
     if not len(frame):
         return pd.DataFrame({name: [] for name in ["id", "text", *entry.groups]}, dtype=str)
@@ -63,7 +64,8 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
     return pd.DataFrame({"id": ids, "text": frame[entry.text].astype(str)} | groups)
 
 
-def _one_file(path: Path) -> Path:
+def one_file(path: Path) -> Path:
+    """Return the file itself, or the one table of a folder."""
     if not path.is_dir():
         return path
     files = sorted(file for file in path.rglob("*") if file.is_file())  # a snapshot of a hub
@@ -77,7 +79,6 @@ def _one_file(path: Path) -> Path:
 def _read_file(path: Path) -> pd.DataFrame:
     """Read all columns; the index says where each row stands: its name is "line" or "row"."""
     suffix = path.suffix.lower()
-    readers = {".jsonl": _read_jsonl, ".csv": _read_csv, ".txt": _read_txt}
     if suffix not in (*TABLES, ".txt"):
         raise TextgamutError(f"{path}: suffix {suffix!r} is not one of {', '.join(TABLES)}, .txt")
     try:
@@ -86,35 +87,58 @@ def _read_file(path: Path) -> pd.DataFrame:
             table.validate(full=True)  # else a text that is not UTF-8 shows up where it is first used
             frame: pd.DataFrame = table.to_pandas()
             return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
-        return readers[suffix](path, path.read_bytes().decode("utf-8-sig"))
+        if suffix == ".jsonl":
+            return _read_jsonl(path)
+        content = path.read_bytes().decode("utf-8-sig")
+        return _read_csv(path, content) if suffix == ".csv" else _read_txt(content)
     except TextgamutError:
         raise
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        byte = error.object[error.start]
-        raise TextgamutError(f"{path}: line {line}: not UTF-8: byte 0x{byte:02x}: {error.reason}") from error
+        raise TextgamutError(_not_utf8(path, line, error)) from error
     except (ValueError, OSError) as error:  # ValueError: of pyarrow
         raise TextgamutError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
 
 
-def _read_jsonl(path: Path, content: str) -> pd.DataFrame:
-    rows: dict[int, dict[str, Any]] = {}
-    for number, line in enumerate(content.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            if "\\u" in line:  # the only way in for half a surrogate pair, which nothing after this can write
-                json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            half = error.object[error.start]
-            raise TextgamutError(f"{path}: line {number}: {half!a} alone is no character") from error
-        except (ValueError, RecursionError) as error:  # ValueError: an integer of thousands of digits, too
-            problem = getattr(error, "msg", error)
-            raise TextgamutError(f"{path}: line {number}: not valid JSON: {problem}") from error
-        if not isinstance(row, dict):
-            raise TextgamutError(f"{path}: line {number}: not a JSON object")
-        rows[number] = row
+def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line number and the object of each line that is not blank, in a stream.
+
+    Raises:
+        TextgamutError: A line is not UTF-8, not JSON, or no object; the message names it.
+    """
+    with path.open("rb") as stream:
+        for number, raw in enumerate(stream, start=1):
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                if not line.strip():
+                    continue
+                row = json.loads(line)
+                if (
+                    "\\u" in line
+                ):  # the only way in for half a surrogate pair, which nothing after this can write
+                    json.dumps(row, ensure_ascii=False).encode()
+            except UnicodeDecodeError as error:
+                raise TextgamutError(_not_utf8(path, number, error)) from error
+            except UnicodeEncodeError as error:
+                half = error.object[error.start]
+                raise TextgamutError(f"{path}: line {number}: {half!a} alone is no character") from error
+            except (
+                ValueError,
+                RecursionError,
+            ) as error:  # ValueError: an integer of thousands of digits, too
+                problem = getattr(error, "msg", error)
+                raise TextgamutError(f"{path}: line {number}: not valid JSON: {problem}") from error
+            if not isinstance(row, dict):
+                raise TextgamutError(f"{path}: line {number}: not a JSON object")
+            yield number, row
+
+
+def _not_utf8(path: Path, line: int, error: UnicodeDecodeError) -> str:
+    return f"{path}: line {line}: not UTF-8: byte 0x{error.object[error.start]:02x}: {error.reason}"
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    rows = dict(rows_of_jsonl(path))
     # object: an integer stays one in a column where another row has none
     return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="line"), dtype=object)
 
@@ -145,7 +169,7 @@ def _read_csv(path: Path, content: str) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()), index=index, columns=header or [], dtype=object)
 
 
-def _read_txt(path: Path, content: str) -> pd.DataFrame:
+def _read_txt(content: str) -> pd.DataFrame:
     # Not splitlines: a text may hold a form feed or U+2028, which are line ends to it.
     lines = [line.removesuffix("\r") for line in content.split("\n")]
     while lines and not lines[-1].strip():

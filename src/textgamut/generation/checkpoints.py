@@ -14,7 +14,7 @@ from textgamut.sources import cache_folder, digest, fetch
 if TYPE_CHECKING:
     import torch
 
-    from textgamut.config import Source
+    from textgamut.registry import Source
 
 logger = logging.getLogger(__name__)
 

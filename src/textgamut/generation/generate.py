@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textgamut.generation.sampling import NucleusSampler, random_stream
 
 if TYPE_CHECKING:
-    from textgamut.config import NucleusDecoding
+    from textgamut.registry import NucleusDecoding
 
 
 class Request(NamedTuple):

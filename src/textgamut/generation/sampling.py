@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from textgamut.config import NucleusDecoding
+    from textgamut.registry import NucleusDecoding
 
 
 def random_stream(seed: int, prompt_id: str, completion: int, steps: int) -> NDArray[np.uint64]:

@@ -14,17 +14,47 @@ import re
 import shutil
 import sys
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from textgamut.config import FileSource, HfSource, Source, UrlSource, WheelSource
 from textgamut.errors import TextgamutError
+from textgamut.registry import (
+    AnySource,
+    FetchedSource,
+    FileSource,
+    HfSource,
+    MediaWikiSource,
+    UrlSource,
+    WheelSource,
+    WikidataSource,
+)
 
-__all__ = ["cache_folder", "digest", "fetch"]
+__all__ = ["cache_folder", "digest", "fetch", "offline", "opened"]
+
+if TYPE_CHECKING:
+    from textgamut.sources.wiki import Wiki
 
 logger = logging.getLogger(__name__)
 
 
-def fetch(source: Source, cache: Path | None = None) -> Path:
+def opened(source: AnySource | None, contact: str | None = None) -> Path | Wiki | None:
+    """Return what a dataset is extracted from: the file, fetched; the wiki, not asked yet; None for nothing.
+
+    Args:
+        source: What the registry says.
+        contact: Who asks, for a wiki.
+
+    Raises:
+        TextgamutError: As ``fetch``; or a wiki needs a contact.
+    """
+    if isinstance(source, MediaWikiSource | WikidataSource):
+        from textgamut.sources.wiki import connect
+
+        return connect(source, contact)
+    return None if source is None else fetch(source)
+
+
+def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
     """Return the local file or folder of a source; download and verify it when it is not there yet.
 
     Processes that ask for the same source at once download it once.
@@ -45,14 +75,16 @@ def fetch(source: Source, cache: Path | None = None) -> Path:
     if isinstance(source, HfSource):
         from textgamut.sources import hub
 
-        return hub.fetch(source, offline=_offline())
+        return hub.fetch(source, offline=offline())
 
     cache = cache_folder() if cache is None else cache
-    entry = cache / "sources" / source.sha256 / _basename(source)
+    # A URL that is not pinned stands under the digest of its name.
+    key = source.sha256 or hashlib.sha256(_describe(source).encode()).hexdigest()
+    entry = cache / "sources" / key / _basename(source)
     if entry.exists():
         return entry
     name = _describe(source)
-    if _offline():
+    if offline():
         raise TextgamutError(
             f"{name} is not in the cache, and TEXTGAMUT_OFFLINE forbids to fetch it: put it at {entry}, "
             "copied from a machine that has it, or unset TEXTGAMUT_OFFLINE"
@@ -62,7 +94,7 @@ def fetch(source: Source, cache: Path | None = None) -> Path:
     downloads = cache / "downloads"
     try:
         downloads.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(downloads / f"{source.sha256}.lock")
+        lock = FileLock(downloads / f"{key}.lock")
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -70,7 +102,7 @@ def fetch(source: Source, cache: Path | None = None) -> Path:
             lock.acquire()
         try:
             if not entry.exists():  # else another process was quicker
-                _fetch_into(entry, source, name, downloads)
+                _fetch_into(entry, source, name, downloads, key)
         finally:
             lock.release()
     except OSError as error:
@@ -112,7 +144,8 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _offline() -> bool:
+def offline() -> bool:
+    """Say whether TEXTGAMUT_OFFLINE forbids all network."""
     return os.environ.get("TEXTGAMUT_OFFLINE", "").lower() not in ("", "0", "false", "no")
 
 
@@ -128,30 +161,33 @@ def _local(source: FileSource) -> Path:
     return path
 
 
-def _fetch_into(entry: Path, source: WheelSource | UrlSource, name: str, downloads: Path) -> None:
+def _fetch_into(entry: Path, source: WheelSource | UrlSource, name: str, downloads: Path, key: str) -> None:
     """Download, verify, and only then move into the cache. The caller holds the lock."""
     by_hand = f"copy the folder {entry.parent} from a machine that has it"
     if isinstance(source, WheelSource):
         from textgamut.sources import wheel
 
-        unverified = wheel.assemble(source, downloads / source.sha256, by_hand)
+        unverified = wheel.assemble(source, downloads / key, by_hand)
     else:
         from textgamut.sources import url
 
-        unverified = url.download(source.url, downloads / f"{source.sha256}.part", by_hand)
+        unverified = url.download(source.url, downloads / f"{key}.part", by_hand)
     found = digest(unverified)
-    if found == source.sha256:
+    if source.sha256 is None:
+        logger.warning("%s: not pinned; what came has the sha256 %s: write it into the registry", name, found)
+    right = source.sha256 in (None, found)
+    if right:
         for path in [unverified, *unverified.rglob("*")]:
             _fsync(path)
         entry.parent.mkdir(parents=True, exist_ok=True)
         unverified.rename(entry)
         _fsync(entry.parent)
-    for leftover in downloads.glob(f"{source.sha256}*"):
+    for leftover in downloads.glob(f"{key}*"):
         if leftover.is_dir():
             shutil.rmtree(leftover)
         elif leftover.suffix != ".lock":  # removing a lock would let in whoever already waits for it
             leftover.unlink()
-    if found != source.sha256:
+    if not right:
         raise TextgamutError(
             f"{name}: wrong checksum: sha256 {source.sha256} is expected, what came has {found} and was "
             "deleted. Try again; if the same comes again, the source is not what the registry pins: find out "
@@ -169,7 +205,7 @@ def _fsync(path: Path) -> None:
 
 def _describe(source: WheelSource | UrlSource) -> str:
     if isinstance(source, UrlSource):
-        from textgamut.sources.url import public
+        from textgamut.sources.http import public
 
         return public(source.url)
     return " + ".join(f"{part.package}=={part.version}:{part.member}" for part in source.parts)

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 from pydantic import TypeAdapter
 
-from textgamut.config import NucleusDecoding, Source
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.generation.devices import choose_device, choose_dtype, device_name
 from textgamut.generation.generate import Request, generate_batches, plan_batches
@@ -16,6 +15,7 @@ from textgamut.generation.journal import Journal, fingerprint
 from textgamut.io import read_table, write_meta, write_table
 from textgamut.jobs import Progress, job
 from textgamut.prompts import Prompt, dress
+from textgamut.registry import NucleusDecoding, Source
 
 logger = logging.getLogger("textgamut.generate_texts")
 

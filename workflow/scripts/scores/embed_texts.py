@@ -4,12 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.config import Embedder
 from textgamut.embedding import compute_dtype, embed
 from textgamut.generation.checkpoints import prepare
 from textgamut.generation.devices import choose_device, device_name
 from textgamut.io import read_table, write_array, write_meta
 from textgamut.jobs import job
+from textgamut.registry import Embedder
 
 
 def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: Path, features: Path) -> None:

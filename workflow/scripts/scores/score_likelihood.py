@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut.config import Source
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.generation.devices import choose_device, choose_dtype, device_name
 from textgamut.io import read_table, write_json, write_meta
 from textgamut.jobs import job, told
+from textgamut.registry import Source
 from textgamut.scores import likelihood_scores
 
 

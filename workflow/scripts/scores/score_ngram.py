@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut.config import Source
 from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.io import read_table, write_json, write_meta
 from textgamut.jobs import job, told
+from textgamut.registry import Source
 from textgamut.scores import ngram_scores
 
 

@@ -1,4 +1,4 @@
-"""Fetch the source of a dataset and extract its texts."""
+"""Fetch the source of a dataset, extract its texts, and describe them in a card."""
 
 import logging
 import time
@@ -7,25 +7,36 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut.config import Dataset
+from textgamut.card import make_card, render_card
 from textgamut.datasets import extract
-from textgamut.io import write_meta, write_table
+from textgamut.io import write_bytes, write_json, write_meta, write_table
 from textgamut.jobs import job
-from textgamut.sources import fetch
+from textgamut.registry import Dataset
+from textgamut.sources import digest, opened
 
 logger = logging.getLogger("textgamut.extract_dataset")
 
 
-def extract_dataset(settings: dict[str, Any], texts: Path) -> None:
+def extract_dataset(settings: dict[str, Any], dataset: str, contact: str | None, texts: Path) -> None:
     started = time.monotonic()
     entry = TypeAdapter(Dataset).validate_python(settings["dataset"])
-    frame = extract(fetch(entry.source), entry)
+    source = opened(entry.source, contact)
+    frame = extract(source, entry)
     counts = frame.attrs.pop("counts")
     logger.info("%s", ", ".join(f"{count} {filter_}" for filter_, count in counts.items()))
+    checksum = digest(source) if isinstance(source, Path) else None
+    card = make_card(dataset, settings["dataset"], frame, counts, checksum)
     write_meta(texts, settings, started, counts=counts)
+    write_json(texts.with_name("card.json"), card)
+    write_bytes(texts.with_name("card.md"), render_card(card).encode())
     write_table(texts, frame)
 
 
 if "snakemake" in globals():
     with job(f"extract_dataset {snakemake.wildcards.dataset}", Path(snakemake.log[0])):
-        extract_dataset(snakemake.params.settings, Path(snakemake.output.texts))
+        extract_dataset(
+            snakemake.params.settings,
+            snakemake.wildcards.dataset,
+            snakemake.resources.get("contact"),
+            Path(snakemake.output.texts),
+        )

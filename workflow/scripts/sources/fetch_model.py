@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut.config import Source
 from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.io import read_json, write_json, write_meta
 from textgamut.jobs import job
 from textgamut.prompts import require_chat_template
+from textgamut.registry import Source
 
 
 def fetch_model(settings: dict[str, Any], card: Path) -> None:

@@ -1,0 +1,130 @@
+"""The reader of MediaWiki dumps beside mwxml and gensim's, and beside bz2 alone, which is the floor of all.
+
+    python benchmarks/dump.py                                # the real 206 pages, repeated to 120 MB of XML
+    python benchmarks/dump.py --file pages-articles.xml.bz2  # a dump of your own
+
+The peers: pip install mwxml gensim. Each contender runs in a process of its own on the same file, in turns,
+in one thread, and adds up the lengths of all texts. MB are 10^6 bytes of unpacked XML. Memory is the peak of
+the process, with its libraries. Figures are medians over the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+CONTENDERS = {"bz2 alone": "bz2", "textgamut": "textgamut", "mwxml": "mwxml", "gensim": "gensim"}
+"""Name -> module that it needs."""
+
+MEMBER = "gensim/test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+SHA256 = "a53f4648dec40467ebdcbc7a1307eddb51fe6e28e9309f6ebde81ba0d04bea2d"
+
+
+def build(path: Path, megabytes: float) -> None:
+    """Write one document with the pages of the real dump again and again, each time a bz2 stream."""
+    from textgamut.registry import WheelSource
+    from textgamut.sources import fetch
+
+    part = {"package": "gensim", "version": "4.4.0", "member": MEMBER}
+    source = WheelSource.model_validate({"kind": "wheel", "parts": [part], "sha256": SHA256})
+    xml = bz2.decompress(fetch(source).read_bytes())
+    start, end = xml.index(b"<page>"), xml.rindex(b"</mediawiki>")
+    body = bz2.compress(xml[start:end])
+    with path.open("wb") as stream:
+        stream.write(bz2.compress(xml[:start]))
+        for _ in range(max(1, round(megabytes * 1e6 / (end - start)))):
+            stream.write(body)
+        stream.write(bz2.compress(xml[end:]))
+
+
+def peak() -> float:
+    """Return the peak of this process in MB; that of getrusage begins with what the parent held."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
+
+
+def measure(contender: str, path: Path) -> None:
+    """Run one contender here; print its time, what it read, and its memory."""
+    with bz2.open(path) as stream:
+        if contender == "bz2 alone":
+            parts = iter(partial(stream.read, 2**17), b"")
+        elif contender == "textgamut":
+            from textgamut.datasets.dump import pages
+
+            parts = (page.text for page in pages(path))
+        elif contender == "mwxml":
+            import mwxml
+
+            dump = mwxml.Dump.from_file(stream)  # reads no more than the head
+            parts = (revision.text or "" for page in dump for revision in page)
+        else:
+            from gensim.corpora.wikicorpus import extract_pages
+
+            parts = (text for _, text, _ in extract_pages(stream))
+        start, start_cpu = time.perf_counter(), time.process_time()
+        count = total = 0
+        for part in parts:
+            count += 1
+            total += len(part)
+        found = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - start_cpu}
+    print(json.dumps(found | {"count": count, "total": total, "peak": peak()}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--megabytes", type=float, default=120, help="of XML")
+    parser.add_argument("--file", type=Path, help="a .xml.bz2 of your own, one revision a page")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--contender", choices=CONTENDERS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.contender:
+        measure(options.contender, options.file)
+        return
+    here = [name for name, module in CONTENDERS.items() if importlib.util.find_spec(module)]
+    for name in CONTENDERS:
+        if name not in here:
+            print(f"{name} is not installed: pip install {name}")
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in here}
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.file or Path(folder) / "dump.xml.bz2"
+        if not options.file:
+            build(path, options.megabytes)
+        for _ in range(options.rounds):
+            for name in here:
+                command = [sys.executable, __file__, "--contender", name, "--file", str(path)]
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603
+                runs[name].append(json.loads(done.stdout.splitlines()[-1]))
+        size = path.stat().st_size
+    megabytes = runs["bz2 alone"][0]["total"] / 1e6
+    pages = runs["textgamut"][0]["count"]
+    print(f"{megabytes:.1f} MB of XML in {size / 1e6:.1f} MB of bz2, {pages} pages; {options.rounds} rounds")
+    for name, results in runs.items():
+        rate = statistics.median(megabytes / result["seconds"] for result in results)
+        core = statistics.median(megabytes / result["cpu"] for result in results)
+        ratio = statistics.median(
+            theirs["cpu"] / ours["cpu"] for theirs, ours in zip(results, runs["textgamut"], strict=True)
+        )
+        held = max(result["peak"] for result in results)
+        print(
+            f"{name:10} {rate:6.1f} MB/s, {core:6.1f} MB per second of a core, "
+            f"{ratio:5.2f} x the time of textgamut, peak {held:4.0f} MB"
+        )
+    read = {name: (results[0]["count"], results[0]["total"]) for name, results in runs.items()}
+    del read["bz2 alone"]
+    same = "the same" if len(set(read.values())) == 1 else f"not the same: {read}"
+    print(f"pages and characters of text are {same}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""Biographies: leads of Wikipedia articles on persons that have a Good or Featured badge (PR appendix B.5).
+
+Three ways to the same texts: Wikidata's badges and facts, the wiki's own categories or templates, or a dump.
+Without Wikidata, who is a person and the facts of them are read from categories, infobox and pronouns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from textgamut.datasets import dump
+from textgamut.datasets.wikitext import Person, badge, lead_text, person
+from textgamut.draw import count_words
+from textgamut.errors import TextgamutError
+from textgamut.jobs import Progress
+from textgamut.sources import wikidata
+from textgamut.sources.mediawiki import batches
+
+if TYPE_CHECKING:
+    from textgamut.registry import BiographiesDataset
+    from textgamut.sources.wiki import Wiki
+
+BADGES = {"good": "Q17437798", "featured": "Q17437796"}
+"""Badge -> its item in Wikidata."""
+
+TEXT = "{name}:\n\n{summary}"
+"""The form of a biography (PR Table D.1)."""
+
+CONTENT: dict[str, str | int] = {
+    "prop": "revisions",
+    "rvprop": "ids|content",
+    "rvslots": "main",
+    "rvsection": 0,
+}
+PERSONS_A_QUESTION = 200
+
+Row = dict[str, Any]
+
+
+def read(source: Wiki | Path, entry: BiographiesDataset) -> pd.DataFrame:
+    """Extract biographies.
+
+    Args:
+        source: The wiki, or the dump.
+        entry: Badges, limits of length, facts that are required.
+
+    Returns:
+        Columns ``id``, ``text`` ("name:", blank line, lead), ``name``, ``badge``, ``gender``, ``birth_date``,
+        ``occupations`` (joined by ", "), ``words`` of the lead, ``title``, ``page``, ``revision``; in the order
+        of the page ids.
+
+    Raises:
+        TextgamutError: The source cannot be read, or a badge marks no page.
+    """
+    counts: dict[str, int] = {}
+    if isinstance(source, Path):
+        found = _of_dump(source, entry, counts)
+    elif entry.source.kind == "wikidata":
+        found = _of_wikidata(source, entry, counts)
+    else:
+        found = _of_categories(source, entry, counts)
+    rows = []
+    known = "with " + (" and ".join(entry.required) or "or without facts")
+    for row in found:
+        counts.setdefault(known, 0)
+        if any(row[fact] is None for fact in entry.required):
+            continue
+        counts[known] += 1
+        if entry.min_words <= row["words"] <= entry.max_words:
+            rows.append(row)
+    rows.sort(key=lambda row: row["page"])
+    counts[f"leads of {entry.min_words} to {entry.max_words} words"] = len(rows)
+    frame = pd.DataFrame(rows) if rows else pd.DataFrame({"id": [], "text": []})
+    frame.attrs["counts"] = counts
+    return frame
+
+
+def split(title: str, wikitext: str) -> Row:
+    """Make the biography of an article from its wikitext, whole or lead section only."""
+    name = re.sub(r" \([^()]*\)$", "", title)
+    summary = lead_text(wikitext)
+    return {"text": TEXT.format(name=name, summary=summary), "name": name, "words": count_words(summary)}
+
+
+def _row(page: int, revision: int, title: str, wikitext: str, badge_: str | None, facts: Person) -> Row:
+    return {
+        "id": f"page-{page}",
+        **split(title, wikitext),
+        "badge": badge_,
+        "gender": facts.gender,
+        "birth_date": facts.birth_date,
+        "occupations": ", ".join(facts.occupations) or None,
+        "title": title,
+        "page": page,
+        "revision": revision,
+    }
+
+
+def _of_dump(path: Path, entry: BiographiesDataset, counts: dict[str, int]) -> Iterator[Row]:
+    counts |= {"pages": 0, "articles": 0, "with a badge": 0, "persons": 0}
+    for page in dump.pages(path, Progress(path.stat().st_size, "bytes").advance):
+        counts["pages"] += 1
+        if page.namespace != 0 or page.redirect:
+            continue
+        counts["articles"] += 1
+        found = badge(page.text)
+        if entry.badges and found not in entry.badges:
+            continue
+        counts["with a badge"] += found is not None
+        facts = person(page.text)
+        if facts is None:
+            continue
+        counts["persons"] += 1
+        yield _row(page.id, page.revision, page.title, page.text, found, facts)
+
+
+def _of_categories(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) -> Iterator[Row]:
+    badges: dict[int, str] = {}
+    for name in sorted(entry.badges, key=list(BADGES).index):  # a page with both is featured
+        marked = list(_marked(wiki, entry.badge_pages[name]))
+        if not marked:
+            raise TextgamutError(f"{wiki.pages.url}: {entry.badge_pages[name]!r} marks no article")
+        badges |= dict.fromkeys(marked, name)
+    counts["articles with a badge"] = len(badges)
+    counts["persons"] = 0
+    progress = Progress(len(badges), "articles")
+    categories: dict[int, str] = {}
+
+    def persons() -> Iterator[int]:
+        for batch in batches(sorted(badges)):
+            for page in wiki.pages.pages(batch, prop="categories", cllimit="max"):
+                own = "\n".join(f"[[{category['title']}]]" for category in page.get("categories", []))
+                if person(own) is not None:
+                    counts["persons"] += 1
+                    categories[page["pageid"]] = own
+                    yield page["pageid"]
+            progress.advance(len(batch))
+
+    for batch in batches(persons()):
+        for page in wiki.pages.pages(batch, **CONTENT):
+            if "revisions" in page:
+                revision = page["revisions"][0]
+                wikitext = revision["slots"]["main"].get("content", "")
+                facts = person(wikitext + "\n" + categories[page["pageid"]])
+                assert facts is not None
+                yield _row(
+                    page["pageid"], revision["revid"], page["title"], wikitext, badges[page["pageid"]], facts
+                )
+
+
+def _marked(wiki: Wiki, mark: str) -> Iterator[int]:
+    """List the articles in a category, or with a template."""
+    if mark.startswith("Template:"):
+        members = wiki.pages.members("embeddedin", eititle=mark, einamespace=0, eilimit="max")
+    else:
+        members = wiki.pages.members("categorymembers", cmtitle=mark, cmnamespace=0, cmlimit="max")
+    return (member["pageid"] for member in members)
+
+
+def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) -> Iterator[Row]:
+    assert wiki.data is not None
+    items = " ".join(f"wd:{BADGES[name]}" for name in entry.badges)
+    listed = wikidata.select(
+        wiki.data,
+        f"SELECT DISTINCT ?person ?name ?badge WHERE {{ VALUES ?badge {{ {items} }} ?article wikibase:badge ?badge ; "
+        f"schema:isPartOf <{wiki.site}> ; schema:about ?person ; schema:name ?name . ?person wdt:P31 wd:Q5 . }}",
+    )
+    names = {item: name for name, item in BADGES.items()}
+    badges: dict[str, str] = {}
+    for row in sorted(listed, key=lambda row: list(BADGES.values()).index(row["badge"])):
+        badges[row["name"]] = names[row["badge"]]  # a page with both is featured
+    people = {row["name"]: row["person"] for row in listed}
+    counts["persons with a badge"] = len(people)
+    if not people:
+        raise TextgamutError(f"{wiki.data.url}: no person has a badge on {wiki.site}")
+    facts = _facts(wiki, sorted(people.values()))
+    progress = Progress(len(people), "persons")
+    counts["articles"] = 0
+    for batch in batches(sorted(people)):
+        for title, page in zip(batch, wiki.pages.titled(batch, **CONTENT), strict=True):
+            if page.get("ns") == 0 and "revisions" in page:
+                counts["articles"] += 1
+                revision = page["revisions"][0]
+                wikitext = revision["slots"]["main"].get("content", "")
+                known = facts[people[title]]
+                yield _row(page["pageid"], revision["revid"], page["title"], wikitext, badges[title], known)
+        progress.advance(len(batch))
+
+
+def _facts(wiki: Wiki, people: Iterable[str]) -> dict[str, Person]:
+    """Ask Wikidata for gender (P21), date of birth (P569) and occupations (P106)."""
+    assert wiki.data is not None
+    label = '?item rdfs:label ?value . FILTER(LANG(?value) = "en")'
+    known: dict[str, dict[str, set[str]]] = {}
+    for batch in batches(people, PERSONS_A_QUESTION):
+        known |= {item: {"gender": set(), "birth": set(), "occupation": set()} for item in batch}
+        items = " ".join(f"wd:{item}" for item in batch)
+        rows = wikidata.select(
+            wiki.data,
+            f"SELECT DISTINCT ?person ?fact ?value WHERE {{ VALUES ?person {{ {items} }} "
+            f'{{ ?person wdt:P21 ?item . {label} BIND("gender" AS ?fact) }} UNION '
+            f'{{ ?person wdt:P106 ?item . {label} BIND("occupation" AS ?fact) }} UNION '
+            '{ ?person wdt:P569 ?value . FILTER(isLiteral(?value)) BIND("birth" AS ?fact) } }',
+        )
+        for row in rows:
+            known[row["person"]][row["fact"]].add(row["value"])
+    return {
+        item: Person(
+            gender=", ".join(sorted(facts["gender"])) or None,
+            birth_date=min((value.split("T")[0].removeprefix("+") for value in facts["birth"]), default=None),
+            occupations=tuple(sorted(facts["occupation"])),
+        )
+        for item, facts in known.items()
+    }

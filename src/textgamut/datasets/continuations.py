@@ -1,0 +1,42 @@
+"""Prompts with human continuations: the form of the decoding benchmark's WikiText, Wikinews and BookCorpus."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from textgamut.errors import TextgamutError
+
+if TYPE_CHECKING:
+    from textgamut.registry import ContinuationsDataset
+
+
+def read(path: Path, _entry: ContinuationsDataset) -> pd.DataFrame:
+    """Read prompts and their references (MC section 3); generations that stand beside them are not read.
+
+    Returns:
+        Columns ``id``, ``text`` (the human continuation, with the space that it begins with) and ``prompt``.
+
+    Raises:
+        TextgamutError: The file is not a list of such pairs; the message names the item.
+    """
+    try:
+        content = path.read_bytes()
+        items = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
+    except (OSError, EOFError, ValueError) as error:
+        raise TextgamutError(f"{path}: cannot be read as JSON: {error}") from error
+    if not isinstance(items, list):
+        raise TextgamutError(f"{path}: not a list of prompts")
+    rows = []
+    for number, item in enumerate(items, start=1):
+        pair = [
+            item.get(key) if isinstance(item, dict) else None for key in ("reference_text", "prefix_text")
+        ]
+        if not all(isinstance(text, str) for text in pair):
+            raise TextgamutError(f"{path}: item {number}: no text in 'prefix_text' or 'reference_text'")
+        rows.append((f"prompt-{number}", *pair))
+    return pd.DataFrame(rows, columns=["id", "text", "prompt"])

@@ -1,0 +1,211 @@
+"""New-Wiki: articles by their date of creation, so that the set stays newer than any model (NW section 3)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from textgamut.datasets.wikitext import article_text, first_sentence, is_disambiguation
+from textgamut.draw import count_words, numbers, shuffled, take
+from textgamut.errors import TextgamutError
+from textgamut.jobs import Progress
+from textgamut.sources import wikidata
+from textgamut.sources.mediawiki import batches
+
+if TYPE_CHECKING:
+    from textgamut.registry import NewWikiDataset
+    from textgamut.sources.wiki import Wiki
+
+logger = logging.getLogger(__name__)
+
+ENTITY_TYPES = {
+    "Q5": "human",
+    "Q16521": "taxon",
+    "Q17537576": "media",  # creative work
+    "Q486972": "human settlement",
+    "Q1190554": "event",  # occurrence
+}
+"""Class in Wikidata -> entity type of NW Table 1; the first one that an entity belongs to is its type."""
+
+PROMPT = "{title}\n\n{first_sentence}"
+"""NW section 3: the title, then the first sentence."""
+
+CONTENT: dict[str, str | int] = {"prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
+
+
+def read(wiki: Wiki, entry: NewWikiDataset) -> pd.DataFrame:
+    """Draw articles and split each into prompt and reference.
+
+    Args:
+        wiki: The wiki.
+        entry: Window, filters, number and seed.
+
+    Returns:
+        Columns ``id``, ``text`` (the reference: the article without its first sentence), ``prompt``, ``title``,
+        ``created``, ``revisions``, ``words``, ``entity_type``, ``page``, ``revision``.
+
+    Raises:
+        TextgamutError: The window reaches into the future, or holds fewer articles than asked for.
+    """
+    if entry.created_before > datetime.now(UTC):
+        raise TextgamutError(
+            f"created_before: {entry.created_before:%Y-%m-%d %H:%M} is in the future: articles would be missing"
+        )
+    counts: dict[str, int] = {}
+    if entry.created_from:
+        candidates: Iterable[int] = _created_between(wiki, entry.created_from, entry.created_before, counts)
+        candidates = [int(id_) for id_ in shuffled(map(str, candidates), "new-wiki", entry.seed)]
+    else:
+        candidates = numbers(_first_id_after(wiki, entry.created_before), "old-wiki", entry.seed)
+    rows = []
+    progress = Progress(entry.n or counts.get("created in the window", 0), "articles")
+    for row in islice(_articles(wiki, candidates, entry, counts), entry.n):
+        rows.append(row)
+        progress.advance(1)
+    if entry.n:
+        what = f"articles of {entry.min_words} words and {entry.min_revisions} revisions or more"
+        take([row["id"] for row in rows], entry.n, what)
+    counts["drawn"] = len(rows)
+    types = _entity_types(wiki, [row["title"] for row in rows])
+    rows = [row | {"entity_type": types.get(row["title"])} for row in rows]
+    frame = pd.DataFrame(rows, columns=list(rows[0])) if rows else pd.DataFrame({"id": [], "text": []})
+    frame.attrs["counts"] = counts
+    return frame
+
+
+def split(title: str, wikitext: str) -> dict[str, Any]:
+    """Split an article into prompt and reference.
+
+    Returns:
+        ``text`` (empty, when the article has one sentence), ``prompt``, ``words`` of the whole.
+    """
+    prose = article_text(wikitext)
+    sentence, rest = first_sentence(prose)
+    prompt = PROMPT.format(title=title, first_sentence=sentence)
+    return {"text": rest, "prompt": prompt, "words": count_words(prose)}
+
+
+def _created_between(wiki: Wiki, start: datetime, end: datetime, counts: dict[str, int]) -> list[int]:
+    """List the ids of the articles created in a window, in the order of their creation."""
+    events = wiki.pages.members(
+        "logevents",
+        letype="create",
+        lenamespace=0,
+        ledir="newer",
+        lestart=_timestamp(start),
+        leend=_timestamp(end - timedelta(seconds=1)),
+        leprop="ids|timestamp",
+        lelimit="max",
+    )
+    ids = list(dict.fromkeys(event["logpage"] for event in events if event.get("logpage")))
+    counts["created in the window"] = len(ids)
+    logger.info("%d articles were created in the window", len(ids))
+    return ids
+
+
+def _first_id_after(wiki: Wiki, moment: datetime) -> int:
+    """Return the id of the first page created after a moment: older pages have smaller ones."""
+    events = wiki.pages.members(
+        "logevents",
+        letype="create",
+        ledir="newer",
+        lestart=_timestamp(moment),
+        leend=_timestamp(datetime.now(UTC)),
+        leprop="ids",
+        lelimit=50,
+    )
+    for event in events:
+        if event.get("logpage"):
+            return int(event["logpage"])
+    raise TextgamutError(
+        f"created_before: no page was created after {moment:%Y-%m-%d %H:%M}: take an earlier date"
+    )
+
+
+def _articles(
+    wiki: Wiki, candidates: Iterable[int], entry: NewWikiDataset, counts: dict[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Yield the candidates that pass every filter, in their order; count what each filter leaves."""
+
+    def passed(name: str) -> None:
+        counts[name] = counts.get(name, 0) + 1
+
+    def there() -> Iterator[dict[str, Any]]:
+        for batch in batches(candidates):
+            for page in wiki.pages.pages(batch, prop="info|pageprops", ppprop="disambiguation"):
+                passed("examined")
+                if page.get("missing") or page["ns"] != 0:
+                    continue
+                passed("still an article")
+                if page.get("redirect"):
+                    continue
+                passed("no redirect")
+                if "disambiguation" not in page.get("pageprops", {}):
+                    yield page
+
+    for batch in batches(page["pageid"] for page in there()):
+        for page in wiki.pages.pages(batch, **CONTENT):
+            if "revisions" not in page:  # deleted a moment ago, or hidden
+                continue
+            revision = page["revisions"][0]
+            wikitext = revision["slots"]["main"].get("content", "")
+            if is_disambiguation(wikitext):
+                continue
+            passed("no disambiguation page")
+            parts = split(page["title"], wikitext)
+            if parts["words"] < entry.min_words or not parts["text"]:
+                continue
+            passed(f"{entry.min_words} words or more")
+            history = _history(wiki, page["pageid"])
+            if len(history) < entry.min_revisions:
+                continue
+            passed(f"{entry.min_revisions} revisions or more")
+            if entry.created_from is None and history[0] >= _timestamp(entry.created_before):
+                continue
+            yield {
+                "id": f"page-{page['pageid']}",
+                **parts,
+                "title": page["title"],
+                "created": history[0],
+                "revisions": len(history),
+                "page": page["pageid"],
+                "revision": revision["revid"],
+            }
+
+
+def _history(wiki: Wiki, page: int) -> list[str]:
+    """Return the timestamps of a page's revisions, the oldest first."""
+    found = wiki.pages.pages([page], prop="revisions", rvprop="timestamp", rvdir="newer", rvlimit="max")[0]
+    return [revision["timestamp"] for revision in found.get("revisions", [])]
+
+
+def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
+    """Return the entity types of articles by Wikidata's P31 (NW Table 1): title -> type."""
+    if wiki.data is None:
+        return {}
+    classes = " ".join(f"wd:{class_}" for class_ in ENTITY_TYPES)
+    found: dict[str, set[str]] = {}
+    for batch in batches(titles):
+        names = " ".join(map(wikidata.literal, batch))
+        rows = wikidata.select(
+            wiki.data,
+            f"SELECT ?name ?class WHERE {{ VALUES ?name {{ {names} }} VALUES ?class {{ {classes} }} "
+            f"?article schema:name ?name ; schema:isPartOf <{wiki.site}> ; schema:about ?item . "
+            "?item wdt:P31/wdt:P279* ?class . }",
+        )
+        for row in rows:
+            found.setdefault(row["name"], set()).add(row["class"])
+    return {
+        title: next(type_ for class_, type_ in ENTITY_TYPES.items() if class_ in found[title]) if title in found
+        else "other"
+        for title in titles
+    }  # fmt: skip
+
+
+def _timestamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

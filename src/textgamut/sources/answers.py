@@ -1,0 +1,155 @@
+"""JSON answers of a web service: asked for politely, one after the other, and kept on disk.
+
+An answer stands in ``<cache>/answers/<host>/`` under the SHA-256 of its question. So an extraction that was
+interrupted goes on where it stood, and one that is repeated gets the same answers without network.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from textgamut import __version__
+from textgamut.errors import TextgamutError
+from textgamut.io import write_bytes
+from textgamut.registry import needs_contact
+from textgamut.sources import cache_folder, offline
+from textgamut.sources.http import PassingError, open_client, public, refuse_bad_status, retrying
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 8  # waits of two minutes in all, more when the server asks for more
+LARGEST_ANSWER = 64 * 2**20  # bytes, unpacked
+LONGEST_ANSWER = 300.0  # seconds from its first byte to its last
+
+
+class Answers:
+    """One web service, its rate limit and its cache."""
+
+    def __init__(
+        self,
+        url: str,
+        contact: str | None = None,
+        rate: float = 5.0,
+        edition: str = "",
+        accept: str = "application/json",
+        cache: Path | None = None,
+    ) -> None:
+        """Name the service; nothing is asked yet.
+
+        Args:
+            url: HTTPS, or HTTP on the loopback address.
+            contact: Mail address or page of whoever asks, sent with each request.
+            rate: Most requests a second, over all processes of this machine.
+            edition: Part of each question's key: in another edition, everything is asked anew.
+            accept: Media type to ask for.
+            cache: Folder of the caches; none given: ``cache_folder()``.
+
+        Raises:
+            TextgamutError: A service of the Wikimedia Foundation, and no contact.
+        """
+        if not contact and needs_contact(url):
+            raise TextgamutError(
+                f"{public(url)}: its operators ask every program for a contact: set `contact:` in the experiment "
+                "to your mail address or project page"
+            )
+        self.url, self._rate, self._edition = url, rate, edition
+        agent = f"textgamut/{__version__}" + (f" ({contact})" if contact else "")
+        self._headers = {"User-Agent": agent, "Accept": accept}
+        self._folder = (
+            (cache_folder() if cache is None else cache) / "answers" / (urlsplit(url).netloc or "-")
+        )
+        self._client: Any = None
+
+    def ask(self, question: Mapping[str, str], check: Callable[[Any, Any], None], post: bool = False) -> Any:
+        """Return the answer to a question, from the cache or from the service.
+
+        Args:
+            question: Parameters.
+            check: Called with the parsed answer and its headers before it is kept. It raises ``PassingError``
+                to ask again, ``TextgamutError`` to give up.
+            post: Send the parameters in the body: for long questions.
+
+        Raises:
+            TextgamutError: The service cannot be reached, refuses, or gives no valid answer; or it would have
+                to be asked, and TEXTGAMUT_OFFLINE forbids it.
+        """
+        from filelock import FileLock
+
+        kept = self._place(question)
+        if kept.exists():
+            return json.loads(gzip.decompress(kept.read_bytes()))
+        if offline():
+            raise TextgamutError(
+                f"{public(self.url)}: an answer is not in the cache {self._folder}, and TEXTGAMUT_OFFLINE "
+                "forbids to ask for it: copy that folder from a machine that has it, or unset TEXTGAMUT_OFFLINE"
+            )
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(self._folder / ".lock"):  # jobs side by side ask one after the other
+            if not kept.exists():
+                body = self._asked(question, check, post)
+                write_bytes(kept, gzip.compress(body, mtime=0))
+        return json.loads(gzip.decompress(kept.read_bytes()))
+
+    def forget(self, question: Mapping[str, str]) -> None:
+        """Remove an answer from the cache."""
+        self._place(question).unlink(missing_ok=True)
+
+    def _place(self, question: Mapping[str, str]) -> Path:
+        key = json.dumps([self.url, self._edition, sorted(question.items())], ensure_ascii=False)
+        name = hashlib.sha256(key.encode()).hexdigest()
+        return self._folder / name[:2] / f"{name}.json.gz"
+
+    def _asked(self, question: Mapping[str, str], check: Callable[[Any, Any], None], post: bool) -> bytes:
+        import httpx
+
+        if self._client is None:
+            self._client = open_client(self._headers)
+
+        def attempt() -> bytes:
+            self._keep_the_rate()
+            given = {"data": question} if post else {"params": question}
+            try:
+                with self._client.stream("POST" if post else "GET", self.url, **given) as response:
+                    refuse_bad_status(response, self.url)
+                    body = bytearray()
+                    start = time.monotonic()
+                    for chunk in response.iter_bytes():
+                        body += chunk
+                        if time.monotonic() - start > LONGEST_ANSWER:
+                            raise PassingError(f"no end of the answer after {LONGEST_ANSWER:.0f} s")
+                        if len(body) > LARGEST_ANSWER:
+                            raise TextgamutError(
+                                f"{public(self.url)}: an answer of more than {LARGEST_ANSWER >> 20} MB is refused"
+                            )
+            except (httpx.RequestError, httpx.DecodingError) as error:
+                raise PassingError(f"{type(error).__name__}: {error}") from None
+            try:
+                check(json.loads(body.decode("utf-8")), response.headers)
+            except (UnicodeDecodeError, json.JSONDecodeError) as error:
+                raise PassingError(f"not a JSON answer: {error}") from None
+            return bytes(body)
+
+        try:
+            answer: bytes = retrying(self.url, ATTEMPTS)(attempt)
+        except PassingError as error:
+            raise TextgamutError(
+                f"{public(self.url)}: no answer in {ATTEMPTS} attempts: {error}. Try again later: what was "
+                "answered so far is kept"
+            ) from None
+        return answer
+
+    def _keep_the_rate(self) -> None:
+        """Wait until the service may be asked again; the age of a file tells all processes when it last was."""
+        last = self._folder / ".last"
+        if last.exists():
+            wait = last.stat().st_mtime + 1 / self._rate - time.time()
+            time.sleep(min(max(wait, 0.0), 1 / self._rate))
+        last.touch()

@@ -1,0 +1,166 @@
+"""A MediaWiki through its API (``action=query``): lists and pages, continued to their end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from textgamut.errors import TextgamutError
+from textgamut.sources.answers import Answers
+from textgamut.sources.http import PassingError, public, retry_after
+
+logger = logging.getLogger(__name__)
+
+BATCH = 50  # pages a question, the most that the API takes from anybody
+MAXLAG = 5  # seconds: when the servers lag more, the question waits
+MOST_STALE = 500  # continuations that bring nothing new, one after the other
+PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error_DBQueryTimeoutError", "failed-save")
+
+Item = TypeVar("Item")
+Question = dict[str, str | int]
+
+
+def batches(items: Iterable[Item], size: int = BATCH) -> Iterator[list[Item]]:
+    """Split into lists of a size; the last may be shorter."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+class MediaWiki:
+    """The read-only part of the API that extractions need."""
+
+    def __init__(self, answers: Answers) -> None:
+        """Take the service; its URL is that of ``api.php``."""
+        self._answers = answers
+        self._warned: set[str] = set()
+
+    @property
+    def url(self) -> str:
+        """Return the address of the API."""
+        return self._answers.url
+
+    def members(self, list_: str, **parameters: str | int) -> Iterator[dict[str, Any]]:
+        """Yield the members of a list (``logevents``, ``categorymembers``, ...), to its end.
+
+        Args:
+            list_: Name of the list.
+            parameters: Its parameters, with their prefix.
+
+        Raises:
+            TextgamutError: The API refuses the parameters, does not answer, or never ends.
+        """
+        for answer in self._continued({"list": list_, **parameters}):
+            yield from answer.get(list_, [])
+
+    def pages(self, ids: Sequence[int], **parameters: str | int) -> list[dict[str, Any]]:
+        """Return pages by id, in the order of the ids; one that is gone has the key ``missing``.
+
+        Args:
+            ids: At most 50 page ids.
+            parameters: ``prop`` and its parameters.
+        """
+        question: Question = {"pageids": _joined(ids), **parameters}
+        found = {page["pageid"]: page for page in self._merged(question)}
+        return [found.get(id_, {"pageid": id_, "missing": True}) for id_ in ids]
+
+    def titled(self, titles: Sequence[str], **parameters: str | int) -> list[dict[str, Any]]:
+        """Return pages by title, in the order of the titles, redirects followed.
+
+        Args:
+            titles: At most 50 titles.
+            parameters: ``prop`` and its parameters.
+        """
+        renamed: dict[str, str] = {}
+        question: Question = {"titles": _joined(titles), "redirects": 1, **parameters}
+        found = {page["title"]: page for page in self._merged(question, renamed)}
+        chosen = []
+        for title in titles:
+            now, steps = title, 0
+            while now in renamed and steps < 10:  # normalized, then redirected
+                now, steps = renamed[now], steps + 1
+            chosen.append(found.get(now, {"title": title, "missing": True}))
+        return chosen
+
+    def revisions(self, ids: Sequence[int], **parameters: str | int) -> dict[int, dict[str, Any]]:
+        """Return revisions by id, each with the ``page`` that it belongs to; those that are gone are not there.
+
+        Args:
+            ids: At most 50 revision ids.
+            parameters: Of ``prop=revisions``, with their prefix.
+        """
+        question: Question = {"revids": _joined(ids), "prop": "revisions", **parameters}
+        return {
+            revision["revid"]: revision | {"page": page}
+            for page in self._merged(question)
+            for revision in page.get("revisions", [])
+        }
+
+    def _merged(self, question: Question, renamed: dict[str, str] | None = None) -> list[dict[str, Any]]:
+        """Put together the pages whose properties came in several answers."""
+        pages: dict[str, dict[str, Any]] = {}
+        for answer in self._continued(question):
+            for move in [*answer.get("normalized", []), *answer.get("redirects", [])]:
+                if renamed is not None:
+                    renamed[move["from"]] = move["to"]
+            for page in answer.get("pages", []):
+                merged = pages.setdefault(str(page.get("pageid") or page.get("title")), {})
+                for key, value in page.items():
+                    known = merged.get(key)
+                    if isinstance(value, list) and isinstance(known, list):
+                        known.extend(value)
+                    else:
+                        merged[key] = value
+        return list(pages.values())
+
+    def _continued(self, question: Question) -> Iterator[dict[str, Any]]:
+        """Yield the ``query`` part of each answer until the API says that it is complete."""
+        always: Question = {"action": "query", "format": "json", "formatversion": 2, "maxlag": MAXLAG}
+        fixed = {key: str(value) for key, value in (always | question).items()}
+        asked: list[dict[str, str]] = []
+        seen: set[bytes] = set()
+        stale = 0
+        following: dict[str, str] = {}
+        while True:
+            asked.append(fixed | following)
+            answer = self._answers.ask(asked[-1], self._check, post="titles" in question)
+            self._warn(answer.get("warnings"))
+            part = answer.get("query", {})
+            fingerprint = hashlib.blake2b(json.dumps(part).encode(), digest_size=16).digest()
+            stale = 0 if part and fingerprint not in seen else stale + 1
+            seen.add(fingerprint)
+            yield part
+            if "continue" not in answer:
+                return
+            following = {key: str(value) for key, value in answer["continue"].items()}
+            if fixed | following in (asked[-1], asked[0]) or stale > MOST_STALE:
+                for past in asked:  # else the cache would repeat it even when the server is mended
+                    self._answers.forget(past)
+                raise TextgamutError(
+                    f"{public(self.url)}: the server repeats itself without an end (continue: {following})"
+                )
+
+    def _check(self, answer: Any, headers: Any) -> None:
+        if not isinstance(answer, dict):
+            raise PassingError("not an answer of a MediaWiki")
+        if error := answer.get("error"):
+            code, info = error.get("code", "?"), error.get("info", "?")
+            if code in PASSING or code.startswith("internal_api_error"):
+                raise PassingError(f"{code}: {info}", retry_after(headers))
+            raise TextgamutError(f"{public(self.url)}: the API refuses: {code}: {info}")
+        if "query" not in answer and "batchcomplete" not in answer and "continue" not in answer:
+            raise PassingError("not an answer to a query")
+
+    def _warn(self, warnings: Any) -> None:
+        text = json.dumps(warnings, ensure_ascii=False)
+        if warnings and text not in self._warned:
+            self._warned.add(text)
+            logger.warning("%s: %s", public(self.url), text)
+
+
+def _joined(values: Iterable[str | int]) -> str:
+    return "|".join(map(str, values))

@@ -1,0 +1,42 @@
+"""A wiki with the Wikidata that describes it, as a registry names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from textgamut.sources import wikidata
+from textgamut.sources.answers import Answers
+from textgamut.sources.mediawiki import MediaWiki
+
+if TYPE_CHECKING:
+    from textgamut.registry import MediaWikiSource, WikidataSource
+
+
+class Wiki(NamedTuple):
+    """What an extraction asks."""
+
+    pages: MediaWiki
+    data: Answers | None
+    """Wikidata's SPARQL endpoint; None: not asked."""
+    site: str
+    """How Wikidata names the wiki."""
+
+
+def connect(source: MediaWikiSource | WikidataSource, contact: str | None, cache: Path | None = None) -> Wiki:
+    """Name the services of a source; nothing is asked yet.
+
+    Args:
+        source: The registry's entry.
+        contact: Who asks; needed for Wikipedia and Wikidata.
+        cache: Folder of the caches; none given: the user's.
+
+    Raises:
+        TextgamutError: The contact is missing.
+    """
+
+    def answers(url: str, accept: str = "application/json") -> Answers:
+        return Answers(url, contact, source.requests_per_second, source.edition, accept, cache)
+
+    data = answers(source.sparql, wikidata.ACCEPT) if source.sparql else None
+    return Wiki(MediaWiki(answers(source.api)), data, source.site)

@@ -1,0 +1,47 @@
+"""Wikidata, or a service like it, through SPARQL 1.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textgamut.sources.answers import Answers
+from textgamut.sources.http import PassingError
+
+PREFIXES = """\
+PREFIX wd: <http://www.wikidata.org/entity/>
+PREFIX wdt: <http://www.wikidata.org/prop/direct/>
+PREFIX wikibase: <http://wikiba.se/ontology#>
+PREFIX schema: <http://schema.org/>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+"""
+ENTITY = "http://www.wikidata.org/entity/"
+ACCEPT = "application/sparql-results+json"
+
+
+def select(answers: Answers, query: str) -> list[dict[str, str]]:
+    """Return the rows of a SELECT query: variable -> value, entities as ``Q42``.
+
+    Args:
+        answers: The endpoint.
+        query: Without the prefixes.
+
+    Raises:
+        TextgamutError: The endpoint refuses the query or does not answer.
+    """
+    answer = answers.ask({"query": PREFIXES + query}, _check, post=True)
+    return [
+        {name: cell["value"].removeprefix(ENTITY) for name, cell in row.items()}
+        for row in answer["results"]["bindings"]
+    ]
+
+
+def literal(text: str, language: str = "en") -> str:
+    """Write a text as a SPARQL literal of a language."""
+    for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        text = text.replace(plain, escaped)
+    return f'"{text}"@{language}'
+
+
+def _check(answer: Any, _headers: Any) -> None:
+    if not isinstance(answer, dict) or "bindings" not in answer.get("results", {}):
+        raise PassingError("not a table of SPARQL results")

@@ -1,0 +1,88 @@
+"""Dataset cards: what they say is what the dataset is."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from textgamut.card import make_card, render_card
+from textgamut.datasets import fingerprint
+
+ENTRY = {
+    "format": "new-wiki",
+    "licence": "CC BY-SA 4.0",
+    "source": {"kind": "mediawiki", "api": "https://x/api.php"},
+}
+FRAME = pd.DataFrame(
+    {
+        "id": [f"page-{i}" for i in range(30)],
+        "text": ["word " * (i + 1) for i in range(30)],
+        "title": [f"Title {i}" for i in range(30)],
+        "entity_type": ["human"] * 15 + ["taxon"] * 9 + [None] * 6,
+        "page": range(30),
+        "revision": range(100, 130),
+    }
+)
+
+
+def card(frame: pd.DataFrame = FRAME, **entry) -> dict:
+    return make_card("wiki", ENTRY | entry, frame, {"examined": 50, "drawn": len(frame)}, None)
+
+
+def test_shares_of_the_groups_and_lengths() -> None:
+    made = card()
+    assert made["groups"] == {"entity_type": {"human": 15, "taxon": 9, "not known": 6}}
+    assert (made["words"]["least"], made["words"]["most"], made["words"]["median"]) == (1, 30, 15.5)
+    text = render_card(made)
+    for line in (
+        "| human | 15 | 50.0% |",
+        "| taxon | 9 | 30.0% |",
+        "| examined | 50 |",
+        "Licence: CC BY-SA 4.0.",
+    ):
+        assert line in text
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=60))
+def test_every_text_stands_in_one_bar_of_the_histogram(lengths: list[int]) -> None:
+    frame = pd.DataFrame({"id": map(str, range(len(lengths))), "text": ["w " * n for n in lengths]})
+    bars = card(frame)["words"]["histogram"]
+    for low, high, count in bars:
+        assert count == sum(low <= n <= high for n in lengths)
+    assert sum(count for *_, count in bars) == len(lengths)
+
+
+def test_the_rows_of_a_wiki_hold_everything_but_the_texts() -> None:
+    rows = json.loads(json.dumps(card(), allow_nan=False))["rows"]
+    assert rows[29] == {
+        "id": "page-29",
+        "title": "Title 29",
+        "entity_type": None,
+        "page": 29,
+        "revision": 129,
+    }
+    assert "rows" not in card(FRAME.drop(columns="revision"))
+
+
+def test_the_checksum_sees_every_change() -> None:
+    changed = FRAME.assign(text=[*FRAME["text"][:29], "other"])
+    renamed = FRAME.assign(id=[*FRAME["id"][:29], "other"])
+    prints = {fingerprint(frame) for frame in (FRAME, changed, renamed, FRAME[::-1], FRAME[:29])}
+    assert len(prints) == 5
+
+
+@pytest.mark.parametrize(
+    "evil", ["a | b", "<script>alert(1)</script>", "[x](http://y)", "line\n# heading", "`"]
+)
+def test_what_others_wrote_stays_in_its_cell(evil: str) -> None:
+    plain = render_card(card())
+    text = render_card(card(FRAME.assign(entity_type=evil), licence=evil))
+    for mark in ("<script>", "[x](", "\n# heading"):
+        assert mark not in text
+    row = next(line for line in text.splitlines() if line.endswith("| 30 | 100.0% |"))
+    assert row.replace("\\|", "").count("|") == 4
+    assert plain.count("```") == text.count("```")

@@ -1,0 +1,215 @@
+"""The papers' datasets that are files: WebText, AG news, prompts with continuations, creative prompts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from helpers import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from textgamut.datasets import extract
+from textgamut.errors import TextgamutError
+from textgamut.prompts import CREATIVE
+from textgamut.registry import (
+    AgNewsDataset,
+    ContinuationsDataset,
+    CreativeDataset,
+    FileSource,
+    WebTextDataset,
+)
+
+SHARED = ROOT.parent / "shared/data"
+
+
+def of(path: Path) -> FileSource:
+    return FileSource(kind="file", path=str(path))
+
+
+def webtext(path: Path, **fields) -> pd.DataFrame:
+    return extract(path, WebTextDataset(format="webtext", source=of(path), **fields))
+
+
+def write_webtext(path: Path, texts: list[str]) -> Path:
+    rows = [{"id": i, "ended": True, "length": 5, "text": text} for i, text in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    texts = [f"text {i} " + "word " * (i % 30) for i in range(200)]
+    return write_webtext(tmp_path / "webtext.jsonl", [*texts, texts[50]])
+
+
+def test_webtext_keeps_distinct_texts_of_more_than_ten_words(corpus: Path) -> None:
+    frame = webtext(corpus, n=None)
+    assert frame["text"].map(lambda text: len(text.split())).min() == 11
+    assert len(frame) == sum(i % 30 >= 9 for i in range(200))
+    assert frame.attrs["counts"]["rows"] == 201
+    assert frame.attrs["counts"]["distinct in the file"] == 200
+
+
+def test_a_larger_draw_of_webtext_contains_the_smaller_one_in_the_order_of_the_file(corpus: Path) -> None:
+    small, large = webtext(corpus, n=20), webtext(corpus, n=60)
+    assert set(small["id"]) < set(large["id"])
+    numbers = [int(id_.removeprefix("webtext-")) for id_ in large["id"]]
+    assert numbers == sorted(numbers)
+
+
+def test_the_draw_of_webtext_depends_on_its_seed_and_not_on_other_rows(corpus: Path, tmp_path: Path) -> None:
+    drawn = webtext(corpus, n=20)
+    assert set(webtext(corpus, n=20, seed=1)["id"]) != set(drawn["id"])
+    lines = corpus.read_text().splitlines()
+    reversed_ = tmp_path / "reversed.jsonl"
+    reversed_.write_text("\n".join(reversed(lines[:200])) + "\n")
+    assert set(webtext(reversed_, n=20)["id"]) == set(drawn["id"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": 1, "text": "x"', "line 2: not valid JSON"),
+        ('{"text": "x"}', "line 2: no 'id' or no 'text'"),
+        ('{"id": 1, "text": null}', "line 2: no 'id' or no 'text'"),
+        ("[]", "line 2: not a JSON object"),
+    ],
+)
+def test_a_damaged_line_of_webtext_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "webtext.jsonl"
+    path.write_text('{"id": 0, "text": "a"}\n' + line + "\n")
+    with pytest.raises(TextgamutError, match=message):
+        webtext(path, n=None, min_words=1)
+
+
+def test_too_few_texts_of_webtext(corpus: Path) -> None:
+    with pytest.raises(TextgamutError, match=r"1000 are asked for, but there are only 1\d\d"):
+        webtext(corpus, n=1000)
+
+
+def ag_news(path: Path) -> pd.DataFrame:
+    return extract(path, AgNewsDataset(format="ag-news", source=of(path)))
+
+
+def test_ag_news_is_the_same_from_csv_and_from_the_hub(tmp_path: Path) -> None:
+    rows = [
+        ("3", 'Oil "soars"', "Prices, again."),
+        ("1", "Talks", "They\\met."),
+        ("4", "Probe", "Up."),
+        ("2", "Cup", "Won."),
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "train.csv", index=False, header=False, quoting=1)
+    hub = tmp_path / "snapshot/data"
+    hub.mkdir(parents=True)
+    texts = {"text": [f"{title} {text}" for _, title, text in rows], "label": [int(c) - 1 for c, *_ in rows]}
+    pd.DataFrame(texts).to_parquet(hub / "train-00000-of-00001.parquet")
+    frame = ag_news(tmp_path / "train.csv")
+    assert frame["topic"].tolist() == ["business", "world", "sci-tech", "sport"]
+    assert frame["text"][0] == 'Oil "soars" Prices, again.'
+    pd.testing.assert_frame_equal(frame, ag_news(tmp_path / "snapshot"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('"3","a"\n', "row 1: not a class of 1 to 4"),
+        ('"3","a","b"\n"5","a","b"\n', "row 2: not a class of 1 to 4"),
+        ("class,title,text\n", "row 1: not a class"),
+        (b'"3","\xff","b"\n', "row 1: not the CSV of AG news"),
+    ],
+)
+def test_bad_ag_news(tmp_path: Path, content: str | bytes, message: str) -> None:
+    path = tmp_path / "train.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(TextgamutError, match=message):
+        ag_news(path)
+
+
+def test_ag_news_of_an_unknown_label(tmp_path: Path) -> None:
+    pd.DataFrame({"text": ["a"], "label": [4]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(TextgamutError, match="row 1: label 4"):
+        ag_news(tmp_path / "a.parquet")
+    pd.DataFrame({"text": ["a"]}).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(TextgamutError, match="not the parquet of AG news"):
+        ag_news(tmp_path / "b.parquet")
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason=f"the real items of AG news are not in {SHARED}")
+def test_the_real_test_items_of_ag_news() -> None:
+    frame = ag_news(SHARED / "ag_news/test.csv")
+    assert len(frame) == 7600
+    assert frame["topic"].value_counts().to_dict() == {
+        "world": 1900,
+        "sport": 1900,
+        "business": 1900,
+        "sci-tech": 1900,
+    }
+    assert frame["text"][0].startswith("Fears for T N pension after talks Unions representing")
+
+
+def continuations(path: Path) -> pd.DataFrame:
+    return extract(path, ContinuationsDataset(format="continuations", source=of(path)))
+
+
+def test_two_prompts_may_have_the_same_continuation(tmp_path: Path) -> None:
+    pairs = [("a", " x"), ("b", " x"), ("a", " x")]
+    items = [
+        {"prefix_text": prompt, "reference_text": text, "generated_result": {}} for prompt, text in pairs
+    ]
+    path = tmp_path / "items.json"
+    path.write_text(json.dumps(items))
+    frame = continuations(path)
+    assert frame[["id", "prompt", "text"]].to_numpy().tolist() == [
+        ["prompt-1", "a", " x"],
+        ["prompt-2", "b", " x"],
+    ]
+    (tmp_path / "items.json.gz").write_bytes(gzip.compress(path.read_bytes()))
+    pd.testing.assert_frame_equal(frame, continuations(tmp_path / "items.json.gz"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{}", "not a list of prompts"),
+        ("[", "cannot be read as JSON"),
+        ('[{"prefix_text": "a", "reference_text": "b"}, {"prefix_text": "a"}]', "item 2: no text in"),
+        ("[3]", "item 1: no text in"),
+    ],
+)
+def test_bad_continuations(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "items.json"
+    path.write_text(content)
+    with pytest.raises(TextgamutError, match=message):
+        continuations(path)
+
+
+def test_a_truncated_archive_of_continuations(tmp_path: Path) -> None:
+    path = tmp_path / "items.json.gz"
+    path.write_bytes(gzip.compress(b'[{"prefix_text": "a", "reference_text": "b"}]')[:-10])
+    with pytest.raises(TextgamutError, match="cannot be read as JSON"):
+        continuations(path)
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason=f"the real prompts of WikiText are not in {SHARED}")
+def test_the_real_prompts_of_wikitext() -> None:
+    frame = continuations(SHARED / "decoding/wikitext_gpt2-xl_contrastive_k5_a0.6.json.gz")
+    assert len(frame) == 1314
+    assert frame["prompt"][0].startswith("Headlam served as Officer Commanding")
+    assert frame["text"][0].startswith(" during the Malayan Emergency")
+
+
+def test_the_creative_prompts_are_the_fifty() -> None:
+    frame = extract(None, CreativeDataset(format="creative"))
+    assert frame["text"].tolist() == list(CREATIVE)
+    assert len(frame) == 50
+
+
+@given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, unique=True))
+def test_any_text_comes_through_webtext_unchanged(tmp_path_factory, texts: list[str]) -> None:
+    texts = [text for text in texts if text.isprintable()] or ["x"]
+    path = write_webtext(tmp_path_factory.mktemp("any") / "webtext.jsonl", texts)
+    assert webtext(path, n=None, min_words=1)["text"].tolist() == texts

@@ -1,0 +1,360 @@
+"""New-Wiki and biographies from a real MediaWiki, a real SPARQL endpoint and a real dump: exactly the right pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from wiki.servers import Sparql, Wiki
+
+from textgamut.card import make_card
+from textgamut.datasets import extract
+from textgamut.errors import TextgamutError
+from textgamut.io import write_json
+from textgamut.registry import (
+    BiographiesDataset,
+    MediaWikiSource,
+    NewWikiDataset,
+    WheelSource,
+    WikidataSource,
+)
+from textgamut.sources.wiki import connect
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+END = datetime(2026, 4, 1, tzinfo=UTC)
+WITHIN = START + timedelta(days=3)
+SECOND = timedelta(seconds=1)
+SITE = "https://en.wikipedia.org/"
+
+BODY = (
+    "'''{name}''' was opened by J. R. Smith Jr. in St. Albans on 4 March 1850. It has [[wall|walls]] of stone."
+    "<ref>A source, p. 5.</ref>\n\n== History ==\n{words}\n\n== See also ==\n* [[Nothing]]\n\n[[Category:Places]]\n"
+)
+
+
+def body(name: str, words: int = 80) -> str:
+    return BODY.format(name=name, words=" ".join(f"word{i}" for i in range(words)) + ".")
+
+
+@pytest.fixture(scope="module")
+def expected(wiki: Wiki) -> dict[str, int]:
+    """Fill the wiki around the window; return title -> page id of the pages that an extraction must find."""
+    found: dict[str, int] = {}
+
+    def create(title: str, at: datetime, revisions: int = 3, text: str | None = None) -> int:
+        text = body(title) if text is None else text
+        made = wiki.edit(title, text, at=at)
+        for i in range(1, revisions):
+            wiki.edit(title, f"{text}\n<!-- {i} -->", at=at + timedelta(hours=i))
+        return made.page_id
+
+    def right(title: str, at: datetime = WITHIN, **fields) -> None:
+        found[title] = create(title, at, **fields)
+
+    right("At the first second", START)
+    right("At the last second", END - SECOND)
+    right("大川駅")
+    right("Ωραία Ελένη")
+    right("Кольский залив")
+    right("Quote \"and\" 'apostrophe' & ampersand")
+    right("Many revisions", revisions=12)
+    create("A second too early", START - SECOND)
+    create("A second too late", END)
+    create("Years too early", datetime(2020, 5, 5, tzinfo=UTC))
+    create("Too short", WITHIN, text="'''Too short''' is short. Very short.")
+    create("Seldom edited", WITHIN, revisions=2)
+    create("One sentence", WITHIN, text="'''One sentence''' is " + "word " * 90 + "only.")
+    create("User:Somebody/Draft", WITHIN)
+    create("Became a redirect", WITHIN)
+    wiki.edit("Became a redirect", "#REDIRECT [[大川駅]]", at=WITHIN + timedelta(days=2))
+    create("Mercury (disambiguation)", WITHIN, text=body("Mercury") + "__DISAMBIG__")
+    create("Venus (disambiguation)", WITHIN, text=body("Venus") + "{{disambiguation}}")
+    create("Was deleted", WITHIN)
+    wiki.delete("Was deleted", at=WITHIN + timedelta(days=1))
+    create("Was deleted and came back", WITHIN)
+    wiki.delete("Was deleted and came back", at=WITHIN + timedelta(days=1))
+    right("Was deleted and came back", WITHIN + timedelta(days=2))
+    moved = create("Under another name", WITHIN)
+    wiki.move("Under another name", "Was moved", at=WITHIN + timedelta(days=1))
+    found["Was moved"] = moved
+    gone = create("Left the articles", WITHIN)
+    wiki.move("Left the articles", "User:Somebody/Left", redirect=False, at=WITHIN + timedelta(days=1))
+    assert gone not in found.values()
+    for i in range(60):  # more than a batch
+        create(f"Filler {i}", WITHIN, revisions=1)
+    return found
+
+
+def new_wiki(wiki: Wiki, cache: Path, frame: bool = True, **fields) -> pd.DataFrame:
+    source = MediaWikiSource(
+        kind="mediawiki", requests_per_second=1000, **({"api": wiki.api} | fields.pop("source", {}))
+    )
+    settings = {
+        "created_from": START,
+        "created_before": END,
+        "n": None,
+        "min_revisions": 3,
+        "min_words": 60,
+    } | fields
+    entry = NewWikiDataset(format="new-wiki", licence="CC BY-SA", source=source, **settings)
+    return extract(connect(source, None, cache), entry)
+
+
+def test_new_wiki_finds_exactly_the_right_pages(wiki: Wiki, expected: dict[str, int], tmp_path: Path) -> None:
+    frame = new_wiki(wiki, tmp_path)
+    assert dict(zip(frame["title"], frame["page"], strict=True)) == expected
+    counts = frame.attrs["counts"]
+    assert counts["created in the window"] == counts["examined"]
+    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+
+
+def test_prompt_and_reference_are_title_first_sentence_and_the_rest(
+    wiki: Wiki, expected: dict[str, int], tmp_path: Path
+) -> None:
+    row = new_wiki(wiki, tmp_path).set_index("title").loc["大川駅"]
+    assert row["prompt"] == "大川駅\n\n大川駅 was opened by J. R. Smith Jr. in St. Albans on 4 March 1850."
+    words = " ".join(f"word{i}" for i in range(80))
+    assert row["text"] == f"It has walls of stone.\n\n{words}."
+    assert row["words"] == 15 + 5 + 80
+    assert row["revisions"] == 3
+    assert row["created"] == "2026-03-04T00:00:00Z"
+    assert row["revision"] == wiki.query(titles="大川駅", prop="info")["query"]["pages"][0]["lastrevid"]
+
+
+def test_the_text_is_that_of_the_wikis_own_extracts(
+    wiki: Wiki, expected: dict[str, int], tmp_path: Path
+) -> None:
+    frame = new_wiki(wiki, tmp_path).set_index("title")
+    for title in expected:
+        own = wiki.query(titles=title, prop="extracts", explaintext=1, exsectionformat="plain")
+        own = own["query"]["pages"][0]["extract"].replace("History\n", "").split("See also")[0]
+        ours = f"{frame.loc[title, 'prompt'].split(chr(10), 2)[2]} {frame.loc[title, 'text']}"
+        assert ours.split() == own.split()
+
+
+def test_a_draw_is_seeded_and_a_larger_one_contains_it(
+    wiki: Wiki, expected: dict[str, int], tmp_path: Path
+) -> None:
+    whole = new_wiki(wiki, tmp_path)
+    drawn = new_wiki(wiki, tmp_path, n=4)
+    pd.testing.assert_frame_equal(drawn, whole[:4])
+    assert list(new_wiki(wiki, tmp_path, n=4, seed=7)["id"]) != list(drawn["id"])
+    with pytest.raises(
+        TextgamutError, match=rf"{len(expected) + 1} are asked for, but there are only {len(expected)}"
+    ):
+        new_wiki(wiki, tmp_path, n=len(expected) + 1)
+
+
+def test_a_window_that_has_not_ended_is_refused(wiki: Wiki, tmp_path: Path) -> None:
+    with pytest.raises(TextgamutError, match="is in the future"):
+        new_wiki(wiki, tmp_path, created_before=datetime.now(UTC) + timedelta(days=1))
+
+
+def test_an_empty_window(wiki: Wiki, tmp_path: Path) -> None:
+    early = {
+        "created_from": datetime(1999, 1, 1, tzinfo=UTC),
+        "created_before": datetime(1999, 2, 1, tzinfo=UTC),
+    }
+    with pytest.raises(TextgamutError, match="the dataset is empty: 0 created in the window"):
+        new_wiki(wiki, tmp_path, **early)
+
+
+def test_old_articles_are_older_and_long(wiki: Wiki, expected: dict[str, int], tmp_path: Path) -> None:
+    settings = {"created_from": None, "created_before": datetime(2025, 1, 1, tzinfo=UTC), "min_revisions": 1}
+    frame = new_wiki(wiki, tmp_path, **settings, min_words=401, n=30)
+    assert frame["created"].max() < "2017"
+    assert frame["words"].min() >= 401
+    assert frame["page"].is_unique
+    assert not set(frame["title"]) & set(expected)
+    again = new_wiki(wiki, tmp_path / "other", **settings, min_words=401, n=10)
+    pd.testing.assert_frame_equal(again, frame[:10])
+    everything = new_wiki(wiki, tmp_path, **settings, min_words=60, n=1000 - 950)
+    assert len(everything) == 50
+
+
+GRAPH = """
+@prefix wd: <http://www.wikidata.org/entity/> .
+@prefix wdt: <http://www.wikidata.org/prop/direct/> .
+@prefix wikibase: <http://wikiba.se/ontology#> .
+@prefix schema: <http://schema.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+
+wd:Q55488 wdt:P279 wd:Q719456 . wd:Q719456 wdt:P279 wd:Q486972 .   # railway station, as if it were a settlement
+wd:Q11424 wdt:P279 wd:Q17537576 .                                 # film: creative work
+wd:Q1001 wdt:P31 wd:Q55488 . wd:Q1002 wdt:P31 wd:Q5 . wd:Q1003 wdt:P31 wd:Q11424 . wd:Q1004 wdt:P31 wd:Q39594 .
+<https://en.wikipedia.org/wiki/1> schema:about wd:Q1001 ; schema:isPartOf <https://en.wikipedia.org/> ; schema:name "大川駅"@en .
+<https://en.wikipedia.org/wiki/2> schema:about wd:Q1002 ; schema:isPartOf <https://en.wikipedia.org/> ; schema:name "Ωραία Ελένη"@en .
+<https://en.wikipedia.org/wiki/3> schema:about wd:Q1003 ; schema:isPartOf <https://en.wikipedia.org/> ;
+    schema:name "Quote \\"and\\" 'apostrophe' & ampersand"@en .
+<https://en.wikipedia.org/wiki/4> schema:about wd:Q1004 ; schema:isPartOf <https://en.wikipedia.org/> ; schema:name "Кольский залив"@en .
+<https://de.wikipedia.org/wiki/5> schema:about wd:Q1002 ; schema:isPartOf <https://de.wikipedia.org/> ; schema:name "Was moved"@en .
+
+wd:Q6581097 rdfs:label "male"@en, "männlich"@de . wd:Q6581072 rdfs:label "female"@en .
+wd:Q36180 rdfs:label "writer"@en . wd:Q169470 rdfs:label "physicist"@en . wd:Q82955 rdfs:label "politician"@en .
+wd:Q91 wdt:P31 wd:Q5 ; wdt:P21 wd:Q6581097 ; wdt:P569 "1809-02-12T00:00:00Z"^^xsd:dateTime ; wdt:P106 wd:Q82955 .
+wd:Q132524 wdt:P31 wd:Q5 ; wdt:P21 wd:Q6581072 ; wdt:P569 "1905-02-02T00:00:00Z"^^xsd:dateTime ; wdt:P106 wd:Q36180 .
+wd:Q937 wdt:P31 wd:Q5 ; wdt:P21 wd:Q6581097 ; wdt:P569 "1879-03-14T00:00:00Z"^^xsd:dateTime ; wdt:P106 wd:Q169470, wd:Q36180 .
+wd:Q868 wdt:P31 wd:Q5 ; wdt:P21 wd:Q6581097 .
+wd:Q6199 wdt:P31 wd:Q7257 .
+<https://en.wikipedia.org/wiki/Abraham_Lincoln> schema:about wd:Q91 ; schema:isPartOf <https://en.wikipedia.org/> ;
+    schema:name "Abraham Lincoln"@en ; wikibase:badge wd:Q17437798 .
+<https://en.wikipedia.org/wiki/Ayn_Rand> schema:about wd:Q132524 ; schema:isPartOf <https://en.wikipedia.org/> ;
+    schema:name "Ayn Rand"@en ; wikibase:badge wd:Q17437798 .
+<https://en.wikipedia.org/wiki/Albert_Einstein> schema:about wd:Q937 ; schema:isPartOf <https://en.wikipedia.org/> ;
+    schema:name "Albert Einstein"@en ; wikibase:badge wd:Q17437798 .
+<https://en.wikipedia.org/wiki/Aristotle> schema:about wd:Q868 ; schema:isPartOf <https://en.wikipedia.org/> ;
+    schema:name "Aristotle"@en .
+<https://de.wikipedia.org/wiki/Aristoteles> schema:about wd:Q868 ; schema:isPartOf <https://de.wikipedia.org/> ;
+    schema:name "Aristoteles"@de ; wikibase:badge wd:Q17437796 .
+<https://en.wikipedia.org/wiki/Anarchism> schema:about wd:Q6199 ; schema:isPartOf <https://en.wikipedia.org/> ;
+    schema:name "Anarchism"@en ; wikibase:badge wd:Q17437798 .
+"""
+
+
+@pytest.fixture(scope="module")
+def wikidata(sparql) -> Sparql:
+    return sparql(GRAPH)
+
+
+def test_entity_types_come_from_wikidata(wiki: Wiki, wikidata: Sparql, expected, tmp_path: Path) -> None:
+    frame = new_wiki(wiki, tmp_path, source={"sparql": wikidata.url})
+    types = dict(zip(frame["title"], frame["entity_type"], strict=True))
+    assert types["大川駅"] == "human settlement"
+    assert types["Ωραία Ελένη"] == "human"
+    assert types["Quote \"and\" 'apostrophe' & ampersand"] == "media"
+    assert types["Кольский залив"] == "other"
+    assert types["Was moved"] == "other"
+
+
+def test_a_snapshot_is_fetched_again_by_revision(
+    wiki: Wiki, wikidata: Sparql, expected, tmp_path: Path
+) -> None:
+    source = {"sparql": wikidata.url}
+    before = new_wiki(wiki, tmp_path / "first", source=source)
+    entry = {"format": "new-wiki", "licence": "", "source": {}}
+    write_json(tmp_path / "card.json", make_card("w", entry, before, before.attrs["counts"], None))
+    wiki.edit("大川駅", "Something else altogether. And more.")
+    source |= {"snapshot": str(tmp_path / "card.json")}
+    again = new_wiki(wiki, tmp_path / "second", source=source)
+    pd.testing.assert_frame_equal(again, before)
+    title = "Many revisions"
+    wiki.delete(title)
+    with pytest.raises(
+        TextgamutError, match=rf"1 of {len(before)} revisions cannot be had any more.*{title}"
+    ):
+        new_wiki(wiki, tmp_path / "third", source=source)
+
+
+PEOPLE = ["Abraham Lincoln", "Ayn Rand", "Albert Einstein"]
+
+
+def biographies(source: dict, place, **fields) -> pd.DataFrame:
+    settings = {"min_words": 20, "max_words": 2000} | fields
+    entry = BiographiesDataset(format="biographies", source=source, **settings)
+    opened = place if isinstance(place, Path) else connect(entry.source, None, place.cache)
+    return extract(opened, entry)
+
+
+class Cache:
+    def __init__(self, cache: Path) -> None:
+        self.cache = cache
+
+
+def of_dump(dump: Path, **fields) -> pd.DataFrame:
+    source = WheelSource(
+        kind="wheel", parts=[{"package": "x", "version": "1", "member": "x"}], sha256="0" * 64
+    )
+    return biographies(source.model_dump(), dump, **fields)
+
+
+def of_templates(wiki: Wiki, cache: Path, **fields) -> pd.DataFrame:
+    source = MediaWikiSource(kind="mediawiki", api=wiki.api, requests_per_second=1000)
+    pages = {"good": "Template:Good article", "featured": "Template:Featured article"}
+    return biographies(source.model_dump(), Cache(cache), **({"badge_pages": pages} | fields))
+
+
+def of_wikidata(wiki: Wiki, wikidata: Sparql, cache: Path, **fields) -> pd.DataFrame:
+    source = WikidataSource(kind="wikidata", api=wiki.api, sparql=wikidata.url, requests_per_second=1000)
+    return biographies(source.model_dump(), Cache(cache), **fields)
+
+
+def test_the_dump_holds_eleven_biographies_three_of_them_good(dump: Path) -> None:
+    everybody = of_dump(dump, badges=[], required=[], min_words=1)
+    assert sorted(everybody["name"]) == [
+        "Abraham Lincoln", "Alain Connes", "Albert Einstein", "Albert Sidney Johnston", "Aldous Huxley", "Allan Dwan",
+        "Andre Agassi", "Andrei Tarkovsky", "Aristotle", "Arthur Schopenhauer", "Ayn Rand",
+    ]  # fmt: skip
+    good = of_dump(dump)
+    assert sorted(good["name"]) == sorted(PEOPLE)
+    assert set(good["badge"]) == {"good"}
+    assert everybody["page"].is_monotonic_increasing
+    with pytest.raises(TextgamutError, match="the dataset is empty: 206 pages, 106 articles"):
+        of_dump(dump, badges=["featured"])
+
+
+def test_three_ways_lead_to_the_same_texts(wiki: Wiki, wikidata: Sparql, dump: Path, tmp_path: Path) -> None:
+    frames = [of_dump(dump), of_templates(wiki, tmp_path), of_wikidata(wiki, wikidata, tmp_path)]
+    texts = [dict(zip(frame["name"], frame["text"], strict=True)) for frame in frames]
+    assert sorted(texts[0]) == sorted(PEOPLE)
+    assert texts[0] == texts[1] == texts[2]
+    assert all(text.startswith(f"{name}:\n\n") for name, text in texts[0].items())
+    facts = [frame.set_index("name")[["gender", "birth_date"]] for frame in frames]
+    expected = {"Abraham Lincoln": "1809-02-12", "Ayn Rand": "1905-02-02", "Albert Einstein": "1879-03-14"}
+    for found in facts:
+        assert found["birth_date"].to_dict() == expected
+        assert found["gender"].to_dict() == {
+            "Abraham Lincoln": "male",
+            "Ayn Rand": "female",
+            "Albert Einstein": "male",
+        }
+    assert frames[2].set_index("name").loc["Albert Einstein", "occupations"] == "physicist, writer"
+
+
+def test_badges_by_category(wiki: Wiki, tmp_path: Path) -> None:
+    lead = (
+        "'''{}''' (born 5 May 1950) is a poet. She wrote when she was young, with her sister, "
+        + "many poems and " * 10
+        + "one play.\n\n== Life ==\nLong.\n"
+    )
+    for name, categories in {
+        "Anna Example (poet)": ["Featured articles", "1950 births", "Women poets"],
+        "Berta Example": ["Good articles", "Living people", "1950 births", "Featured articles"],
+        "Clara Example": ["1950 births"],
+        "Poems of Anna": ["Good articles", "1950 poems"],
+    }.items():
+        wiki.edit(name, lead.format(name) + "".join(f"[[Category:{category}]]\n" for category in categories))
+    pages = {"good": "Category:Good articles", "featured": "Category:Featured articles"}
+    frame = of_templates(wiki, tmp_path, badge_pages=pages).set_index("name")
+    assert sorted(frame.index) == ["Anna Example", "Berta Example"]
+    assert set(frame["badge"]) == {"featured"}
+    assert set(frame["gender"]) == {"female"}
+    assert frame.loc["Anna Example", "title"] == "Anna Example (poet)"
+    assert frame.loc["Anna Example", "text"].startswith(
+        "Anna Example:\n\nAnna Example (poet) (born 5 May 1950) is a"
+    )
+    with pytest.raises(TextgamutError, match="'Category:No such' marks no article"):
+        of_templates(wiki, tmp_path, badge_pages=pages | {"good": "Category:No such"})
+
+
+def test_a_biography_that_was_renamed_is_found_by_its_redirect(wiki: Wiki, sparql, tmp_path: Path) -> None:
+    wiki.edit("Dora Old", "'''Dora''' is a " + "very " * 30 + "old poet.")
+    wiki.move("Dora Old", "Dora New")
+    graph = GRAPH.replace("Abraham Lincoln", "Dora Old").replace("Ayn Rand", "Nowhere to be found")
+    frame = of_wikidata(wiki, sparql(graph), tmp_path)
+    assert sorted(frame["title"]) == ["Albert Einstein", "Dora New"]
+    assert frame.attrs["counts"]["persons with a badge"] == 3
+    assert frame.attrs["counts"]["articles"] == 2
+
+
+def test_a_snapshot_of_biographies_needs_no_wikidata(wiki: Wiki, wikidata: Sparql, tmp_path: Path) -> None:
+    before = of_wikidata(wiki, wikidata, tmp_path / "first")
+    entry = {"format": "biographies", "licence": "", "source": {}}
+    write_json(tmp_path / "card.json", make_card("b", entry, before, before.attrs["counts"], None))
+    source = WikidataSource(
+        kind="wikidata", api=wiki.api, sparql="http://127.0.0.1:9/none", snapshot=str(tmp_path / "card.json")
+    )
+    again = biographies(source.model_dump(), Cache(tmp_path / "second"))
+    pd.testing.assert_frame_equal(again, before)

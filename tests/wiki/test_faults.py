@@ -1,0 +1,270 @@
+"""What goes wrong between client and server: nothing is lost, nothing doubled, nothing asked for twice."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from wiki.servers import FaultProxy, Wiki, random_faults
+
+from textgamut.datasets import extract
+from textgamut.errors import TextgamutError
+from textgamut.registry import MediaWikiSource, NewWikiDataset
+from textgamut.sources import answers, http
+from textgamut.sources.wiki import Wiki as Opened
+from textgamut.sources.wiki import connect
+
+START = datetime(2026, 6, 1, tzinfo=UTC)
+WINDOW = {"created_from": START, "created_before": START + timedelta(days=30)}
+PAGES = 130
+PASSING = [
+    "reset", "cut", "truncated-json", "wrong-encoding", "html", "429", "429-date", "503", "503-retry", "maxlag",
+    "timeout", "slow",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def filled(wiki: Wiki) -> Wiki:
+    """A wiki with 130 articles of a window: three batches."""
+    for i in range(PAGES):
+        words = " ".join(f"wörd{i}-{j}" for j in range(40))
+        wiki.edit(f"Månen {i}", f"'''Månen {i}''' is a moon. Words: {words}.", at=START + timedelta(hours=i))
+    return wiki
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "BACKOFF", 0.01)
+    monkeypatch.setattr(http, "TIMEOUT", 0.5)
+
+
+def opened(api: str, cache: Path, rate: float = 1000, contact: str | None = None) -> Opened:
+    source = MediaWikiSource(kind="mediawiki", api=api, requests_per_second=rate)
+    return connect(source, contact, cache)
+
+
+def extracted(api: str, cache: Path, n: int | None = None) -> pd.DataFrame:
+    source = MediaWikiSource(kind="mediawiki", api=api)
+    entry = NewWikiDataset(format="new-wiki", source=source, n=n, min_revisions=1, min_words=20, **WINDOW)
+    return extract(opened(api, cache), entry)
+
+
+Proxy = Callable[..., FaultProxy]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(filled: Wiki, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    return extracted(filled.api, tmp_path_factory.mktemp("undisturbed"))
+
+
+def test_every_article_once(undisturbed: pd.DataFrame) -> None:
+    assert sorted(undisturbed["title"]) == sorted(f"Månen {i}" for i in range(PAGES))
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_a_passing_fault_costs_nothing(filled, undisturbed, proxy: Proxy, tmp_path, fault: str) -> None:
+    between = proxy(filled.api, ["pass", fault, "pass", fault, fault])
+    between.retry_after, between.patience, between.pause = 0, 1.0, 0.6
+    pd.testing.assert_frame_equal(extracted(between.url, tmp_path), undisturbed)
+    assert [request.fault for request in between.requests].count(fault) == 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_faults_cost_nothing(filled, undisturbed, proxy: Proxy, tmp_path, seed: int) -> None:
+    kinds = [fault for fault in PASSING if fault not in ("timeout", "slow")]
+    between = proxy(filled.api, random_faults(seed, kinds, 0.3, 1000))
+    between.retry_after = 0
+    pd.testing.assert_frame_equal(extracted(between.url, tmp_path), undisturbed)
+
+
+def test_what_was_answered_is_never_asked_for_again(filled, undisturbed, proxy: Proxy, tmp_path) -> None:
+    """Eight faults in a row end an extraction; the next one goes on where it stood."""
+    between = proxy(filled.api, [])
+    for _ in range(30):
+        between.faults = ["pass"] * 10 + ["503"] * answers.ATTEMPTS
+        try:
+            frame = extracted(between.url, tmp_path)
+            break
+        except TextgamutError as error:
+            assert "no answer in 8 attempts: HTTP 503. Try again later" in str(error)
+    pd.testing.assert_frame_equal(frame, undisturbed)
+    passed = [request.target for request in between.requests if request.fault == "pass"]
+    assert len(passed) == len(set(passed)) > 100
+
+
+def test_without_network_an_extraction_that_was_made_is_there(
+    filled, undisturbed, proxy: Proxy, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    between = proxy(filled.api)
+    extracted(between.url, tmp_path)
+    between.stop()
+    monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
+    pd.testing.assert_frame_equal(extracted(between.url, tmp_path), undisturbed)
+    with pytest.raises(TextgamutError, match="an answer is not in the cache"):
+        extracted(between.url, tmp_path / "other")
+
+
+@pytest.mark.parametrize("fault", ["429", "503-retry", "maxlag", "429-date"])
+def test_the_wait_that_the_server_asks_for_is_kept(filled, proxy: Proxy, tmp_path, fault: str) -> None:
+    between = proxy(filled.api, [fault])
+    between.retry_after = 2
+    opened(between.url, tmp_path).pages.pages([1], prop="info")
+    first, second = (request.time for request in between.requests)
+    assert 1.5 <= second - first < 6
+
+
+def test_a_lagging_wiki_is_waited_for(filled: Wiki, tmp_path: Path) -> None:
+    filled.set_lag(9)
+    threading.Timer(1.0, filled.set_lag, [0]).start()
+    start = time.monotonic()
+    assert opened(filled.api, tmp_path).pages.pages([1], prop="info")[0]["title"] == "Main Page"
+    assert time.monotonic() - start >= 1.0
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("huge", "an answer of more than 64 MB is refused"),
+        ("gzip-bomb", "an answer of more than 64 MB is refused"),
+        ("redirect-http", "http://example.com/api.php.*: only HTTPS is followed"),
+    ],
+)
+def test_a_hostile_answer_is_refused(filled: Wiki, proxy: Proxy, tmp_path, fault: str, message: str) -> None:
+    between = proxy(filled.api, [fault])
+    with pytest.raises(TextgamutError, match=message):
+        opened(between.url, tmp_path).pages.pages([1], prop="info")
+    assert len(between.requests) == 1
+    opened(between.url, tmp_path).pages.pages([1], prop="info")  # nothing of it was kept
+
+
+def test_a_server_that_continues_forever_is_left_and_asked_anew_later(
+    filled, undisturbed, proxy: Proxy, tmp_path
+) -> None:
+    between = proxy(filled.api, ["forever-continue"] * 50)
+    with pytest.raises(TextgamutError, match="the server repeats itself without an end"):
+        extracted(between.url, tmp_path)
+    assert len(between.requests) < 5
+    between.faults = []
+    pd.testing.assert_frame_equal(extracted(between.url, tmp_path), undisturbed)
+
+
+def test_an_api_error_is_told_at_once(filled: Wiki, proxy: Proxy, tmp_path: Path) -> None:
+    between = proxy(filled.api)
+    with pytest.raises(TextgamutError, match=r"the API refuses: missingparam"):
+        list(opened(between.url, tmp_path).pages.members("categorymembers"))
+    assert len(between.requests) == 1
+
+
+def test_requests_are_polite(filled: Wiki, proxy: Proxy, tmp_path: Path) -> None:
+    between = proxy(filled.api)
+    pages = opened(between.url, tmp_path, rate=10, contact="me@example.org").pages
+    for i in range(8):
+        pages.pages([i + 1], prop="info")
+    times = [request.time for request in between.requests]
+    assert times[-1] - times[0] >= 7 * 0.1 - 0.05
+    for request in between.requests:
+        assert request.headers["user-agent"].startswith("textgamut/")
+        assert request.headers["user-agent"].endswith(" (me@example.org)")
+        assert "gzip" in request.headers["accept-encoding"]
+        assert "maxlag=5" in request.target
+
+
+def test_two_processes_ask_each_question_once(
+    filled: Wiki, undisturbed, proxy: Proxy, tmp_path: Path
+) -> None:
+    between = proxy(filled.api)
+    frames: list[pd.DataFrame] = []
+    threads = [
+        threading.Thread(target=lambda: frames.append(extracted(between.url, tmp_path))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for frame in frames:
+        pd.testing.assert_frame_equal(frame, undisturbed)
+    targets = [request.target for request in between.requests]
+    assert len(targets) == len(set(targets))
+
+
+def test_pages_come_in_the_order_asked_whatever_the_server_says(filled: Wiki, tmp_path: Path) -> None:
+    pages = opened(filled.api, tmp_path).pages
+    ids = [page["pageid"] for page in pages.members("allpages", aplimit="max", apnamespace=0)]
+    assert len(ids) > 300
+    asked = random.Random(0).sample(ids, 49) + [10**8]  # noqa: S311
+    found = pages.pages(asked, prop="revisions", rvprop="content", rvslots="main")
+    assert [page["pageid"] for page in found] == asked
+    assert all("revisions" in page for page in found[:-1])  # content comes in several answers
+    assert found[-1]["missing"]
+
+
+DRIVER = """
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("extract_dataset", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from pathlib import Path
+print("ready", flush=True)
+module.extract_dataset(json.loads(sys.argv[2]), "moons", None, Path(sys.argv[3]))
+"""
+
+
+@pytest.mark.slow
+def test_killed_twenty_times_the_table_is_the_same_to_the_byte(
+    filled: Wiki, tmp_path: Path, monkeypatch
+) -> None:
+    import json
+
+    from helpers import ROOT
+
+    settings = {
+        "dataset": {
+            "format": "new-wiki", "licence": "none", "created_from": "2026-06-01", "created_before": "2026-07-01",
+            "n": 100, "min_revisions": 1, "min_words": 20,
+            "source": {"kind": "mediawiki", "api": filled.api, "requests_per_second": 25},
+        }
+    }  # fmt: skip
+    script = str(ROOT / "workflow/scripts/sources/extract_dataset.py")
+
+    def start(folder: Path) -> subprocess.Popen[str]:
+        monkeypatch.setenv("TEXTGAMUT_CACHE", str(folder / "cache"))
+        command = [
+            sys.executable,
+            "-c",
+            DRIVER,
+            script,
+            json.dumps(settings),
+            str(folder / "references.parquet"),
+        ]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert start(whole).wait() == 0
+    random_ = random.Random(0)  # noqa: S311
+    kills = 0
+    progress = []
+    for _ in range(20):
+        running = start(broken)
+        assert running.stdout
+        assert running.stdout.readline() == "ready\n"
+        time.sleep(random_.uniform(0.0, 0.4))
+        kills += running.poll() is None
+        running.kill()
+        running.wait()
+        progress.append(len(list((broken / "cache").rglob("*.json.gz"))))
+        assert not list(broken.glob("references.parquet")) or running.returncode == 0
+    assert kills == 20
+    assert len(set(progress)) > 5  # the kills fell on different moments
+    assert start(broken).wait() == 0
+    for name in ("references.parquet",):
+        assert (broken / name).read_bytes() == (whole / name).read_bytes()
+    cards = [json.loads((folder / "card.json").read_text()) for folder in (whole, broken)]
+    assert cards[0] == cards[1]
