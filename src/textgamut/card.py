@@ -1,4 +1,4 @@
-"""Dataset cards: what a dataset is, where it comes from, and what was left out, for machines and for people."""
+"""Dataset cards: what a dataset is, where it comes from, and what was left out."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def make_card(
         checksum: SHA-256 of the source's file, if it is one.
 
     Returns:
-        Plain data. Of a wiki, ``rows`` holds everything but the texts: a registry entry whose ``source.snapshot``
-        names this card gives the same dataset again.
+        Plain data. Of a wiki, ``rows`` holds everything but the texts: a registry entry whose
+        ``source.snapshot`` names this card gives the same dataset again.
     """
     words = [count_words(text) for text in frame["text"]]
     edges = np.unique(np.linspace(min(words), max(words) + 1, BINS + 1).astype(int))
@@ -102,7 +102,8 @@ def render_card(card: Mapping[str, Any]) -> str:
         "",
         "## Length",
         "",
-        f"{words['least']:,} to {words['most']:,} words, median {words['median']:,.0f}, mean {words['mean']:,.1f}.",
+        f"{words['least']:,} to {words['most']:,} words, median {words['median']:,.0f}, "
+        f"mean {words['mean']:,.1f}.",
         "",
         "```",
     ]
@@ -133,8 +134,8 @@ def render_card(card: Mapping[str, Any]) -> str:
     if "rows" in card:
         lines += [
             "",
-            "The ids of all pages and revisions stand in `card.json`. An entry of `config/datasets.yaml` like this one, "
-            "with `snapshot: <path of card.json>` in its source, fetches exactly these revisions again.",
+            "The ids of all pages and revisions stand in `card.json`. An entry of `config/datasets.yaml` "
+            "like this one, with `snapshot: <path of card.json>` in its source, fetches these revisions again.",
         ]
     return "\n".join(lines) + "\n"
 

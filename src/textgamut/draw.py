@@ -72,7 +72,7 @@ def cut_words(text: str, n: int) -> str:
 
 
 def numbers(end: int, *key: str | int) -> Iterator[int]:
-    """Yield each of 1 to end - 1 once, in a seeded order that depends on end and key alone, without listing them.
+    """Yield each of 1 to end - 1 once, without listing them, in a seeded order that end and key give.
 
     Args:
         end: One more than the largest number.

@@ -1,4 +1,4 @@
-"""What a registry's entries are: pydantic models of sources, models, decoding settings, datasets and embedders.
+"""What a registry's entries are: sources, models, decoding settings, datasets, embedders.
 
 A slug of ``config/models.yaml`` and its siblings stands for one of these. Unknown keys are errors.
 """
@@ -280,8 +280,8 @@ Badge = Literal["good", "featured"]
 class BiographiesDataset(DatasetBase):
     """Leads of Wikipedia biographies that have a badge (PR appendix B.5).
 
-    Source ``wikidata``: badges, gender, birth date and occupations by SPARQL. ``mediawiki``: badges by category
-    or template, persons by their categories. Any source of files: a dump, ``pages-articles.xml.bz2``.
+    Source ``wikidata``: badges, gender, birth date and occupations by SPARQL. ``mediawiki``: badges by
+    category or template, persons by their categories. A file: a dump, ``pages-articles.xml.bz2``.
     """
 
     format: Literal["biographies"]
@@ -353,6 +353,6 @@ REGISTRIES: dict[str, Any] = {
 
 
 def needs_contact(url: str) -> bool:
-    """Say whether a service's operators ask every program for a contact: those of the Wikimedia Foundation do."""
+    """Say whether a service wants to know whom to contact: those of the Wikimedia Foundation do."""
     host = urlsplit(url).hostname or ""
     return any(host == name or host.endswith(f".{name}") for name in WIKIMEDIA)

@@ -134,8 +134,8 @@ def draw_examples(
 ) -> pd.DataFrame:
     """Draw the in-context examples of each sample of a biography task (PR section 5.3, appendix B.5).
 
-    Every model is shown the same persons: they depend on the task, the seed and the sample alone. A person stands
-    at most once in a prompt, and the examples for a smaller n are the first ones of those for a larger n.
+    Every model is shown the same persons: they depend on the task, the seed and the sample alone. A person
+    stands at most once in a prompt, and the examples for a smaller n are the first ones of those for a larger.
 
     Args:
         people: Biographies (``id``, ``name``, ``text``).
@@ -146,8 +146,8 @@ def draw_examples(
         avoid: Ids of persons that are references: they are no examples.
 
     Returns:
-        samples x n rows: ``sample`` and ``position`` (both from 0), ``id`` of the person, ``name`` cut to 10 words
-        and ``summary`` cut to 350 words, as in the paper.
+        samples x n rows: ``sample`` and ``position`` (both from 0), ``id`` of the person, ``name`` cut to 10
+        words and ``summary`` cut to 350 words, as in the paper.
 
     Raises:
         TextgamutError: There are fewer than n other persons.

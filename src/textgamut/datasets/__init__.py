@@ -64,7 +64,7 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
 
 
 def fingerprint(frame: pd.DataFrame) -> str:
-    """Return the SHA-256 of a dataset's texts: of the lines ``<sha256 of the text>  <id>``, in their order."""
+    """Return the SHA-256 of a dataset: of the lines ``<sha256 of the text>  <id>``, in their order."""
     lines = (
         f"{hashlib.sha256(text.encode()).hexdigest()}  {id_}\n"
         for id_, text in zip(frame["id"], frame["text"], strict=True)

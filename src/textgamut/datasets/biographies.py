@@ -51,8 +51,8 @@ def read(source: Wiki | Path, entry: BiographiesDataset) -> pd.DataFrame:
 
     Returns:
         Columns ``id``, ``text`` ("name:", blank line, lead), ``name``, ``badge``, ``gender``, ``birth_date``,
-        ``occupations`` (joined by ", "), ``words`` of the lead, ``title``, ``page``, ``revision``; in the order
-        of the page ids.
+        ``occupations`` (joined by ", "), ``words`` of the lead, ``title``, ``page``, ``revision``; in the
+        order of the page ids.
 
     Raises:
         TextgamutError: The source cannot be read, or a badge marks no page.
@@ -167,8 +167,9 @@ def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) 
     items = " ".join(f"wd:{BADGES[name]}" for name in entry.badges)
     listed = wikidata.select(
         wiki.data,
-        f"SELECT DISTINCT ?person ?name ?badge WHERE {{ VALUES ?badge {{ {items} }} ?article wikibase:badge ?badge ; "
-        f"schema:isPartOf <{wiki.site}> ; schema:about ?person ; schema:name ?name . ?person wdt:P31 wd:Q5 . }}",
+        f"SELECT DISTINCT ?person ?name ?badge WHERE {{ VALUES ?badge {{ {items} }} "
+        f"?article wikibase:badge ?badge ; schema:isPartOf <{wiki.site}> ; schema:about ?person ; "
+        "schema:name ?name . ?person wdt:P31 wd:Q5 . }",
     )
     names = {item: name for name, item in BADGES.items()}
     badges: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Prompts with human continuations: the form of the decoding benchmark's WikiText, Wikinews and BookCorpus."""
+"""Prompts with human continuations: the decoding benchmark's WikiText, Wikinews, BookCorpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The creative prompts of PR Listing 1, as a dataset: there are no references, a model's texts serve for another's."""
+"""The creative prompts of PR Listing 1, as a dataset; a model's texts serve as references for another's."""
 
 from __future__ import annotations
 

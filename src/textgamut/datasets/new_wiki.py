@@ -32,6 +32,9 @@ ENTITY_TYPES = {
 }
 """Class in Wikidata -> entity type of NW Table 1; the first one that an entity belongs to is its type."""
 
+OTHER = "other"
+"""The type of an article of which Wikidata knows none of these."""
+
 PROMPT = "{title}\n\n{first_sentence}"
 """NW section 3: the title, then the first sentence."""
 
@@ -46,15 +49,15 @@ def read(wiki: Wiki, entry: NewWikiDataset) -> pd.DataFrame:
         entry: Window, filters, number and seed.
 
     Returns:
-        Columns ``id``, ``text`` (the reference: the article without its first sentence), ``prompt``, ``title``,
-        ``created``, ``revisions``, ``words``, ``entity_type``, ``page``, ``revision``.
+        Columns ``id``, ``text`` (the reference: the article without its first sentence), ``prompt``,
+        ``words``, ``title``, ``created``, ``revisions``, ``page``, ``revision``, ``entity_type``.
 
     Raises:
         TextgamutError: The window reaches into the future, or holds fewer articles than asked for.
     """
     if entry.created_before > datetime.now(UTC):
         raise TextgamutError(
-            f"created_before: {entry.created_before:%Y-%m-%d %H:%M} is in the future: articles would be missing"
+            f"created_before: {entry.created_before:%Y-%m-%d %H:%M} is in the future: articles would miss"
         )
     counts: dict[str, int] = {}
     if entry.created_from:
@@ -201,10 +204,11 @@ def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
         for row in rows:
             found.setdefault(row["name"], set()).add(row["class"])
     return {
-        title: next(type_ for class_, type_ in ENTITY_TYPES.items() if class_ in found[title]) if title in found
-        else "other"
+        title: next(
+            (ENTITY_TYPES[class_] for class_ in ENTITY_TYPES if class_ in found.get(title, ())), OTHER
+        )
         for title in titles
-    }  # fmt: skip
+    }
 
 
 def _timestamp(moment: datetime) -> str:

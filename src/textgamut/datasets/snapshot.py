@@ -46,12 +46,11 @@ def read(
             if content is not None:
                 found[id_] = content
         progress.advance(len(batch))
-    gone = [row["revision"] for row in rows if row["revision"] not in found]
+    gone = [row for row in rows if row["revision"] not in found]
     if gone:
         raise TextgamutError(
-            f"{path}: {len(gone)} of {len(rows)} revisions cannot be had any more, such as "
-            f"{', '.join(map(str, gone[:5]))} ({next(r['title'] for r in rows if r['revision'] == gone[0])}): "
-            "their pages were deleted, or the card is of another wiki"
+            f"{path}: {len(gone)} of {len(rows)} revisions cannot be had any more, such as {gone[0]['revision']} "
+            f"({gone[0]['title']}): their pages were deleted, or the card is of another wiki"
         )
     made = [row | split(row["title"], found[row["revision"]]) for row in rows]
     columns = [name for name in card["columns"] if name in made[0]]

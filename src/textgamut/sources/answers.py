@@ -57,8 +57,8 @@ class Answers:
         """
         if not contact and needs_contact(url):
             raise TextgamutError(
-                f"{public(url)}: its operators ask every program for a contact: set `contact:` in the experiment "
-                "to your mail address or project page"
+                f"{public(url)}: its operators ask every program for a contact: set `contact:` in the "
+                "experiment to your mail address or project page"
             )
         self.url, self._rate, self._edition = url, rate, edition
         agent = f"textgamut/{__version__}" + (f" ({contact})" if contact else "")
@@ -88,8 +88,8 @@ class Answers:
             return json.loads(gzip.decompress(kept.read_bytes()))
         if offline():
             raise TextgamutError(
-                f"{public(self.url)}: an answer is not in the cache {self._folder}, and TEXTGAMUT_OFFLINE "
-                "forbids to ask for it: copy that folder from a machine that has it, or unset TEXTGAMUT_OFFLINE"
+                f"{public(self.url)}: an answer is not in the cache {self._folder}, and "
+                "TEXTGAMUT_OFFLINE forbids to ask for it: copy that folder from a machine that has it, or unset TEXTGAMUT_OFFLINE"
             )
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self._folder / ".lock"):  # jobs side by side ask one after the other
@@ -127,7 +127,8 @@ class Answers:
                             raise PassingError(f"no end of the answer after {LONGEST_ANSWER:.0f} s")
                         if len(body) > LARGEST_ANSWER:
                             raise TextgamutError(
-                                f"{public(self.url)}: an answer of more than {LARGEST_ANSWER >> 20} MB is refused"
+                                f"{public(self.url)}: an answer of more than {LARGEST_ANSWER >> 20} MB "
+                                "is refused"
                             )
             except (httpx.RequestError, httpx.DecodingError) as error:
                 raise PassingError(f"{type(error).__name__}: {error}") from None
@@ -147,7 +148,7 @@ class Answers:
         return answer
 
     def _keep_the_rate(self) -> None:
-        """Wait until the service may be asked again; the age of a file tells all processes when it last was."""
+        """Wait until the service may be asked again: a file's age tells all processes when it last was."""
         last = self._folder / ".last"
         if last.exists():
             wait = last.stat().st_mtime + 1 / self._rate - time.time()

@@ -1,4 +1,4 @@
-"""What every conversation over HTTP shares: which addresses are safe, when to try again, what may be shown."""
+"""What every conversation over HTTP shares: safe addresses, when to try again, what may be shown."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class MediaWiki:
         return chosen
 
     def revisions(self, ids: Sequence[int], **parameters: str | int) -> dict[int, dict[str, Any]]:
-        """Return revisions by id, each with the ``page`` that it belongs to; those that are gone are not there.
+        """Return the revisions that there still are by id, each with the ``page`` that it belongs to.
 
         Args:
             ids: At most 50 revision ids.
