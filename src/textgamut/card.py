@@ -134,8 +134,8 @@ def render_card(card: Mapping[str, Any]) -> str:
     if "rows" in card:
         lines += [
             "",
-            "The ids of all pages and revisions stand in `card.json`. An entry of `config/datasets.yaml` "
-            "like this one, with `snapshot: <path of card.json>` in its source, fetches these revisions again.",
+            "The ids of all pages and revisions stand in `card.json`. A registry entry like this one, with "
+            "`snapshot: <path of card.json>` in its source, fetches these revisions again.",
         ]
     return "\n".join(lines) + "\n"
 

@@ -135,7 +135,7 @@ def draw_examples(
     """Draw the in-context examples of each sample of a biography task (PR section 5.3, appendix B.5).
 
     Every model is shown the same persons: they depend on the task, the seed and the sample alone. A person
-    stands at most once in a prompt, and the examples for a smaller n are the first ones of those for a larger.
+    stands at most once in a prompt, and the examples for a smaller n are the first ones for a larger.
 
     Args:
         people: Biographies (``id``, ``name``, ``text``).

@@ -1,4 +1,4 @@
-"""New-Wiki and biographies from a real MediaWiki, a real SPARQL endpoint, a real dump: exactly the right pages."""
+"""New-Wiki and biographies from a real wiki, SPARQL endpoint and dump: exactly the right pages."""
 
 from __future__ import annotations
 
@@ -206,9 +206,7 @@ def test_a_snapshot_is_fetched_again_by_revision(
     pd.testing.assert_frame_equal(again, before)
     title = "Many revisions"
     wiki.delete(title)
-    with pytest.raises(
-        TextgamutError, match=rf"1 of {len(before)} revisions cannot be had any more.*{title}"
-    ):
+    with pytest.raises(TextgamutError, match=rf"1 of {len(before)} revisions are not to be had.*{title}"):
         new_wiki(wiki, tmp_path / "third", source=source)
 
 

@@ -49,7 +49,7 @@ def read(
     gone = [row for row in rows if row["revision"] not in found]
     if gone:
         raise TextgamutError(
-            f"{path}: {len(gone)} of {len(rows)} revisions cannot be had any more, such as {gone[0]['revision']} "
+            f"{path}: {len(gone)} of {len(rows)} revisions are not to be had, such as {gone[0]['revision']} "
             f"({gone[0]['title']}): their pages were deleted, or the card is of another wiki"
         )
     made = [row | split(row["title"], found[row["revision"]]) for row in rows]

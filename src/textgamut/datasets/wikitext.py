@@ -22,21 +22,17 @@ REVISION = 1
 """Raised when the same wikitext gives another text or other facts."""
 
 DEPTH = 40
-"""Templates and links inside more than so many others are dropped, as MediaWiki does."""
+"""Templates and links inside more than so many others are dropped; MediaWiki has such a limit, too."""
 
-APPENDICES = frozenset(
-    " ".join(title.split())
-    for title in """see also|references|notes|external links|external link|further reading|bibliography|sources
-    |footnotes|citations|works cited|notes and references|references and notes|references and further reading
-    |references and sources|sources and references|notes and citations|notes and sources|citations and notes
-    |bibliography and references|bibliography and further reading|further reading and external links
-    |sources and further reading|reference|note|footnote|endnotes|explanatory notes|cited works
-    |literature cited|works referenced|general references|general sources|cited sources|primary sources
-    |secondary sources|general and cited references|general and cited sources|inline citations
-    |selected bibliography|select bibliography|publications|selected publications|gallery|image gallery""".split(
-        "|"
-    )
-)
+_APPENDICES = """see also|references|notes|external links|external link|further reading|bibliography|sources
+|footnotes|citations|works cited|notes and references|references and notes|references and further reading
+|references and sources|sources and references|notes and citations|notes and sources|citations and notes
+|bibliography and references|bibliography and further reading|further reading and external links
+|sources and further reading|reference|note|footnote|endnotes|explanatory notes|cited works|literature cited
+|works referenced|general references|general sources|cited sources|primary sources|secondary sources
+|general and cited references|general and cited sources|inline citations|selected bibliography
+|select bibliography|publications|selected publications|gallery|image gallery"""
+APPENDICES = frozenset(map(str.strip, _APPENDICES.split("|")))
 """Titles, in lower case, of the sections that hold lists of references, links, titles or pictures."""
 
 
@@ -87,9 +83,9 @@ def is_disambiguation(wikitext: str) -> bool:
         wikitext: Of one page.
 
     Returns:
-        Whether it holds the magic word ``__DISAMBIG__``, or a template that makes a page one: named "... dab",
-        "... disambiguation" or "... disambig", one of their short forms (hndis, geodis), or with a parameter
-        that is exactly ``disambiguation``. Pages of a surname, a given name or another set index count, too.
+        Whether it holds the magic word ``__DISAMBIG__``, or a template that makes a page one: a name that
+        ends in "disambiguation", "disambig" or "dab", a short form (hndis, geodis), or a parameter that is
+        exactly ``disambiguation``. Pages of a surname, a given name or another set index count, too.
     """
     return any(
         bare == "__DISAMBIG__" or _DISAMBIGUATION.fullmatch(name) or "disambiguation" in parameters
@@ -101,8 +97,8 @@ def badge(wikitext: str) -> Literal["good", "featured"] | None:
     """Return the badge that an article's own templates give it; the higher one if they are two.
 
     Args:
-        wikitext: Of one article. {{good article}}, {{featured article}} and their redirects count, in any
-            case; {{featured list}} is no badge of an article.
+        wikitext: Of one article. {{good article}}, {{featured article}} and their redirects (goodarticle,
+            ga article ...) count, in any case; {{featured list}} is no badge of an article.
     """
     found = {_BADGES.get(name) for _, name, _ in _marks(wikitext)}
     return "featured" if "featured" in found else "good" if "good" in found else None
@@ -129,7 +125,7 @@ def person(wikitext: str) -> Person | None:
         return None
     lead, fields = _lead(clean)
     dates = [_iso(fields[name]) for name in _BIRTH_FIELDS if name in fields]
-    dates += [_iso(year) for year in births if year[-1:] != "s" and "century" not in year]
+    dates += [_iso(f"{year} AD") for year in births if re.fullmatch(r"\d+( BC)?", year)]
     occupations: dict[str, None] = {}
     for name in _OCCUPATION_FIELDS:
         occupations |= dict.fromkeys(_items(fields.get(name, "")))
@@ -156,9 +152,7 @@ def first_sentence(text: str) -> tuple[str, str]:
     text = text.strip()
     line = text.split("\n", 1)[0]
     end = _first_end(line, whole=True)
-    if end is None and (
-        line.count('"') % 2 or any(line.count(pair[0]) != line.count(pair[1]) for pair in _PAIRS)
-    ):
+    if end is None and (line.count('"') % 2 or any(line.count(a) != line.count(b) for a, b in _PAIRS)):
         end = _first_end(line, whole=False)  # one is never closed
     end = len(line) if end is None else end
     return text[:end].strip(), text[end:].strip()
@@ -177,9 +171,9 @@ _BADGES: dict[str, Literal["good", "featured"]] = {
     "fa article": "featured",
 }
 _DISAMBIGUATION = re.compile(
-    r"(?:[^|]+ )?(?:disambig(?:uation)?|disamb|dab)(?: page| cleanup)?|dbig|(?:hn|geo|road|school|hospital)dis"
-    r"|(?:letter|music|opus|fish|math|number|callsign|mil-unit)-?(?:dab|dis|disambig)|hndis-cleanup"
-    r"|(?:surname|given name|set index article|sia|shipindex|ship index)"
+    r"(?!r )(?:.* |[a-z-]*)(?:disambig(?:uation)?|disamb|dab)(?: page| cleanup)?"
+    r"|(?:hn|geo|road|school|hospital|number|callsign|mil-unit-)dis|hndis-cleanup"
+    r"|surname|given name|set index article|sia|ship ?index"
 )
 _CATEGORY = re.compile(r"\[\[[ _]*category[ _]*:([^\[\]|{}\n]+)", re.IGNORECASE)
 _YEAR = r"\d+(?:s|(?:st|nd|rd|th)[- ]century)?(?: BC)?"
@@ -192,7 +186,7 @@ _HUMAN = re.compile(
 
 
 def _marks(wikitext: str) -> Iterable[tuple[str, str, list[str]]]:
-    """Find the magic word of disambiguation and the templates, by name in lower case, and their parameters."""
+    """Find the magic word of disambiguation, and names and parameters of templates, all in lower case."""
     for bare, name, parameters in _MARK.findall(_without_extensions(wikitext)):
         yield bare, _name(name), [part.strip().lower() for part in parameters.split("|")[1:]]
 
@@ -210,39 +204,39 @@ _MONTHS = {name.lower(): place for place, name in enumerate(calendar.month_name)
 _MONTHS |= {name.lower(): place for place, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
 _DATE = re.compile(
-    rf"(?P<iso>\b\d{{4}}-\d\d-\d\d\b)|(?:(?:\b(?P<day>\d\d?)(?:st|nd|rd|th)?\s+)?\b{_MONTH}"
-    r"(?:\s+(?P<day2>\d\d?)(?:st|nd|rd|th)?\b(?!\s*(?:BC|AD)))?,?\s+)?"
-    r"(?P<ad>AD\s*)?\b(?P<year>\d{1,4})\b(?!\s*(?:st|nd|rd|th)\b)\s*(?P<era>BCE?\b|CE\b|AD\b)?",
+    rf"(?:\b(?P<iso_year>[0-9]{{4}})-(?P<iso_month>[0-9]{{2}})-(?P<iso_day>[0-9]{{2}})\b)"
+    rf"|(?:(?:\b(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+)?\b{_MONTH}"
+    r"(?:\s+(?P<day2>[0-9]{1,2})(?:st|nd|rd|th)?\b(?!\s*(?:BC|AD)))?,?\s+)?"
+    r"(?P<ad>AD\s*)?\b(?P<year>[0-9]{1,4})\b\s*(?P<era>BCE?\b|CE\b|AD\b)?",
     re.IGNORECASE,
 )
-_FEMALE = frozenset("women woman female females actresses girls queens nuns princesses empresses".split())
-_MALE = frozenset("men man male males boys".split())
+_FEMALE = re.compile(r".*women|females?|actresses|princesses|empresses|duchesses|countesses|nuns")
+_MALE = re.compile(r"men|males?")
 
 
 def _iso(value: str) -> str | None:
     """Return the first date in a field's value, or None; a year of one or two digits needs its era."""
     text = re.sub(r"\[[^\[\]]*\]", "", _plain(value))  # the date of the old style
     for found in _DATE.finditer(text):
-        if found["iso"]:
-            return found["iso"]
-        if len(found["year"]) < 3 and not (found["ad"] or found["era"]):
+        year = found["iso_year"] or found["year"]
+        if len(year) < 3 and not (found["ad"] or found["era"]):
             continue
-        before_christ = (found["era"] or "").upper().startswith("BC")
-        date = ("-" if before_christ else "") + found["year"].zfill(4)
-        if not found["month"]:
+        date = ("-" if (found["era"] or "").upper().startswith("BC") else "") + year.zfill(4)
+        month = int(found["iso_month"] or 0) or _MONTHS.get((found["month"] or "").lower(), 0)
+        if not 1 <= month <= 12:
             return date
-        month, day = _MONTHS[found["month"].lower()], int(found["day"] or found["day2"] or 0)
+        day = int(found["iso_day"] or found["day"] or found["day2"] or 0)
         # 2000 has a 29 February: whether the year had one is not worth the calendar's history
-        exact = 1 <= day <= calendar.monthrange(2000, month)[1]
-        return f"{date}-{month:02}" + (f"-{day:02}" if exact else "")
+        known = 1 <= day <= calendar.monthrange(2000, month)[1]
+        return f"{date}-{month:02}" + (f"-{day:02}" if known else "")
     return None
 
 
 def _items(value: str) -> Iterable[str]:
     """Yield the items of a field's value, however they are separated."""
-    text = re.sub(r"\([^()]*\)", "", re.sub(r"\n|<br>", "\x01", value))
-    for item in re.split(r"[\x01\n,;•·]| - |(?<=\w)/(?=\w)", _plain(text)):
-        item = re.sub(r"^[*#:\s]*(?:(?:and|&)\s+)?", "", item).strip(" .\x00").lower()
+    text = re.sub(r"\([^()]*\)", "", _plain(value))
+    for item in re.split(rf"[{BREAK}\n,;•·]| - |(?<=\w)/(?=\w)", text):
+        item = re.sub(r"^[*#:\s]*(?:(?:and|&)\s+)?", "", item).strip(" .").lower()
         pair = re.fullmatch(r"(\w+) (?:and|&) (\w+)", item)  # but not "radio and television host"
         yield from filter(_has_words, pair.groups() if pair else [item])
 
@@ -257,7 +251,7 @@ def _gender(categories: Iterable[str], lead: str) -> str | None:
                 continue
             if after == "'s" and not re.search(r"(?:players|footballers|cricketers|champions)$", words[-1]):
                 continue
-            found |= {"female"} if word in _FEMALE else {"male"} if word in _MALE else set()
+            found |= {name for name, rule in (("female", _FEMALE), ("male", _MALE)) if rule.fullmatch(word)}
     if len(found) == 1:
         return found.pop()
     words = re.findall(r"[a-z]+", lead.lower())
@@ -270,7 +264,7 @@ def _gender(categories: Iterable[str], lead: str) -> str | None:
 
 # --- First sentence
 
-_PAIRS = ("()", "[]", "“”")
+_PAIRS = [("(", ")"), ("[", "]"), ("“", "”")]
 _END = re.compile(r"(?P<mark>\.{3,}|…|[.!?]+)(?P<end>[\"'”’»)\]]*)\s+(?=(?P<next>\S+))")
 _VERB = re.compile(r"\b(?:is|was|are|were|has|had|have|may|can|will|refers|means|[a-z]+ed)\b")
 _NEVER_LAST = frozenset(
@@ -280,22 +274,22 @@ _NEVER_LAST = frozenset(
 )
 """Abbreviations that something always follows."""
 _MAY_BE_LAST = frozenset(
-    """jr sr esq inc ltd co corp bros llc plc etc al et ed univ dept est ave blvd rd sq mi ft bldg assn assoc mfg
-    ph.d b.sc m.sc mass conn calif penn wash""".split()
+    """jr sr esq inc ltd co corp bros llc plc etc al et ed univ dept est ave blvd rd sq mi ft bldg assn assoc
+    mfg ph ph.d b.sc m.sc mass conn calif penn wash""".split()
 )
 """Abbreviations that end a sentence only when a name's next part can hardly follow; so are single letters."""
 _BEFORE_NUMBERS = frozenset("no nos art arts par cl sect".split())
 _BEGINS = frozenset(
     """the it he she they his her its their this these that those in on at a an as after although among and
-    before both born but by despite due during each following for founded from however if many most of one other
-    since so some such then there though through to under until upon when where while with we it's there's
+    before both born but by despite due during each following for founded from however if many most of one
+    other since so some such then there though through to under until upon when where while with we it's there's
     within according along located originally today known""".split()
 )
 """Words that begin sentences and hardly a name's next part."""
 
 
 def _first_end(line: str, whole: bool) -> int | None:
-    """Return where the first sentence of a line ends, or None; if ``whole``, not inside brackets or quotes."""
+    """Return where the first sentence of a line ends, or None; ``whole``: not inside brackets or quotes."""
     verb = _VERB.search(line)
     depth = position = 0
     quoted = False
@@ -315,9 +309,9 @@ def _first_end(line: str, whole: bool) -> int | None:
         else:
             start = found.start()
             before, word = ["", "", *line[max(0, start - 40) : start].split()][-2:]
-            lower_v = word == "v"  # "Brown v. Board", but "Henry V."
+            versus = word == "v"  # "Brown v. Board", but "Henry V."
             word = word.lstrip("\"'“‘«([").lower()
-            if word in _NEVER_LAST or lower_v:
+            if word in _NEVER_LAST or versus:
                 ends = False
             elif word in _BEFORE_NUMBERS:
                 ends = not following[0].isdigit()
@@ -342,9 +336,9 @@ _UNSEEN = re.compile(
 _BLANK = re.compile(r"[^\S\n\x1c-\x1f]+")
 
 _DROPPED_TAGS = (
-    "ref|references|math|ce|chem|gallery|timeline|score|syntaxhighlight|source|imagemap|templatestyles|graph|chart"
-    "|mapframe|maplink|hiero|inputbox|indicator|categorytree|section|table|includeonly|pre|s|strike|del|style|script"
-    "|phonos"
+    "ref|references|math|ce|chem|gallery|timeline|score|syntaxhighlight|source|imagemap|templatestyles|graph"
+    "|chart|mapframe|maplink|hiero|inputbox|indicator|categorytree|section|table|includeonly|pre|s|strike|del"
+    "|style|script|phonos"
 )
 _SILENT_TAGS = {"ref", "references", "section", "templatestyles", "indicator"}  # these leave no hole
 _OPENING = re.compile(rf"<!--|<(nowiki|poem|{_DROPPED_TAGS})\b[^<>]*?(/?)>", re.IGNORECASE)
@@ -405,7 +399,7 @@ def _sections(text: str) -> Iterable[tuple[int, str, str]]:
 
 
 def _heading(title: str) -> str:
-    return " ".join(_plain(_expand(title)[0]).replace(HOLE, "").lower().strip(" :").split())
+    return " ".join(_plain(_expand(title)[0]).lower().strip(" :").split())
 
 
 def _lead(clean: str) -> tuple[str, dict[str, str]]:
@@ -501,9 +495,9 @@ _RAISED = re.compile(r"<sup\b[^<>]*>([\d+\-−–()n' ]{1,20})</sup\s*>", re.IGN
 _RAISING = str.maketrans("0123456789+-−–()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁽⁾ⁿ", "' ")
 _BLOCK_TAGS = "p|div|blockquote|center|hr|ul|ol|dl|h1|h2|h3|h4|h5|h6|poem"
 _TAG = re.compile(
-    rf"<(/?)({_BLOCK_TAGS}|br|li|dt|dd|span|small|big|b|i|u|em|strong|sup|sub|cite|code|tt|kbd|samp|var|abbr|dfn|ins|q"
-    r"|font|bdi|bdo|mark|time|data|ruby|rb|rp|rt|wbr|nowiki|noinclude|onlyinclude|includeonly|ref|references|section"
-    r"|table|tbody|thead|tr|td|th|caption|gallery|s|strike|del|math|ce|chem|pre|templatestyles)\b[^<>]*>",
+    rf"<(/?)({_BLOCK_TAGS}|br|li|dt|dd|span|small|big|b|i|u|em|strong|sup|sub|cite|code|tt|kbd|samp|var|abbr|dfn"
+    r"|ins|q|font|bdi|bdo|mark|time|data|ruby|rb|rp|rt|wbr|nowiki|noinclude|onlyinclude|tbody|thead|tr|td|th"
+    rf"|caption|{_DROPPED_TAGS})\b[^<>]*>",
     re.IGNORECASE,
 )
 
@@ -525,7 +519,6 @@ def _render_tag(found: re.Match[str]) -> str:
     return "\n\n" if name in _BLOCK_TAGS.split("|") else ""
 
 
-# A link to another language, as pages had them before Wikidata, has a prefix in small letters: not "Re:Zero".
 # A link to another language, as pages had them before Wikidata, has a prefix in small letters: not "Re:Zero".
 _NOT_SHOWN = re.compile(r"(?i:file|image|category)[ _]*|(?!doi|mw)[a-z]{2,3}(?:-[a-z-]+)?|simple")
 
@@ -612,9 +605,9 @@ def _content(arguments: _Arguments) -> str:
     return "\n" + (arguments[1] or arguments.named.get("content", "")) + "\n"
 
 
-def _language(code: str, arguments: _Arguments) -> str:
+def _language(code: str, arguments: _Arguments, place: int = 1) -> str:
     """Render as Wikipedia prints it: "Arabic: text, romanized: text, lit. 'text'"."""
-    text = arguments[1].strip() or arguments.named.get("text", "")
+    text = arguments[place].strip() or arguments.named.get("text", "")
     if not text:
         return HOLE
     name = _LANGUAGES.get(code.lower()) or _LANGUAGES.get(re.split(r"[-_]", code.lower())[0])
@@ -622,17 +615,11 @@ def _language(code: str, arguments: _Arguments) -> str:
         name = arguments.named["label"]
     if name and arguments.named.get("label") != "none" and arguments.named.get("lead", "yes") != "no":
         text = f"{name}: {text}"
-    if romanized := arguments[2].strip() or arguments.named.get("translit", ""):
+    if romanized := arguments[place + 1].strip() or arguments.named.get("translit", ""):
         text += f", romanized: {romanized}"
-    if literally := arguments[3].strip() or arguments.named.get("lit", ""):
+    if literally := arguments[place + 2].strip() or arguments.named.get("lit", ""):
         text += f", lit. '{literally}'"
     return text
-
-
-def _langx(arguments: _Arguments) -> str:
-    shifted = _Arguments(arguments.places[1:])
-    shifted.named = arguments.named
-    return _language(arguments[1].strip(), shifted)
 
 
 def _chinese(arguments: _Arguments) -> str:
@@ -660,50 +647,16 @@ def _number(text: str) -> str:
     return f"{found[1]}{int(found[2]):,}{found[3] or ''}" if found and len(text) < 40 else text
 
 
-_UNITS = {
-    "c": "°C",
-    "f": "°F",
-    "k": "K",
-    "sqmi": "sq mi",
-    "sqkm": "km²",
-    "sqm": "m²",
-    "sqft": "sq ft",
-    "km2": "km²",
-    "m2": "m²",
-    "mi2": "sq mi",
-    "ft2": "sq ft",
-    "cm2": "cm²",
-    "m3": "m³",
-    "km3": "km³",
-    "cm3": "cm³",
-    "cuft": "cu ft",
-    "cuyd": "cu yd",
-    "cumi": "cu mi",
-    "acre": "acres",
-    "nmi": "nautical miles",
-    "lt": "long tons",
-    "st": "short tons",
-    "usgal": "US gallons",
-    "impgal": "imperial gallons",
-    "m3/s": "m³/s",
-    "cuft/s": "cu ft/s",
-    "/km2": "/km²",
-    "pd/km2": "/km²",
-    "pd/sqkm": "/km²",
-    "/sqmi": "/sq mi",
-    "pd/sqmi": "/sq mi",
-}
-_RANGES = {
-    "-": "–",
-    "–": "–",
-    "to": " to ",
-    "and": " and ",
-    "or": " or ",
-    "by": " by ",
-    "x": " × ",
-    "×": " × ",
-}
-_RANGES |= {"to(-)": "–", "+/-": " ± ", "±": " ± ", ",": ", ", "and(-)": " and "}
+_UNITS = dict(
+    pair.split("=")
+    for pair in """c=°C,f=°F,k=K,sqmi=sq mi,sqkm=km²,sqm=m²,sqft=sq ft,km2=km²,m2=m²,mi2=sq mi,ft2=sq ft,cm2=cm²
+m3=m³,km3=km³,cm3=cm³,cuft=cu ft,cuyd=cu yd,cumi=cu mi,acre=acres,nmi=nautical miles,lt=long tons,st=short tons
+usgal=US gallons,impgal=imperial gallons,m3/s=m³/s,cuft/s=cu ft/s,/km2=/km²,pd/km2=/km²,pd/sqkm=/km²,/sqmi=/sq mi
+pd/sqmi=/sq mi""".replace("\n", ",").split(",")
+)
+"""Codes of units that are not what Wikipedia prints."""
+_RANGES = {"-": "–", "–": "–", "to(-)": "–", "x": " × ", "×": " × ", "+/-": " ± ", "±": " ± ", ",": ", "}
+_RANGES |= {word: f" {word} " for word in ("to", "and", "or", "by")}
 
 
 def _convert(arguments: _Arguments) -> str:
@@ -721,17 +674,10 @@ def _convert(arguments: _Arguments) -> str:
         text += {"3": " thousand", "6": " million", "9": " billion"}[millions[1]]
         unit = millions[2]
     shown = _UNITS.get(unit.lower(), unit)
-    if shown[:1] == "/" or not shown:
-        text += shown
-    else:
-        text += ("-" if adjective else " ") + shown
-    # {{convert|5|ft|10|in}}
-    if (
-        place + 2 < len(places)
-        and re.fullmatch(r"[\d./]+", places[place + 1])
-        and places[place + 2].isalpha()
-    ):
-        text += f" {places[place + 1]} {places[place + 2]}"
+    text += shown if shown[:1] in ("/", "") else ("-" if adjective else " ") + shown
+    rest = places[place + 1 :]
+    if len(rest) > 1 and re.fullmatch(r"[\d./]+", rest[0]) and rest[1].isalpha():
+        text += f" {rest[0]} {rest[1]}"  # {{convert|5|ft|10|in}}
     return text
 
 
@@ -889,20 +835,20 @@ _LANGUAGES = dict(
     pair.split("=")
     for pair in """ab=Abkhaz,af=Afrikaans,akk=Akkadian,sq=Albanian,am=Amharic,ang=Old English,ar=Arabic
 arc=Aramaic,hy=Armenian,as=Assamese,ast=Asturian,az=Azerbaijani,ba=Bashkir,be=Belarusian,ber=Berber,bn=Bengali
-bo=Standard Tibetan,br=Breton,bs=Bosnian,bg=Bulgarian,my=Burmese,ca=Catalan,ce=Chechen,ceb=Cebuano,co=Corsican
-cop=Coptic,crh=Crimean Tatar,cs=Czech,cu=Old Church Slavonic,cv=Chuvash,cy=Welsh,da=Danish,de=German,dv=Maldivian
+bo=Standard Tibetan,br=Breton,bs=Bosnian,bg=Bulgarian,my=Burmese,ca=Catalan,ce=Chechen,ceb=Cebuano
+co=Corsican,cop=Coptic,crh=Crimean Tatar,cs=Czech,cu=Old Church Slavonic,cv=Chuvash,cy=Welsh,da=Danish,de=German,dv=Maldivian
 el=Greek,en=English,eo=Esperanto,es=Spanish,et=Estonian,eu=Basque,fa=Persian,fi=Finnish,fo=Faroese,fr=French
 fro=Old French,fy=West Frisian,ga=Irish,gd=Scottish Gaelic,gl=Galician,got=Gothic,grc=Ancient Greek
 gsw=Swiss German,gu=Gujarati,ha=Hausa,haw=Hawaiian,he=Hebrew,hi=Hindi,hr=Croatian,hsb=Upper Sorbian
 ht=Haitian Creole,hu=Hungarian,ia=Interlingua,id=Indonesian,ig=Igbo,is=Icelandic,it=Italian,iu=Inuktitut
-ja=Japanese,jv=Javanese,ka=Georgian,kk=Kazakh,kl=Greenlandic,km=Khmer,kn=Kannada,ko=Korean,ks=Kashmiri,ku=Kurdish
-ky=Kyrgyz,la=Latin,lad=Ladino,lb=Luxembourgish,lo=Lao,lt=Lithuanian,lv=Latvian,mg=Malagasy,mi=Māori,mk=Macedonian
-ml=Malayalam,mn=Mongolian,mr=Marathi,ms=Malay,mt=Maltese,nah=Nahuatl,ne=Nepali,nl=Dutch,nn=Norwegian,no=Norwegian
-nb=Norwegian,nv=Navajo,oc=Occitan,or=Odia,os=Ossetian,pa=Punjabi,peo=Old Persian,pl=Polish,ps=Pashto,pt=Portuguese
-qu=Quechua,rm=Romansh,ro=Romanian,ru=Russian,rus=Russian,sa=Sanskrit,sc=Sardinian,scn=Sicilian,sco=Scots,sd=Sindhi
-se=Northern Sami,sh=Serbo-Croatian,si=Sinhala,sk=Slovak,sl=Slovene,sm=Samoan,so=Somali,sr=Serbian,su=Sundanese
-sv=Swedish,sw=Swahili,syr=Syriac,ta=Tamil,te=Telugu,tg=Tajik,th=Thai,ti=Tigrinya,tk=Turkmen,tl=Tagalog,tr=Turkish
-tt=Tatar,ota=Ottoman Turkish,ug=Uyghur,uk=Ukrainian,ur=Urdu,uz=Uzbek,vi=Vietnamese,yi=Yiddish,yo=Yoruba,zh=Chinese
+ja=Japanese,jv=Javanese,ka=Georgian,kk=Kazakh,kl=Greenlandic,km=Khmer,kn=Kannada,ko=Korean,ks=Kashmiri
+ku=Kurdish,ky=Kyrgyz,la=Latin,lad=Ladino,lb=Luxembourgish,lo=Lao,lt=Lithuanian,lv=Latvian,mg=Malagasy,mi=Māori,mk=Macedonian
+ml=Malayalam,mn=Mongolian,mr=Marathi,ms=Malay,mt=Maltese,nah=Nahuatl,ne=Nepali,nl=Dutch,nn=Norwegian
+no=Norwegian,nb=Norwegian,nv=Navajo,oc=Occitan,or=Odia,os=Ossetian,pa=Punjabi,peo=Old Persian,pl=Polish,ps=Pashto
+pt=Portuguese,qu=Quechua,rm=Romansh,ro=Romanian,ru=Russian,rus=Russian,sa=Sanskrit,sc=Sardinian,scn=Sicilian
+sco=Scots,sd=Sindhi,se=Northern Sami,sh=Serbo-Croatian,si=Sinhala,sk=Slovak,sl=Slovene,sm=Samoan,so=Somali,sr=Serbian
+su=Sundanese,sv=Swedish,sw=Swahili,syr=Syriac,ta=Tamil,te=Telugu,tg=Tajik,th=Thai,ti=Tigrinya,tk=Turkmen,tl=Tagalog
+tr=Turkish,tt=Tatar,ota=Ottoman Turkish,ug=Uyghur,uk=Ukrainian,ur=Urdu,uz=Uzbek,vi=Vietnamese,yi=Yiddish,yo=Yoruba,zh=Chinese
 zu=Zulu,xh=Xhosa,aln=Gheg Albanian,als=Tosk Albanian,non=Old Norse,goh=Old High German,gmh=Middle High German
 nds=Low German,bar=Bavarian,fil=Filipino,prs=Dari,egy=Egyptian,sux=Sumerian,xcl=Classical Armenian""".replace(
         "\n", ","
@@ -914,11 +860,11 @@ nds=Low German,bar=Bavarian,fil=Filipino,prs=Dari,egy=Egyptian,sux=Sumerian,xcl=
 _NAMES: list[tuple[_Rule, str]] = [
     (
         lambda arguments: arguments[1],
-        """nowrap|nobr|nobreak|no wrap|small|smaller|big|bigger|large|larger|midsize|normal|em|strong|b|i|bold|italic
-        |nobold|no bold|noitalic|no italic|italics correction|underline|sc|sm|smallcaps|small caps|sc2|allcaps|mono|tt
-        |code|samp|kbd|var|mvar|math|tmath|sup|sub|not a typo|typo|proper name|as written|chem2|unicode|polytonic
-        |hebrew|nastaliq|visible anchor|vanchor|flag|flagu|flagcountry|nq|tq|format price|nts|number table sorting
-        |dfn|w|wikilink|char|center|delink|noprint|stn|station|phonetic|nihongo foot""",
+        """nowrap|nobr|nobreak|no wrap|small|smaller|big|bigger|large|larger|midsize|normal|em|strong|b|i|bold
+        |italic|nobold|no bold|noitalic|no italic|italics correction|underline|sc|sm|smallcaps|small caps|sc2
+        |allcaps|mono|tt|code|samp|kbd|var|mvar|math|tmath|sup|sub|not a typo|typo|proper name|as written|chem2
+        |unicode|polytonic|hebrew|nastaliq|visible anchor|vanchor|flag|flagu|flagcountry|nq|tq|format price|nts
+        |number table sorting|dfn|w|wikilink|char|center|delink|noprint|stn|station|phonetic|nihongo foot""",
     ),
     (lambda arguments: arguments[1].strip(), "abbr|abbrlink|tooltip|hover title|explain"),
     (
@@ -927,7 +873,7 @@ _NAMES: list[tuple[_Rule, str]] = [
     ),
     (lambda arguments: arguments[2], "color|colour|font color|sort|script|rtl-lang|resize"),
     (lambda arguments: (arguments.all() or [""])[-1], "lang|transl|transliteration|translit|tlit|wikt-lang"),
-    (_langx, "langx"),
+    (lambda arguments: _language(arguments[1].strip(), arguments, 2), "langx"),
     (_chinese, "zh|lang-zh"),
     (_nihongo, "nihongo"),
     (_convert, "convert|cvt|conv"),
@@ -952,9 +898,9 @@ _NAMES: list[tuple[_Rule, str]] = [
     (
         _date,
         """birth date|birth-date|birthdate|bda|birth date and age|birth-date and age|birthdate and age|b-da|dob
-        |date of birth|birth year and age|birth year|death date|death-date|death date and age|death-date and age|dda
-        |death year and age|death year|start date|start-date|start date and age|end date|end-date|film date|date
-        |release date""",
+        |date of birth|birth year and age|birth year|death date|death-date|death date and age|dda
+        |death-date and age|death year and age|death year|start date|start-date|start date and age|end date
+        |end-date|film date|release date|date""",
     ),
     (lambda arguments: _date(arguments, day_first=True), "dts|date table sorting"),
     (_age, "age|age in years"),
@@ -964,6 +910,7 @@ _NAMES: list[tuple[_Rule, str]] = [
     (_before("fl. "), "fl.|floruit"),
     (_before("b. "), "b.|born in|born-in"),
     (_before("d. "), "d.|died in|died-in"),
+    (_before("née "), "nee|née"),
     (_before("lit. '", "'"), "lit|literal translation|literally"),
     (_before("'", "'"), "gloss|single quote|sq"),
     (_before('"', '"'), '"|double quote|dq'),
@@ -1017,7 +964,7 @@ def _prose(text: str) -> str:
             or bare[0] == "|"
             or (bare[0] == "!" and ("|" in bare or bare[1:2] in " !"))  # but "!Kung is a language"
             or _BOLD_LINE.fullmatch(bare)  # a heading in disguise
-            or bare.startswith(("{|", "----"))
+            or bare.startswith(("{|", "{{", "----"))
             or _HATNOTE.match(line)
         ):
             joined = listed = False
@@ -1037,9 +984,9 @@ def _prose(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Turn the value of a field, or a title, into plain text; breaks of lines stay."""
-    text = _EXTERNAL.sub(r"\1", _TAG.sub(_render_tag, text))
-    return _BLANK.sub(" ", html.unescape(_straight(text)))
+    """Turn the rendered value of a field, or a title, into plain text; breaks of lines stay."""
+    text = html.unescape(_straight(_EXTERNAL.sub(r"\1", text.replace(HOLE, ""))))
+    return _BLANK.sub(" ", text)
 
 
 def _straight(line: str) -> str:
@@ -1057,13 +1004,15 @@ def _has_words(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-_AND = r"(?:(?:or|and|also|but also|locally|in English|in full|from|listen)\b(?: (?:occasionally|sometimes|rarely|often)\b)?|(?:occasionally|sometimes|rarely|often)\b)"
+_SOMETIMES = r"(?:occasionally|sometimes|rarely|often)"
+_AND = rf"(?:(?:or|and|also|but also|locally|in English|in full|from|listen)\b(?: {_SOMETIMES}\b)?|{_SOMETIMES}\b)"
 _SPOKEN = r"(?:(?:usually|often|also|variously|commonly) )?(?:pronounced as|pronounced|pronunciation|IPA)\b:?"
 _MENDS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
         (rf"{_SPOKEN} ?(?:in English )?{HOLE}", HOLE),
         (rf"{HOLE}(?:[ ,;:/]*(?:{_AND} ?)?{HOLE})+", HOLE),
+        (rf" ?\([^()]*[$£€]{HOLE}[^()]*\)", ""),
         (rf" ?\((?:aged? )?{HOLE} ?(?:years? (?:old|ago))?\)", ""),
         (rf"([(\[]) ?{HOLE}[ ,;:.]*(?:{_AND} (?={HOLE}|[)\]]))?", r"\1"),
         (rf"[ ,;:]*(?:\b{_AND} ?)?{HOLE} ?([)\]])", r"\1"),
@@ -1072,12 +1021,13 @@ _MENDS: list[tuple[re.Pattern[str], str]] = [
         (HOLE, ""),
         (r"([(\[]) ?[,;:]+ ?", r"\1"),
         (r" ?[,;:]+ ?([)\]])", r"\1"),
-        (r" ?\((?: ?(?:or|and|also) ?)?\)| ?\[ ?\]", ""),
+        (r"(?:^| )(?:\((?: ?(?:or|and|also) ?)?\)|\[ ?\])", ""),
         (r"([(\[]) ", r"\1"),
         (r" ([)\]])", r"\1"),
-        (r" ([,;:.])(?=[\s\x01]|$)", r"\1"),
+        (r"(?<!\.) ([,;:.])(?=[\s\x01]|$)(?! \.)", r"\1"),  # but ". . ."
         (r"[,;] ?(?=[;,])", ""),
         (r"  +", " "),
+        (r"^ ?[,;:]+ ", ""),
     ]
 ]
 

@@ -89,7 +89,8 @@ class Answers:
         if offline():
             raise TextgamutError(
                 f"{public(self.url)}: an answer is not in the cache {self._folder}, and "
-                "TEXTGAMUT_OFFLINE forbids to ask for it: copy that folder from a machine that has it, or unset TEXTGAMUT_OFFLINE"
+                "TEXTGAMUT_OFFLINE forbids to ask for it: copy that folder from a machine that has it, or "
+                "unset TEXTGAMUT_OFFLINE"
             )
         self._folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self._folder / ".lock"):  # jobs side by side ask one after the other
