@@ -134,8 +134,8 @@ def render_card(card: Mapping[str, Any]) -> str:
     if "rows" in card:
         lines += [
             "",
-            "The ids of all pages and revisions stand in `card.json`. A registry entry like this one, with "
-            "`snapshot: <path of card.json>` in its source, fetches these revisions again.",
+            "The ids of all pages and revisions stand in `card.json`. A registry entry of this format with "
+            "`source: {kind: mediawiki, snapshot: <path of card.json>}` fetches these revisions again.",
         ]
     return "\n".join(lines) + "\n"
 
@@ -145,7 +145,7 @@ def _is_group(frame: pd.DataFrame, name: str) -> bool:
     column = frame[name]
     if name in TEXTS or column.dtype.kind in "iuf":
         return False
-    return bool(0 < column.nunique() <= min(MOST_LABELS, len(frame) // 2))
+    return bool(0 < column.nunique() <= min(MOST_LABELS, max(2, len(frame) // 2)))
 
 
 def _flat(value: Any, name: str = "") -> list[tuple[str, Any]]:

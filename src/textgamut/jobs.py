@@ -106,7 +106,7 @@ class Progress:
         seconds = max(now - self._start, 1e-9)
         left = (self._total - self._done) * seconds / max(self._done - self._before, 1)
         logger.info(
-            "%d of %d %s, %.0f %s/s%s",
-            self._done, self._total, self._what, self._units / seconds, self._unit,
+            "%s of %s %s, %s %s/s%s",
+            f"{self._done:,}", f"{self._total:,}", self._what, f"{self._units / seconds:,.0f}", self._unit,
             f", {left // 60:.0f}:{left % 60:02.0f} left" if self._done < self._total else "",
         )  # fmt: skip

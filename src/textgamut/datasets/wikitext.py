@@ -268,22 +268,22 @@ _PAIRS = [("(", ")"), ("[", "]"), ("“", "”")]
 _END = re.compile(r"(?P<mark>\.{3,}|…|[.!?]+)(?P<end>[\"'”’»)\]]*)\s+(?=(?P<next>\S+))")
 _VERB = re.compile(r"\b(?:is|was|are|were|has|had|have|may|can|will|refers|means|[a-z]+ed)\b")
 _NEVER_LAST = frozenset(
-    """mr mrs ms messrs dr prof rev revd hon fr st ste sts mt gen lt col maj brig capt cmdr adm sgt cpl gov sen
-    rep pres supt det insp vs ca cca fl nr vol vols op pp ch sec fig figs eds approx cf viz lit transl pron esp
-    incl e.g i.e née jan feb mar apr aug sept oct nov dec""".split()
+    """mr mrs ms messrs dr prof rev revd hon fr st ste sts mt gen lt col maj brig capt cmdr adm sgt cpl gov
+    sen rep pres supt det insp vs ca cca fl nr vol vols op pp ch sec fig figs eds approx cf viz lit
+    transl pron esp incl e.g i.e née jan feb mar apr aug sept oct nov dec""".split()
 )
 """Abbreviations that something always follows."""
 _MAY_BE_LAST = frozenset(
-    """jr sr esq inc ltd co corp bros llc plc etc al et ed univ dept est ave blvd rd sq mi ft bldg assn assoc
-    mfg ph ph.d b.sc m.sc mass conn calif penn wash""".split()
+    """jr sr esq inc ltd co corp bros llc plc etc al et ed univ dept est ave blvd rd sq mi ft bldg assn
+    assoc mfg ph ph.d b.sc m.sc mass conn calif penn wash""".split()
 )
 """Abbreviations that end a sentence only when a name's next part can hardly follow; so are single letters."""
 _BEFORE_NUMBERS = frozenset("no nos art arts par cl sect".split())
 _BEGINS = frozenset(
     """the it he she they his her its their this these that those in on at a an as after although among and
-    before both born but by despite due during each following for founded from however if many most of one
-    other since so some such then there though through to under until upon when where while with we it's there's
-    within according along located originally today known""".split()
+    before both born but by despite due during each following for founded from however if many most of
+    one other since so some such then there though through to under until upon when where while with we
+    it's there's within according along located originally today known""".split()
 )
 """Words that begin sentences and hardly a name's next part."""
 
@@ -649,14 +649,15 @@ def _number(text: str) -> str:
 
 _UNITS = dict(
     pair.split("=")
-    for pair in """c=°C,f=°F,k=K,sqmi=sq mi,sqkm=km²,sqm=m²,sqft=sq ft,km2=km²,m2=m²,mi2=sq mi,ft2=sq ft,cm2=cm²
-m3=m³,km3=km³,cm3=cm³,cuft=cu ft,cuyd=cu yd,cumi=cu mi,acre=acres,nmi=nautical miles,lt=long tons,st=short tons
-usgal=US gallons,impgal=imperial gallons,m3/s=m³/s,cuft/s=cu ft/s,/km2=/km²,pd/km2=/km²,pd/sqkm=/km²,/sqmi=/sq mi
-pd/sqmi=/sq mi""".replace("\n", ",").split(",")
+    for pair in """c=°C,f=°F,k=K,sqmi=sq mi,sqkm=km²,sqm=m²,sqft=sq ft,km2=km²,m2=m²,mi2=sq mi,ft2=sq ft
+cm2=cm²,m3=m³,km3=km³,cm3=cm³,cuft=cu ft,cuyd=cu yd,cumi=cu mi,acre=acres
+nmi=nautical miles,lt=long tons,st=short tons,usgal=US gallons
+impgal=imperial gallons,m3/s=m³/s,cuft/s=cu ft/s,/km2=/km²,pd/km2=/km²,pd/sqkm=/km²
+/sqmi=/sq mi,pd/sqmi=/sq mi""".replace("\n", ",").split(",")
 )
 """Codes of units that are not what Wikipedia prints."""
 _RANGES = {"-": "–", "–": "–", "to(-)": "–", "x": " × ", "×": " × ", "+/-": " ± ", "±": " ± ", ",": ", "}
-_RANGES |= {word: f" {word} " for word in ("to", "and", "or", "by")}
+_RANGES |= {word: f" {word} " for word in ("to", "and", "or", "by")} | {"and(-)": " and "}
 
 
 def _convert(arguments: _Arguments) -> str:
@@ -834,25 +835,30 @@ _FUNCTIONS: dict[str, Callable[[str], str]] = {
 _LANGUAGES = dict(
     pair.split("=")
     for pair in """ab=Abkhaz,af=Afrikaans,akk=Akkadian,sq=Albanian,am=Amharic,ang=Old English,ar=Arabic
-arc=Aramaic,hy=Armenian,as=Assamese,ast=Asturian,az=Azerbaijani,ba=Bashkir,be=Belarusian,ber=Berber,bn=Bengali
-bo=Standard Tibetan,br=Breton,bs=Bosnian,bg=Bulgarian,my=Burmese,ca=Catalan,ce=Chechen,ceb=Cebuano
-co=Corsican,cop=Coptic,crh=Crimean Tatar,cs=Czech,cu=Old Church Slavonic,cv=Chuvash,cy=Welsh,da=Danish,de=German,dv=Maldivian
-el=Greek,en=English,eo=Esperanto,es=Spanish,et=Estonian,eu=Basque,fa=Persian,fi=Finnish,fo=Faroese,fr=French
-fro=Old French,fy=West Frisian,ga=Irish,gd=Scottish Gaelic,gl=Galician,got=Gothic,grc=Ancient Greek
-gsw=Swiss German,gu=Gujarati,ha=Hausa,haw=Hawaiian,he=Hebrew,hi=Hindi,hr=Croatian,hsb=Upper Sorbian
-ht=Haitian Creole,hu=Hungarian,ia=Interlingua,id=Indonesian,ig=Igbo,is=Icelandic,it=Italian,iu=Inuktitut
-ja=Japanese,jv=Javanese,ka=Georgian,kk=Kazakh,kl=Greenlandic,km=Khmer,kn=Kannada,ko=Korean,ks=Kashmiri
-ku=Kurdish,ky=Kyrgyz,la=Latin,lad=Ladino,lb=Luxembourgish,lo=Lao,lt=Lithuanian,lv=Latvian,mg=Malagasy,mi=Māori,mk=Macedonian
-ml=Malayalam,mn=Mongolian,mr=Marathi,ms=Malay,mt=Maltese,nah=Nahuatl,ne=Nepali,nl=Dutch,nn=Norwegian
-no=Norwegian,nb=Norwegian,nv=Navajo,oc=Occitan,or=Odia,os=Ossetian,pa=Punjabi,peo=Old Persian,pl=Polish,ps=Pashto
-pt=Portuguese,qu=Quechua,rm=Romansh,ro=Romanian,ru=Russian,rus=Russian,sa=Sanskrit,sc=Sardinian,scn=Sicilian
-sco=Scots,sd=Sindhi,se=Northern Sami,sh=Serbo-Croatian,si=Sinhala,sk=Slovak,sl=Slovene,sm=Samoan,so=Somali,sr=Serbian
-su=Sundanese,sv=Swedish,sw=Swahili,syr=Syriac,ta=Tamil,te=Telugu,tg=Tajik,th=Thai,ti=Tigrinya,tk=Turkmen,tl=Tagalog
-tr=Turkish,tt=Tatar,ota=Ottoman Turkish,ug=Uyghur,uk=Ukrainian,ur=Urdu,uz=Uzbek,vi=Vietnamese,yi=Yiddish,yo=Yoruba,zh=Chinese
-zu=Zulu,xh=Xhosa,aln=Gheg Albanian,als=Tosk Albanian,non=Old Norse,goh=Old High German,gmh=Middle High German
-nds=Low German,bar=Bavarian,fil=Filipino,prs=Dari,egy=Egyptian,sux=Sumerian,xcl=Classical Armenian""".replace(
-        "\n", ","
-    ).split(",")
+arc=Aramaic,hy=Armenian,as=Assamese,ast=Asturian,az=Azerbaijani,ba=Bashkir
+be=Belarusian,ber=Berber,bn=Bengali,bo=Standard Tibetan,br=Breton,bs=Bosnian
+bg=Bulgarian,my=Burmese,ca=Catalan,ce=Chechen,ceb=Cebuano,co=Corsican,cop=Coptic
+crh=Crimean Tatar,cs=Czech,cu=Old Church Slavonic,cv=Chuvash,cy=Welsh,da=Danish
+de=German,dv=Maldivian,el=Greek,en=English,eo=Esperanto,es=Spanish,et=Estonian
+eu=Basque,fa=Persian,fi=Finnish,fo=Faroese,fr=French,fro=Old French,fy=West Frisian
+ga=Irish,gd=Scottish Gaelic,gl=Galician,got=Gothic,grc=Ancient Greek,gsw=Swiss German
+gu=Gujarati,ha=Hausa,haw=Hawaiian,he=Hebrew,hi=Hindi,hr=Croatian,hsb=Upper Sorbian
+ht=Haitian Creole,hu=Hungarian,ia=Interlingua,id=Indonesian,ig=Igbo,is=Icelandic
+it=Italian,iu=Inuktitut,ja=Japanese,jv=Javanese,ka=Georgian,kk=Kazakh,kl=Greenlandic
+km=Khmer,kn=Kannada,ko=Korean,ks=Kashmiri,ku=Kurdish,ky=Kyrgyz,la=Latin,lad=Ladino
+lb=Luxembourgish,lo=Lao,lt=Lithuanian,lv=Latvian,mg=Malagasy,mi=Māori,mk=Macedonian
+ml=Malayalam,mn=Mongolian,mr=Marathi,ms=Malay,mt=Maltese,nah=Nahuatl,ne=Nepali
+nl=Dutch,nn=Norwegian,no=Norwegian,nb=Norwegian,nv=Navajo,oc=Occitan,or=Odia
+os=Ossetian,pa=Punjabi,peo=Old Persian,pl=Polish,ps=Pashto,pt=Portuguese,qu=Quechua
+rm=Romansh,ro=Romanian,ru=Russian,rus=Russian,sa=Sanskrit,sc=Sardinian,scn=Sicilian
+sco=Scots,sd=Sindhi,se=Northern Sami,sh=Serbo-Croatian,si=Sinhala,sk=Slovak
+sl=Slovene,sm=Samoan,so=Somali,sr=Serbian,su=Sundanese,sv=Swedish,sw=Swahili
+syr=Syriac,ta=Tamil,te=Telugu,tg=Tajik,th=Thai,ti=Tigrinya,tk=Turkmen,tl=Tagalog
+tr=Turkish,tt=Tatar,ota=Ottoman Turkish,ug=Uyghur,uk=Ukrainian,ur=Urdu,uz=Uzbek
+vi=Vietnamese,yi=Yiddish,yo=Yoruba,zh=Chinese,zu=Zulu,xh=Xhosa,aln=Gheg Albanian
+als=Tosk Albanian,non=Old Norse,goh=Old High German,gmh=Middle High German
+nds=Low German,bar=Bavarian,fil=Filipino,prs=Dari,egy=Egyptian,sux=Sumerian
+xcl=Classical Armenian""".replace("\n", ",").split(",")
 )
 """Codes, as templates have them, to names, as Wikipedia prints them."""
 
@@ -1024,7 +1030,8 @@ _MENDS: list[tuple[re.Pattern[str], str]] = [
         (r"(?:^| )(?:\((?: ?(?:or|and|also) ?)?\)|\[ ?\])", ""),
         (r"([(\[]) ", r"\1"),
         (r" ([)\]])", r"\1"),
-        (r"(?<!\.) ([,;:.])(?=[\s\x01]|$)(?! \.)", r"\1"),  # but ". . ."
+        (r"\. \. \.", "..."),
+        (r" ([,;:.])(?=[\s\x01]|$)", r"\1"),
         (r"[,;] ?(?=[;,])", ""),
         (r"  +", " "),
         (r"^ ?[,;:]+ ", ""),
