@@ -12,6 +12,7 @@ from helpers import ROOT
 
 from textgamut import io, tables
 from textgamut.errors import TextgamutError
+from textgamut.sources import digest
 
 TEXTS = pd.DataFrame(
     {
@@ -47,10 +48,15 @@ def test_extract_dataset(tmp_path: Path) -> None:
         "id": "id",
         "groups": ["topic"],
     }
-    settings = {"dataset": entry | {"licence": "mine"}, "revision": 1}
+    settings = {"dataset": entry, "revision": 1}
     script("sources", "extract_dataset")(settings, "mine", None, tmp_path / "references.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "references.parquet"), TEXTS)
     assert io.read_json(tmp_path / "references.meta.json")["counts"]["distinct"] == 40
+    card = io.read_json(tmp_path / "card.json")
+    assert card["texts"] == 40
+    assert card["groups"] == {"topic": {"a": 20, "b": 20}}
+    assert card["source_sha256"] == digest(tmp_path / "mine.csv")
+    assert "| a | 20 | 50.0% |" in (tmp_path / "card.md").read_text()
 
 
 def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +12,7 @@ from helpers import EXPERIMENTS, ROOT
 
 from textgamut.config import HUMAN, Config, json_schema, load_config, read_yaml
 from textgamut.errors import TextgamutError
+from textgamut.registry import needs_contact
 
 DEMO = read_yaml(ROOT / "config/demo.yaml")
 
@@ -91,6 +93,11 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             change("tasks", "topics", "subsets", "one-topic", value=[str(i) for i in range(65)]),
             "one-topic: 65 labels cannot share n = 64 texts",
         ),
+        (
+            change("tasks", "news", "dataset", value="biographies"),
+            "my.yaml: contact: dataset 'biographies' is extracted from Wikipedia: give your mail address",
+        ),
+        (change("contact", value="me\nX-Evil: 1"), "my.yaml: contact: String should match pattern"),
         (change("metrics", value={"suport": {}}), "metrics.suport: unknown key; nearest valid: 'support'"),
         (change("metrics", value={}), "metrics: no family is named; there are support, divergence"),
         (
@@ -225,3 +232,96 @@ def test_hardware_is_not_science(demo: Config) -> None:
     hardware = {"batch_size": 3, "gpus": 4, "label": "other", "family": "other"}
     assert model.model_copy(update=hardware).science() == model.science()
     assert model.model_copy(update={"dtype": "float32"}).science() != model.science()
+
+
+def registered(tmp_path: Path, **datasets: dict) -> Path:
+    """Return a copy of the registries with other datasets."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "config/datasets.yaml").write_text(yaml.safe_dump(datasets))
+    return tmp_path / "config"
+
+
+WIKI = {"format": "new-wiki", "source": {"kind": "mediawiki"}, "created_from": "2021-06-01"}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        (WIKI | {"created_before": "2021-06-01"}, "x: created_from is not before created_before"),
+        (WIKI | {"created_before": "yesterday"}, "x.created_before: Input should be a valid datetime"),
+        (
+            WIKI | {"created_from": None, "created_before": "2021-06-01", "n": None},
+            "older articles are drawn",
+        ),
+        (
+            WIKI | {"source": {"kind": "file", "path": "x"}},
+            "x.source.kind: 'file' is not one of the choices: 'mediawiki'",
+        ),
+        (
+            WIKI | {"source": {"kind": "mediawiki", "api": "http://wiki.example/api.php"}},
+            "x.source.api: String should match pattern",
+        ),
+        (
+            {"format": "biographies", "source": {"kind": "wikidata"}, "badges": ["god"]},
+            "x.badges[0]: 'god' is not one of the choices: 'good' or 'featured'",
+        ),
+        (
+            {
+                "format": "biographies",
+                "source": {"kind": "mediawiki"},
+                "badge_pages": {"good": "Template:GA"},
+            },
+            "x: badge_pages: no page for the badge featured",
+        ),
+        (
+            {"format": "biographies", "source": {"kind": "wikidata"}, "badges": []},
+            "x: badges: a wiki is asked",
+        ),
+        (
+            {"format": "biographies", "source": {"kind": "wikidata"}, "min_words": 400},
+            "x: min_words (400) exceeds max_words (350)",
+        ),
+        (
+            {"format": "webtxt", "source": {"kind": "wikidata"}},
+            "x.format: 'webtxt' is not one of the choices; near",
+        ),
+    ],
+)
+def test_a_wrong_dataset_is_named(tmp_path: Path, dataset: dict, message: str) -> None:
+    with pytest.raises(TextgamutError) as caught:
+        load(DEMO, registered(tmp_path, x=dataset))
+    assert message in str(caught.value)
+
+
+def test_a_snapshot_that_is_not_there_is_named(tmp_path: Path) -> None:
+    source = {"kind": "mediawiki", "snapshot": "no/card.json"}
+    registries = registered(tmp_path, x=WIKI | {"source": source, "created_before": "2022-01-01"})
+    experiment = change("tasks", "news", "dataset", value="x") | {"contact": "me@example.org"}
+    del experiment["tasks"]["topics"]
+    with pytest.raises(TextgamutError, match=r"dataset 'x': source.snapshot: there is no file no/card.json"):
+        load(experiment, registries)
+
+
+def test_a_date_is_midnight_in_utc(tmp_path: Path) -> None:
+    window = {"created_from": "2021-06-01", "created_before": "2021-06-02T02:00:00+02:00"}
+    experiment = copy.deepcopy(DEMO)
+    del experiment["tasks"]["topics"]
+    experiment |= {"contact": "https://example.org/me"}
+    experiment["tasks"]["news"]["dataset"] = "x"
+    loaded = load(experiment, registered(tmp_path, x=WIKI | window)).datasets["x"]
+    assert loaded.created_from.isoformat() == "2021-06-01T00:00:00+00:00"
+    assert loaded.created_before.isoformat() == "2021-06-02T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("url", "needed"),
+    [
+        ("https://en.wikipedia.org/w/api.php", True),
+        ("https://query.wikidata.org/sparql", True),
+        ("https://wikipedia.org.example.com/w/api.php", False),
+        ("https://notwikipedia.org/w/api.php", False),
+        ("http://127.0.0.1:8000/api.php", False),
+    ],
+)
+def test_the_foundation_wants_a_contact(url: str, needed: bool) -> None:
+    assert needs_contact(url) == needed

@@ -537,15 +537,21 @@ def test_the_real_dump_as_mwxml_reads_it(real):
 PEAK = """
 import sys
 from pathlib import Path
-from textgamut.datasets.dump import pages
-print(sum(1 for _ in pages(Path(sys.argv[1]))))
+from textgamut.datasets import extract
+from textgamut.registry import BiographiesDataset
+path = Path(sys.argv[1])
+entry = BiographiesDataset(
+    format="biographies", source={"kind": "file", "path": str(path)}, min_words=1, max_words=1000
+)
+frame = extract(path, entry)
+print(frame.attrs["counts"]["pages"], len(frame))
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of the memory is read from /proc")
-def test_the_memory_for_a_long_dump(real, tmp_path):
+def test_the_memory_for_extracting_biographies_from_a_long_dump(real, tmp_path):
     xml = bz2.decompress(real.read_bytes())
     start, end = xml.index(b"<page>"), xml.rindex(b"</mediawiki>")
     body = bz2.compress(xml[start:end])
@@ -559,6 +565,6 @@ def test_the_memory_for_a_long_dump(real, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", PEAK, path], check=True, stdout=subprocess.PIPE, text=True, timeout=300
     )
-    count, kilobytes = map(int, done.stdout.split())
-    assert count == times * 206
-    assert kilobytes < 100_000  # of the 300 MB that a dump of any length may take
+    count, persons, kilobytes = map(int, done.stdout.split())
+    assert (count, persons) == (times * 206, 3)
+    assert kilobytes < 300_000

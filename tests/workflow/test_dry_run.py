@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers import EXPERIMENTS, ROOT, jobs, run_snakemake
+from helpers import EXPERIMENTS, ROOT, edit, jobs, run_snakemake
+
+from textgamut.config import Config
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
@@ -24,6 +26,24 @@ def test_the_demo_is_the_default(project: Path) -> None:
         "explain_support": 5, "collect_scores": 1, "plot_precision_recall": 2, "plot_sweep": 1,
         "tabulate_scores": 2, "tabulate_variance": 2, "all": 1, "total": 85,
     }  # fmt: skip
+
+
+def test_every_dataset_plans(project: Path, demo: Config) -> None:
+    targets = [f"data/{slug}/references.parquet" for slug in demo.datasets]
+    assert jobs(run_snakemake(project, "-n", *targets).stdout) == {
+        "extract_dataset": len(targets),
+        "total": len(targets),
+    }
+
+
+@pytest.mark.slow
+def test_another_contact_extracts_nothing_anew_and_another_filter_does(project: Path) -> None:
+    run = ("data/biographies-sample/references.parquet", "--cores", "1")
+    assert run_snakemake(project, *run).returncode == 0
+    edit(project / "config/demo.yaml", "contact", value="me@example.org")
+    assert jobs(run_snakemake(project, "-n", *run).stdout) == {}
+    edit(project / "config/datasets.yaml", "biographies-sample", "max_words", value=500)
+    assert jobs(run_snakemake(project, "-n", *run).stdout)["extract_dataset"] == 1
 
 
 def test_a_configfile_stands_alone(project: Path) -> None:

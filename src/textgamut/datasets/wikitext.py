@@ -801,10 +801,10 @@ _CONSTANTS = {
     "–": "ndash|endash|en dash|nbndash",
     "—": "mdash|emdash|em dash|—",
     " — ": "spaced mdash|spaced em dash|smdash",
-    "'": "'|`|apostrophe",
-    "'s": "'s",
-    "' \"": "' \"",
-    "\" '": "\" '",
+    "&#39;": "'|`|apostrophe",  # no part of quotes that make bold and italic
+    "&#39;s": "'s",
+    '&#39; "': "' \"",
+    '" &#39;': "\" '",
     '"': '-"',
     "&#124;": "!|pipe",
     "=": "=",
@@ -866,11 +866,12 @@ xcl=Classical Armenian""".replace("\n", ",").split(",")
 _NAMES: list[tuple[_Rule, str]] = [
     (
         lambda arguments: arguments[1],
-        """nowrap|nobr|nobreak|no wrap|small|smaller|big|bigger|large|larger|midsize|normal|em|strong|b|i|bold
-        |italic|nobold|no bold|noitalic|no italic|italics correction|underline|sc|sm|smallcaps|small caps|sc2
-        |allcaps|mono|tt|code|samp|kbd|var|mvar|math|tmath|sup|sub|not a typo|typo|proper name|as written|chem2
-        |unicode|polytonic|hebrew|nastaliq|visible anchor|vanchor|flag|flagu|flagcountry|nq|tq|format price|nts
-        |number table sorting|dfn|w|wikilink|char|center|delink|noprint|stn|station|phonetic|nihongo foot""",
+        """nowrap|nobr|nobreak|no wrap|small|smaller|big|bigger|large|larger|midsize|normal|em|strong|b
+        |i|bold|italic|nobold|no bold|noitalic|no italic|italics correction|underline|sc|sm|smallcaps
+        |small caps|sc2|allcaps|mono|tt|code|samp|kbd|var|mvar|math|tmath|sup|sub|not a typo|typo
+        |proper name|as written|chem2|unicode|polytonic|hebrew|nastaliq|visible anchor|vanchor|flag
+        |flagu|flagcountry|nq|tq|format price|nts|number table sorting|dfn|w|wikilink|char|center
+        |delink|noprint|stn|station|phonetic|nihongo foot""",
     ),
     (lambda arguments: arguments[1].strip(), "abbr|abbrlink|tooltip|hover title|explain"),
     (
@@ -903,8 +904,8 @@ _NAMES: list[tuple[_Rule, str]] = [
     (_as_of, "as of|asof|as at"),
     (
         _date,
-        """birth date|birth-date|birthdate|bda|birth date and age|birth-date and age|birthdate and age|b-da|dob
-        |date of birth|birth year and age|birth year|death date|death-date|death date and age|dda
+        """birth date|birth-date|birthdate|bda|birth date and age|birth-date and age|birthdate and age|b-da
+        |dob|date of birth|birth year and age|birth year|death date|death-date|death date and age|dda
         |death-date and age|death year and age|death year|start date|start-date|start date and age|end date
         |end-date|film date|release date|date""",
     ),
@@ -1010,8 +1011,10 @@ def _has_words(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-_SOMETIMES = r"(?:occasionally|sometimes|rarely|often)"
-_AND = rf"(?:(?:or|and|also|but also|locally|in English|in full|from|listen)\b(?: {_SOMETIMES}\b)?|{_SOMETIMES}\b)"
+_SOMETIMES = r"(?:occasionally|sometimes|rarely|often)\b"
+_AND = (
+    rf"(?:(?:or|and|also|but also|locally|in English|in full|from|listen)\b(?: {_SOMETIMES})?|{_SOMETIMES})"
+)
 _SPOKEN = r"(?:(?:usually|often|also|variously|commonly) )?(?:pronounced as|pronounced|pronunciation|IPA)\b:?"
 _MENDS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), replacement)

@@ -25,7 +25,7 @@ def extract_dataset(settings: dict[str, Any], dataset: str, contact: str | None,
     counts = frame.attrs.pop("counts")
     logger.info("%s", ", ".join(f"{count} {filter_}" for filter_, count in counts.items()))
     checksum = digest(source) if isinstance(source, Path) else None
-    card = make_card(dataset, settings["dataset"], frame, counts, checksum)
+    card = make_card(dataset, entry.model_dump(mode="json"), frame, counts, checksum)
     write_meta(texts, settings, started, counts=counts)
     write_json(texts.with_name("card.json"), card)
     write_bytes(texts.with_name("card.md"), render_card(card).encode())
