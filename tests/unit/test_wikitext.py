@@ -46,7 +46,8 @@ PAGE = """{{Short description|American engineer}}
 }}
 [[File:Jane.jpg|thumb|Jane [[Doe]] in {{circa|1970}}]]
 '''Jane''' "Jay" '''Doe''' ({{IPAc-en|d|oʊ}}; {{née|Roe}}; born 4&nbsp;March 1950)<ref>{{cite
-web|title=x}}</ref> is an American [[engineer]].<ref name="a" /> She built a {{convert|5|km|mi}} bridge.{{sfn|Roe|2000}}
+web|title=x}}</ref> is an American [[engineer]].<ref name="a" />
+She built a {{convert|5|km|mi}} bridge.{{sfn|Roe|2000}}
 
 She has two [[cat]]s.
 
@@ -146,6 +147,7 @@ def test_appendices_are_left_out(title: str) -> None:
         ("A (a; {{IPA|x}}; b) c", "A (a; b) c"),
         ("A (pronounced {{IPA|x}}) b", "A b"),
         ("A, pronounced {{IPA|x}}, b", "A, b"),
+        ("A (pronounced {{IPA|x}} in English, {{IPA|y}} in French) b", "A b"),
         ("A ({{unknown}}) b", "A b"),
         ("A {{unknown}}, b {{unknown}}.", "A, b."),
         ("on Monday ({{age|1950|1|1}} years ago) b", "on Monday b"),
@@ -432,8 +434,9 @@ def test_a_first_sentence_loses_nothing(text: str) -> None:
     assert "\n" not in first
 
 
-FRAGMENTS = """{{ }} {{{ }}} [[ ]] [ ] {| |} | || |- ! = == <ref> </ref> <ref/> <!-- --> <nowiki> </nowiki> <br>
-<poem> </poem> <div> </div> <sup>2</sup> <math> </math> ' '' ''' ''''' * : ; # convert| lang-fr| infobox| nowrap|
+FRAGMENTS = """{{ }} {{{ }}} [[ ]] [ ] {| |} | || |- ! = == <ref> </ref> <ref/> <!-- --> <nowiki> </nowiki>
+<br> <poem> </poem> <div> </div> <sup>2</sup> <math> </math> ' '' ''' ''''' * : ; # convert| lang-fr| infobox|
+nowrap|
 birth_date= occupation= File:a.jpg| Category: births 1950 January &nbsp; &#0; &#61; http://a ( ) , . a B é
 \x00 \x01 \x02""".split()
 
@@ -559,8 +562,8 @@ class TestDump:
             "Alabama is a state located in the southeastern region of the United States."
         )
         assert firsts["Abraham Lincoln"] == (
-            "Abraham Lincoln (February 12, 1809 – April 15, 1865) was the 16th President of the United States, "
-            "serving from March 1861 until his assassination in April 1865."
+            "Abraham Lincoln (February 12, 1809 – April 15, 1865) was the 16th President of the United "
+            "States, serving from March 1861 until his assassination in April 1865."
         )
 
 

@@ -1016,10 +1016,11 @@ _AND = (
     rf"(?:(?:or|and|also|but also|locally|in English|in full|from|listen)\b(?: {_SOMETIMES})?|{_SOMETIMES})"
 )
 _SPOKEN = r"(?:(?:usually|often|also|variously|commonly) )?(?:pronounced as|pronounced|pronunciation|IPA)\b:?"
+_SOUND = rf"{HOLE}(?: in [A-Z][a-z]+)?"
 _MENDS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
-        (rf"{_SPOKEN} ?(?:in English )?{HOLE}", HOLE),
+        (rf"{_SPOKEN} ?(?:in English )?{_SOUND}(?:[ ,;/]*(?:{_AND} )?{_SOUND})*", HOLE),
         (rf"{HOLE}(?:[ ,;:/]*(?:{_AND} ?)?{HOLE})+", HOLE),
         (rf" ?\([^()]*[$£€]{HOLE}[^()]*\)", ""),
         (rf" ?\((?:aged? )?{HOLE} ?(?:years? (?:old|ago))?\)", ""),

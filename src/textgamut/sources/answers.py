@@ -6,12 +6,14 @@ interrupted goes on where it stood, and one that is repeated gets the same answe
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +27,7 @@ from textgamut.sources.http import PassingError, open_client, public, refuse_bad
 
 logger = logging.getLogger(__name__)
 
-ATTEMPTS = 8  # waits of two minutes in all, more when the server asks for more
+ATTEMPTS = 9  # waits of two minutes in all, more when the server asks for more
 LARGEST_ANSWER = 64 * 2**20  # bytes, unpacked
 LONGEST_ANSWER = 300.0  # seconds from its first byte to its last
 
@@ -64,7 +66,7 @@ class Answers:
         agent = f"textgamut/{__version__}" + (f" ({contact})" if contact else "")
         self._headers = {"User-Agent": agent, "Accept": accept}
         self._folder = (
-            (cache_folder() if cache is None else cache) / "answers" / (urlsplit(url).netloc or "-")
+            (cache_folder() if cache is None else cache) / "answers" / _host(url)
         )
         self._client: Any = None
 
@@ -81,40 +83,73 @@ class Answers:
             TextgamutError: The service cannot be reached, refuses, or gives no valid answer; or it would have
                 to be asked, and TEXTGAMUT_OFFLINE forbids it.
         """
-        from filelock import FileLock
-
         kept = self._place(question)
-        if kept.exists():
-            return json.loads(gzip.decompress(kept.read_bytes()))
+        if (answer := self._kept(kept)) is not None:
+            return answer
         if offline():
             raise TextgamutError(
                 f"{public(self.url)}: an answer is not in the cache {self._folder}, and "
                 "TEXTGAMUT_OFFLINE forbids to ask for it: copy that folder from a machine that has it, or "
                 "unset TEXTGAMUT_OFFLINE"
             )
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._folder / ".lock"):  # jobs side by side ask one after the other
-            if not kept.exists():
-                body = self._asked(question, check, post)
-                write_bytes(kept, gzip.compress(body, mtime=0))
-        return json.loads(gzip.decompress(kept.read_bytes()))
+        try:
+            with self._turn():
+                if (answer := self._kept(kept)) is None:
+                    answer, body = self._asked(question, check, post)
+                    write_bytes(kept, gzip.compress(body, mtime=0))
+        except OSError as error:
+            raise TextgamutError(
+                f"{public(self.url)}: an answer cannot be stored in the cache {self._folder}: {error}; "
+                "TEXTGAMUT_CACHE names another folder"
+            ) from error
+        return answer
 
     def forget(self, question: Mapping[str, str]) -> None:
         """Remove an answer from the cache."""
         self._place(question).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for the other processes that ask this service: it is asked by one at a time."""
+        from filelock import FileLock, Timeout
+
+        self._folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self._folder / ".lock")
+        try:
+            lock.acquire(timeout=10)
+        except Timeout:
+            logger.info("%s: waiting for another process that asks it", public(self.url))
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @staticmethod
+    def _kept(place: Path) -> Any:
+        """Return a kept answer; None for none, or for one that the disk damaged."""
+        try:
+            return json.loads(gzip.decompress(place.read_bytes()))
+        except FileNotFoundError:
+            return None
+        except (OSError, EOFError, zlib.error, ValueError):
+            logger.warning("%s: damaged, and asked for again", place)
+            return None
 
     def _place(self, question: Mapping[str, str]) -> Path:
         key = json.dumps([self.url, self._edition, sorted(question.items())], ensure_ascii=False)
         name = hashlib.sha256(key.encode()).hexdigest()
         return self._folder / name[:2] / f"{name}.json.gz"
 
-    def _asked(self, question: Mapping[str, str], check: Callable[[Any, Any], None], post: bool) -> bytes:
+    def _asked(
+        self, question: Mapping[str, str], check: Callable[[Any, Any], None], post: bool
+    ) -> tuple[Any, bytes]:
         import httpx
 
         if self._client is None:
-            self._client = open_client(self._headers)
+            self._client = open_client(self.url, self._headers)
 
-        def attempt() -> bytes:
+        def attempt() -> tuple[Any, bytes]:
             self._keep_the_rate()
             given = {"data": question} if post else {"params": question}
             try:
@@ -134,19 +169,20 @@ class Answers:
             except (httpx.RequestError, httpx.DecodingError) as error:
                 raise PassingError(f"{type(error).__name__}: {error}") from None
             try:
-                check(json.loads(body.decode("utf-8")), response.headers)
+                answer = json.loads(body.decode("utf-8"))
             except (UnicodeDecodeError, json.JSONDecodeError) as error:
                 raise PassingError(f"not a JSON answer: {error}") from None
-            return bytes(body)
+            check(answer, response.headers)
+            return answer, bytes(body)
 
         try:
-            answer: bytes = retrying(self.url, ATTEMPTS)(attempt)
+            asked: tuple[Any, bytes] = retrying(self.url, ATTEMPTS)(attempt)
         except PassingError as error:
             raise TextgamutError(
                 f"{public(self.url)}: no answer in {ATTEMPTS} attempts: {error}. Try again later: what was "
                 "answered so far is kept"
             ) from None
-        return answer
+        return asked
 
     def _keep_the_rate(self) -> None:
         """Wait until the service may be asked again: a file's age tells all processes when it last was."""
@@ -155,3 +191,9 @@ class Answers:
             wait = last.stat().st_mtime + 1 / self._rate - time.time()
             time.sleep(min(max(wait, 0.0), 1 / self._rate))
         last.touch()
+
+
+def _host(url: str) -> str:
+    """Name the folder of a service: host and port, never a user or a password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or "-"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BACKOFF = 0.5  # seconds before the second attempt, doubled from then on
-LONGEST_WAIT = 120.0  # seconds, whatever a server asks for
-TIMEOUT = 60.0  # seconds of silence
+LONGEST_BACKOFF = 120.0  # seconds
+LONGEST_WAIT = 900.0  # seconds that a server may ask for; if it asks for more, it is left alone
+TIMEOUT = 120.0  # seconds of silence: Wikidata itself gives up on a query after 60
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -30,16 +32,28 @@ class PassingError(Exception):
         self.wait = wait
 
 
-def open_client(headers: dict[str, str]) -> httpx.Client:
-    """Open a client that follows redirects to safe addresses only, and logs no secret."""
+def open_client(url: str, headers: dict[str, str]) -> httpx.Client:
+    """Open a client that follows redirects to HTTPS only, from loopback also to loopback, and logs no secret.
+
+    Args:
+        url: The first address.
+        headers: Of every request.
+    """
     import httpx
+
+    own_machine = urlsplit(url).hostname in LOOPBACK
+
+    def only_safe(request: httpx.Request) -> None:
+        to_loopback = request.url.host in LOOPBACK
+        if (to_loopback and not own_machine) or not (request.url.scheme == "https" or to_loopback):
+            raise TextgamutError(f"{public(str(request.url))}: only HTTPS is followed")
 
     logging.getLogger("httpx").addFilter(_hide_secrets)  # the same filter is added only once
     return httpx.Client(
         follow_redirects=True,
         timeout=httpx.Timeout(TIMEOUT, connect=min(15.0, TIMEOUT)),
         headers=headers,
-        event_hooks={"request": [_only_safe]},
+        event_hooks={"request": [only_safe]},
     )
 
 
@@ -65,13 +79,23 @@ def refuse_bad_status(response: httpx.Response, url: str, accepted: tuple[int, .
 
     Raises:
         PassingError: HTTP 429 or 5xx.
-        TextgamutError: Any other status.
+        TextgamutError: Any other status, with what the server says; or it asks for a very long wait.
     """
     status = response.status_code
+    if status in accepted:
+        return
+    asked = retry_after(response.headers)
+    if asked is not None and asked > LONGEST_WAIT:
+        raise TextgamutError(
+            f"{public(url)}: HTTP {status}: the server asks for a wait of {asked:.0f} s: start again after that"
+        )
     if status == 429 or status >= 500:
-        raise PassingError(f"HTTP {status}", retry_after(response.headers))
-    if status not in accepted:
-        raise TextgamutError(f"{public(url)}: the server answers HTTP {status} {response.reason_phrase}")
+        raise PassingError(f"HTTP {status}", asked)
+    body = next(response.iter_bytes(2000), b"").decode("utf-8", "replace")
+    said = " ".join(re.sub(r"<[^<>]*>|[^ -~\u00a0-\U0010ffff]", " ", body).split())[:300]
+    raise TextgamutError(
+        f"{public(url)}: the server answers HTTP {status} {response.reason_phrase}" + (f": {said}" if said else "")
+    )
 
 
 def retry_after(headers: Any) -> float | None:
@@ -94,12 +118,8 @@ def public(url: str) -> str:
 def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     asked = error.wait if isinstance(error, PassingError) else None
-    return min(BACKOFF * 2.0 ** (state.attempt_number - 1) if asked is None else asked, LONGEST_WAIT)
-
-
-def _only_safe(request: httpx.Request) -> None:
-    if not (request.url.scheme == "https" or (request.url.scheme == "http" and request.url.host in LOOPBACK)):
-        raise TextgamutError(f"{public(str(request.url))}: only HTTPS is followed")
+    backoff = min(BACKOFF * 2.0 ** (state.attempt_number - 1), LONGEST_BACKOFF)
+    return max(backoff, min(asked or 0.0, LONGEST_WAIT))
 
 
 def _hide_secrets(record: logging.LogRecord) -> bool:

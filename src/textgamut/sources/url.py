@@ -37,7 +37,7 @@ def download(url: str, part: Path, by_hand: str) -> Path:
 
     headers = {"Accept-Encoding": "identity"}  # a compressed body could not be resumed by its offset
     try:
-        with open_client(headers) as client:
+        with open_client(url, headers) as client:
             retrying(url, ATTEMPTS)(_attempt, client, url, part)
     # `from None`: the client's own messages may hold the whole URL
     except PassingError as error:
