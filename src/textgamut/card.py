@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textgamut.datasets import REVISION, fingerprint
+from textgamut.datasets import fingerprint, text_digest
 from textgamut.draw import count_words
 
 if TYPE_CHECKING:
     import pandas as pd
+
+REVISION = 1
+"""Raised when cards say something else."""
 
 BINS = 12
 BAR = 40
@@ -22,38 +24,34 @@ TEXTS = ("id", "text", "prompt")
 
 
 def make_card(
-    dataset: str,
-    entry: Mapping[str, Any],
-    frame: pd.DataFrame,
-    counts: Mapping[str, int],
-    checksum: str | None,
+    dataset: str, entry: Mapping[str, Any], frame: pd.DataFrame, meta: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Describe a dataset.
 
     Args:
         dataset: Its slug.
-        entry: Its registry entry, as plain data: source, query, window, filters.
+        entry: Its registry entry, as plain data: source, query, window, filters, licence.
         frame: Its rows.
-        counts: Filter -> rows that it left, in the order of the filters.
-        checksum: SHA-256 of the source's file, if it is one.
+        meta: Of its extraction: ``extracted`` (date), ``counts`` (filter -> rows that it left, in the order
+            of the filters), ``source_sha256`` (of the source's file, if it is one), ``settings.revision``.
 
     Returns:
-        Plain data. Of a wiki, ``rows`` holds everything but the texts: a registry entry whose
-        ``source.snapshot`` names this card gives the same dataset again.
+        Plain data. Of a wiki, ``rows`` holds everything but the texts, of which it has the SHA-256: a
+        registry entry whose ``source.snapshot`` names a copy of this card gives the same dataset again.
     """
     words = [count_words(text) for text in frame["text"]]
     edges = np.unique(np.linspace(min(words), max(words) + 1, BINS + 1).astype(int))
     histogram = np.histogram(words, edges)[0]
     card: dict[str, Any] = {
         "dataset": dataset,
-        "extracted": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "extracted": meta["extracted"],
         "entry": dict(entry),
         "licence": entry["licence"],
-        "source_sha256": checksum,
-        "counts": dict(counts),
+        "source_sha256": meta["source_sha256"],
+        "counts": meta["counts"],
         "texts": len(frame),
         "sha256": fingerprint(frame),
-        "revision": REVISION,
+        "revision": meta["settings"]["revision"],
         "words": {
             "least": min(words),
             "median": float(np.median(words)),
@@ -74,7 +72,8 @@ def make_card(
         "columns": list(frame.columns),
     }
     if "revision" in frame:
-        rows = frame.drop(columns=[name for name in ("text", "prompt") if name in frame])
+        rows = frame.drop(columns=["text", "prompt"], errors="ignore")
+        rows["text_sha256"] = [text_digest(text) for text in frame["text"]]
         card["rows"] = rows.astype(object).where(rows.notna(), None).to_dict("records")
     return card
 
@@ -93,7 +92,7 @@ def render_card(card: Mapping[str, Any]) -> str:
         "| --- | --- |",
         *(f"| {_plain(name)} | {_plain(value)} |" for name, value in _flat(entry) if name != "licence"),
     ]
-    if card["source_sha256"] not in (None, entry["source"].get("sha256")):
+    if card["source_sha256"] not in (None, (entry["source"] or {}).get("sha256")):
         lines.append(f"| SHA-256 of what came | `{card['source_sha256']}` |")
     lines += ["", "## What each filter left", "", "| filter | rows |", "| --- | ---: |"]
     lines += [f"| {_plain(name)} | {count:,} |" for name, count in card["counts"].items()]
@@ -134,8 +133,8 @@ def render_card(card: Mapping[str, Any]) -> str:
     if "rows" in card:
         lines += [
             "",
-            "The ids of all pages and revisions stand in `card.json`. A registry entry of this format with "
-            "`source: {kind: mediawiki, snapshot: <path of card.json>}` fetches these revisions again.",
+            "The ids of all pages and revisions stand in `card.json`. A registry entry like this one, with a "
+            "source of kind `mediawiki` and `snapshot: <a copy of card.json>` in it, fetches them again.",
         ]
     return "\n".join(lines) + "\n"
 

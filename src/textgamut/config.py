@@ -223,6 +223,8 @@ class Experiment(Strict):
     """What precision and recall see the texts through; one, since other features give other numbers."""
     contact: Annotated[str, Field(pattern=r"^[!-~][ -~]{3,}$")] | None = None
     """Your mail address or project page: sent to Wikipedia and Wikidata, whose operators ask for it."""
+    requests_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 5.0
+    """Most questions a second to each of them."""
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics to compute; not given: the support metrics."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]

@@ -11,12 +11,17 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
-WIKIMEDIA = ("wikipedia.org", "wikidata.org", "wikimedia.org", "wikinews.org")
+WIKIMEDIA = (
+    "wikipedia.org", "wikidata.org", "wikimedia.org", "wikinews.org", "wiktionary.org", "wikisource.org",
+    "wikiquote.org", "wikivoyage.org", "wikibooks.org", "wikiversity.org", "mediawiki.org",
+)  # fmt: skip
 
 SLUG_PATTERN = r"[a-z0-9][a-z0-9.-]*"
 Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 SafeUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])")]
+ServiceUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^@\s?#]+$")]
+"""Of a service: no user, no password, no question."""
 
 
 def _utc(moment: datetime) -> datetime:
@@ -100,23 +105,21 @@ class HfSource(Strict):
 class _WikiSource(Strict):
     """What both ways to the pages of a wiki share."""
 
-    api: SafeUrl = "https://en.wikipedia.org/w/api.php"
+    api: ServiceUrl = "https://en.wikipedia.org/w/api.php"
     """Address of the wiki's ``api.php``."""
-    site: str = "https://en.wikipedia.org/"
-    """How Wikidata names the wiki."""
-    requests_per_second: Annotated[float, Field(gt=0)] = 5.0
-    """Most questions a second, one after the other."""
+    site: Annotated[str, Field(pattern=r"^https://[a-z0-9.-]+/$")] | None = None
+    """How Wikidata names the wiki; none given: by the host of ``api``, as ``https://en.wikipedia.org/``."""
     edition: str = ""
     """Any label, such as a date: under another label everything is asked anew, not found in the cache."""
     snapshot: str | None = None
-    """A dataset card (``card.json``): exactly its revisions are fetched again, by id."""
+    """A copy of a dataset's ``card.json``: exactly its revisions are fetched again, by id."""
 
 
 class MediaWikiSource(_WikiSource):
     """Pages of a MediaWiki, through its API."""
 
     kind: Literal["mediawiki"]
-    sparql: SafeUrl | None = None
+    sparql: ServiceUrl | None = None
     """Wikidata's SPARQL endpoint, for the entity types of pages; none given: types are not known."""
 
 
@@ -124,7 +127,7 @@ class WikidataSource(_WikiSource):
     """Pages of a MediaWiki that Wikidata knows to have a property."""
 
     kind: Literal["wikidata"]
-    sparql: SafeUrl = "https://query.wikidata.org/sparql"
+    sparql: ServiceUrl = "https://query.wikidata.org/sparql"
     """Wikidata's SPARQL endpoint."""
 
 
@@ -181,7 +184,11 @@ class DatasetBase(Strict):
     """What all datasets share."""
 
     licence: str = "not stated"
-    """Terms under which the texts may be used, for the card."""
+    """Terms under which the texts may be used: for the card, the extraction does not depend on it."""
+
+    def science(self) -> dict[str, Any]:
+        """Return the fields on which the texts depend."""
+        return self.model_dump(mode="json", exclude={"licence"})
 
 
 class NewsArticlesDataset(DatasetBase):
@@ -254,7 +261,8 @@ class NewWikiDataset(DatasetBase):
     format: Literal["new-wiki"]
     source: MediaWikiSource
     created_from: Moment | None
-    """First moment of creation; null: older articles, drawn by page id (NW section 5, "old")."""
+    """First moment of creation; null: older articles, drawn by page id (NW section 5, "old"). Articles that
+    began as drafts or elsewhere than among the articles are not in the window's set."""
     created_before: Moment
     """First moment after the window."""
     n: Annotated[int, Field(ge=1)] | None = 3000

@@ -6,17 +6,18 @@ references never share a text, and neither do references and the subsets that pl
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING, Literal
 
-from textgamut.draw import count_words, cut_words, hashed, rank, shuffled, take
+from textgamut.draw import count_words, cut_words, hashed, shuffled, take
 from textgamut.errors import TextgamutError, nearest
 from textgamut.prompts import CREATIVE, continuation_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 REVISION = 1
 """Raised when a draw gives other texts from the same dataset."""
@@ -155,9 +156,15 @@ def draw_examples(
     import numpy as np
     import pandas as pd
 
-    left = people[~people["id"].isin(set(avoid))].set_index("id")
+    left = people[~people["id"].isin(set(avoid))].set_index("id").sort_index()
     take(list(left.index), n, f"task {task!r}: persons that are no references, as examples")
-    ids = [id_ for sample in range(samples) for id_ in _first(left.index, n, task, "examples", seed, sample)]
+    keys = np.array([hashed(2**64, task, "examples", id_) for id_ in left.index], dtype=np.uint64)
+    salts = (hashed(2**64, task, "samples", seed, sample) for sample in range(samples))
+    ids = [
+        id_
+        for salt in salts
+        for id_ in left.index[np.argsort(_mixed(keys ^ np.uint64(salt)), kind="stable")[:n]]
+    ]
     chosen = left.loc[ids]
     names, texts = list(chosen["name"]), list(chosen["text"])
     summaries = [text.removeprefix(f"{name}:").lstrip() for name, text in zip(names, texts, strict=True)]
@@ -183,8 +190,13 @@ def draw_creative(task: str, samples: int, seed: int) -> list[int]:
     return [hashed(len(CREATIVE), task, "creative", seed, sample) for sample in range(samples)]
 
 
-def _first(ids: Iterable[str], n: int, *key: str | int) -> list[str]:
-    return heapq.nsmallest(n, ids, key=lambda id_: rank(id_, *key))
+def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix the bits of each key: the finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
+    import numpy as np
+
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
 
 
 def _prompt_ids(texts: pd.DataFrame, task: str, n: int) -> list[str]:

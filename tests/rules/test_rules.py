@@ -49,14 +49,19 @@ def test_extract_dataset(tmp_path: Path) -> None:
         "groups": ["topic"],
     }
     settings = {"dataset": entry, "revision": 1}
-    script("sources", "extract_dataset")(settings, "mine", None, tmp_path / "references.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "references.parquet"), TEXTS)
-    assert io.read_json(tmp_path / "references.meta.json")["counts"]["distinct"] == 40
+    texts, meta = tmp_path / "references.parquet", tmp_path / "references.meta.json"
+    script("sources", "extract_dataset")(settings, None, 5.0, texts)
+    pd.testing.assert_frame_equal(pd.read_parquet(texts), TEXTS)
+    assert io.read_json(meta)["counts"]["distinct"] == 40
+    described = {"dataset": entry | {"licence": "CC0"}, "revision": 1}
+    script("sources", "describe_dataset")(described, "mine", texts, meta, tmp_path / "card.json")
     card = io.read_json(tmp_path / "card.json")
     assert card["texts"] == 40
     assert card["groups"] == {"topic": {"a": 20, "b": 20}}
     assert card["source_sha256"] == digest(tmp_path / "mine.csv")
-    assert "| a | 20 | 50.0% |" in (tmp_path / "card.md").read_text()
+    page = (tmp_path / "card.md").read_text()
+    assert "| a | 20 | 50.0% |" in page
+    assert "Licence: CC0." in page
 
 
 def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pandas as pd
@@ -17,6 +18,7 @@ ENTRY = {
     "licence": "CC BY-SA 4.0",
     "source": {"kind": "mediawiki", "api": "https://x/api.php"},
 }
+META = {"extracted": "2026-11-21", "source_sha256": None, "settings": {"revision": 2}, "counts": {}}
 FRAME = pd.DataFrame(
     {
         "id": [f"page-{i}" for i in range(30)],
@@ -30,7 +32,7 @@ FRAME = pd.DataFrame(
 
 
 def card(frame: pd.DataFrame = FRAME, **entry) -> dict:
-    return make_card("wiki", ENTRY | entry, frame, {"examined": 50, "drawn": len(frame)}, None)
+    return make_card("wiki", ENTRY | entry, frame, META | {"counts": {"examined": 50, "drawn": len(frame)}})
 
 
 def test_shares_of_the_groups_and_lengths() -> None:
@@ -58,13 +60,8 @@ def test_every_text_stands_in_one_bar_of_the_histogram(lengths: list[int]) -> No
 
 def test_the_rows_of_a_wiki_hold_everything_but_the_texts() -> None:
     rows = json.loads(json.dumps(card(), allow_nan=False))["rows"]
-    assert rows[29] == {
-        "id": "page-29",
-        "title": "Title 29",
-        "entity_type": None,
-        "page": 29,
-        "revision": 129,
-    }
+    facts = {"id": "page-29", "title": "Title 29", "entity_type": None, "page": 29, "revision": 129}
+    assert rows[29] == facts | {"text_sha256": hashlib.sha256(b"word " * 30).hexdigest()}
     assert "rows" not in card(FRAME.drop(columns="revision"))
 
 
@@ -86,3 +83,10 @@ def test_what_others_wrote_stays_in_its_cell(evil: str) -> None:
     row = next(line for line in text.splitlines() if line.endswith("| 30 | 100.0% |"))
     assert row.replace("\\|", "").count("|") == 4
     assert plain.count("```") == text.count("```")
+
+
+def test_a_card_of_every_dataset_that_there_is(demo) -> None:
+    for slug, entry in demo.datasets.items():
+        text = render_card(make_card(slug, entry.model_dump(mode="json"), FRAME[["id", "text"]], META))
+        assert text.startswith(f"# {slug}\n")
+        assert f"| format | {entry.format.replace('_', chr(92) + '_')} |" in text

@@ -250,6 +250,10 @@ class Wiki:
         """Delete a page; its creation stays in the log, with page id 0."""
         self._write(at, action="delete", title=title)
 
+    def undelete(self, title: str, at: datetime | None = None) -> None:
+        """Restore the deleted revisions of a page."""
+        self._write(at, action="undelete", title=title)
+
     def link_item(self, page_id: int, item: str) -> None:
         """Set the page property by which Wikibase names the page's Wikidata item; the next edit clears it."""
         with self._database() as database:

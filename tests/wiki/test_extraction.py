@@ -11,8 +11,9 @@ from wiki.servers import Sparql, Wiki
 
 from textgamut.card import make_card
 from textgamut.datasets import extract
+from textgamut.datasets.biographies import birth_date
 from textgamut.errors import TextgamutError
-from textgamut.io import write_json
+from textgamut.io import read_json, write_json
 from textgamut.registry import (
     BiographiesDataset,
     MediaWikiSource,
@@ -27,6 +28,7 @@ END = datetime(2026, 4, 1, tzinfo=UTC)
 WITHIN = START + timedelta(days=3)
 SECOND = timedelta(seconds=1)
 SITE = "https://en.wikipedia.org/"
+META = {"extracted": "", "source_sha256": None, "settings": {"revision": 0}, "counts": {}}
 
 BODY = (
     "'''{name}''' was opened by J. R. Smith Jr. in St. Albans on 4 March 1850. It has [[wall|walls]] of "
@@ -80,6 +82,10 @@ def expected(wiki: Wiki) -> dict[str, int]:
     moved = create("Under another name", WITHIN)
     wiki.move("Under another name", "Was moved", at=WITHIN + timedelta(days=1))
     found["Was moved"] = moved
+    create("Much older than it seems", datetime(2022, 2, 2, tzinfo=UTC))
+    wiki.delete("Much older than it seems", at=datetime(2022, 2, 3, tzinfo=UTC))
+    create("Much older than it seems", WITHIN)
+    wiki.undelete("Much older than it seems", at=WITHIN + timedelta(days=1))
     gone = create("Left the articles", WITHIN)
     wiki.move("Left the articles", "User:Somebody/Left", redirect=False, at=WITHIN + timedelta(days=1))
     assert gone not in found.values()
@@ -88,10 +94,8 @@ def expected(wiki: Wiki) -> dict[str, int]:
     return found
 
 
-def new_wiki(wiki: Wiki, cache: Path, frame: bool = True, **fields) -> pd.DataFrame:
-    source = MediaWikiSource(
-        kind="mediawiki", requests_per_second=1000, **({"api": wiki.api} | fields.pop("source", {}))
-    )
+def new_wiki(wiki: Wiki, cache: Path, **fields) -> pd.DataFrame:
+    source = MediaWikiSource(kind="mediawiki", **({"api": wiki.api, "site": SITE} | fields.pop("source", {})))
     settings = {
         "created_from": START,
         "created_before": END,
@@ -100,7 +104,7 @@ def new_wiki(wiki: Wiki, cache: Path, frame: bool = True, **fields) -> pd.DataFr
         "min_words": 60,
     } | fields
     entry = NewWikiDataset(format="new-wiki", licence="CC BY-SA", source=source, **settings)
-    return extract(connect(source, None, cache), entry)
+    return extract(connect(source, None, 1000, cache), entry)
 
 
 def test_new_wiki_finds_exactly_the_right_pages(wiki: Wiki, expected: dict[str, int], tmp_path: Path) -> None:
@@ -155,14 +159,21 @@ def test_a_window_that_has_not_ended_is_refused(wiki: Wiki, tmp_path: Path) -> N
 
 def test_an_empty_window(wiki: Wiki, tmp_path: Path) -> None:
     early = {
-        "created_from": datetime(1999, 1, 1, tzinfo=UTC),
-        "created_before": datetime(1999, 2, 1, tzinfo=UTC),
+        "created_from": datetime(2021, 1, 1, tzinfo=UTC),
+        "created_before": datetime(2021, 2, 1, tzinfo=UTC),
     }
     with pytest.raises(TextgamutError, match="the dataset is empty: 0 created in the window"):
         new_wiki(wiki, tmp_path, **early)
 
 
-def test_old_articles_are_older_and_long(wiki: Wiki, expected: dict[str, int], tmp_path: Path) -> None:
+def test_a_window_before_the_creation_log_is_refused(wiki: Wiki, expected, tmp_path: Path) -> None:
+    with pytest.raises(TextgamutError, match="the wiki's creation log begins on 2020-05-05"):
+        new_wiki(wiki, tmp_path, created_from=datetime(2020, 1, 1, tzinfo=UTC))
+
+
+def test_old_articles_are_older_and_long(
+    wiki: Wiki, expected: dict[str, int], tmp_path: Path, monkeypatch
+) -> None:
     settings = {"created_from": None, "created_before": datetime(2025, 1, 1, tzinfo=UTC), "min_revisions": 1}
     frame = new_wiki(wiki, tmp_path, **settings, min_words=401, n=30)
     assert frame["created"].max() < "2017"
@@ -171,7 +182,11 @@ def test_old_articles_are_older_and_long(wiki: Wiki, expected: dict[str, int], t
     assert not set(frame["title"]) & set(expected)
     again = new_wiki(wiki, tmp_path / "other", **settings, min_words=401, n=10)
     pd.testing.assert_frame_equal(again, frame[:10])
-    everything = new_wiki(wiki, tmp_path, **settings, min_words=60, n=1000 - 950)
+    monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
+    offline = new_wiki(wiki, tmp_path, **settings, min_words=401, n=30)
+    pd.testing.assert_frame_equal(offline, frame)
+    monkeypatch.delenv("TEXTGAMUT_OFFLINE")
+    everything = new_wiki(wiki, tmp_path, **settings, min_words=60, n=50)
     assert len(everything) == 50
 
 
@@ -190,7 +205,9 @@ def test_entity_types_come_from_wikidata(wiki: Wiki, wikidata: Sparql, expected,
     assert types["Ωραία Ελένη"] == "human"
     assert types["Quote \"and\" 'apostrophe' & ampersand"] == "media"
     assert types["Кольский залив"] == "other"
-    assert types["Was moved"] == "other"
+    assert pd.isna(types["Was moved"])  # the German Wikipedia has such an article, the English one has not
+    elsewhere = new_wiki(wiki, tmp_path, source={"sparql": wikidata.url, "site": "https://xx.wikipedia.org/"})
+    assert elsewhere["entity_type"].isna().all()
 
 
 def test_a_snapshot_is_fetched_again_by_revision(
@@ -199,14 +216,23 @@ def test_a_snapshot_is_fetched_again_by_revision(
     source = {"sparql": wikidata.url}
     before = new_wiki(wiki, tmp_path / "first", source=source)
     entry = {"format": "new-wiki", "licence": "", "source": {}}
-    write_json(tmp_path / "card.json", make_card("w", entry, before, before.attrs["counts"], None))
+    write_json(tmp_path / "card.json", make_card("w", entry, before, META))
     wiki.edit("大川駅", "Something else altogether. And more.")
     source |= {"snapshot": str(tmp_path / "card.json")}
     again = new_wiki(wiki, tmp_path / "second", source=source)
     pd.testing.assert_frame_equal(again, before)
     title = "Many revisions"
     wiki.delete(title)
-    with pytest.raises(TextgamutError, match=rf"1 of {len(before)} revisions are not to be had.*{title}"):
+    with pytest.raises(TextgamutError, match=rf"1 of {len(before)} revisions are not to be had.*\({title}\)"):
+        new_wiki(wiki, tmp_path / "third", source=source)
+    card = read_json(tmp_path / "card.json")
+    rest = [row for row in card["rows"] if row["title"] != title]
+    write_json(tmp_path / "card.json", card | {"rows": rest})
+    without = new_wiki(wiki, tmp_path / "third", source=source)
+    pd.testing.assert_frame_equal(without, before[before["title"] != title].reset_index(drop=True))
+    rest[0]["text_sha256"] = "0" * 64
+    write_json(tmp_path / "card.json", card | {"rows": rest})
+    with pytest.raises(TextgamutError, match=rf"1 of {len(rest)} texts are not those of the card"):
         new_wiki(wiki, tmp_path / "third", source=source)
 
 
@@ -216,7 +242,7 @@ PEOPLE = ["Abraham Lincoln", "Ayn Rand", "Albert Einstein"]
 def biographies(source: dict, place, **fields) -> pd.DataFrame:
     settings = {"min_words": 20, "max_words": 2000} | fields
     entry = BiographiesDataset(format="biographies", source=source, **settings)
-    opened = place if isinstance(place, Path) else connect(entry.source, None, place.cache)
+    opened = place if isinstance(place, Path) else connect(entry.source, None, 1000, place.cache)
     return extract(opened, entry)
 
 
@@ -233,13 +259,13 @@ def of_dump(dump: Path, **fields) -> pd.DataFrame:
 
 
 def of_templates(wiki: Wiki, cache: Path, **fields) -> pd.DataFrame:
-    source = MediaWikiSource(kind="mediawiki", api=wiki.api, requests_per_second=1000)
+    source = MediaWikiSource(kind="mediawiki", api=wiki.api, site=SITE)
     pages = {"good": "Template:Good article", "featured": "Template:Featured article"}
     return biographies(source.model_dump(), Cache(cache), **({"badge_pages": pages} | fields))
 
 
 def of_wikidata(wiki: Wiki, wikidata: Sparql, cache: Path, **fields) -> pd.DataFrame:
-    source = WikidataSource(kind="wikidata", api=wiki.api, sparql=wikidata.url, requests_per_second=1000)
+    source = WikidataSource(kind="wikidata", api=wiki.api, site=SITE, sparql=wikidata.url)
     return biographies(source.model_dump(), Cache(cache), **fields)
 
 
@@ -311,12 +337,57 @@ def test_a_biography_that_was_renamed_is_found_by_its_redirect(wiki: Wiki, sparq
     assert frame.attrs["counts"]["articles"] == 2
 
 
+def test_two_persons_on_one_page_and_parts_of_a_page_are_no_biographies(
+    wiki: Wiki, sparql, tmp_path: Path
+) -> None:
+    wiki.edit("The Twins", "The Twins are " + "very " * 30 + "old poets.\n\n== Ada ==\nA poet.")
+    wiki.edit("Ida Twin", "#REDIRECT [[The Twins]]")
+    wiki.edit("Uda Twin", "#REDIRECT [[The Twins]]")
+    wiki.edit("Ada Twin", "#REDIRECT [[The Twins#Ada]]")
+    for names in (("Ida Twin", "Uda Twin"), ("Ada Twin", "Nobody")):
+        graph = GRAPH.replace("Abraham Lincoln", names[0]).replace("Ayn Rand", names[1])
+        frame = of_wikidata(wiki, sparql(graph), tmp_path / names[0])
+        assert frame["title"].tolist() == ["Albert Einstein"]
+
+
+def test_dates_are_no_more_precise_than_they_are_known(wiki: Wiki, sparql, tmp_path: Path) -> None:
+    wikidata = sparql(
+        f"{GRAPH}\n<{SITE}wiki/Aristotle> wikibase:badge wd:Q17437796 .\n"
+        f"<{SITE}wiki/Alain> schema:about wd:Q2002 ; schema:isPartOf <{SITE}> ; "
+        'schema:name "Alain Connes"@en ; wikibase:badge wd:Q17437796 .'
+    )
+    born = of_wikidata(wiki, wikidata, tmp_path, required=["gender"]).set_index("title")["birth_date"]
+    assert born["Aristotle"] == "-0384"
+    assert pd.isna(born["Alain Connes"])
+    assert "Alain Connes" not in set(of_wikidata(wiki, wikidata, tmp_path)["title"])
+
+
+@pytest.mark.parametrize(
+    ("value", "precision", "date"),
+    [
+        ("1950-01-01T00:00:00Z", 9, "1950"),
+        ("1950-03-01T00:00:00Z", 10, "1950-03"),
+        ("1950-03-07T00:00:00Z", 11, "1950-03-07"),
+        ("1950-01-01T00:00:00Z", 7, None),
+        ("-0383-06-01T00:00:00Z", 11, "-0384-06-01"),
+        ("0000-01-01T00:00:00Z", 9, "-0001"),
+        ("t123", 11, None),
+    ],
+)
+def test_a_date_of_wikidata(value: str, precision: int, date: str | None) -> None:
+    assert birth_date(value, precision) == date
+
+
 def test_a_snapshot_of_biographies_needs_no_wikidata(wiki: Wiki, wikidata: Sparql, tmp_path: Path) -> None:
     before = of_wikidata(wiki, wikidata, tmp_path / "first")
     entry = {"format": "biographies", "licence": "", "source": {}}
-    write_json(tmp_path / "card.json", make_card("b", entry, before, before.attrs["counts"], None))
+    write_json(tmp_path / "card.json", make_card("b", entry, before, META))
     source = WikidataSource(
-        kind="wikidata", api=wiki.api, sparql="http://127.0.0.1:9/none", snapshot=str(tmp_path / "card.json")
+        kind="wikidata",
+        api=wiki.api,
+        site=SITE,
+        sparql="http://127.0.0.1:9/none",
+        snapshot=str(tmp_path / "card.json"),
     )
     again = biographies(source.model_dump(), Cache(tmp_path / "second"))
     pd.testing.assert_frame_equal(again, before)

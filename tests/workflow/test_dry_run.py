@@ -20,11 +20,12 @@ def test_every_experiment_plans(path: Path, project: Path) -> None:
 def test_the_demo_is_the_default(project: Path) -> None:
     planned = jobs(run_snakemake(project, "-n").stdout)
     assert planned == {
-        "extract_dataset": 1, "fetch_model": 2, "fetch_embedder": 1, "draw_prompts": 1, "draw_references": 4,
+        "extract_dataset": 1, "describe_dataset": 1, "fetch_model": 2, "fetch_embedder": 1, "draw_prompts": 1,
+        "draw_references": 4,
         "draw_subset": 6, "generate_texts": 4, "collect_generations": 4, "embed_texts": 14,
         "score_support": 10, "score_divergence": 10, "score_ngram": 10, "sweep_support": 4,
         "explain_support": 5, "collect_scores": 1, "plot_precision_recall": 2, "plot_sweep": 1,
-        "tabulate_scores": 2, "tabulate_variance": 2, "all": 1, "total": 85,
+        "tabulate_scores": 2, "tabulate_variance": 2, "all": 1, "total": 86,
     }  # fmt: skip
 
 
@@ -41,6 +42,8 @@ def test_another_contact_extracts_nothing_anew_and_another_filter_does(project: 
     run = ("data/biographies-sample/references.parquet", "--cores", "1")
     assert run_snakemake(project, *run).returncode == 0
     edit(project / "config/demo.yaml", "contact", value="me@example.org")
+    edit(project / "config/demo.yaml", "requests_per_second", value=1)
+    edit(project / "config/datasets.yaml", "biographies-sample", "licence", value="CC BY-SA")
     assert jobs(run_snakemake(project, "-n", *run).stdout) == {}
     edit(project / "config/datasets.yaml", "biographies-sample", "max_words", value=500)
     assert jobs(run_snakemake(project, "-n", *run).stdout)["extract_dataset"] == 1

@@ -6,6 +6,7 @@ Batch sizes and GPUs are resources: hardware, which never causes a rerun.
 """
 
 from textgamut import embedding, figures, tables, tasks
+from textgamut.card import REVISION as CARD_REVISION
 from textgamut.datasets import REVISION as DATASETS_REVISION
 from textgamut.generation import REVISION as GENERATION_REVISION
 from textgamut.explain import REVISION as EXPLAIN_REVISION

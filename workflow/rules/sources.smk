@@ -5,11 +5,37 @@ Downloads go to the shared cache ($TEXTGAMUT_CACHE). Priority: what can fail che
 
 
 rule extract_dataset:
-    """Source -> all texts of a dataset, with their group columns, and the dataset's card."""
+    """Source -> all texts of a dataset, with their group columns."""
     input:
         source=lambda wildcards: source_files(CONFIG.datasets[wildcards.dataset].source),
     output:
         texts="data/{dataset}/references.parquet",
+        meta="data/{dataset}/references.meta.json",
+    log:
+        "logs/extract_dataset/{dataset}.log",
+    priority: 100
+    conda:
+        "../../envs/cpu.yaml"
+    resources:  # courtesy, no reason to extract anew
+        contact=CONFIG.experiment.contact or "",
+        requests_per_second=str(CONFIG.experiment.requests_per_second),
+    params:
+        settings=lambda wildcards: {
+            "dataset": CONFIG.datasets[wildcards.dataset].science(),
+            "revision": DATASETS_REVISION,
+        },
+    message:
+        "Extracting dataset {wildcards.dataset}"
+    script:
+        "../scripts/sources/extract_dataset.py"
+
+
+rule describe_dataset:
+    """Texts of a dataset -> its card: source, filters, licence, checksum, lengths, revision ids."""
+    input:
+        texts="data/{dataset}/references.parquet",
+        meta="data/{dataset}/references.meta.json",
+    output:
         card="data/{dataset}/card.json",
         page=report(
             "data/{dataset}/card.md",
@@ -18,21 +44,18 @@ rule extract_dataset:
             labels={"what": "card: {dataset}"},
         ),
     log:
-        "logs/extract_dataset/{dataset}.log",
-    priority: 100
+        "logs/describe_dataset/{dataset}.log",
     conda:
         "../../envs/cpu.yaml"
-    resources:
-        contact=CONFIG.experiment.contact or "",  # not a param: another contact is no reason to extract anew
     params:
         settings=lambda wildcards: {
             "dataset": entry("datasets", wildcards.dataset),
-            "revision": DATASETS_REVISION,
+            "revision": CARD_REVISION,
         },
     message:
-        "Extracting dataset {wildcards.dataset}"
+        "Describing dataset {wildcards.dataset}"
     script:
-        "../scripts/sources/extract_dataset.py"
+        "../scripts/sources/describe_dataset.py"
 
 
 rule fetch_model:

@@ -65,11 +65,13 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
 
 def fingerprint(frame: pd.DataFrame) -> str:
     """Return the SHA-256 of a dataset: of the lines ``<sha256 of the text>  <id>``, in their order."""
-    lines = (
-        f"{hashlib.sha256(text.encode()).hexdigest()}  {id_}\n"
-        for id_, text in zip(frame["id"], frame["text"], strict=True)
-    )
+    lines = (f"{text_digest(text)}  {id_}\n" for id_, text in zip(frame["id"], frame["text"], strict=True))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _listed(counts: dict[str, int]) -> str:

@@ -7,7 +7,8 @@ Without Wikidata, who is a person and the facts of them are read from categories
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from textgamut.draw import count_words
 from textgamut.errors import TextgamutError
 from textgamut.jobs import Progress
 from textgamut.sources import wikidata
-from textgamut.sources.mediawiki import batches
+from textgamut.sources.mediawiki import batches, content_of
 
 if TYPE_CHECKING:
     from textgamut.registry import BiographiesDataset
@@ -87,18 +88,23 @@ def split(title: str, wikitext: str) -> Row:
     return {"text": TEXT.format(name=name, summary=summary), "name": name, "words": count_words(summary)}
 
 
-def _row(page: int, revision: int, title: str, wikitext: str, badge_: str | None, facts: Person) -> Row:
+def _row(page: Mapping[str, Any], wikitext: str, badge_: str | None, facts: Person) -> Row:
     return {
-        "id": f"page-{page}",
-        **split(title, wikitext),
+        "id": f"page-{page['pageid']}",
+        **split(page["title"], wikitext),
         "badge": badge_,
         "gender": facts.gender,
         "birth_date": facts.birth_date,
         "occupations": ", ".join(facts.occupations) or None,
-        "title": title,
-        "page": page,
-        "revision": revision,
+        "title": page["title"],
+        "page": page["pageid"],
+        "revision": page["revisions"][0]["revid"],
     }
+
+
+def _lead(page: Mapping[str, Any]) -> str | None:
+    """Return the wikitext of a page of the API; None when it is gone or hidden."""
+    return content_of(page["revisions"][0]) if page.get("revisions") else None
 
 
 def _of_dump(path: Path, entry: BiographiesDataset, counts: dict[str, int]) -> Iterator[Row]:
@@ -116,7 +122,8 @@ def _of_dump(path: Path, entry: BiographiesDataset, counts: dict[str, int]) -> I
         if facts is None:
             continue
         counts["persons"] += 1
-        yield _row(page.id, page.revision, page.title, page.text, found, facts)
+        as_api = {"pageid": page.id, "title": page.title, "revisions": [{"revid": page.revision}]}
+        yield _row(as_api, page.text, found, facts)
 
 
 def _of_categories(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) -> Iterator[Row]:
@@ -134,23 +141,19 @@ def _of_categories(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]
     def persons() -> Iterator[int]:
         for batch in batches(sorted(badges)):
             for page in wiki.pages.pages(batch, prop="categories", cllimit="max"):
-                own = "\n".join(f"[[{category['title']}]]" for category in page.get("categories", []))
+                own = "".join(f"[[{category['title']}]]\n" for category in page.get("categories", []))
                 if person(own) is not None:
-                    counts["persons"] += 1
                     categories[page["pageid"]] = own
                     yield page["pageid"]
             progress.advance(len(batch))
 
     for batch in batches(persons()):
         for page in wiki.pages.pages(batch, **CONTENT):
-            if "revisions" in page:
-                revision = page["revisions"][0]
-                wikitext = revision["slots"]["main"].get("content", "")
-                facts = person(wikitext + "\n" + categories[page["pageid"]])
-                assert facts is not None
-                yield _row(
-                    page["pageid"], revision["revid"], page["title"], wikitext, badges[page["pageid"]], facts
-                )
+            lead = _lead(page)
+            facts = person(categories[page["pageid"]] + lead) if lead else None
+            if lead and facts:
+                counts["persons"] += 1
+                yield _row(page, lead, badges[page["pageid"]], facts)
 
 
 def _marked(wiki: Wiki, mark: str) -> Iterator[int]:
@@ -179,18 +182,20 @@ def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) 
     counts["persons with a badge"] = len(people)
     if not people:
         raise TextgamutError(f"{wiki.data.url}: no person has a badge on {wiki.site}")
-    facts = _facts(wiki, sorted(people.values()))
+    facts = _facts(wiki, sorted(set(people.values())))
     progress = Progress(len(people), "persons")
-    counts["articles"] = 0
+    rows: list[Row] = []
     for batch in batches(sorted(people)):
         for title, page in zip(batch, wiki.pages.titled(batch, **CONTENT), strict=True):
-            if page.get("ns") == 0 and "revisions" in page:
-                counts["articles"] += 1
-                revision = page["revisions"][0]
-                wikitext = revision["slots"]["main"].get("content", "")
-                known = facts[people[title]]
-                yield _row(page["pageid"], revision["revid"], page["title"], wikitext, badges[title], known)
+            lead = _lead(page)
+            if page.get("ns") == 0 and lead:
+                rows.append(_row(page, lead, badges[title], facts[people[title]]))
         progress.advance(len(batch))
+    counts["articles"] = len(rows)
+    reached = Counter(row["page"] for row in rows)  # two persons that redirect to one page: a page on neither
+    alone = [row for row in rows if reached[row["page"]] == 1]
+    counts["of their own"] = len(alone)
+    return iter(alone)
 
 
 def _facts(wiki: Wiki, people: Iterable[str]) -> dict[str, Person]:
@@ -203,18 +208,46 @@ def _facts(wiki: Wiki, people: Iterable[str]) -> dict[str, Person]:
         items = " ".join(f"wd:{item}" for item in batch)
         rows = wikidata.select(
             wiki.data,
-            f"SELECT DISTINCT ?person ?fact ?value WHERE {{ VALUES ?person {{ {items} }} "
+            f"SELECT DISTINCT ?person ?fact ?value ?precision WHERE {{ VALUES ?person {{ {items} }} "
             f'{{ ?person wdt:P21 ?item . {label} BIND("gender" AS ?fact) }} UNION '
             f'{{ ?person wdt:P106 ?item . {label} BIND("occupation" AS ?fact) }} UNION '
-            '{ ?person wdt:P569 ?value . FILTER(isLiteral(?value)) BIND("birth" AS ?fact) } }',
+            "{ ?person p:P569 ?statement . ?statement a wikibase:BestRank ; psv:P569 ?node . "
+            "?node wikibase:timeValue ?value ; wikibase:timePrecision ?precision . "
+            'BIND("birth" AS ?fact) } }',
         )
         for row in rows:
-            known[row["person"]][row["fact"]].add(row["value"])
+            value = birth_date(row["value"], int(row["precision"])) if "precision" in row else row["value"]
+            if value:
+                known[row["person"]][row["fact"]].add(value)
     return {
         item: Person(
             gender=", ".join(sorted(facts["gender"])) or None,
-            birth_date=min((value.split("T")[0].removeprefix("+") for value in facts["birth"]), default=None),
+            birth_date=min(facts["birth"], key=_chronological, default=None),
             occupations=tuple(sorted(facts["occupation"])),
         )
         for item, facts in known.items()
     }
+
+
+def birth_date(value: str, precision: int) -> str | None:
+    """Write a date of Wikidata as an article's is written, no more precise than it is known.
+
+    Args:
+        value: ``xsd:dateTime`` of XSD 1.1, in which the year 0000 is 1 BC.
+        precision: Wikidata's: 9 for a year, 10 for a month, 11 for a day; a decade or more is no date.
+
+    Returns:
+        ``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``; 384 BC is ``-0384``.
+    """
+    found = re.match(r"([+-]?)(\d+)-(\d\d)-(\d\d)", value)
+    if found is None or precision < 9:
+        return None
+    sign, digits, month, day = found.groups()
+    year = -int(digits) if sign == "-" else int(digits)
+    written = f"{year:04}" if year > 0 else f"-{1 - year:04}"
+    return "-".join([written, month, day][: precision - 8])
+
+
+def _chronological(date: str) -> tuple[int, str]:
+    year, _, rest = date.removeprefix("-").partition("-")
+    return (-int(year) if date.startswith("-") else int(year)), rest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -15,7 +16,7 @@ from textgamut.draw import count_words, numbers, shuffled, take
 from textgamut.errors import TextgamutError
 from textgamut.jobs import Progress
 from textgamut.sources import wikidata
-from textgamut.sources.mediawiki import batches
+from textgamut.sources.mediawiki import batches, content_of
 
 if TYPE_CHECKING:
     from textgamut.registry import NewWikiDataset
@@ -105,6 +106,12 @@ def _created_between(wiki: Wiki, start: datetime, end: datetime, counts: dict[st
         leprop="ids|timestamp",
         lelimit="max",
     )
+    log = wiki.pages.members("logevents", letype="create", ledir="newer", leprop="timestamp", lelimit=1)
+    begin = next((event["timestamp"] for event in log), "")
+    if _timestamp(start) < begin:
+        raise TextgamutError(
+            f"created_from: the wiki's creation log begins on {begin[:10]}: older pages are not in it"
+        )
     ids = list(dict.fromkeys(event["logpage"] for event in events if event.get("logpage")))
     counts["created in the window"] = len(ids)
     logger.info("%d articles were created in the window", len(ids))
@@ -118,7 +125,6 @@ def _first_id_after(wiki: Wiki, moment: datetime) -> int:
         letype="create",
         ledir="newer",
         lestart=_timestamp(moment),
-        leend=_timestamp(datetime.now(UTC)),
         leprop="ids",
         lelimit=50,
     )
@@ -134,6 +140,8 @@ def _articles(
     wiki: Wiki, candidates: Iterable[int], entry: NewWikiDataset, counts: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Yield the candidates that pass every filter, in their order; count what each filter leaves."""
+    start = _timestamp(entry.created_from) if entry.created_from else ""
+    end = _timestamp(entry.created_before)
 
     def passed(name: str) -> None:
         counts[name] = counts.get(name, 0) + 1
@@ -156,8 +164,8 @@ def _articles(
             if "revisions" not in page:  # deleted a moment ago, or hidden
                 continue
             revision = page["revisions"][0]
-            wikitext = revision["slots"]["main"].get("content", "")
-            if is_disambiguation(wikitext):
+            wikitext = content_of(revision)
+            if wikitext is None or is_disambiguation(wikitext):
                 continue
             passed("no disambiguation page")
             parts = split(page["title"], wikitext)
@@ -168,8 +176,9 @@ def _articles(
             if len(history) < entry.min_revisions:
                 continue
             passed(f"{entry.min_revisions} revisions or more")
-            if entry.created_from is None and history[0] >= _timestamp(entry.created_before):
+            if not start <= history[0] < end:  # older revisions were restored, or merged into the page
                 continue
+            passed("first revision in the window")
             yield {
                 "id": f"page-{page['pageid']}",
                 **parts,
@@ -188,26 +197,38 @@ def _history(wiki: Wiki, page: int) -> list[str]:
 
 
 def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
-    """Return the entity types of articles by Wikidata's P31 (NW Table 1): title -> type."""
+    """Return the entity types of articles by Wikidata's P31 (NW Table 1): title -> type.
+
+    An article that Wikidata does not know is not there.
+    """
     if wiki.data is None:
         return {}
-    classes = " ".join(f"wd:{class_}" for class_ in ENTITY_TYPES)
-    found: dict[str, set[str]] = {}
+    classes: dict[str, set[str]] = {}
     for batch in batches(titles):
-        names = " ".join(map(wikidata.literal, batch))
-        rows = wikidata.select(
+        names = " ".join(wikidata.literal(title, wiki.language) for title in batch)
+        for row in wikidata.select(
             wiki.data,
-            f"SELECT ?name ?class WHERE {{ VALUES ?name {{ {names} }} VALUES ?class {{ {classes} }} "
-            f"?article schema:name ?name ; schema:isPartOf <{wiki.site}> ; schema:about ?item . "
-            "?item wdt:P31/wdt:P279* ?class . }",
-        )
-        for row in rows:
-            found.setdefault(row["name"], set()).add(row["class"])
+            f"SELECT DISTINCT ?name ?class WHERE {{ VALUES ?name {{ {names} }} ?article schema:name ?name ; "
+            f"schema:isPartOf <{wiki.site}> ; schema:about ?item . OPTIONAL {{ ?item wdt:P31 ?class . }} }}",
+        ):
+            classes.setdefault(row["name"], set()).update({row["class"]} if "class" in row else ())
+    # The classes above them apart: few, and the service need not walk down from such large ones.
+    above: dict[str, set[str]] = {}
+    types = ", ".join(f"wd:{class_}" for class_ in ENTITY_TYPES)
+    for batch in batches(sorted(set().union(*classes.values()))):
+        items = " ".join(f"wd:{class_}" for class_ in batch if re.fullmatch(r"Q\d+", class_))
+        for row in wikidata.select(
+            wiki.data,
+            f"SELECT DISTINCT ?class ?type WHERE {{ VALUES ?class {{ {items} }} ?class wdt:P279* ?type . "
+            f"FILTER(?type IN ({types})) }}",
+        ):
+            above.setdefault(row["class"], set()).add(row["type"])
+    found = {
+        title: set().union(*(above.get(class_, set()) for class_ in own)) for title, own in classes.items()
+    }
     return {
-        title: next(
-            (ENTITY_TYPES[class_] for class_ in ENTITY_TYPES if class_ in found.get(title, ())), OTHER
-        )
-        for title in titles
+        title: next((ENTITY_TYPES[class_] for class_ in ENTITY_TYPES if class_ in own), OTHER)
+        for title, own in found.items()
     }
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from textgamut.datasets import REVISION, text_digest
 from textgamut.errors import TextgamutError
 from textgamut.io import read_json
 from textgamut.jobs import Progress
-from textgamut.sources.mediawiki import batches
+from textgamut.sources.mediawiki import batches, content_of
 
 if TYPE_CHECKING:
     from textgamut.sources.wiki import Wiki
@@ -32,27 +33,37 @@ def read(
         The rows of the card, in their order, with their texts.
 
     Raises:
-        TextgamutError: The card names no revisions, or some cannot be had any more.
+        TextgamutError: The card names no revisions; some cannot be had any more; or a text is not the one
+            that the card has the SHA-256 of.
     """
     card = read_json(path)
     rows = card.get("rows") if isinstance(card, dict) else None
-    if not rows or any("revision" not in row for row in rows):
+    if not rows or any(not {"revision", "title", "text_sha256"} <= set(row) for row in rows):
         raise TextgamutError(f"{path}: not the card of a dataset with revisions")
     progress = Progress(len(rows), "revisions")
     found: dict[int, str] = {}
     for batch in batches([row["revision"] for row in rows]):
         for id_, revision in wiki.pages.revisions(batch, **parameters).items():
-            content = revision["slots"]["main"].get("content")
+            content = content_of(revision)
             if content is not None:
                 found[id_] = content
         progress.advance(len(batch))
     gone = [row for row in rows if row["revision"] not in found]
     if gone:
         raise TextgamutError(
-            f"{path}: {len(gone)} of {len(rows)} revisions are not to be had, such as {gone[0]['revision']} "
-            f"({gone[0]['title']}): their pages were deleted, or the card is of another wiki"
+            f"{path}: {len(gone)} of {len(rows)} revisions are not to be had: their pages were deleted, or "
+            "the card is of another wiki. To go on without them, remove their rows from the card's copy: "
+            + ", ".join(f"{row['revision']} ({row['title']})" for row in gone[:20])
+            + (", ..." if len(gone) > 20 else "")
         )
     made = [row | split(row["title"], found[row["revision"]]) for row in rows]
+    other = [row["title"] for row in made if text_digest(row["text"]) != row["text_sha256"]]
+    if other:
+        raise TextgamutError(
+            f"{path}: {len(other)} of {len(rows)} texts are not those of the card, such as {other[0]!r}: it "
+            f"was made by revision {card.get('revision')} of the extraction, and this is {REVISION}; or it is "
+            "of another format or another wiki"
+        )
     columns = [name for name in card["columns"] if name in made[0]]
     frame = pd.DataFrame(made, columns=columns)
     frame.attrs["counts"] = {"revisions": len(rows)}

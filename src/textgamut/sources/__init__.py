@@ -37,20 +37,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def opened(source: AnySource | None, contact: str | None = None) -> Path | Wiki | None:
+def opened(
+    source: AnySource | None, contact: str | None = None, rate: float | None = None
+) -> Path | Wiki | None:
     """Return what a dataset is extracted from: the file, fetched; the wiki, not asked yet; None for nothing.
 
     Args:
         source: What the registry says.
         contact: Who asks, for a wiki.
+        rate: Most questions a second to a wiki.
 
     Raises:
         TextgamutError: As ``fetch``; or a wiki needs a contact.
     """
     if isinstance(source, MediaWikiSource | WikidataSource):
+        from textgamut.sources.answers import RATE
         from textgamut.sources.wiki import connect
 
-        return connect(source, contact)
+        return connect(source, contact, rate or RATE)
     return None if source is None else fetch(source)
 
 

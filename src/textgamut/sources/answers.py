@@ -28,6 +28,7 @@ from textgamut.sources.http import PassingError, open_client, public, refuse_bad
 logger = logging.getLogger(__name__)
 
 ATTEMPTS = 9  # waits of two minutes in all, more when the server asks for more
+RATE = 5.0  # questions a second
 LARGEST_ANSWER = 64 * 2**20  # bytes, unpacked
 LONGEST_ANSWER = 300.0  # seconds from its first byte to its last
 
@@ -39,7 +40,7 @@ class Answers:
         self,
         url: str,
         contact: str | None = None,
-        rate: float = 5.0,
+        rate: float = RATE,
         edition: str = "",
         accept: str = "application/json",
         cache: Path | None = None,
@@ -65,9 +66,7 @@ class Answers:
         self.url, self._rate, self._edition = url, rate, edition
         agent = f"textgamut/{__version__}" + (f" ({contact})" if contact else "")
         self._headers = {"User-Agent": agent, "Accept": accept}
-        self._folder = (
-            (cache_folder() if cache is None else cache) / "answers" / _host(url)
-        )
+        self._folder = (cache_folder() if cache is None else cache) / "answers" / _host(url)
         self._client: Any = None
 
     def ask(self, question: Mapping[str, str], check: Callable[[Any, Any], None], post: bool = False) -> Any:

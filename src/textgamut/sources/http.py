@@ -87,15 +87,14 @@ def refuse_bad_status(response: httpx.Response, url: str, accepted: tuple[int, .
     asked = retry_after(response.headers)
     if asked is not None and asked > LONGEST_WAIT:
         raise TextgamutError(
-            f"{public(url)}: HTTP {status}: the server asks for a wait of {asked:.0f} s: start again after that"
+            f"{public(url)}: HTTP {status}: the server asks for a pause of {asked:.0f} s: start again then"
         )
     if status == 429 or status >= 500:
         raise PassingError(f"HTTP {status}", asked)
     body = next(response.iter_bytes(2000), b"").decode("utf-8", "replace")
     said = " ".join(re.sub(r"<[^<>]*>|[^ -~\u00a0-\U0010ffff]", " ", body).split())[:300]
-    raise TextgamutError(
-        f"{public(url)}: the server answers HTTP {status} {response.reason_phrase}" + (f": {said}" if said else "")
-    )
+    what = f"{public(url)}: the server answers HTTP {status} {response.reason_phrase}"
+    raise TextgamutError(f"{what}: {said}" if said else what)
 
 
 def retry_after(headers: Any) -> float | None:

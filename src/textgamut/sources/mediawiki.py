@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -18,7 +19,8 @@ logger = logging.getLogger(__name__)
 BATCH = 50  # pages a question, the most that the API takes from anybody
 MAXLAG = 5  # seconds: when the servers lag more, the question waits
 MOST_STALE = 500  # continuations that bring nothing new, one after the other
-PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error_DBQueryTimeoutError", "failed-save")
+PASSING = ("maxlag", "ratelimited")
+BY_ID = ("pageids", "titles", "revids")
 
 Item = TypeVar("Item")
 Question = dict[str, str | int]
@@ -63,13 +65,20 @@ class MediaWiki:
         Args:
             ids: At most 50 page ids.
             parameters: ``prop`` and its parameters.
+
+        Raises:
+            TextgamutError: The server leaves out a page.
         """
         question: Question = {"pageids": _joined(ids), **parameters}
         found = {page["pageid"]: page for page in self._merged(question)}
-        return [found.get(id_, {"pageid": id_, "missing": True}) for id_ in ids]
+        if left_out := set(ids) - set(found):
+            raise TextgamutError(f"{public(self.url)}: the answer leaves out page {min(left_out)}")
+        return [found[id_] for id_ in ids]
 
     def titled(self, titles: Sequence[str], **parameters: str | int) -> list[dict[str, Any]]:
         """Return pages by title, in the order of the titles, redirects followed.
+
+        One that is gone, or is now a part of another page, has the key ``missing``.
 
         Args:
             titles: At most 50 titles.
@@ -106,7 +115,7 @@ class MediaWiki:
         for answer in self._continued(question):
             for move in [*answer.get("normalized", []), *answer.get("redirects", [])]:
                 if renamed is not None:
-                    renamed[move["from"]] = move["to"]
+                    renamed[move["from"]] = move["to"] if "tofragment" not in move else ""
             for page in answer.get("pages", []):
                 merged = pages.setdefault(str(page.get("pageid") or page.get("title")), {})
                 for key, value in page.items():
@@ -121,13 +130,14 @@ class MediaWiki:
         """Yield the ``query`` part of each answer until the API says that it is complete."""
         always: Question = {"action": "query", "format": "json", "formatversion": 2, "maxlag": MAXLAG}
         fixed = {key: str(value) for key, value in (always | question).items()}
+        check = partial(self._check, of_pages=any(key in question for key in BY_ID))
         asked: list[dict[str, str]] = []
         seen: set[bytes] = set()
         stale = 0
         following: dict[str, str] = {}
         while True:
             asked.append(fixed | following)
-            answer = self._answers.ask(asked[-1], self._check, post="titles" in question)
+            answer = self._answers.ask(asked[-1], check, post="titles" in question)
             self._warn(answer.get("warnings"))
             part = answer.get("query", {})
             fingerprint = hashlib.blake2b(json.dumps(part).encode(), digest_size=16).digest()
@@ -144,7 +154,7 @@ class MediaWiki:
                     f"{public(self.url)}: the server repeats itself without an end (continue: {following})"
                 )
 
-    def _check(self, answer: Any, headers: Any) -> None:
+    def _check(self, answer: Any, headers: Any, of_pages: bool) -> None:
         if not isinstance(answer, dict):
             raise PassingError("not an answer of a MediaWiki")
         if error := answer.get("error"):
@@ -152,7 +162,8 @@ class MediaWiki:
             if code in PASSING or code.startswith("internal_api_error"):
                 raise PassingError(f"{code}: {info}", retry_after(headers))
             raise TextgamutError(f"{public(self.url)}: the API refuses: {code}: {info}")
-        if "query" not in answer and "batchcomplete" not in answer and "continue" not in answer:
+        part = answer.get("query", {})
+        if not isinstance(part, dict) or (of_pages and not {"pages", "badrevids"} & set(part)):
             raise PassingError("not an answer to a query")
 
     def _warn(self, warnings: Any) -> None:
@@ -160,6 +171,12 @@ class MediaWiki:
         if warnings and text not in self._warned:
             self._warned.add(text)
             logger.warning("%s: %s", public(self.url), text)
+
+
+def content_of(revision: Mapping[str, Any]) -> str | None:
+    """Return the wikitext of a revision; None when it is hidden or its main slot is missing."""
+    content = revision.get("slots", {}).get("main", {}).get("content")
+    return content if isinstance(content, str) else None
 
 
 def _joined(values: Iterable[str | int]) -> str:

@@ -10,6 +10,8 @@ from textgamut.sources.http import PassingError
 PREFIXES = """\
 PREFIX wd: <http://www.wikidata.org/entity/>
 PREFIX wdt: <http://www.wikidata.org/prop/direct/>
+PREFIX p: <http://www.wikidata.org/prop/>
+PREFIX psv: <http://www.wikidata.org/prop/statement/value/>
 PREFIX wikibase: <http://wikiba.se/ontology#>
 PREFIX schema: <http://schema.org/>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
@@ -35,7 +37,7 @@ def select(answers: Answers, query: str) -> list[dict[str, str]]:
     ]
 
 
-def literal(text: str, language: str = "en") -> str:
+def literal(text: str, language: str) -> str:
     """Write a text as a SPARQL literal of a language."""
     for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(plain, escaped)

@@ -1,0 +1,27 @@
+"""Write the card of a dataset."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from textgamut.card import make_card, render_card
+from textgamut.io import read_json, write_bytes, write_json
+from textgamut.jobs import job
+
+
+def describe_dataset(settings: dict[str, Any], dataset: str, texts: Path, meta: Path, card: Path) -> None:
+    made = make_card(dataset, settings["dataset"], pd.read_parquet(texts), read_json(meta))
+    write_bytes(card.with_suffix(".md"), render_card(made).encode())
+    write_json(card, made)
+
+
+if "snakemake" in globals():
+    with job(f"describe_dataset {snakemake.wildcards.dataset}", Path(snakemake.log[0])):
+        describe_dataset(
+            snakemake.params.settings,
+            snakemake.wildcards.dataset,
+            Path(snakemake.input.texts),
+            Path(snakemake.input.meta),
+            Path(snakemake.output.card),
+        )
