@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textgamut.config import read_yaml
-from textgamut.datasets import wikitext
-from textgamut.datasets.wikitext import (
-    APPENDICES,
+from textgamut.wikitext import (
     Person,
     article_text,
     badge,
@@ -22,7 +20,9 @@ from textgamut.datasets.wikitext import (
     is_disambiguation,
     lead_text,
     person,
+    templates,
 )
+from textgamut.wikitext.markup import APPENDICES
 
 ALL: list[Callable[[str], object]] = [
     article_text,
@@ -568,5 +568,5 @@ class TestDump:
 
 
 def test_rules_have_distinct_names() -> None:
-    names = [name.strip() for _, names in wikitext._NAMES for name in names.split("|")]
+    names = [name.strip() for _, names in templates._NAMES for name in names.split("|")]
     assert len(names) == len(set(names))

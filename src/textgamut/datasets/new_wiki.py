@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from textgamut.datasets.wikitext import article_text, first_sentence, is_disambiguation
 from textgamut.draw import count_words, numbers, shuffled, take
 from textgamut.errors import TextgamutError
 from textgamut.jobs import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
+from textgamut.wikitext import article_text, first_sentence, is_disambiguation
 
 if TYPE_CHECKING:
     from textgamut.registry import NewWikiDataset

@@ -61,8 +61,8 @@ def read(
     if other:
         raise TextgamutError(
             f"{path}: {len(other)} of {len(rows)} texts are not those of the card, such as {other[0]!r}: it "
-            f"was made by revision {card.get('revision')} of the extraction, and this is {REVISION}; or it is "
-            "of another format or another wiki"
+            f"was made by revision {card.get('revision')} of the extraction, and this is {REVISION}; or it "
+            "is of another format or another wiki"
         )
     columns = [name for name in card["columns"] if name in made[0]]
     frame = pd.DataFrame(made, columns=columns)

@@ -1,0 +1,248 @@
+"""What an article's own wikitext says of it: badge, disambiguation, and the person that it is about."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from textgamut.wikitext.markup import has_words, lead_and_fields, plain, without_extensions
+from textgamut.wikitext.templates import BIRTH_FIELDS, BREAK, MONTHS, OCCUPATION_FIELDS, name_of
+
+
+@dataclass(frozen=True)
+class Person:
+    """What an article's own wikitext says of the one human it is about."""
+
+    gender: str | None
+    """``male`` or ``female``; None when the article does not make it clear."""
+    birth_date: str | None
+    """``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``; a year before Christ as historians count: 384 BC is ``-0384``.
+    None when it is not known."""
+    occupations: tuple[str, ...]
+    """As the infobox has them, in lower case; empty when it has none."""
+
+
+def is_disambiguation(wikitext: str) -> bool:
+    """Say whether a page leads to pages of the same name and is no article itself.
+
+    Args:
+        wikitext: Of one page.
+
+    Returns:
+        Whether it holds the magic word ``__DISAMBIG__``, or a template that makes a page one: a name that
+        ends in "disambiguation", "disambig" or "dab", a short form (hndis, geodis), or a parameter that is
+        exactly ``disambiguation``. Pages of a surname, a given name or another set index count, too.
+    """
+    return any(
+        bare == "__DISAMBIG__" or _DISAMBIGUATION.fullmatch(name) or "disambiguation" in parameters
+        for bare, name, parameters in _marks(wikitext)
+    )
+
+
+def badge(wikitext: str) -> Literal["good", "featured"] | None:
+    """Return the badge that an article's own templates give it; the higher one if they are two.
+
+    Args:
+        wikitext: Of one article. {{good article}}, {{featured article}} and their redirects (goodarticle,
+            ga article ...) count, in any case; {{featured list}} is no badge of an article.
+    """
+    if not _MAYBE_BADGE.search(wikitext):  # most pages of a dump
+        return None
+    found = {_BADGES.get(name) for _, name, _ in _marks(wikitext)}
+    return "featured" if "featured" in found else "good" if "good" in found else None
+
+
+def person(wikitext: str) -> Person | None:
+    """Read what an article says of the one human it is about.
+
+    These are heuristics, for machines that cannot ask Wikidata. A human is who has a category of births,
+    deaths or living people. The date of birth is the infobox's, else the year of the category. The gender is
+    that of the categories ("women", "actresses", "male"), else of the lead's pronouns, if three
+    quarters of them agree. The occupations are the infobox's.
+
+    Args:
+        wikitext: Of one article, whole.
+
+    Returns:
+        The facts; None when the article is about no human, or about several with different years of birth.
+    """
+    if not any(mark in wikitext for mark in _MAYBE_PERSON):  # most pages of a dump
+        return None
+    clean = without_extensions(wikitext)
+    categories = [re.sub(r"[\s_]+", " ", found).strip() for found in _CATEGORY.findall(clean)]
+    births = {found[1] for name in categories if (found := _BIRTHS.fullmatch(name))}
+    if len(births) > 1 or not (births or any(_HUMAN.fullmatch(name) for name in categories)):
+        return None
+    lead, fields = lead_and_fields(clean)
+    dates = [_iso(fields[name]) for name in BIRTH_FIELDS if name in fields]
+    dates += [_iso(f"{year} AD") for year in births if re.fullmatch(r"\d+( BC)?", year)]
+    occupations: dict[str, None] = {}
+    for name in OCCUPATION_FIELDS:
+        occupations |= dict.fromkeys(_items(fields.get(name, "")))
+    return Person(
+        gender=_gender(categories, lead),
+        birth_date=next(filter(None, dates), None),
+        occupations=tuple(occupations),
+    )
+
+
+_MARK = re.compile(r"(__DISAMBIG__)|\{\{([^{}|<>\[\]]++)((?:\|[^{}]*+)?)\}\}")
+_BADGES: dict[str, Literal["good", "featured"]] = {
+    "good article": "good",
+    "goodarticle": "good",
+    "ga article": "good",
+    "featured article": "featured",
+    "featuredarticle": "featured",
+    "fa article": "featured",
+}
+_MAYBE_BADGE = re.compile(r"\{\{[\s_]*(?:good|featured|ga|fa)", re.IGNORECASE)
+_MAYBE_PERSON = tuple("births|deaths|iving people|iving_people|of birth|of_birth|of death|of_death".split("|"))
+_DISAMBIGUATION.fullmatch(name) or "disambiguation" in parameters
+        for bare, name, parameters in _marks(wikitext)
+    )
+
+
+def badge(wikitext: str) -> Literal["good", "featured"] | None:
+    """Return the badge that an article's own templates give it; the higher one if they are two.
+
+    Args:
+        wikitext: Of one article. {{good article}}, {{featured article}} and their redirects (goodarticle,
+            ga article ...) count, in any case; {{featured list}} is no badge of an article.
+    """
+    if not _MAYBE_BADGE.search(wikitext):  # most pages of a dump
+        return None
+    found = {_BADGES.get(name) for _, name, _ in _marks(wikitext)}
+    return "featured" if "featured" in found else "good" if "good" in found else None
+
+
+def person(wikitext: str) -> Person | None:
+    """Read what an article says of the one human it is about.
+
+    These are heuristics, for machines that cannot ask Wikidata. A human is who has a category of births,
+    deaths or living people. The date of birth is the infobox's, else the year of the category. The gender is
+    that of the categories ("women", "actresses", "male"), else of the lead's pronouns, if three
+    quarters of them agree. The occupations are the infobox's.
+
+    Args:
+        wikitext: Of one article, whole.
+
+    Returns:
+        The facts; None when the article is about no human, or about several with different years of birth.
+    """
+    if not any(mark in wikitext for mark in _MAYBE_PERSON):  # most pages of a dump
+        return None
+    clean = without_extensions(wikitext)
+    categories = [re.sub(r"[\s_]+", " ", found).strip() for found in _CATEGORY.findall(clean)]
+    births = {found[1] for name in categories if (found := _BIRTHS.fullmatch(name))}
+    if len(births) > 1 or not (births or any(_HUMAN.fullmatch(name) for name in categories)):
+        return None
+    lead, fields = lead_and_fields(clean)
+    dates = [_iso(fields[name]) for name in BIRTH_FIELDS if name in fields]
+    dates += [_iso(f"{year} AD") for year in births if re.fullmatch(r"\d+( BC)?", year)]
+    occupations: dict[str, None] = {}
+    for name in OCCUPATION_FIELDS:
+        occupations |= dict.fromkeys(_items(fields.get(name, "")))
+    return Person(
+        gender=_gender(categories, lead),
+        birth_date=next(filter(None, dates), None),
+        occupations=tuple(occupations),
+    )
+
+
+_MARK = re.compile(r"(__DISAMBIG__)|\{\{([^{}|<>\[\]]++)((?:\|[^{}]*+)?)\}\}")
+_BADGES: dict[str, Literal["good", "featured"]] = {
+    "good article": "good",
+    "goodarticle": "good",
+    "ga article": "good",
+    "featured article": "featured",
+    "featuredarticle": "featured",
+    "fa article": "featured",
+}
+_MAYBE_BADGE = re.compile(r"\{\{[\s_]*(?:good|featured|ga|fa)", re.IGNORECASE)
+_MAYBE_PERSON = re.compile(
+    r"births|deaths|living people|(?:birth|death) (?:missing|un)".replace(" ", r"[\s_]+"), re.IGNORECASE
+)
+_DISAMBIGUATION = re.compile(
+    r"(?!r )(?:.* |[a-z-]*)(?:disambig(?:uation)?|disamb|dab)(?: page| cleanup)?"
+    r"|(?:hn|geo|road|school|hospital|number|callsign|mil-unit-)dis|hndis-cleanup"
+    r"|surname|given name|set index article|sia|ship ?index"
+)
+_CATEGORY = re.compile(r"\[\[[ _]*category[ _]*:([^\[\]|{}\n]+)", re.IGNORECASE)
+_YEAR = r"\d+(?:s|(?:st|nd|rd|th)[- ]century)?(?: BC)?"
+_BIRTHS = re.compile(rf"({_YEAR}) births", re.IGNORECASE)
+_HUMAN = re.compile(
+    rf"{_YEAR} deaths|(?:possibly )?living people"
+    r"|(?:year|date|place) of (?:birth|death) (?:missing|unknown|uncertain|unclear)(?: \(.*\))?",
+    re.IGNORECASE,
+)
+
+
+def _marks(wikitext: str) -> Iterable[tuple[str, str, list[str]]]:
+    """Find the magic word of disambiguation, and names and parameters of templates, all in lower case."""
+    for bare, name, parameters in _MARK.findall(without_extensions(wikitext)):
+        yield bare, name_of(name), [part.strip().lower() for part in parameters.split("|")[1:]]
+
+
+# --- Persons
+
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
+_DATE = re.compile(
+    rf"(?:\b(?P<iso_year>[0-9]{{4}})-(?P<iso_month>[0-9]{{2}})-(?P<iso_day>[0-9]{{2}})\b)"
+    rf"|(?:(?:\b(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+)?\b{_MONTH}"
+    r"(?:\s+(?P<day2>[0-9]{1,2})(?:st|nd|rd|th)?\b(?!\s*(?:BC|AD)))?,?\s+)?"
+    r"(?P<ad>AD\s*)?\b(?P<year>[0-9]{1,4})\b\s*(?P<era>BCE?\b|CE\b|AD\b)?",
+    re.IGNORECASE,
+)
+_FEMALE = re.compile(r".*women|females?|actresses|princesses|empresses|duchesses|countesses|nuns")
+_MALE = re.compile(r"men|males?")
+
+
+def _iso(value: str) -> str | None:
+    """Return the first date in a field's value, or None; a year of one or two digits needs its era."""
+    text = re.sub(r"\[[^\[\]]*\]", "", plain(value))  # the date of the old style
+    for found in _DATE.finditer(text):
+        year = found["iso_year"] or found["year"]
+        if len(year) < 3 and not (found["ad"] or found["era"]):
+            continue
+        date = ("-" if (found["era"] or "").upper().startswith("BC") else "") + year.zfill(4)
+        month = int(found["iso_month"] or 0) or MONTHS.get((found["month"] or "").lower(), 0)
+        if not 1 <= month <= 12:
+            return date
+        day = int(found["iso_day"] or found["day"] or found["day2"] or 0)
+        # 2000 has a 29 February: whether the year had one is not worth the calendar's history
+        known = 1 <= day <= calendar.monthrange(2000, month)[1]
+        return f"{date}-{month:02}" + (f"-{day:02}" if known else "")
+    return None
+
+
+def _items(value: str) -> Iterable[str]:
+    """Yield the items of a field's value, however they are separated."""
+    text = re.sub(r"\([^()]*\)", "", plain(value))
+    for item in re.split(rf"[{BREAK}\n,;•·]| - |(?<=\w)/(?=\w)", text):
+        item = re.sub(r"^[*#:\s]*(?:(?:and|&)\s+)?", "", item).strip(" .").lower()
+        pair = re.fullmatch(r"(\w+) (?:and|&) (\w+)", item)  # but not "radio and television host"
+        yield from filter(has_words, pair.groups() if pair else [item])
+
+
+def _gender(categories: Iterable[str], lead: str) -> str | None:
+    found = set()
+    for category in categories:
+        words = category.lower().replace("'s", " 's").split()
+        for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
+            # "Historians of women", "Women's rights activists", but "women's basketball players"
+            if before in {"of", "on", "against", "for", "to", "about", "and"}:
+                continue
+            if after == "'s" and not re.search(r"(?:players|footballers|cricketers|champions)$", words[-1]):
+                continue
+            found |= {name for name, rule in (("female", _FEMALE), ("male", _MALE)) if rule.fullmatch(word)}
+    if len(found) == 1:
+        return found.pop()
+    words = re.findall(r"[a-z]+", lead.lower())
+    male = sum(word in {"he", "his", "him", "himself"} for word in words)
+    female = sum(word in {"she", "her", "hers", "herself"} for word in words)
+    if male == female or 4 * max(male, female) < 3 * (male + female):
+        return None
+    return "male" if male > female else "female"

@@ -1,0 +1,88 @@
+# ruff: noqa: RUF001, SIM905  (typographic letters are what this module is about; its lists are long)
+"""The first sentence of an English text."""
+
+from __future__ import annotations
+
+import re
+
+
+def first_sentence(text: str) -> tuple[str, str]:
+    """Split the first sentence from a prose text.
+
+    A sentence ends within its line, at a full stop, question or exclamation mark that is followed by a blank
+    and what can begin another; not inside brackets or quotes, not after an initial or an abbreviation.
+
+    Args:
+        text: Prose, paragraphs separated by line breaks.
+
+    Returns:
+        The sentence and the rest, without blanks around them; the sentence is empty only if the text is
+        blank, the rest when there is none.
+    """
+    text = text.strip()
+    line = text.split("\n", 1)[0]
+    end = _first_end(line, whole=True)
+    if end is None and (line.count('"') % 2 or any(line.count(a) != line.count(b) for a, b in _PAIRS)):
+        end = _first_end(line, whole=False)  # one is never closed
+    end = len(line) if end is None else end
+    return text[:end].strip(), text[end:].strip()
+
+
+_PAIRS = [("(", ")"), ("[", "]"), ("“", "”")]
+_END = re.compile(r"(?P<mark>\.{3,}|…|[.!?]+)(?P<end>[\"'”’»)\]]*)\s+(?=(?P<next>\S+))")
+_VERB = re.compile(r"\b(?:is|was|are|were|has|had|have|may|can|will|refers|means|[a-z]+ed)\b")
+_NEVER_LAST = frozenset(
+    """mr mrs ms messrs dr prof rev revd hon fr st ste sts mt gen lt col maj brig capt cmdr adm sgt cpl gov
+    sen rep pres supt det insp vs ca cca fl nr vol vols op pp ch sec fig figs eds approx cf viz lit
+    transl pron esp incl e.g i.e née jan feb mar apr aug sept oct nov dec""".split()
+)
+"""Abbreviations that something always follows."""
+_MAY_BE_LAST = frozenset(
+    """jr sr esq inc ltd co corp bros llc plc etc al et ed univ dept est ave blvd rd sq mi ft bldg assn
+    assoc mfg ph ph.d b.sc m.sc mass conn calif penn wash""".split()
+)
+"""Abbreviations that end a sentence only when a name's next part can hardly follow; so are single letters."""
+_BEFORE_NUMBERS = frozenset("no nos art arts par cl sect".split())
+_BEGINS = frozenset(
+    """the it he she they his her its their this these that those in on at a an as after although among and
+    before both born but by despite due during each following for founded from however if many most of
+    one other since so some such then there though through to under until upon when where while with we
+    it's there's within according along located originally today known""".split()
+)
+"""Words that begin sentences and hardly a name's next part."""
+
+
+def _first_end(line: str, whole: bool) -> int | None:
+    """Return where the first sentence of a line ends, or None; ``whole``: not inside brackets or quotes."""
+    verb = _VERB.search(line)
+    depth = position = 0
+    quoted = False
+    for found in _END.finditer(line):
+        if whole:
+            passed = line[position : found.end("end")]
+            depth += sum(map(passed.count, "([“")) - sum(map(passed.count, ")]”"))
+            quoted ^= passed.count('"') % 2 == 1
+            position = found.end("end")
+        following = found["next"].lstrip("\"'“‘«([¿¡$£€")
+        if depth > 0 or quoted or not following[:1].isalnum() or following[0].islower():
+            continue
+        begins = re.sub(r"['’]s$|,$", "", following.lower()) in _BEGINS
+        if found["mark"] != ".":
+            # "Yahoo! Inc. is ...": a title, as there was no verb yet
+            ends = verb is not None and verb.end() <= found.start() and (begins or found["mark"][0] in "!?")
+        else:
+            start = found.start()
+            before, word = ["", "", *line[max(0, start - 40) : start].split()][-2:]
+            versus = word == "v"  # "Brown v. Board", but "Henry V."
+            word = word.lstrip("\"'“‘«([").lower()
+            if word in _NEVER_LAST or versus:
+                ends = False
+            elif word in _BEFORE_NUMBERS:
+                ends = not following[0].isdigit()
+            elif word in _MAY_BE_LAST or re.fullmatch(r"(?:[^\W\d_]\.)*[^\W\d_]", word):
+                ends = begins or (before[-1:].isdigit() and word in {"m", "g", "s", "ft", "mi"})
+            else:
+                ends = True
+        if ends:
+            return found.end("end")
+    return None
