@@ -99,72 +99,9 @@ _BADGES: dict[str, Literal["good", "featured"]] = {
     "fa article": "featured",
 }
 _MAYBE_BADGE = re.compile(r"\{\{[\s_]*(?:good|featured|ga|fa)", re.IGNORECASE)
-_MAYBE_PERSON = tuple("births|deaths|iving people|iving_people|of birth|of_birth|of death|of_death".split("|"))
-_DISAMBIGUATION.fullmatch(name) or "disambiguation" in parameters
-        for bare, name, parameters in _marks(wikitext)
-    )
-
-
-def badge(wikitext: str) -> Literal["good", "featured"] | None:
-    """Return the badge that an article's own templates give it; the higher one if they are two.
-
-    Args:
-        wikitext: Of one article. {{good article}}, {{featured article}} and their redirects (goodarticle,
-            ga article ...) count, in any case; {{featured list}} is no badge of an article.
-    """
-    if not _MAYBE_BADGE.search(wikitext):  # most pages of a dump
-        return None
-    found = {_BADGES.get(name) for _, name, _ in _marks(wikitext)}
-    return "featured" if "featured" in found else "good" if "good" in found else None
-
-
-def person(wikitext: str) -> Person | None:
-    """Read what an article says of the one human it is about.
-
-    These are heuristics, for machines that cannot ask Wikidata. A human is who has a category of births,
-    deaths or living people. The date of birth is the infobox's, else the year of the category. The gender is
-    that of the categories ("women", "actresses", "male"), else of the lead's pronouns, if three
-    quarters of them agree. The occupations are the infobox's.
-
-    Args:
-        wikitext: Of one article, whole.
-
-    Returns:
-        The facts; None when the article is about no human, or about several with different years of birth.
-    """
-    if not any(mark in wikitext for mark in _MAYBE_PERSON):  # most pages of a dump
-        return None
-    clean = without_extensions(wikitext)
-    categories = [re.sub(r"[\s_]+", " ", found).strip() for found in _CATEGORY.findall(clean)]
-    births = {found[1] for name in categories if (found := _BIRTHS.fullmatch(name))}
-    if len(births) > 1 or not (births or any(_HUMAN.fullmatch(name) for name in categories)):
-        return None
-    lead, fields = lead_and_fields(clean)
-    dates = [_iso(fields[name]) for name in BIRTH_FIELDS if name in fields]
-    dates += [_iso(f"{year} AD") for year in births if re.fullmatch(r"\d+( BC)?", year)]
-    occupations: dict[str, None] = {}
-    for name in OCCUPATION_FIELDS:
-        occupations |= dict.fromkeys(_items(fields.get(name, "")))
-    return Person(
-        gender=_gender(categories, lead),
-        birth_date=next(filter(None, dates), None),
-        occupations=tuple(occupations),
-    )
-
-
-_MARK = re.compile(r"(__DISAMBIG__)|\{\{([^{}|<>\[\]]++)((?:\|[^{}]*+)?)\}\}")
-_BADGES: dict[str, Literal["good", "featured"]] = {
-    "good article": "good",
-    "goodarticle": "good",
-    "ga article": "good",
-    "featured article": "featured",
-    "featuredarticle": "featured",
-    "fa article": "featured",
-}
-_MAYBE_BADGE = re.compile(r"\{\{[\s_]*(?:good|featured|ga|fa)", re.IGNORECASE)
-_MAYBE_PERSON = re.compile(
-    r"births|deaths|living people|(?:birth|death) (?:missing|un)".replace(" ", r"[\s_]+"), re.IGNORECASE
-)
+_MAYBE_PERSON = (
+    "births", "deaths", "iving people", "iving_people", "of birth", "of_birth", "of death", "of_death"
+)  # fmt: skip
 _DISAMBIGUATION = re.compile(
     r"(?!r )(?:.* |[a-z-]*)(?:disambig(?:uation)?|disamb|dab)(?: page| cleanup)?"
     r"|(?:hn|geo|road|school|hospital|number|callsign|mil-unit-)dis|hndis-cleanup"
