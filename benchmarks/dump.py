@@ -69,7 +69,8 @@ def measure(contender: str, path: Path) -> None:
 
             parts = (page.text for page in pages(path))
         elif contender == "biographies":
-            parts = iter(biographies(path))
+
+            parts = biographies(path)
         elif contender == "mwxml":
             import mwxml
 

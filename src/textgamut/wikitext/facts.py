@@ -69,12 +69,12 @@ def person(wikitext: str) -> Person | None:
     Returns:
         The facts; None when the article is about no human, or about several with different years of birth.
     """
-    if not any(mark in wikitext for mark in _MAYBE_PERSON):  # most pages of a dump
+    if not _is_human(_categories(wikitext)):  # most pages of a dump
         return None
     clean = without_extensions(wikitext)
-    categories = [re.sub(r"[\s_]+", " ", found).strip() for found in _CATEGORY.findall(clean)]
+    categories = _categories(clean)
     births = {found[1] for name in categories if (found := _BIRTHS.fullmatch(name))}
-    if len(births) > 1 or not (births or any(_HUMAN.fullmatch(name) for name in categories)):
+    if len(births) > 1 or not _is_human(categories):
         return None
     lead, fields = lead_and_fields(clean)
     dates = [_iso(fields[name]) for name in BIRTH_FIELDS if name in fields]
@@ -98,10 +98,7 @@ _BADGES: dict[str, Literal["good", "featured"]] = {
     "featuredarticle": "featured",
     "fa article": "featured",
 }
-_MAYBE_BADGE = re.compile(r"\{\{[\s_]*(?:good|featured|ga|fa)", re.IGNORECASE)
-_MAYBE_PERSON = (
-    "births", "deaths", "iving people", "iving_people", "of birth", "of_birth", "of death", "of_death"
-)  # fmt: skip
+_MAYBE_BADGE = re.compile(r"\{\{[\s_]*(?:good|featured|ga|fa)[\s_]*article[\s_]*[|}]", re.IGNORECASE)
 _DISAMBIGUATION = re.compile(
     r"(?!r )(?:.* |[a-z-]*)(?:disambig(?:uation)?|disamb|dab)(?: page| cleanup)?"
     r"|(?:hn|geo|road|school|hospital|number|callsign|mil-unit-)dis|hndis-cleanup"
@@ -115,6 +112,14 @@ _HUMAN = re.compile(
     r"|(?:year|date|place) of (?:birth|death) (?:missing|unknown|uncertain|unclear)(?: \(.*\))?",
     re.IGNORECASE,
 )
+
+
+def _categories(wikitext: str) -> list[str]:
+    return [" ".join(found.replace("_", " ").split()) for found in _CATEGORY.findall(wikitext)]
+
+
+def _is_human(categories: Iterable[str]) -> bool:
+    return any(_BIRTHS.fullmatch(name) or _HUMAN.fullmatch(name) for name in categories)
 
 
 def _marks(wikitext: str) -> Iterable[tuple[str, str, list[str]]]:
