@@ -68,6 +68,11 @@ rule all:
     default_target: True
     input:
         "results/scores.parquet",
-        sorted({f"data/{task.dataset}/card.md" for task in CONFIG.experiment.tasks.values()}),
+        sorted(
+            {
+                f"data/{task.dataset}/card.md"
+                for task in CONFIG.experiment.tasks.values()
+            }
+        ),
         [path for task in CONFIG.experiment.tasks for path in paper_outputs(task)],
     localrule: True
