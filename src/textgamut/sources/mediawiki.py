@@ -96,7 +96,7 @@ class MediaWiki:
         return chosen
 
     def revisions(self, ids: Sequence[int], **parameters: str | int) -> dict[int, dict[str, Any]]:
-        """Return the revisions that there still are by id, each with the ``page`` that it belongs to.
+        """Return the revisions that there still are, by id.
 
         Args:
             ids: At most 50 revision ids.
@@ -104,7 +104,7 @@ class MediaWiki:
         """
         question: Question = {"revids": _joined(ids), "prop": "revisions", **parameters}
         return {
-            revision["revid"]: revision | {"page": page}
+            revision["revid"]: revision
             for page in self._merged(question)
             for revision in page.get("revisions", [])
         }
