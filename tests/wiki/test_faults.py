@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,13 +17,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import ROOT
+from helpers import ROOT, edit, run_snakemake
 from wiki.servers import FaultProxy, Wiki, random_faults
 
 from textgamut.datasets import extract
 from textgamut.errors import TextgamutError
 from textgamut.registry import MediaWikiSource, NewWikiDataset
-from textgamut.sources import answers, http
+from textgamut.sources import answers, http, wikidata
 from textgamut.sources.wiki import Wiki as Opened
 from textgamut.sources.wiki import connect
 
@@ -301,3 +302,50 @@ def test_killed_twenty_times_the_table_is_the_same_to_the_byte(filled: Wiki, tmp
     assert start(broken).wait() == 0
     tables = [(folder / "references.parquet").read_bytes() for folder in (whole, broken)]
     assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize("fault", ["503", "429", "cut", "truncated-json", "html", "wrong-encoding", "reset"])
+def test_a_passing_fault_of_the_sparql_endpoint_costs_nothing(
+    sparql, proxy: Proxy, tmp_path, fault: str
+) -> None:
+    name = wikidata.literal('Ünï "verse" \\', "en")
+    served = sparql(f"<http://www.wikidata.org/entity/Q1> <http://schema.org/name> {name} .")
+    between = proxy(served.url, [fault, fault])
+    between.retry_after = 0
+    answers_ = answers.Answers(between.url, accept=wikidata.ACCEPT, rate=1000, cache=tmp_path)
+    for _ in range(2):
+        rows = wikidata.select(answers_, f"SELECT ?item WHERE {{ ?item schema:name {name} }}")
+        assert rows == [{"item": "Q1"}]
+    assert len(between.requests) == 3
+    assert between.requests[0].method == "POST"
+
+
+def test_a_query_that_the_endpoint_does_not_understand_is_told_with_its_reason(sparql, tmp_path) -> None:
+    served = sparql("<http://x/a> <http://x/b> <http://x/c> .")
+    endpoint = answers.Answers(served.url, accept=wikidata.ACCEPT, cache=tmp_path)
+    with pytest.raises(TextgamutError, match=r"the server answers HTTP 400 Bad Request: .*expected"):
+        wikidata.select(endpoint, "SELECT ?x WHERE { ?x")
+
+
+def test_the_rules_make_texts_and_card_and_offline_the_same_again(
+    filled: Wiki, undisturbed: pd.DataFrame, project: Path, tmp_path: Path
+) -> None:
+    entry = {
+        "format": "new-wiki", "licence": "CC0", "source": {"kind": "mediawiki", "api": filled.api},
+        "created_from": "2026-06-01", "created_before": "2026-07-01",
+        "n": 20, "min_revisions": 1, "min_words": 20,
+    }  # fmt: skip
+    edit(project / "config/datasets.yaml", "moons", value=entry)
+    edit(project / "config/demo.yaml", "requests_per_second", value=1000)
+    run = ("--cores", "1", "data/moons/card.md")
+    cache = str(tmp_path / "cache")
+    done = run_snakemake(project, *run, TEXTGAMUT_CACHE=cache)
+    assert done.returncode == 0, done.stdout
+    texts, card = project / "data/moons/references.parquet", project / "data/moons/card.md"
+    assert pd.read_parquet(texts)["title"].tolist() == undisturbed["title"][:20].tolist()
+    assert "| first revision in the window | 20 |" in card.read_text()
+    before = texts.read_bytes()
+    shutil.rmtree(project / "data")
+    done = run_snakemake(project, *run, TEXTGAMUT_CACHE=cache, TEXTGAMUT_OFFLINE="1")
+    assert done.returncode == 0, done.stdout
+    assert texts.read_bytes() == before
