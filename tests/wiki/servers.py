@@ -254,14 +254,6 @@ class Wiki:
         """Restore the deleted revisions of a page."""
         self._write(at, action="undelete", title=title)
 
-    def link_item(self, page_id: int, item: str) -> None:
-        """Set the page property by which Wikibase names the page's Wikidata item; the next edit clears it."""
-        with self._database() as database:
-            database.execute(
-                "INSERT OR REPLACE INTO page_props (pp_page, pp_propname, pp_value) VALUES (?, ?, ?)",
-                (page_id, "wikibase_item", item.encode()),
-            )
-
     def set_lag(self, seconds: int) -> None:
         """Say how far the database replicas are behind: requests with a smaller ``maxlag`` are refused."""
         (self.folder / "lag").write_text(str(seconds))
