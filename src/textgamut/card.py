@@ -44,10 +44,10 @@ def make_card(
     histogram = np.histogram(words, edges)[0]
     card: dict[str, Any] = {
         "dataset": dataset,
-        "extracted": meta["extracted"],
+        "extracted": meta.get("extracted", "an unknown day"),  # extractions before cards did not say it
         "entry": dict(entry),
         "licence": entry["licence"],
-        "source_sha256": meta["source_sha256"],
+        "source_sha256": meta.get("source_sha256"),
         "counts": meta["counts"],
         "texts": len(frame),
         "sha256": fingerprint(frame),
