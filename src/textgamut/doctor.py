@@ -39,6 +39,7 @@ KEY_PACKAGES = ("torch", "transformers", "faiss-cpu")
 MEMORY = 4e9  # bytes: the demo's peak, with some room
 DISK = 5e9  # bytes: the demo's downloads, checkpoints and results, with some room
 TIMEOUT = 3.0  # seconds that a server may stay silent
+PIP_LIMIT = 20.0  # seconds for pip to say its index: on a busy machine it starts slowly
 NETWORK_LIMIT = 5.0  # seconds for all servers together, the look-up of their names included
 WALK_LIMIT = 0.5  # seconds to add up the size of a folder
 SERVERS = {
@@ -318,7 +319,7 @@ def _index() -> str:
     url = os.environ.get("PIP_INDEX_URL")
     if not url:
         with contextlib.suppress(subprocess.SubprocessError):
-            asked = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)  # noqa: S603
+            asked = subprocess.run(command, capture_output=True, text=True, timeout=PIP_LIMIT)  # noqa: S603
             url = asked.stdout.strip()
     return _origin(url or "https://pypi.org/simple")
 

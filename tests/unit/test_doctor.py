@@ -284,7 +284,7 @@ def test_each_silence_has_its_reason_and_none_lasts(monkeypatch) -> None:
         seconds = time.monotonic() - start
         end.set()
         thread.join()
-    assert seconds < 3
+    assert seconds < 10
     assert checks["speaking"][0] == "good"
     assert {state for name, (state, _) in checks.items() if name != "speaking"} == {"attention"}
     assert checks["silent"][1].endswith("no answer in 0.6 s")

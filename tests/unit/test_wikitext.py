@@ -486,7 +486,7 @@ def test_time_grows_with_length_only(page: str) -> None:
     for function in ALL:
         start = time.perf_counter()
         function(page)
-        assert time.perf_counter() - start < 5
+        assert time.perf_counter() - start < 20
 
 
 @pytest.fixture(scope="module")
