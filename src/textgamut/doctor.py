@@ -315,12 +315,18 @@ def _network(targets: Mapping[str, str] | None, offline: bool) -> Iterator[Findi
 
 
 def _index() -> str:
-    command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     url = os.environ.get("PIP_INDEX_URL")
     if not url:
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "config",
+            "list",
+        ]  # `get` of older pips overlooks PIP_CONFIG_FILE
         with contextlib.suppress(subprocess.SubprocessError):
             asked = subprocess.run(command, capture_output=True, text=True, timeout=PIP_LIMIT)  # noqa: S603
-            url = asked.stdout.strip()
+            url = next(iter(re.findall(r"^global\.index-url='(.*)'$", asked.stdout, re.MULTILINE)), None)
     return _origin(url or "https://pypi.org/simple")
 
 
