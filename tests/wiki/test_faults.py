@@ -86,7 +86,7 @@ def test_random_faults_cost_nothing(filled, undisturbed, proxy: Proxy, tmp_path,
     kinds = [fault for fault in PASSING if fault not in ("timeout", "slow")]
     between = proxy(filled.api, random_faults(seed, kinds, 0.3, 1000))
     between.retry_after = 0
-    pd.testing.assert_frame_equal(extracted(between.url, tmp_path), undisturbed)
+    pd.testing.assert_frame_equal(extracted(between.url, tmp_path, n=60), undisturbed[:60])
 
 
 def test_what_was_answered_is_never_asked_for_again(filled, undisturbed, proxy: Proxy, tmp_path) -> None:
