@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -157,9 +159,5 @@ def _flat(value: Any, name: str = "") -> list[tuple[str, Any]]:
 
 def _plain(value: Any) -> str:
     """Keep a value in its cell: nothing in it is Markdown or HTML."""
-    text = " ".join(str("—" if value is None else value).split())
-    for character in "\\|`*_[]<>":
-        text = text.replace(
-            character, f"\\{character}" if character not in "<>" else {"<": "&lt;", ">": "&gt;"}[character]
-        )
-    return text
+    text = html.escape(" ".join(str("—" if value is None else value).split()), quote=False)
+    return re.sub(r"([\\|`*_\[\]])", r"\\\1", text)

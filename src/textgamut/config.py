@@ -25,6 +25,7 @@ from pydantic import (
 
 from textgamut.errors import TextgamutError, nearest
 from textgamut.registry import (
+    RATE,
     REGISTRIES,
     Dataset,
     Embedder,
@@ -223,7 +224,7 @@ class Experiment(Strict):
     """What precision and recall see the texts through; one, since other features give other numbers."""
     contact: Annotated[str, Field(pattern=r"^[!-~][ -~]{3,}$")] | None = None
     """Your mail address or project page: sent to Wikipedia and Wikidata, whose operators ask for it."""
-    requests_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 5.0
+    requests_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] = RATE
     """Most questions a second to each of them."""
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics to compute; not given: the support metrics."""

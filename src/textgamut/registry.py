@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
+RATE = 5.0
+"""Questions a second to a web service, if nothing else is said."""
+
 WIKIMEDIA = (
     "wikipedia.org", "wikidata.org", "wikimedia.org", "wikinews.org", "wiktionary.org", "wikisource.org",
     "wikiquote.org", "wikivoyage.org", "wikibooks.org", "wikiversity.org", "mediawiki.org",

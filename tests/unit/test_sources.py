@@ -598,3 +598,13 @@ def test_a_partial_snapshot_without_its_listing_is_completed(hub_cache, hub, mon
     )
     point_hub_at(monkeypatch, NOWHERE)
     assert fetch(hf()) == folder
+
+
+def test_urls_that_are_not_pinned_are_told_and_kept_apart_by_their_query(server, caplog):
+    first, second = (
+        UrlSource(kind="url", url=f"{server.source().url}?part={part}") for part in ("one", "two")
+    )
+    paths = {fetch(first), fetch(second), fetch(first)}
+    assert len(paths) == 2
+    assert len(server.requests) == 2
+    assert f"not pinned; what came has the sha256 {sha256(CONTENT)}" in caplog.text

@@ -230,6 +230,10 @@ def test_a_snapshot_is_fetched_again_by_revision(
     write_json(tmp_path / "card.json", card | {"rows": rest})
     without = new_wiki(wiki, tmp_path / "third", source=source)
     pd.testing.assert_frame_equal(without, before[before["title"] != title].reset_index(drop=True))
+    for damaged in ("{", "[]", '{"rows": [1], "columns": ["id"]}', '{"rows": [{}]}'):
+        (tmp_path / "card.json").write_text(damaged)
+        with pytest.raises(TextgamutError, match=r"card\.json: not the card of a dataset with revisions"):
+            new_wiki(wiki, tmp_path / "third", source=source)
     rest[0]["text_sha256"] = "0" * 64
     write_json(tmp_path / "card.json", card | {"rows": rest})
     with pytest.raises(TextgamutError, match=rf"1 of {len(rest)} texts are not those of the card"):

@@ -36,9 +36,13 @@ def read(
         TextgamutError: The card names no revisions; some cannot be had any more; or a text is not the one
             that the card has the SHA-256 of.
     """
-    card = read_json(path)
-    rows = card.get("rows") if isinstance(card, dict) else None
-    if not rows or any(not {"revision", "title", "text_sha256"} <= set(row) for row in rows):
+    try:
+        card = read_json(path)
+        rows = card["rows"] if card["columns"] else []
+        whole = all({"revision", "title", "text_sha256"} <= set(row) for row in rows)
+    except (OSError, ValueError, KeyError, TypeError):
+        rows, whole = [], False
+    if not rows or not whole:
         raise TextgamutError(f"{path}: not the card of a dataset with revisions")
     progress = Progress(len(rows), "revisions")
     found: dict[int, str] = {}

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from textgamut.errors import TextgamutError
 from textgamut.registry import (
+    RATE,
     AnySource,
     FetchedSource,
     FileSource,
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def opened(
-    source: AnySource | None, contact: str | None = None, rate: float | None = None
-) -> Path | Wiki | None:
+def opened(source: AnySource | None, contact: str | None = None, rate: float = RATE) -> Path | Wiki | None:
     """Return what a dataset is extracted from: the file, fetched; the wiki, not asked yet; None for nothing.
 
     Args:
@@ -51,10 +50,9 @@ def opened(
         TextgamutError: As ``fetch``; or a wiki needs a contact.
     """
     if isinstance(source, MediaWikiSource | WikidataSource):
-        from textgamut.sources.answers import RATE
         from textgamut.sources.wiki import connect
 
-        return connect(source, contact, rate or RATE)
+        return connect(source, contact, rate)
     return None if source is None else fetch(source)
 
 
@@ -82,8 +80,7 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
         return hub.fetch(source, offline=offline())
 
     cache = cache_folder() if cache is None else cache
-    # A URL that is not pinned stands under the digest of its name.
-    key = source.sha256 or hashlib.sha256(_describe(source).encode()).hexdigest()
+    key = _key(source)
     entry = cache / "sources" / key / _basename(source)
     if entry.exists():
         return entry
@@ -205,6 +202,14 @@ def _fsync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _key(source: WheelSource | UrlSource) -> str:
+    """Return the checksum of a source; of a URL that is not pinned, the digest of the whole URL."""
+    if isinstance(source, UrlSource) and source.sha256 is None:
+        return hashlib.sha256(source.url.encode()).hexdigest()
+    assert source.sha256 is not None
+    return source.sha256
 
 
 def _describe(source: WheelSource | UrlSource) -> str:

@@ -21,14 +21,13 @@ from urllib.parse import urlsplit
 from textgamut import __version__
 from textgamut.errors import TextgamutError
 from textgamut.io import write_bytes
-from textgamut.registry import needs_contact
+from textgamut.registry import RATE, needs_contact
 from textgamut.sources import cache_folder, offline
 from textgamut.sources.http import PassingError, open_client, public, refuse_bad_status, retrying
 
 logger = logging.getLogger(__name__)
 
 ATTEMPTS = 9  # waits of two minutes in all, more when the server asks for more
-RATE = 5.0  # questions a second
 LARGEST_ANSWER = 64 * 2**20  # bytes, unpacked
 LONGEST_ANSWER = 300.0  # seconds from its first byte to its last
 

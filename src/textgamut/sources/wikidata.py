@@ -45,5 +45,6 @@ def literal(text: str, language: str) -> str:
 
 
 def _check(answer: Any, _headers: Any) -> None:
-    if not isinstance(answer, dict) or "bindings" not in answer.get("results", {}):
+    results = answer.get("results") if isinstance(answer, dict) else None
+    if not isinstance(results, dict) or not isinstance(results.get("bindings"), list):
         raise PassingError("not a table of SPARQL results")
