@@ -4,7 +4,7 @@ CORES  ?= all
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo report test test-fast test-wiki lint format schema bench clean
+.PHONY: demo report test test-fast test-wiki test-slurm lint format schema bench clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -23,7 +23,7 @@ demo: .venv/demo  ## run the whole path on small real models and real text
 	@echo "Done. Look at results/papers/demo/news/precision-recall.png, or open report.html"
 
 test: .venv/dev  ## all tests; the slow ones download small models once
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
 test-fast: .venv/dev
 	$(BIN)/pytest -m "not slow"
@@ -31,6 +31,10 @@ test-fast: .venv/dev
 test-wiki: .venv/dev  ## the extraction from Wikipedia, against a real MediaWiki, installed with apt-get if missing
 	sh tests/wiki/install.sh
 	TEXTGAMUT_REQUIRE_WIKI=1 $(BIN)/pytest tests/wiki
+
+test-slurm: .venv/dev  ## the workflow through a real Slurm with two virtual nodes, installed with apt-get if missing
+	sh tests/slurm/install.sh
+	TEXTGAMUT_REQUIRE_SLURM=1 $(BIN)/pytest tests/slurm
 
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -53,7 +57,8 @@ bench: .venv/dev  ## speed against the peers, side by side
 	$(BIN)/python benchmarks/self_bleu.py
 	$(BIN)/python benchmarks/embedding.py
 	$(BIN)/python benchmarks/dump.py
-	$(BIN)/python benchmarks/generation.py --batch-size 32
+	$(BIN)/python benchmarks/generation.py
+	$(BIN)/python benchmarks/contrastive.py
 
 clean:  ## results and data; not the shared cache
 	rm -rf results/*/ results/*.parquet results/*.json data/*/ logs .snakemake report.html

@@ -5,7 +5,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from snakemake.exceptions import WorkflowError
 
-from textgamut.config import HUMAN, load_config, read_yaml
+from textgamut.config import HUMAN, PLACEHOLDER, load_config, read_yaml
 from textgamut.registry import SLUG_PATTERN
 from textgamut.errors import TextgamutError
 
@@ -34,6 +34,8 @@ wildcard_constraints:
     decoding=f"(?!{HUMAN}/){SLUG_PATTERN}",
     embedder=SLUG_PATTERN,
     seed=r"\d+",
+    shard=r"\d+",
+    shards=r"\d+",
     draw=r"\d+",
     folder=r"(data|results)/.+",
 
@@ -48,6 +50,11 @@ onstart:
     except Timeout:
         raise WorkflowError(
             "another run is at work in this folder: wait for its end, or stop it"
+        )
+    if CONFIG.experiment.contact == PLACEHOLDER:
+        raise WorkflowError(
+            f"{EXPERIMENT}: contact: {PLACEHOLDER} is nobody: give your mail address or project page, which "
+            "Wikipedia and Wikidata ask for"
         )
     for warning in small_tasks():
         logger.warning(warning)
@@ -75,4 +82,5 @@ rule all:
             }
         ),
         [path for task in CONFIG.experiment.tasks for path in paper_outputs(task)],
+        experiment_outputs(),
     localrule: True

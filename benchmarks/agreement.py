@@ -14,7 +14,8 @@ import argparse
 import torch
 from setup_generation import load
 
-from textgamut.generation.generate import generate_batches, plan_batches
+from textgamut.generation.engines.transformers import TransformersEngine
+from textgamut.registry import SamplingDecoding
 
 
 def main() -> None:
@@ -28,16 +29,18 @@ def main() -> None:
     parser.add_argument("--new-tokens", type=int, default=64)
     arguments = parser.parse_args()
 
-    model, tokenizer, requests, decoding = load(arguments.model, arguments.n, arguments.dtype)
-    decoding = decoding.model_copy(update={"max_new_tokens": arguments.new_tokens})
+    model, tokenizer, requests = load(arguments.model, arguments.n, arguments.dtype)
+    decoding = SamplingDecoding(
+        strategy="sampling", top_p=0.95, repetition_penalty=1.18, max_new_tokens=arguments.new_tokens
+    )
     texts: list[dict[str, list[int]]] = []
     print(f"{arguments.model}, {model.dtype}, {model.device}, {torch.get_num_threads()} threads")
     for batch_size in arguments.batch_sizes:
-        batches = plan_batches(requests, tokenizer, batch_size)
-        rows = [
-            row for batch in generate_batches(model, tokenizer, batches, decoding, seed=1) for row in batch
-        ]
-        texts.append({row["prompt_id"]: tokenizer(row["completion"])["input_ids"] for row in rows})
+        engine = TransformersEngine(model, tokenizer, batch_size)
+        samples = [sample for batch in engine.generate(requests, decoding, seed=1) for sample in batch]
+        texts.append(
+            {sample["prompt_id"]: tokenizer(sample["continuation"])["input_ids"] for sample in samples}
+        )
         same = [texts[0][name] == ids for name, ids in texts[-1].items()]
         before = sum(shared_prefix(texts[0][name], ids) for name, ids in texts[-1].items())
         total = sum(map(len, texts[0].values()))

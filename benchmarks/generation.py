@@ -1,40 +1,40 @@
-"""Generation: tokens per second of textgamut beside a bare `model.generate` loop, same batches, one run.
+"""Generation: samples per minute of textgamut beside a bare `model.generate` loop, in one run.
 
-    .venv/bin/python benchmarks/generation.py [--batch-size 32] [--new-tokens 64] [--model gemma-3-270m]
+    .venv/bin/python benchmarks/generation.py [--batch-size 32] [--new-tokens 192]
 
-Both sides use one loaded model, the demo's own prompts in the same batches, nucleus sampling with the same
-temperature and repetition penalty, and a fixed number of new tokens. textgamut's side includes its journal.
-The sides take turns, so that a change of the machine's pace meets both.
+Both sides use one loaded chat model and the same texts of 5 to 100 words with one of four instructions. They
+sample with the same top-p, temperature and repetition penalty until the model ends the text or the most new
+tokens are reached. The bare loop takes fixed batches in the order of the prompts. textgamut's side includes
+its journal, whose share is told. The sides take turns, so that a change of the machine's pace meets both.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 import torch
-from setup_generation import load
+from setup_generation import ASKS, load, parser
 
-from textgamut.generation.generate import generate_batches, plan_batches
+from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.journal import Journal
+from textgamut.generation.requests import encode
+from textgamut.registry import SamplingDecoding
 
 
-def bare_loop(model, tokenizer, batches, decoding) -> int:
-    """What one writes without textgamut: pad, generate, decode."""
-    tokens = 0
-    for batch in batches:
-        inputs = tokenizer(
-            [request.text for request in batch],
-            add_special_tokens=batch[0].add_special_tokens,
-            padding=True,
+def bare_loop(model, tokenizer, requests, decoding, batch_size: int) -> list[int]:
+    """What one writes without textgamut: pad, generate, decode. Returns the new tokens of each sample."""
+    lengths = []
+    for i in range(0, len(requests), batch_size):
+        inputs = tokenizer.pad(
+            {"input_ids": [encode(request, tokenizer) for request in requests[i : i + batch_size]]},
             return_tensors="pt",
         ).to(model.device)
         with torch.inference_mode():
             output = model.generate(
-                input_ids=inputs["input_ids"],
-                attention_mask=inputs["attention_mask"],
+                **inputs,
                 do_sample=True,
                 top_k=0,
                 top_p=decoding.top_p,
@@ -46,58 +46,63 @@ def bare_loop(model, tokenizer, batches, decoding) -> int:
             )
         new = output[:, inputs["input_ids"].shape[1] :]
         tokenizer.batch_decode(new, skip_special_tokens=True)
-        tokens += new.numel()
-    return tokens
+        lengths += (new != tokenizer.pad_token_id).sum(dim=1).tolist()
+    return lengths
 
 
-def textgamut_loop(model, tokenizer, batches, decoding) -> int:
-    tokens = 0
+def textgamut_loop(model, tokenizer, requests, decoding, batch_size: int, spent: list[float]) -> list[int]:
+    """The same by textgamut; adds the seconds of the journal to `spent`."""
+    engine = TransformersEngine(model, tokenizer, batch_size)
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.jsonl", "benchmark")
-        for rows in generate_batches(model, tokenizer, batches, decoding, seed=1):
-            journal.append(rows)
-            tokens += sum(row["tokens"] for row in rows)
-    return tokens
+        for batch in engine.generate(requests, decoding, seed=1):
+            start = time.perf_counter()
+            journal.append(batch, batch_size, 0.0)
+            spent.append(time.perf_counter() - start)
+    return [sample["tokens"] for sample in journal.samples]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    options = parser(__doc__, samples=96)
+    options.add_argument("--batch-size", type=int, default=32)
+    options.add_argument("--new-tokens", type=int, default=192)
+    arguments = options.parse_args()
+    model, tokenizer, requests = load(arguments.model, arguments.samples, arguments.dtype, (5, 100), ASKS)
+    decoding = SamplingDecoding(
+        strategy="sampling",
+        top_p=0.9,
+        temperature=0.7,
+        repetition_penalty=1.05,
+        max_new_tokens=arguments.new_tokens,
     )
-    parser.add_argument("--model", default="smollm2-135m-instruct")
-    parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--batches", type=int, default=2)
-    parser.add_argument("--new-tokens", type=int, default=64)
-    parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
-
-    model, tokenizer, requests, decoding = load(arguments.model, arguments.batch_size * arguments.batches)
-    batches = plan_batches(requests, tokenizer, arguments.batch_size)
-    decoding = decoding.model_copy(
-        update={"max_new_tokens": arguments.new_tokens, "min_new_tokens": arguments.new_tokens}
-    )
-    loops = {"bare model.generate": bare_loop, "textgamut": textgamut_loop}
-    rates: dict[str, list[float]] = {name: [] for name in loops}
-    for loop in loops.values():  # warm up
-        loop(
-            model,
-            tokenizer,
-            batches[:1],
-            decoding.model_copy(update={"max_new_tokens": 2, "min_new_tokens": 2}),
-        )
+    short = decoding.model_copy(update={"max_new_tokens": 2})
+    journal: list[float] = []
+    seconds: dict[str, list[float]] = {"bare model.generate": [], "textgamut": []}
+    lengths: list[int] = []
+    bare_loop(model, tokenizer, requests[:4], short, 4)  # warm up
     for round_ in range(arguments.rounds):
-        for name, loop in loops.items():
-            start = time.perf_counter()
-            tokens = loop(model, tokenizer, batches, decoding)
-            rates[name].append(tokens / (time.perf_counter() - start))
-            print(f"round {round_ + 1}  {name:<20} {rates[name][-1]:7.1f} tokens/s", flush=True)
-    median = {name: sorted(values)[len(values) // 2] for name, values in rates.items()}
+        start = time.perf_counter()
+        bare_loop(model, tokenizer, requests, decoding, arguments.batch_size)
+        seconds["bare model.generate"].append(time.perf_counter() - start)
+        start = time.perf_counter()
+        lengths = textgamut_loop(model, tokenizer, requests, decoding, arguments.batch_size, journal)
+        seconds["textgamut"].append(time.perf_counter() - start)
+        print(
+            f"round {round_ + 1}: " + ", ".join(f"{n} {s[-1]:.1f} s" for n, s in seconds.items()), flush=True
+        )
+    prompts = [len(encode(request, tokenizer)) for request in requests]
     print(
         f"\n{arguments.model}, {model.dtype}, {model.device}, {torch.get_num_threads()} threads, "
-        f"batch {arguments.batch_size}, {arguments.new_tokens} new tokens, median of {arguments.rounds}"
+        f"{len(requests)} samples, batch {arguments.batch_size}, "
+        f"prompts of {min(prompts)} to {max(prompts)} tokens, "
+        f"texts of {min(lengths)} to {max(lengths)} (mean {sum(lengths) / len(lengths):.0f}), "
+        f"median of {arguments.rounds}"
     )
-    for name, rate in median.items():
-        print(f"{name:<20} {rate:7.1f} tokens/s  {rate / median['bare model.generate']:5.2f} x")
+    base = median(seconds["bare model.generate"])
+    for name, times in seconds.items():
+        rate = 60 * len(requests) / median(times)
+        print(f"{name:<20} {rate:7.1f} samples/min  {base / median(times):5.2f} x")
+    print(f"journal: {sum(journal) / sum(seconds['textgamut']):.3%} of textgamut's time")
 
 
 if __name__ == "__main__":

@@ -1,43 +1,74 @@
-"""What the generation benchmarks share: a model, and requests made of the demo's prompts."""
+"""What the generation benchmarks share: a model, and requests made of human texts."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from textgamut import tasks
 from textgamut.config import load_config, read_yaml
 from textgamut.datasets import extract
+from textgamut.draw import cut_words, hashed, shuffled
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.generation.devices import choose_device, choose_dtype
-from textgamut.generation.generate import Request
-from textgamut.prompts import Prompt, dress
-from textgamut.registry import NucleusDecoding
+from textgamut.generation.requests import Request
+from textgamut.prompts import CONTINUE_INSTRUCTION, Prompt, continuation_prompt, dress
 from textgamut.sources import fetch
 
 CONFIG = Path(__file__).parents[1] / "config"
 
 
 class Setup(NamedTuple):
-    """A loaded model with requests and a decoding setting."""
+    """A loaded model with requests."""
 
     model: Any
     tokenizer: Any
     requests: list[Request]
-    decoding: NucleusDecoding
 
 
-def load(model: str, n: int, dtype: str = "auto") -> Setup:
-    """Load a model of the registry and n of the demo's prompts, dressed for it."""
+def parser(doc: str | None, samples: int) -> argparse.ArgumentParser:
+    """Return a parser with what all benchmarks of generation take."""
+    made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--model", default="smollm2-135m-instruct")
+    made.add_argument("--dtype", default="auto")
+    made.add_argument("--samples", type=int, default=samples)
+    made.add_argument("--rounds", type=int, default=3)
+    return made
+
+
+ASKS = (
+    CONTINUE_INSTRUCTION.removesuffix(" {beginning}"),
+    "Summarise the following text in one sentence:",
+    "Answer in one word: what is this text about?",
+    "Who is named in the following text?",
+)
+
+
+def load(
+    model: str, n: int, dtype: str = "auto", words: tuple[int, int] = (10, 10), asks: tuple[str, ...] = ()
+) -> Setup:
+    """Load a model of the registry and n prompts, dressed for it.
+
+    Args:
+        model: Slug.
+        n: How many prompts.
+        dtype: Of the weights.
+        words: Shortest and longest prompt, in words of a news article; in between, lengths are drawn.
+        asks: Instructions in turn, whose answers have many lengths; none given: to continue the text.
+    """
     demo = CONFIG / "demo.yaml"
     config = load_config(read_yaml(demo), str(demo), CONFIG)
     entry, dataset = config.models[model], config.datasets["news-articles"]
-    prompts = tasks.draw_prompts(extract(fetch(dataset.source), dataset), "benchmark", n, 50, 10)
+    texts = extract(fetch(dataset.source), dataset).set_index("id")["text"]
+    texts = texts[texts.str.split().str.len() > words[1]]
     folder, device = prepare(entry.source), choose_device()
     tokenizer = load_tokenizer(folder)
-    requests = [
-        Request(row.id, *dress(Prompt(row.base, row.user, row.start), entry.chat, tokenizer))
-        for row in prompts.itertuples()
-    ]
+    requests = []
+    for name in shuffled(texts.index, "benchmark")[:n]:
+        length = words[0] + hashed(words[1] - words[0] + 1, "benchmark", name)
+        prompt = continuation_prompt(cut_words(texts[name], length), length)
+        if asks:
+            prompt = Prompt(prompt.base, f"{asks[len(requests) % len(asks)]} {prompt.base}", "")
+        requests.append(Request(name, 0, *dress(prompt, entry.chat, tokenizer)))
     network = load_causal_model(folder, choose_dtype(dtype, device), device)
-    return Setup(network, tokenizer, requests, config.decoding["nucleus-0.95"])
+    return Setup(network, tokenizer, requests)

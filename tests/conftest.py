@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from helpers import ROOT, copy_project, run_snakemake, write_tiny
 
 from textgamut.config import Config, load_config, read_yaml
@@ -46,10 +48,15 @@ def smollm2(demo: Config) -> Path:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny experiment, run to its end; to be read, not changed."""
-    folder = write_tiny(copy_project(tmp_path_factory.mktemp("finished")))
-    done = run_snakemake(folder, "--cores", "2")
-    assert done.returncode == 0, done.stdout
+    """The tiny experiment, run to its end; to be read, not changed. One for all test processes."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "finished"
+    with FileLock(folder.with_suffix(".lock")):
+        if not (folder / "results/scores.parquet").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            done = run_snakemake(write_tiny(copy_project(folder)), "--cores", "2")
+            assert done.returncode == 0, done.stdout
     return folder
 
 

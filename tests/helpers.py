@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -29,6 +31,18 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
         text=True,
         timeout=900,
     )
+
+
+def load_script(stage: str, rule: str) -> Any:
+    """Load a rule's script as a module."""
+    path = ROOT / f"workflow/scripts/{stage}/{rule}.py"
+    spec = importlib.util.spec_from_file_location(rule, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[rule] = module  # where dataclasses and named tuples look for their names
+    spec.loader.exec_module(module)
+    return module
 
 
 def copy_project(folder: Path) -> Path:
@@ -95,6 +109,6 @@ def write_tiny(folder: Path) -> Path:
     chat, plain = models["smollm2-135m-instruct"], models["smollm2-135m-instruct-plain"]
     small = {"batch_size": 2}
     (config / "models.yaml").write_text(yaml.safe_dump({"chat": chat | small, "plain": plain | small}))
-    short = {"strategy": "nucleus", "top_p": 0.9, "temperature": 0.6, "max_new_tokens": 8}
+    short = {"strategy": "sampling", "top_p": 0.9, "temperature": 0.6, "max_new_tokens": 8}
     (config / "decoding.yaml").write_text(yaml.safe_dump({"short": short}))
     return folder

@@ -1,4 +1,4 @@
-"""The command line: ``textgamut score`` compares two files of texts, ``doctor`` looks at the machine."""
+"""The command line: ``textgamut score`` compares texts, ``plan`` and ``doctor`` tell what a run will meet."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from textgamut.errors import TextgamutError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
+    import torch
 
-    from textgamut.registry import Embedder, Model
+    from textgamut.registry import Embedder, FetchedSource, Model
     from textgamut.scores import Row, SupportScores
 
 FAMILIES = ("support", "divergence", "ngram", "likelihood")
@@ -138,6 +139,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(run=score)
     command = commands.add_parser(
+        "plan",
+        help="say what an experiment will take, before anything runs",
+        description="Say what an experiment will take: for each task and model its cells, jobs, samples, "
+        "tokens, GPU hours and US dollars, what of that is done, and the disk space. Rates are those that "
+        "finished shards have measured, else the registry's tokens_per_second.",
+    )
+    command.add_argument(
+        "--configfile",
+        type=Path,
+        metavar="FILE",
+        help="the experiment (config/demo.yaml)",
+    )
+    command.add_argument(
+        "--config", type=Path, metavar="FOLDER", help="registries (./config, or textgamut's own)"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    command.set_defaults(run=plan)
+    command = commands.add_parser(
         "doctor",
         help="say what this machine can do",
         description="Say what this machine can do: packages, memory, GPUs, caches, network, keys (never "
@@ -156,6 +175,7 @@ def score(options: argparse.Namespace) -> None:
     Raises:
         TextgamutError: A file, a column, an entry or a value is wrong.
     """
+    from textgamut.generation.devices import lease
     from textgamut.jobs import told
 
     if options.explain and "support" not in options.metrics:
@@ -171,8 +191,8 @@ def score(options: argparse.Namespace) -> None:
             logging.getLogger("textgamut").warning(
                 "%s: %d of %d texts are empty; they count as empty", path, empty, len(frame)
             )
-    with told() as warnings:
-        embedder, rows, support = _scores(options, reference, generated)
+    with lease(1) as device, told() as warnings:
+        embedder, rows, support = _scores(options, reference, generated, device)
     if options.explain:
         from textgamut.explain import Side, support_page
         from textgamut.io import write_bytes
@@ -197,6 +217,25 @@ def score(options: argparse.Namespace) -> None:
         _print(rows, len(reference), len(generated), embedder)
 
 
+def plan(options: argparse.Namespace) -> None:
+    """Print what an experiment will take.
+
+    Raises:
+        TextgamutError: The experiment or a registry is wrong.
+    """
+    from textgamut.config import load_config, read_yaml
+    from textgamut.plan import make_plan, show
+
+    registries = _registry(options.config, "models")[0].parent
+    file = options.configfile or registries / "demo.yaml"
+    found = make_plan(load_config(read_yaml(file), str(file), registries))
+    if options.json:
+        content = {"textgamut": __version__, "configfile": str(file), **asdict(found)}
+        print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        show(found)
+
+
 def doctor(options: argparse.Namespace) -> int:
     """Print what this machine can do; return 1 when something is broken that every run needs, else 0."""
     from textgamut.doctor import examine, show
@@ -212,7 +251,7 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def _scores(
-    options: argparse.Namespace, reference: pd.DataFrame, generated: pd.DataFrame
+    options: argparse.Namespace, reference: pd.DataFrame, generated: pd.DataFrame, device: torch.device
 ) -> tuple[Embedder | None, list[Row], SupportScores | None]:
     """Compute the families that are asked for."""
     from textgamut.scores import divergence_scores, likelihood_scores, ngram_scores, support_scores
@@ -222,14 +261,13 @@ def _scores(
     if {"support", "divergence"} & set(options.metrics):
         from textgamut.embedding import embed
         from textgamut.generation.checkpoints import prepare
-        from textgamut.generation.devices import choose_device
 
         embedder = _embedder(options)
         n = min(len(reference), len(generated))
         if "support" in options.metrics and not 1 <= options.k < n:  # before minutes of embedding
             raise TextgamutError(f"k = {options.k} needs more than {options.k} texts a side, not {n}")
         texts = [*reference["text"], *generated["text"]]
-        vectors = embed(texts, prepare(embedder.source), embedder, choose_device()).vectors
+        vectors = embed(texts, prepare(embedder.source), embedder, device).vectors
         features = vectors[: len(reference)], vectors[len(reference) :]
         if "support" in options.metrics:
             groups = {name: (_labels(reference[name]), _labels(generated[name])) for name in options.group}
@@ -241,17 +279,16 @@ def _scores(
         from textgamut.generation.checkpoints import load_tokenizer, prepare
 
         model = _model(options.tokenizer, options.config) if options.tokenizer else None
-        tokenizer = load_tokenizer(prepare(model.source)) if model else None
+        tokenizer = load_tokenizer(prepare(_weights(model, options.tokenizer))) if model else None
         rows += ngram_scores(list(generated["text"]), tokenizer)
     if "likelihood" in options.metrics:
         import torch
 
         from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
-        from textgamut.generation.devices import choose_device
 
         model = _model(options.scorer, options.config)
-        folder = prepare(model.source)
-        loaded = load_causal_model(folder, torch.float32, choose_device())
+        folder = prepare(_weights(model, options.scorer))
+        loaded = load_causal_model(folder, torch.float32, device)
         prompts = list(generated[options.prompt].fillna("")) if options.prompt else None
         texts = list(generated["text"])
         rows += likelihood_scores(loaded, load_tokenizer(folder), prompts, texts, model.batch_size)
@@ -321,6 +358,14 @@ def _model(name: str, config: Path | None) -> Model:
         raise TextgamutError(f"{path}: no model {name!r}; {nearest(name, entries)}")
     entry: Model = entries[name]
     return entry
+
+
+def _weights(model: Model, name: str) -> FetchedSource:
+    from textgamut.registry import OpenAISource
+
+    if isinstance(model.source, OpenAISource):
+        raise TextgamutError(f"model {name!r} is behind a server: name one whose weights can be had")
+    return model.source
 
 
 def _print(rows: list[Row], references: int, generated: int, embedder: Embedder | None) -> None:

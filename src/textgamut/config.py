@@ -10,9 +10,9 @@ message names the file, the key, what is wrong and the nearest valid choice.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import yaml
 from pydantic import (
@@ -28,9 +28,9 @@ from textgamut.registry import (
     RATE,
     REGISTRIES,
     Dataset,
+    Decoding,
     Embedder,
     Model,
-    NucleusDecoding,
     Slug,
     Strict,
     TableDataset,
@@ -39,6 +39,9 @@ from textgamut.registry import (
 
 HUMAN = "human"
 """The decoding slug of texts that no model wrote (the subsets of a ``subsets`` task)."""
+
+PLACEHOLDER = "you@example.org"
+"""The contact in the papers' configurations, to be replaced by the user's before anything runs."""
 
 # --- experiments --------------------------------------------------------------------------------------
 
@@ -138,11 +141,22 @@ class CellBlock(Strict):
     decodings: Annotated[list[str], Field(min_length=1)]
 
 
-class TaskBase(Strict):
-    """What both kinds of task share."""
+Cells = Annotated[list[CellBlock], Field(min_length=1)]
+
+
+class TokensPerWord(Strict):
+    """Tokens per word of the texts of a dataset (PR Table B.2)."""
 
     dataset: str
-    n: Annotated[int, Field(ge=2)]
+    models: Annotated[list[str], Field(min_length=1)]
+    """Models whose tokenizers are asked."""
+
+
+class TaskBase(Strict):
+    """What all kinds of task share."""
+
+    dataset: str
+    n: Annotated[int, Field(ge=2)] | None
     """Number of texts on each side (PR section 4: 4000)."""
     k: Annotated[int, Field(ge=1)] = 4
     """The k of the k-NN balls (PR section 4)."""
@@ -150,16 +164,18 @@ class TaskBase(Strict):
     """Generation seeds: one set of generated texts each."""
     draws: Seeds
     """Reference draws: one set of references each (PR Table B.5, "varying P")."""
-    min_words: Annotated[int, Field(ge=1)] = 11
-    """Shorter texts are left out (PR appendix B.4: more than 10 words)."""
-    max_words: Annotated[int, Field(ge=1)]
+    max_words: Annotated[int, Field(ge=1)] | None
     """Texts of both sides are cut to this many words."""
     groups: list[str] = []
     """Group columns of the dataset: support metrics also per group of each (PR section 8)."""
     sweep: Sweep | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> TaskBase:
+    def _consistent(self) -> Self:
+        if self.n is None:
+            if self.sweep:
+                raise ValueError("sweep: give n, the number of texts, as a number")
+            return self
         if self.k >= self.n:
             raise ValueError(
                 f"k = {self.k} needs more than {self.k} texts on each side, but n = {self.n}: "
@@ -173,13 +189,26 @@ class TaskBase(Strict):
         return self
 
 
-class ContinuationTask(TaskBase):
+class _SizedTask(TaskBase):
+    """A task whose texts are drawn, so many and so long."""
+
+    n: Annotated[int, Field(ge=2)]
+    """Number of texts on each side (PR section 4: 4000)."""
+    max_words: Annotated[int, Field(ge=1)]
+    """Texts of both sides are cut to this many words."""
+    completions: ClassVar[int] = 1
+    """Samples that a model writes for each prompt."""
+
+
+class ContinuationTask(_SizedTask):
     """Continue the first words of a human text (PR section 5.1, WebText generation)."""
 
     kind: Literal["continuation"]
+    min_words: Annotated[int, Field(ge=1)] = 11
+    """Shorter texts are left out (PR appendix B.4: more than 10 words)."""
     prompt_words: Annotated[int, Field(ge=2)] = 10
     """Words of the human text that the model is given (PR Table B.3)."""
-    cells: Annotated[list[CellBlock], Field(min_length=1)]
+    cells: Cells
 
     @model_validator(mode="after")
     def _room_to_continue(self) -> ContinuationTask:
@@ -191,10 +220,12 @@ class ContinuationTask(TaskBase):
         return self
 
 
-class SubsetsTask(TaskBase):
+class SubsetsTask(_SizedTask):
     """Subsets of a labelled dataset play the models (PR section 5.2, AG news, Figure 2)."""
 
     kind: Literal["subsets"]
+    min_words: Annotated[int, Field(ge=1)] = 11
+    """Shorter texts are left out."""
     group: str
     """The group column that holds the labels."""
     references: Annotated[list[str], Field(min_length=1)]
@@ -212,7 +243,60 @@ class SubsetsTask(TaskBase):
         return self
 
 
-Task = Annotated[ContinuationTask | SubsetsTask, Field(discriminator="kind")]
+class BiographiesTask(_SizedTask):
+    """Write a biography after the example of others (PR section 5.4, Figure 8)."""
+
+    kind: Literal["biographies"]
+    examples: Annotated[int, Field(ge=1, le=15)]
+    """In-context examples a prompt. Tasks on the same dataset with other numbers show nested examples."""
+    cells: Cells
+
+
+class ReferenceCell(Strict):
+    """The cell whose texts are the references: draw d is its generation seed d."""
+
+    model: str
+    decoding: str
+
+
+class CreativeTask(_SizedTask):
+    """Write after creative prompts; one model's texts are the references (PR section 5.5, Table 1)."""
+
+    kind: Literal["creative"]
+    references: ReferenceCell
+    """Whose texts are the references."""
+    texts_of: str | None = None
+    """Another creative task: its texts are measured, against other references, and none are generated."""
+    cells: Cells
+
+
+class PromptedTask(TaskBase):
+    """Continue prompts that a dataset gives; its texts are the references (NW section 5, MC section 3)."""
+
+    kind: Literal["prompted"]
+    n: Annotated[int, Field(ge=2)] | None = None
+    """Prompts to draw; null: all."""
+    draws: Seeds = [0]
+    """The references are those of the prompts: every draw is the same."""
+    max_words: Annotated[int, Field(ge=1)] | None = None
+    """Texts of both sides are cut to this many words; null: they are not cut."""
+    completions: Annotated[int, Field(ge=1)] = 1
+    """Samples that a model writes for each prompt (NW: 20)."""
+    keep: Annotated[int, Field(ge=1)] | None = None
+    """How many of them are measured, the longest in words (NW: 10); null: all."""
+    cells: Cells
+
+    @model_validator(mode="after")
+    def _kept_of_the_written(self) -> PromptedTask:
+        if self.keep and self.keep > self.completions:
+            raise ValueError(f"keep ({self.keep}) exceeds completions ({self.completions})")
+        return self
+
+
+Task = Annotated[
+    ContinuationTask | SubsetsTask | BiographiesTask | CreativeTask | PromptedTask,
+    Field(discriminator="kind"),
+]
 
 
 class Experiment(Strict):
@@ -228,6 +312,8 @@ class Experiment(Strict):
     """Most questions a second to each of them."""
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics to compute; not given: the support metrics."""
+    tokens_per_word: TokensPerWord | None = None
+    """Count them, for a table beside the tasks'; not given: they are not counted."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
 
 
@@ -251,7 +337,7 @@ class Config(NamedTuple):
     experiment: Experiment
     models: dict[str, Model]
     datasets: dict[str, Dataset]
-    decoding: dict[str, NucleusDecoding]
+    decoding: dict[str, Decoding]
     embedders: dict[str, Embedder]
 
     def cells(self, task: str) -> list[Cell]:
@@ -263,6 +349,27 @@ class Config(NamedTuple):
             pairs = [(m, d) for block in entry.cells for m in block.models for d in block.decodings]
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
 
+    def texts_of(self, task: str) -> str:
+        """Return the task whose generated texts a task measures: its own, or those of another."""
+        return getattr(self.experiment.tasks[task], "texts_of", None) or task
+
+    def reference_cells(self, task: str) -> list[Cell]:
+        """Return the cells whose texts are the references of a creative task, a cell for each draw."""
+        entry = self.experiment.tasks[task]
+        if not isinstance(entry, CreativeTask):
+            return []
+        named = entry.references
+        return [Cell(self.texts_of(task), named.model, named.decoding, draw) for draw in entry.draws]
+
+    def generated(self) -> list[Cell]:
+        """Return the cells whose texts a model must write, of all tasks, each once."""
+        cells = []
+        for task, entry in self.experiment.tasks.items():
+            if not isinstance(entry, SubsetsTask):
+                cells += [cell._replace(task=self.texts_of(task)) for cell in self.cells(task)]
+                cells += self.reference_cells(task)
+        return list(dict.fromkeys(cells))
+
 
 # --- loading ------------------------------------------------------------------------------------------
 
@@ -270,15 +377,17 @@ class Config(NamedTuple):
 class _UniqueKeyLoader(yaml.SafeLoader):
     """A safe loader that refuses a key given twice: YAML would keep the last one in silence."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
+    # Here and not where mappings are constructed: there, a merge (`<<: *other`) has added its keys already.
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        keys = [(key.tag, str(key.value)) for key, _ in node.value]
+        for tag, key in keys:
+            if keys.count((tag, key)) > 1:
                 line = node.start_mark.line + 1
                 raise TextgamutError(
                     f"{node.start_mark.name}: key {key!r} stands twice in the block at line {line}"
                 )
-        return super().construct_mapping(node, deep=deep)
+        return node
 
 
 def read_yaml(path: Path) -> Any:
@@ -344,6 +453,14 @@ def _broken_references(config: Config) -> Iterator[str]:
     for key, name in config.experiment.metrics.models().items():
         yield from check(f"metrics.{key}", name, config.models, "model")
         used.append((f"model {name!r}", config.models.get(name)))
+        yield from _not_served(f"metrics.{key}", name, config)
+    if counted := config.experiment.tokens_per_word:
+        yield from check("tokens_per_word.dataset", counted.dataset, config.datasets, "dataset")
+        used.append((f"dataset {counted.dataset!r}", config.datasets.get(counted.dataset)))
+        for i, name in enumerate(counted.models):
+            yield from check(f"tokens_per_word.models[{i}]", name, config.models, "model")
+            used.append((f"model {name!r}", config.models.get(name)))
+            yield from _not_served(f"tokens_per_word.models[{i}]", name, config)
     for slug, task in config.experiment.tasks.items():
         yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
         used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
@@ -353,8 +470,14 @@ def _broken_references(config: Config) -> Iterator[str]:
                 yield f"tasks.{slug}.groups: the dataset has no column {group!r}; {nearest(group, known)}"
         if slug in config.datasets:
             yield f"tasks.{slug}: a dataset has the same slug; both would own data/{slug}: rename the task"
+        yield from _unfit_task(config, slug, task)
         if isinstance(task, SubsetsTask):
             continue
+        if isinstance(task, CreativeTask):
+            named = task.references
+            yield from check(f"tasks.{slug}.references.model", named.model, config.models, "model")
+            yield from check(f"tasks.{slug}.references.decoding", named.decoding, config.decoding, "decoding")
+            used.append((f"model {named.model!r}", config.models.get(named.model)))
         for i, block in enumerate(task.cells):
             for j, name in enumerate(block.models):
                 yield from check(f"tasks.{slug}.cells[{i}].models[{j}]", name, config.models, "model")
@@ -367,13 +490,71 @@ def _broken_references(config: Config) -> Iterator[str]:
         if entry is None:
             continue
         for key in ("path", "snapshot"):
-            if named := getattr(entry.source, key, None):
-                path = Path(named).expanduser()
+            if file := getattr(entry.source, key, None):
+                path = Path(file).expanduser()
                 if not path.exists():
                     yield f"{what}: source.{key}: there is no file {path}"
         addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
         if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
             yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
+
+
+FORMATS = {
+    BiographiesTask: ("biographies",),
+    CreativeTask: ("creative",),
+    PromptedTask: ("continuations", "new-wiki"),
+}
+"""Kind of task -> the formats of dataset that it needs."""
+
+
+def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
+    """Yield a message for all in a task that does not fit its dataset, the metrics, or another task."""
+    dataset = config.datasets.get(task.dataset)
+    needed = FORMATS.get(type(task), ())
+    if dataset and needed and dataset.format not in needed:
+        yield (
+            f"tasks.{slug}.dataset: {task.dataset!r} has the format {dataset.format}; "
+            f"a task of kind {task.kind} needs {' or '.join(needed)}"
+        )
+    metrics = config.experiment.metrics
+    several = isinstance(task, PromptedTask) and (task.keep or task.completions) > 1
+    if several and (metrics.support or metrics.divergence):
+        yield (
+            f"tasks.{slug}.keep: support and divergence compare one text of a prompt with one reference: "
+            "keep 1, or leave these metrics out"
+        )
+    if not isinstance(task, CreativeTask) or task.texts_of is None:
+        return
+    tasks = config.experiment.tasks
+    other = tasks.get(task.texts_of)
+    if not isinstance(other, CreativeTask) or other is task or other.texts_of:
+        creative = [
+            name
+            for name, entry in tasks.items()
+            if isinstance(entry, CreativeTask) and entry is not task and not entry.texts_of
+        ]
+        what = "is no creative task with texts of its own"
+        yield f"tasks.{slug}.texts_of: {task.texts_of!r} {what}; {nearest(task.texts_of, creative)}"
+        return
+    for name in ("n", "max_words"):
+        if getattr(task, name) != getattr(other, name):
+            yield (
+                f"tasks.{slug}.{name}: {getattr(task, name)} is not the {getattr(other, name)} of "
+                f"{task.texts_of}, whose texts are measured"
+            )
+    written = {cell[1:] for cell in config.cells(task.texts_of)}
+    for cell in config.cells(slug):
+        if cell[1:] not in written:
+            yield (
+                f"tasks.{slug}.cells: {task.texts_of} has no texts of {cell.model}, {cell.decoding}, seed "
+                f"{cell.seed}"
+            )
+
+
+def _not_served(key: str, name: str, config: Config) -> Iterator[str]:
+    model = config.models.get(name)
+    if model and model.engine == "openai":
+        yield f"{key}: model {name!r} is served by an API: its tokens and their likelihood are not known here"
 
 
 def _group_columns(dataset: Dataset | None) -> list[str] | None:

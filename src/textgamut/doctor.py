@@ -6,7 +6,6 @@ Secrets are never shown: of tokens only whether they are set, of URLs only the h
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib.metadata
 import importlib.util
 import os
@@ -28,12 +27,12 @@ from typing import Literal
 
 from textgamut import __version__
 from textgamut.errors import TextgamutError
+from textgamut.generation.devices import cuda_driver as _driver
+from textgamut.generation.devices import lease_holders
 
 State = Literal["good", "attention", "missing", "broken"]
 Finding = tuple[str, State, str]
 
-# What may be there and is no extra of ours, written as if it were one.
-OPTIONAL = ('vllm; extra == "vllm"', 'snakemake-executor-plugin-slurm; extra == "slurm"')
 KEYS = ("OPENAI_API_KEY",)
 KEY_PACKAGES = ("torch", "transformers", "faiss-cpu")
 MEMORY = 4e9  # bytes: the demo's peak, with some room
@@ -81,7 +80,7 @@ def examine(
         "devices": _devices(),
         "caches": _caches(),
         "network": _network(targets, offline),
-        "keys": _keys(),
+        "keys": _keys(folder),
         "commands": _commands(),
         "project": _project(folder),
     }
@@ -133,9 +132,9 @@ def _software() -> Iterator[Finding]:
     yield "Python", "good" if fits else "broken", f"{version} at {sys.executable}, needs {wanted}"
     yield "textgamut", "good", __version__
 
-    names = [*(about.get_all("Provides-Extra") or []), "vllm", "slurm"]
+    names = about.get_all("Provides-Extra") or []
     found: dict[str, dict[str, tuple[State, str]]] = {}
-    for line in [*OPTIONAL, *(importlib.metadata.requires("textgamut") or [])]:
+    for line in importlib.metadata.requires("textgamut") or []:
         need = Requirement(line)
         for extra in ("", *(name for name in names if name not in ("test", "dev"))):
             if not need.marker or need.marker.evaluate({"extra": extra}):
@@ -247,16 +246,8 @@ def _devices() -> Iterator[Finding]:
         gpu, dtype = torch.cuda.get_device_properties(i), choose_dtype("auto", torch.device("cuda", i))
         detail = f"{gpu.name}, {_size(gpu.total_memory)}, compute capability {gpu.major}.{gpu.minor}"
         yield f"GPU {i}", "good", f"{detail}; dtype auto is {dtype}"
-
-
-def _driver() -> tuple[int, int] | None:
-    """Return the highest version of CUDA that the NVIDIA driver serves, also to a torch without CUDA."""
-    version = ctypes.c_int()
-    try:
-        ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
-    except (OSError, AttributeError):
-        return None
-    return divmod(version.value // 10, 100) if version.value else None
+    if holders := lease_holders():
+        yield "GPU leases", "good", f"held by processes {', '.join(map(str, holders))}"
 
 
 def _caches() -> Iterator[Finding]:
@@ -367,7 +358,7 @@ def _reason(error: BaseException) -> str:
     return f"not reachable ({type(error).__name__})"
 
 
-def _keys() -> Iterator[Finding]:
+def _keys(folder: Path) -> Iterator[Finding]:
     from huggingface_hub import constants
 
     found = {name for name, value in os.environ.items() if value.strip()}
@@ -377,8 +368,19 @@ def _keys() -> Iterator[Finding]:
         yield "HF_TOKEN", "good", "not set; the hub's token file is there"
     else:
         yield "HF_TOKEN", "missing", "not set: gated repositories stay closed"
-    for name in KEYS:
+    for name in sorted({*KEYS, *_key_variables(folder)}):
         yield name, "good" if name in found else "missing", "set" if name in found else "not set"
+
+
+def _key_variables(folder: Path) -> Iterator[str]:
+    """Yield the environment variables that the served models of a project name."""
+    from textgamut.config import load_registry
+    from textgamut.registry import OpenAISource
+
+    with contextlib.suppress(TextgamutError):  # of a registry that is not there, or is told to be broken
+        for model in load_registry(folder / "config/models.yaml").values():
+            if isinstance(model.source, OpenAISource) and model.source.key_variable:
+                yield model.source.key_variable
 
 
 def _commands() -> Iterator[Finding]:

@@ -30,11 +30,11 @@ def job(name: str, log: Path) -> Iterator[None]:
     log.parent.mkdir(parents=True, exist_ok=True)
     # A killed Snakemake leaves its jobs alive: what the next run starts anew waits for them. The operating
     # system frees the lock of a job that is killed.
-    lock = FileLock(log.with_suffix(".lock"))
+    lock = FileLock(lock_of(log))
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        sys.stderr.write(f"{name}: waiting for the same job of an earlier run to end\n")
+        sys.stderr.write(f"{name}: waiting for another process that does the same work\n")
         lock.acquire()
     to_file = logging.FileHandler(log, mode="w", encoding="utf-8")
     to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -57,6 +57,11 @@ def job(name: str, log: Path) -> Iterator[None]:
         sys.exit(1)
     finally:
         lock.release()
+
+
+def lock_of(log: Path) -> Path:
+    """Return the file that is locked while the job of that log is at work."""
+    return log.with_suffix(".lock")
 
 
 @contextlib.contextmanager

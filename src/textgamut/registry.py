@@ -6,7 +6,7 @@ A slug of ``config/models.yaml`` and its siblings stands for one of these. Unkno
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
@@ -134,48 +134,92 @@ class WikidataSource(_WikiSource):
     """Wikidata's SPARQL endpoint."""
 
 
+class OpenAISource(Strict):
+    """A model behind an OpenAI-compatible server; the texts are its answers, kept in the cache."""
+
+    kind: Literal["openai"]
+    url: ServiceUrl
+    """Up to and with ``/v1``."""
+    model: str
+    """What the server calls the model."""
+    endpoint: Literal["chat", "completions"] = "chat"
+    key_variable: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None = None
+    """Environment variable that holds the key; none given: the server asks for none."""
+    price_input: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """US dollars for a million prompt tokens, for the cost that is told."""
+    price_output: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """US dollars for a million new tokens."""
+
+    def science(self) -> dict[str, Any]:
+        """Return the fields on which the texts depend."""
+        return self.model_dump(mode="json", include={"kind", "url", "model", "endpoint"})
+
+
 FetchedSource = WheelSource | FileSource | UrlSource | HfSource
 """A source of files."""
 Source = Annotated[FetchedSource, Field(discriminator="kind")]
+ModelSource = Annotated[FetchedSource | OpenAISource, Field(discriminator="kind")]
 AnySource = Annotated[FetchedSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
 
 # --- registries ---------------------------------------------------------------------------------------
 
 
 class Model(Strict):
-    """A checkpoint that writes text. The last three fields are hardware: they never cause a rerun."""
+    """A checkpoint, or a served model, that writes text.
+
+    What follows ``engine`` is hardware and cost: a change of it generates nothing anew.
+    """
 
     label: str
     """Name in tables and figures."""
     family: str
     """Models of one family share a colour."""
-    source: Source
+    source: ModelSource
     chat: Literal["none", "template", "llama-2", "vicuna"]
     """Prompt format: ``none`` for a pre-trained model, ``template`` for the tokenizer's own chat template."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     """``auto``: bfloat16 where the hardware has it, else float16 on a GPU and float32 on a CPU."""
+    engine: Literal["transformers", "vllm", "openai"] = "transformers"
+    """What generates: transformers, vLLM (needs a GPU and the extra of that name), or a server."""
     batch_size: Annotated[int, Field(ge=1)] = 32
+    """Samples at a time; with ``openai``, requests at a time. Halved where the memory is short."""
     gpus: Annotated[int, Field(ge=0)] = 1
-    """GPUs that a job asks of the scheduler."""
+    """GPUs of one job. A model larger than one GPU is spread over them."""
+    shards: Annotated[int, Field(ge=1)] = 1
+    """Jobs that share the prompts of a cell. With another number, they take the texts that there are."""
+    tokens_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """New tokens that one job makes a second, for ``textgamut plan``."""
+    gigabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Size of the weights, for ``textgamut plan`` and the memory that a job asks for."""
+
+    @model_validator(mode="after")
+    def _one_way_to_it(self) -> Model:
+        if (self.engine == "openai") != isinstance(self.source, OpenAISource):
+            raise ValueError("engine openai and source kind openai go together")
+        if isinstance(self.source, OpenAISource):
+            if (self.source.endpoint == "chat") != (self.chat == "template"):
+                raise ValueError("endpoint chat goes with chat: template, completions with another format")
+            if self.gpus or self.dtype != "auto":
+                raise ValueError("a served model has gpus: 0 and no dtype: the server decides")
+        return self
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend: what a change of must rerun."""
-        return self.model_dump(mode="json", include={"source", "chat", "dtype"})
+        content = self.model_dump(mode="json", include={"source", "chat", "dtype", "engine"})
+        if isinstance(self.source, OpenAISource):
+            content["source"] = self.source.science()
+        return content
 
 
-class NucleusDecoding(Strict):
-    """Nucleus (top-p) sampling with temperature and repetition penalty (PR Table B.4)."""
+class _DecodingBase(Strict):
+    """What every decoding strategy has."""
 
-    strategy: Literal["nucleus"]
-    top_p: Annotated[float, Field(gt=0, le=1)]
-    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    repetition_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    """Divides the positive and multiplies the negative logits of the tokens seen so far, prompt included."""
     max_new_tokens: Annotated[int, Field(ge=1)]
     min_new_tokens: Annotated[int, Field(ge=0)] = 1
+    """Until then the model cannot end the text."""
 
     @model_validator(mode="after")
-    def _ordered(self) -> NucleusDecoding:
+    def _ordered(self) -> Self:
         if self.min_new_tokens > self.max_new_tokens:
             raise ValueError(
                 f"min_new_tokens ({self.min_new_tokens}) exceeds max_new_tokens ({self.max_new_tokens})"
@@ -183,15 +227,73 @@ class NucleusDecoding(Strict):
         return self
 
 
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+
+
+class _Penalised(_DecodingBase):
+    """Strategies that can discourage repetition."""
+
+    repetition_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    """Divides the positive and multiplies the negative logits of the tokens seen so far, prompt included."""
+    presence_penalty: Penalty = 0.0
+    """Subtracted from the logit of every token that the text after the prompt has (OpenAI's definition)."""
+    frequency_penalty: Penalty = 0.0
+    """The same, times how often the token stands there."""
+
+
+class GreedyDecoding(_Penalised):
+    """The most probable token, always."""
+
+    strategy: Literal["greedy"]
+
+
+class SamplingDecoding(_Penalised):
+    """Sampling: penalties, then temperature, then top-k, then top-p (nucleus), then a draw.
+
+    With the defaults: from the whole distribution. PR Table B.4, NW section 5, MC section 3.
+    """
+
+    strategy: Literal["sampling"]
+    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    top_k: Annotated[int, Field(ge=1)] | None = None
+    """Only the k most probable tokens; none given: all."""
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Only the most probable tokens whose mass reaches p."""
+
+
+class BeamDecoding(_DecodingBase):
+    """Beam search: the most probable text among those that ``beams`` parallel hypotheses reach."""
+
+    strategy: Literal["beam"]
+    beams: Annotated[int, Field(ge=2)]
+
+
+class ContrastiveDecoding(_DecodingBase):
+    """Contrastive search (Su et al. 2022, equation 5): probable, and unlike what stands there already."""
+
+    strategy: Literal["contrastive"]
+    k: Annotated[int, Field(ge=1)]
+    """Candidates: the k most probable tokens."""
+    alpha: Annotated[float, Field(ge=0, le=1)]
+    """Weight of the degeneration penalty; 0 is greedy search."""
+
+
+Decoding = Annotated[
+    GreedyDecoding | SamplingDecoding | BeamDecoding | ContrastiveDecoding, Field(discriminator="strategy")
+]
+
+
 class DatasetBase(Strict):
     """What all datasets share."""
 
     licence: str = "not stated"
     """Terms under which the texts may be used: for the card, the extraction does not depend on it."""
+    texts: Annotated[int, Field(ge=1)] | None = None
+    """How many texts it has, for ``textgamut plan`` before it is extracted."""
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend."""
-        return self.model_dump(mode="json", exclude={"licence"})
+        return self.model_dump(mode="json", exclude={"licence", "texts"})
 
 
 class NewsArticlesDataset(DatasetBase):
@@ -357,7 +459,7 @@ class Embedder(Strict):
 REGISTRIES: dict[str, Any] = {
     "models": Model,
     "datasets": Dataset,
-    "decoding": NucleusDecoding,
+    "decoding": Decoding,
     "embedders": Embedder,
 }
 """Registry file (without .yaml) -> what each of its entries is."""

@@ -1,7 +1,8 @@
-"""Tasks: which texts of a dataset are prompts, which are references, which play a model.
+"""Tasks: which texts of a dataset are prompts, references, or play a model; what of an answer is measured.
 
 Every draw depends on the task's name, the seeds and the ids alone (see ``draw.shuffled``). Prompts and
 references never share a text, and neither do references and the subsets that play models, whatever the seeds.
+Tables of prompts have the columns ``id``, ``base``, ``user``, ``start``, whatever the kind of task.
 """
 
 from __future__ import annotations
@@ -10,10 +11,19 @@ from typing import TYPE_CHECKING, Literal
 
 from textgamut.draw import count_words, cut_words, hashed, shuffled, take
 from textgamut.errors import TextgamutError, nearest
-from textgamut.prompts import CREATIVE, continuation_prompt
+from textgamut.prompts import (
+    BIOGRAPHY_NAME_WORDS,
+    CREATIVE,
+    Prompt,
+    biographies_prompt,
+    biography_of,
+    continuation_prompt,
+    creative_prompt,
+    given_prompt,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import numpy as np
     import pandas as pd
@@ -22,8 +32,10 @@ if TYPE_CHECKING:
 REVISION = 1
 """Raised when a draw gives other texts from the same dataset."""
 
-EXAMPLE_WORDS, EXAMPLE_NAME_WORDS = 350, 10
-"""Longest in-context example and name, in words (PR appendix B.5, the authors' code)."""
+EXAMPLE_WORDS = 350
+"""Longest in-context example, in words (PR appendix B.5, the authors' code)."""
+PROMPT_SEED = 0
+"""In-context examples and creative prompts are drawn once: every generation seed sees the same prompts."""
 
 
 def draw_prompts(texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_words: int) -> pd.DataFrame:
@@ -49,10 +61,7 @@ def draw_prompts(texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_
         f"task {task!r}: texts of {min_words} words or more, for prompts and references",
     )
     ids = _prompt_ids(texts, task, n)
-    prompts = [continuation_prompt(text, prompt_words)._asdict() for text in texts.loc[ids, "text"]]
-    return texts.loc[ids, ["id"]].reset_index(drop=True).assign(
-        **{variant: [prompt[variant] for prompt in prompts] for variant in ("base", "user", "start")}
-    )  # fmt: skip
+    return _table(ids, (continuation_prompt(text, prompt_words) for text in texts.loc[ids, "text"]))
 
 
 def draw_references(
@@ -130,17 +139,69 @@ def draw_labels(
     return _cut(texts, shuffled(ids, task, role, seed, "mixed"), max_words)
 
 
+def draw_biography_prompts(
+    people: pd.DataFrame, task: str, dataset: str, n: int, examples: int, draws: Sequence[int]
+) -> pd.DataFrame:
+    """Make the prompts of a biography task: in-context examples of persons that no draw of references has.
+
+    The draws are keyed by the dataset: tasks with the same n and draws, but other numbers of examples, have
+    the same references, and the examples of one are the first ones of another.
+
+    Args:
+        people: The dataset (``id``, ``name``, ``text``).
+        task: The task's slug, for messages.
+        dataset: The dataset's slug.
+        n: Prompts.
+        examples: Examples a prompt.
+        draws: The task's draws of references.
+
+    Returns:
+        n rows; ``id`` is ``sample-0001`` and so on.
+
+    Raises:
+        TextgamutError: There are too few persons for the references, or none but they are left.
+    """
+    used: set[str] = set()
+    for draw in draws:
+        used |= set(_persons(people, task, dataset, n, draw))
+    left = len(people) - len(used)
+    if left < examples:
+        raise TextgamutError(
+            f"task {task!r}: {len(draws)} draws of {n} references take {len(used)} of {len(people)} persons "
+            f"and leave {left}, too few for {examples} examples a prompt: lower n, or give fewer draws"
+        )
+    drawn = draw_examples(people, dataset, n, examples, PROMPT_SEED, avoid=used)
+    pairs = list(zip(drawn["name"], drawn["summary"], strict=True))
+    prompts = (biographies_prompt(pairs[i : i + examples]) for i in range(0, len(pairs), examples))
+    return _table(_samples(n), prompts)
+
+
+def draw_biography_references(
+    people: pd.DataFrame, task: str, dataset: str, n: int, max_words: int, draw: int
+) -> pd.DataFrame:
+    """Draw one set of references of a biography task, cut to the task's length.
+
+    Returns:
+        n rows: ``id``, ``text`` and the dataset's other columns.
+
+    Raises:
+        TextgamutError: There are too few persons.
+    """
+    by_id = people.set_index("id", drop=False)
+    return _cut(by_id, _persons(people, task, dataset, n, draw), max_words)
+
+
 def draw_examples(
-    people: pd.DataFrame, task: str, samples: int, n: int, seed: int, avoid: Collection[str] = ()
+    people: pd.DataFrame, key: str, samples: int, n: int, seed: int, avoid: Collection[str] = ()
 ) -> pd.DataFrame:
     """Draw the in-context examples of each sample of a biography task (PR section 5.3, appendix B.5).
 
-    Every model is shown the same persons: they depend on the task, the seed and the sample alone. A person
+    Every model is shown the same persons: they depend on the key, the seed and the sample alone. A person
     stands at most once in a prompt, and the examples for a smaller n are the first ones for a larger.
 
     Args:
         people: Biographies (``id``, ``name``, ``text``).
-        task: The task's slug.
+        key: Whose draw it is: another key gives other persons.
         samples: Number of prompts.
         n: Examples a prompt, 1 to 15 in the paper.
         seed: Another seed draws other persons for every sample.
@@ -157,9 +218,9 @@ def draw_examples(
     import pandas as pd
 
     left = people[~people["id"].isin(set(avoid))].set_index("id").sort_index()
-    take(list(left.index), n, f"task {task!r}: persons that are no references, as examples")
-    keys = np.array([hashed(2**64, task, "examples", id_) for id_ in left.index], dtype=np.uint64)
-    salts = (hashed(2**64, task, "samples", seed, sample) for sample in range(samples))
+    take(list(left.index), n, f"{key!r}: persons that are no references, as examples")
+    keys = np.array([hashed(2**64, key, "examples", id_) for id_ in left.index], dtype=np.uint64)
+    salts = (hashed(2**64, key, "samples", seed, sample) for sample in range(samples))
     ids = [
         id_
         for salt in salts
@@ -173,7 +234,7 @@ def draw_examples(
             "sample": np.repeat(np.arange(samples), n),
             "position": np.tile(np.arange(n), samples),
             "id": ids,
-            "name": [cut_words(name, EXAMPLE_NAME_WORDS) for name in names],
+            "name": [cut_words(name, BIOGRAPHY_NAME_WORDS) for name in names],
             "summary": [cut_words(summary, EXAMPLE_WORDS) for summary in summaries],
         }
     )
@@ -188,6 +249,96 @@ def draw_creative(task: str, samples: int, seed: int) -> list[int]:
         seed: The seed of this draw.
     """
     return [hashed(len(CREATIVE), task, "creative", seed, sample) for sample in range(samples)]
+
+
+def draw_creative_prompts(task: str, n: int) -> pd.DataFrame:
+    """Draw the prompts of a creative task.
+
+    Args:
+        task: The task's slug: another task draws other prompts.
+        n: How many.
+
+    Returns:
+        n rows; ``id`` is ``sample-0001`` and so on, since a creative prompt may stand in several.
+    """
+    drawn = draw_creative(task, n, PROMPT_SEED)
+    return _table(_samples(n), (creative_prompt(CREATIVE[position]) for position in drawn))
+
+
+def draw_given_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.DataFrame:
+    """Draw prompts that the dataset gives (NW section 5, MC section 3).
+
+    Args:
+        texts: The dataset (``id``, ``prompt``).
+        task: The task's slug.
+        n: How many; None: all, in the dataset's order.
+
+    Returns:
+        The prompts; ``id`` is the dataset's.
+
+    Raises:
+        TextgamutError: There are fewer than n.
+    """
+    ids = _given(texts, task, n)
+    return _table(ids, map(given_prompt, texts.set_index("id").loc[ids, "prompt"]))
+
+
+def draw_given_references(
+    texts: pd.DataFrame, task: str, n: int | None, max_words: int | None
+) -> pd.DataFrame:
+    """Return the dataset's texts after the prompts of a task, in the prompts' order.
+
+    Args:
+        texts: The dataset (``id``, ``text``).
+        task: The task's slug.
+        n: As for the prompts.
+        max_words: Longer texts are cut; None: none is.
+
+    Returns:
+        ``id``, ``text`` and the dataset's other columns.
+    """
+    chosen = texts.set_index("id", drop=False).loc[_given(texts, task, n)].reset_index(drop=True)
+    return chosen.assign(text=[_cut_after(text, max_words) for text in chosen["text"]])
+
+
+def measured_text(kind: str, base: str, continuation: str, max_words: int | None) -> str:
+    """Make the text that is measured from what a model wrote.
+
+    Args:
+        kind: The kind of the task.
+        base: The prompt, as a pre-trained model reads it.
+        continuation: What the model wrote after its prompt.
+        max_words: Longest text, in words; None: as it is.
+
+    Returns:
+        ``continuation``: prompt and continuation, cut. ``biographies``: the first biography, in the form of
+        the references (``prompts.biography_of``), cut. ``creative``: the answer, cut. ``prompted``: the
+        continuation with the white space that it begins with, cut.
+    """
+    if kind == "prompted":
+        return _cut_after(continuation, max_words)
+    whole = {
+        "continuation": base + continuation,
+        "biographies": biography_of(continuation),
+        "creative": continuation.strip(),
+    }[kind]
+    return whole if max_words is None else cut_words(whole, max_words)
+
+
+def keep_longest(samples: pd.DataFrame, keep: int) -> pd.DataFrame:
+    """Keep the longest completions of each prompt (NW section 5: 10 of 20).
+
+    Args:
+        samples: ``prompt_id``, ``completion``, ``continuation``.
+        keep: How many of each prompt; of equally long ones those with the lower number.
+
+    Returns:
+        The rows that are kept, in their order.
+    """
+    ranked = samples.assign(words=-samples["continuation"].map(count_words)).reset_index(drop=True)
+    order = ranked.sort_values(["prompt_id", "words", "completion"], kind="stable")
+    kept = order.groupby("prompt_id", sort=False).head(keep).index.sort_values()
+    return samples.iloc[kept].reset_index(drop=True)
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -210,3 +361,33 @@ def _long_enough(texts: pd.DataFrame, min_words: int) -> pd.DataFrame:
 def _cut(texts: pd.DataFrame, ids: list[str], max_words: int) -> pd.DataFrame:
     chosen = texts.loc[ids].reset_index(drop=True)
     return chosen.assign(text=[cut_words(text, max_words) for text in chosen["text"]])
+
+
+def _persons(people: pd.DataFrame, task: str, dataset: str, n: int, draw: int) -> list[str]:
+    return take(
+        shuffled(people["id"], dataset, "references", draw), n, f"task {task!r}: persons as references"
+    )
+
+
+def _given(texts: pd.DataFrame, task: str, n: int | None) -> list[str]:
+    if n is None:
+        return list(texts["id"])
+    return take(shuffled(texts["id"], task, "prompts"), n, f"task {task!r}: prompts of the dataset")
+
+
+def _samples(n: int) -> list[str]:
+    return [f"sample-{i:04}" for i in range(1, n + 1)]
+
+
+def _table(ids: Iterable[str], prompts: Iterable[Prompt]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [(id_, *prompt) for id_, prompt in zip(ids, prompts, strict=True)]
+    return pd.DataFrame(rows, columns=["id", *Prompt._fields])
+
+
+def _cut_after(text: str, max_words: int | None) -> str:
+    """Cut a continuation, which keeps the white space that parts it from its prompt."""
+    if max_words is None:
+        return text
+    return text[: len(text) - len(text.lstrip())] + cut_words(text, max_words)

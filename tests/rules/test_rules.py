@@ -92,20 +92,154 @@ def test_draw_subset_has_the_columns_of_generations(tmp_path: Path) -> None:
     assert (frame["tokens"] == 6).all()
 
 
+PROMPTS = pd.DataFrame({"id": ["q", "p"], "base": ["three", "one two"], "user": "u", "start": "s"})
+
+
+def collect(folder: Path, rows: list[tuple[str, int, str]], **settings) -> pd.DataFrame:
+    """Collect samples that lie in two shards, the last one first."""
+    io.write_table(folder / "prompts.parquet", PROMPTS)
+    samples = pd.DataFrame(rows, columns=["prompt_id", "completion", "continuation"]).assign(
+        tokens=3, finish="stop"
+    )
+    samples.insert(0, "id", [f"{row.prompt_id}/{row.completion}" for row in samples.itertuples()])
+    shards = [folder / f"{i}-of-2.parquet" for i in range(2)]
+    for path, part in zip(shards, (samples[1:], samples[:1]), strict=True):
+        io.write_table(path, part)
+    output = folder / "generations.parquet"
+    script("generation", "collect_generations")(settings, folder / "prompts.parquet", shards, output)
+    return pd.read_parquet(output)
+
+
 def test_collect_generations_joins_prompt_and_continuation(tmp_path: Path) -> None:
-    io.write_table(
-        tmp_path / "prompts.parquet", pd.DataFrame({"id": ["p", "q"], "base": ["one two", "three"]})
-    )
-    samples = pd.DataFrame({"id": ["q/0", "p/0"], "prompt_id": ["q", "p"], "completion": ["", " b c d"],
-                            "tokens": [1, 3], "finish": ["stop", "length"]})  # fmt: skip
-    io.write_table(tmp_path / "0-of-1.parquet", samples)
-    output = tmp_path / "generations.parquet"
-    script("generation", "collect_generations")(
-        {"max_words": 4}, tmp_path / "prompts.parquet", tmp_path / "0-of-1.parquet", output
-    )
-    assert pd.read_parquet(output)["text"].tolist() == ["three", "one two b c"]
+    frame = collect(tmp_path, [("p", 0, " b c d"), ("q", 0, "")], kind="continuation", max_words=4)
+    assert list(frame) == ["id", "prompt_id", "text", "tokens", "finish"]
+    assert frame["text"].tolist() == ["three", "one two b c"]  # in the order of the prompts
     meta = io.read_json(tmp_path / "generations.meta.json")
-    assert (meta["empty_continuations"], meta["shorter_than_max_words"]) == (1, 1)
+    assert (meta["samples"], meta["empty_continuations"], meta["shorter_than_max_words"]) == (2, 1, 1)
+    assert meta["mean_words_before_cut"] == (1 + 5) / 2
+
+
+def test_collect_generations_keeps_the_longest_completions(tmp_path: Path) -> None:
+    rows = [
+        ("p", 2, " a b"),
+        ("p", 0, " a b"),
+        ("p", 1, " a"),
+        ("q", 0, " a"),
+        ("q", 1, ""),
+        ("q", 2, " a b c"),
+    ]
+    frame = collect(tmp_path, rows, kind="prompted", max_words=None, keep=2)
+    assert frame["id"].tolist() == ["q/0", "q/2", "p/0", "p/2"]
+    assert frame["text"].tolist() == [" a", " a b c", " a b", " a b"]
+    assert io.read_json(tmp_path / "generations.meta.json")["samples"] == 6
+
+
+@pytest.mark.parametrize("strange", [[("p", 0, " a")], [("p", 0, " a"), ("q", 0, ""), ("r", 0, " a")]])
+def test_collect_generations_refuses_samples_of_other_prompts(tmp_path: Path, strange: list) -> None:
+    with pytest.raises(TextgamutError, match=r"prompts.parquet: 1 of prompts and samples have no partner"):
+        collect(tmp_path, strange, kind="continuation", max_words=4)
+    assert not (tmp_path / "generations.parquet").exists()
+
+
+def drawn(folder: Path, texts: pd.DataFrame, **settings) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draw prompts and references of a task."""
+    io.write_table(folder / "texts.parquet", texts)
+    script("tasks", "draw_prompts")(settings, folder / "texts.parquet", folder / "prompts.parquet")
+    script("tasks", "draw_references")(settings, 1, folder / "texts.parquet", folder / "references.parquet")
+    return pd.read_parquet(folder / "prompts.parquet"), pd.read_parquet(folder / "references.parquet")
+
+
+PEOPLE = pd.DataFrame(
+    {
+        "id": [f"page-{i}" for i in range(20)],
+        "name": [f"Person {i}" for i in range(20)],
+        "text": [f"Person {i}:\n\nBorn in {i}. " + "word " * 30 for i in range(20)],
+        "gender": ["female", "male"] * 10,
+    }
+)
+
+
+def test_a_biography_task_draws_examples_and_references(tmp_path: Path) -> None:
+    settings = {"task": "b", "kind": "biographies", "dataset": "people", "n": 8, "max_words": 9}
+    prompts, references = drawn(tmp_path, PEOPLE, **settings, examples=2, draws=[1])
+    assert list(prompts) == ["id", "base", "user", "start"]
+    assert len(prompts) == len(references) == 8
+    assert prompts["base"].str.count("- Biography of Person").eq(2).all()
+    assert (references["text"].str.split().str.len() == 9).all()
+    assert set(references["gender"]) == {"female", "male"}
+
+
+def test_a_prompted_task_draws_pairs(tmp_path: Path) -> None:
+    dataset = TEXTS.assign(prompt=TEXTS["text"].str.upper())
+    settings = {"task": "p", "kind": "prompted", "n": 8, "max_words": None}
+    prompts, references = drawn(tmp_path, dataset, **settings)
+    assert prompts["id"].tolist() == references["id"].tolist()
+    assert (prompts["base"] == references["text"].str.upper()).all()
+
+
+def test_the_references_of_a_creative_task_are_texts_of_a_model(tmp_path: Path) -> None:
+    texts = pd.DataFrame({"id": ["sample-0001/0"], "prompt_id": ["x"], "text": ["A dream."], "tokens": [3]})
+    settings = {"task": "c", "kind": "creative", "n": 3, "max_words": 500}
+    prompts, references = drawn(tmp_path, texts, **settings)
+    assert prompts["id"].tolist() == ["sample-0001", "sample-0002", "sample-0003"]
+    assert references.to_dict("list") == {"id": ["sample-0001/0"], "text": ["A dream."]}
+
+
+@pytest.fixture
+def model(demo) -> dict:
+    return {
+        "source": demo.models["smollm2-135m-instruct"].source.model_dump(mode="json"),
+        "chat": "template",
+    }
+
+
+@pytest.mark.slow
+def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
+    settings = {"task": "b", "kind": "biographies", "dataset": "people", "n": 5, "max_words": 360}
+    drawn(tmp_path, PEOPLE, **settings, examples=6, draws=[1])
+    check = script("tasks", "check_prompts")
+    paths = tmp_path / "prompts.parquet", tmp_path / "lengths.json"
+    check(model | {"task": "b", "examples": 6, "max_new_tokens": 100}, "smollm2", *paths)
+    lengths = io.read_json(paths[1])
+    assert (lengths["prompts"], lengths["context"], lengths["max_new_tokens"]) == (5, 8192, 100)
+    assert lengths["total"] == lengths["mean"] * 5
+    assert 6 * 40 < lengths["mean"] <= lengths["max"] < 6 * 80
+
+    paths[1].unlink()
+    room = 8192 - lengths["max"] // 2
+    message = (
+        rf"task 'b', model 'smollm2': prompt 'sample-000\d' has {lengths['max']} tokens, .* \d examples?"
+    )
+    with pytest.raises(TextgamutError, match=message) as caught:
+        check(model | {"task": "b", "examples": 6, "max_new_tokens": room}, "smollm2", *paths)
+    most = int(str(caught.value).split("at most ")[1][0])
+    assert 1 <= most < 6
+    assert not paths[1].exists()
+    for examples, fits in ((most, True), (most + 1, False)):  # the number that is named is right
+        drawn(tmp_path, PEOPLE, **settings, examples=examples, draws=[1])
+        checked = model | {"task": "b", "max_new_tokens": room}
+        if fits:
+            check(checked, "smollm2", *paths)
+        else:
+            with pytest.raises(TextgamutError, match="the context holds 8192: lower max_new_tokens"):
+                check(checked, "smollm2", *paths)
+
+
+@pytest.mark.slow
+def test_tokens_per_word_are_counted_and_tabulated(tmp_path: Path, model: dict) -> None:
+    io.write_table(tmp_path / "texts.parquet", TEXTS)
+    ratio = tmp_path / "smollm2.json"
+    script("tasks", "count_tokens")({"source": model["source"]}, tmp_path / "texts.parquet", ratio)
+    counted = io.read_json(ratio)
+    assert counted["texts"] == 40
+    assert counted["words"] == 40 * 14  # thirteen words and a comma
+    assert 1 <= counted["mean"] < 1.5
+    settings = {"dataset": "x", "models": {"smollm2": {"label": "SmolLM2", "family": "Mistral"}}}
+    outputs = tmp_path / "t.csv", tmp_path / "t.html"
+    script("papers", "tabulate_tokens")(settings, [ratio], *outputs)
+    table = pd.read_csv(outputs[0])
+    assert table["published"].tolist() == [1.313]
+    assert "SmolLM2" in outputs[1].read_text()
 
 
 CELL = {"task": "t", "model": "m", "decoding": "d", "seed": 1}
@@ -191,6 +325,7 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
             CELL,
             2,
             2,
+            1,
             tmp_path / "g.parquet",
             prompts,
             tmp_path / "l.json",
@@ -277,3 +412,22 @@ def test_wrong_features_name_no_half_output(tmp_path: Path) -> None:
             tmp_path / "support.json",
         )
     assert not (tmp_path / "support.json").exists()
+
+
+def test_fetch_model_of_a_server_looks_for_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = {"kind": "openai", "url": "https://api.example/v1", "model": "m"}
+    settings = {"source": source, "chat": "template", "revision": 1}
+    card = tmp_path / "card.json"
+    for name in ("EXAMPLE_KEY", "TEXTGAMUT_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(TextgamutError, match="EXAMPLE_KEY is not set"):
+        script("sources", "fetch_model")(settings, "EXAMPLE_KEY", card)
+    assert not card.exists()
+    monkeypatch.setenv("EXAMPLE_KEY", "c4n4ry")
+    script("sources", "fetch_model")(settings, "EXAMPLE_KEY", card)
+    written = io.read_json(card)
+    assert (written["served_by"], written["model"]) == ("https://api.example/v1", "m")
+    assert "c4n4ry" not in "".join(path.read_text() for path in tmp_path.iterdir())
+    monkeypatch.delenv("EXAMPLE_KEY")
+    monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
+    script("sources", "fetch_model")(settings, "EXAMPLE_KEY", card)

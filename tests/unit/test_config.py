@@ -171,15 +171,15 @@ def test_all_problems_are_told_at_once() -> None:
             "a: {format: table, groups: [text], source: {kind: file, path: x}}",
             "a: groups: text is textgamut's own column",
         ),
-        ("decoding", "a: {strategy: nucleus}", "a.top_p: this key is required"),
+        ("decoding", "a: {strategy: sampling}", "a.max_new_tokens: this key is required"),
         (
             "decoding",
-            "a: {strategy: nucleus, top_p: 1.5, temperature: 1, max_new_tokens: 1}",
+            "a: {strategy: sampling, top_p: 1.5, temperature: 1, max_new_tokens: 1}",
             "a.top_p: Input should be less than or equal to 1 (got 1.5)",
         ),
         (
             "decoding",
-            f"{HUMAN}: {{strategy: nucleus, top_p: 1, temperature: 1, max_new_tokens: 1}}",
+            f"{HUMAN}: {{strategy: sampling, top_p: 1, temperature: 1, max_new_tokens: 1}}",
             "is reserved",
         ),
         ("models", "a: 1\nb: 2\na: 3", "models.yaml: key 'a' stands twice"),
@@ -325,3 +325,146 @@ def test_a_date_is_midnight_in_utc(tmp_path: Path) -> None:
 )
 def test_the_foundation_wants_a_contact(url: str, needed: bool) -> None:
     assert needs_contact(url) == needed
+
+
+CELLS = [{"models": ["smollm2-135m-instruct"], "decodings": ["nucleus-0.9"]}]
+COMMON = {"n": 20, "seeds": [1, 2], "max_words": 50, "cells": CELLS}
+BIOGRAPHIES = COMMON | {
+    "kind": "biographies", "dataset": "biographies-sample", "draws": [1], "examples": 3, "k": 2
+}  # fmt: skip
+CREATIVE = COMMON | {
+    "kind": "creative",
+    "dataset": "creative",
+    "draws": [1, 7],
+    "references": {"model": "gemma-3-270m", "decoding": "nucleus-0.95"},
+}
+PROMPTED = {"kind": "prompted", "dataset": "wikinews", "seeds": [1], "cells": CELLS}
+
+
+def tasks(metrics: dict | None = None, **entries: dict) -> dict:
+    """Return an experiment with these tasks."""
+    return {"name": "mine", "embedder": "minilm", "metrics": metrics or {"ngram": {}}, "tasks": entries}
+
+
+def test_kinds_of_task_load_with_their_defaults() -> None:
+    loaded = load(tasks(b=BIOGRAPHIES, c=CREATIVE, p=PROMPTED | {"completions": 20, "keep": 10})).experiment
+    assert {name: task.completions for name, task in loaded.tasks.items()} == {"b": 1, "c": 1, "p": 20}
+    prompted = loaded.tasks["p"]
+    assert (prompted.n, prompted.max_words, prompted.draws, prompted.keep) == (None, None, [0], 10)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (
+            {"b": BIOGRAPHIES | {"examples": 16}},
+            "tasks.b.examples: Input should be less than or equal to 15 (got 16)",
+        ),
+        (
+            {"b": BIOGRAPHIES | {"dataset": "news-articles"}},
+            "tasks.b.dataset: 'news-articles' has the format news-articles; a task of kind biographies needs "
+            "biographies",
+        ),
+        ({"p": PROMPTED | {"dataset": "webtext"}}, "needs continuations or new-wiki"),
+        ({"c": CREATIVE | {"dataset": "wikinews"}}, "a task of kind creative needs creative"),
+        (
+            {"c": CREATIVE | {"references": {"model": "gema-3-270m", "decoding": "nucleus-95"}}},
+            "tasks.c.references.model: unknown model 'gema-3-270m'; nearest valid: 'gemma-3-270m'",
+        ),
+        (
+            {"c": CREATIVE | {"references": {"model": "gemma-3-270m", "decoding": "nucleus-95"}}},
+            "tasks.c.references.decoding: unknown decoding 'nucleus-95'; nearest valid: 'nucleus-0.95'",
+        ),
+        (
+            {"c": CREATIVE | {"references": {"model": "x"}}},
+            "tasks.c.references.decoding: this key is required",
+        ),
+        ({"c": CREATIVE | {"groups": ["topic"]}}, "tasks.c.groups: the dataset has no column 'topic'"),
+        (
+            {"c": CREATIVE, "d": CREATIVE | {"texts_of": "e"}},
+            "tasks.d.texts_of: 'e' is no creative task with texts of its own; valid: 'c'",
+        ),
+        ({"c": CREATIVE | {"texts_of": "c"}}, "texts_of: 'c' is no creative task with texts of its own"),
+        (
+            {"c": CREATIVE, "d": CREATIVE | {"texts_of": "c", "n": 19}},
+            "tasks.d.n: 19 is not the 20 of c, whose texts are measured",
+        ),
+        (
+            {"c": CREATIVE, "d": CREATIVE | {"texts_of": "c", "seeds": [2, 3]}},
+            "tasks.d.cells: c has no texts of smollm2-135m-instruct, nucleus-0.9, seed 3",
+        ),
+        (
+            {"p": PROMPTED | {"completions": 2, "keep": 3}},
+            "tasks.p: keep (3) exceeds completions (2)",
+        ),
+        (
+            {"p": PROMPTED | {"sweep": {"n": [10], "k": [1]}}},
+            "tasks.p: sweep: give n, the number of texts, as a number",
+        ),
+        ({"p": PROMPTED | {"n": 4}}, "tasks.p: k = 4 needs more than 4 texts"),
+        ({"creative": CREATIVE}, "tasks.creative: a dataset has the same slug"),
+    ],
+)
+def test_a_wrong_task_is_named(entries: dict, message: str) -> None:
+    with pytest.raises(TextgamutError) as caught:
+        load(tasks(**entries))
+    assert message in str(caught.value)
+
+
+def test_several_texts_of_a_prompt_have_no_support() -> None:
+    several = PROMPTED | {"completions": 20}
+    with pytest.raises(TextgamutError, match=r"tasks.p.keep: support and divergence compare one text"):
+        load(tasks({"support": {}}, p=several))
+    load(tasks({"support": {}}, p=several | {"keep": 1}))
+
+
+def test_tokens_are_counted_of_what_there_is() -> None:
+    counted = {"dataset": "webtxt", "models": ["gpt2", "davinci-002"]}
+    with pytest.raises(TextgamutError) as caught:
+        load(tasks(p=PROMPTED) | {"tokens_per_word": counted})
+    assert "tokens_per_word.dataset: unknown dataset 'webtxt'; nearest valid: 'webtext'" in str(caught.value)
+    assert "tokens_per_word.models[0]: unknown model 'gpt2'" in str(caught.value)
+    assert "tokens_per_word.models[1]: model 'davinci-002' is served by an API" in str(caught.value)
+
+
+def test_texts_are_generated_once() -> None:
+    """Of two creative tasks with the same texts, and of references that are a cell already."""
+    own = CREATIVE | {"references": {"model": "smollm2-135m-instruct", "decoding": "nucleus-0.9"}}
+    loaded = load(tasks(c=own, d=CREATIVE | {"texts_of": "c"}, p=PROMPTED))
+    assert [cell.path for cell in loaded.generated()] == [
+        "results/c/smollm2-135m-instruct/nucleus-0.9/seed1",
+        "results/c/smollm2-135m-instruct/nucleus-0.9/seed2",
+        "results/c/smollm2-135m-instruct/nucleus-0.9/seed7",
+        "results/c/gemma-3-270m/nucleus-0.95/seed1",
+        "results/c/gemma-3-270m/nucleus-0.95/seed7",
+        "results/p/smollm2-135m-instruct/nucleus-0.9/seed1",
+    ]
+
+
+def test_a_block_may_be_merged_into_another(tmp_path: Path) -> None:
+    """YAML's merge keys: what is merged is no key given twice, however deep it was merged already."""
+    path = tmp_path / "x.yaml"
+    path.write_text("a: &a {deep: &d {<<: &e {x: 1, y: 2}, y: 3}}\nb: {<<: *d, x: 5}\nc: {<<: *d}\nd: *e\n")
+    assert read_yaml(path) == {
+        "a": {"deep": {"x": 1, "y": 3}}, "b": {"x": 5, "y": 3}, "c": {"x": 1, "y": 3}, "d": {"x": 1, "y": 2},
+    }  # fmt: skip
+    path.write_text("a: &a {x: 1}\nb:\n  <<: *a\n  y: 1\n  y: 2\n")
+    with pytest.raises(TextgamutError, match="key 'y' stands twice in the block at line 3"):
+        read_yaml(path)
+
+
+def test_the_papers_are_complete() -> None:
+    """What MC Table 1, NW's appendix and PR Figure 8 have."""
+    papers = {
+        name: load_config(read_yaml(ROOT / f"config/papers/{name}.yaml"), name, ROOT / "config")
+        for name in ("pr", "nw", "mc")
+    }
+    assert len(papers["mc"].generated()) == 6 * 3 * 59
+    settings = {cell.decoding for cell in papers["nw"].cells("old")}
+    assert len(settings) == 24
+    examples = {
+        task.examples for task in papers["pr"].experiment.tasks.values() if task.kind == "biographies"
+    }
+    assert examples == set(range(1, 16))
+    temperature = papers["pr"].decoding["llama-2"].temperature
+    assert (temperature, papers["pr"].decoding["pythia"].max_new_tokens) == (0.6, 390)

@@ -202,6 +202,8 @@ def test_each_gpu_has_its_own_dtype(monkeypatch) -> None:
     assert checks["CUDA"].state == "good"
     monkeypatch.setattr(doctor, "_driver", lambda: (11, 8))
     assert found("devices")["CUDA"].state == "attention"
+    monkeypatch.setattr(doctor, "lease_holders", lambda: [12, 345])
+    assert found("devices")["GPU leases"].detail == "held by processes 12, 345"
 
 
 # --- caches -------------------------------------------------------------------------------------------
@@ -376,6 +378,18 @@ def test_of_a_key_only_its_presence_is_told(tmp_path: Path, monkeypatch) -> None
     assert found("keys")["HF_TOKEN"].state == "missing"
     (tmp_path / "token").write_text(CANARY)
     assert "token file" in found("keys")["HF_TOKEN"].detail
+
+
+def test_keys_of_served_models_are_looked_for(tmp_path: Path, monkeypatch) -> None:
+    assert set(found("keys")) == {"HF_TOKEN", "OPENAI_API_KEY"}
+    source = {"kind": "openai", "url": "https://api.example/v1", "model": "m", "key_variable": "EXAMPLE_KEY"}
+    model = {"label": "M", "family": "M", "source": source, "chat": "template"}
+    model |= {"engine": "openai", "gpus": 0}
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/models.yaml").write_text(yaml.safe_dump({"m": model}))
+    assert found("keys")["EXAMPLE_KEY"].state == "missing"
+    monkeypatch.setenv("EXAMPLE_KEY", CANARY)
+    assert found("keys")["EXAMPLE_KEY"] == Check("keys", "EXAMPLE_KEY", "good", "set")
 
 
 # --- commands and project -----------------------------------------------------------------------------

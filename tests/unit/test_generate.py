@@ -1,21 +1,23 @@
-"""Generation with a real model: equal to the slow definition, independent of the layout."""
+"""Generation: equal to the slow definitions, independent of the layout, for every architecture in use."""
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import pytest
+import tiny
 import torch
+from pydantic import TypeAdapter
+from torch.nn.functional import cosine_similarity
 
+from textgamut.errors import TextgamutError
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer
-from textgamut.generation.devices import choose_dtype
-from textgamut.generation.generate import Request, generate_batches, plan_batches
+from textgamut.generation.engines.transformers import TransformersEngine, decode_after
+from textgamut.generation.requests import Request, Sample, encode
 from textgamut.generation.sampling import draw_tokens, random_stream
-from textgamut.registry import NucleusDecoding
+from textgamut.registry import Decoding
 
-pytestmark = pytest.mark.slow
-
-DECODING = NucleusDecoding(
-    strategy="nucleus", top_p=0.9, temperature=0.8, repetition_penalty=1.18, max_new_tokens=12
-)
 BEGINNINGS = [
     "The president said",
     "In a small town in the north of Ireland, the people have begun to",
@@ -25,70 +27,246 @@ BEGINNINGS = [
     "The",
     "A court in Berlin ruled on Monday that the government must",
 ]
-REQUESTS = [Request(f"p{i}", text, True) for i, text in enumerate(BEGINNINGS)]
+REQUESTS = [Request(f"p{i}", number, text, False) for i, text in enumerate(BEGINNINGS) for number in (0, 1)]
+DECODINGS = {
+    "greedy": {"strategy": "greedy"},
+    "penalised": {"strategy": "greedy", "repetition_penalty": 1.3, "presence_penalty": 0.5},
+    "sampling": {"strategy": "sampling"},
+    "nucleus": {
+        "strategy": "sampling",
+        "top_p": 0.9,
+        "temperature": 0.8,
+        "repetition_penalty": 1.18,
+        "frequency_penalty": 0.4,
+    },
+    "top-k": {"strategy": "sampling", "top_k": 5, "temperature": 1.5, "min_new_tokens": 4},
+    "contrastive": {"strategy": "contrastive", "k": 4, "alpha": 0.6},
+}
 
 
-@pytest.fixture(scope="module")
-def tokenizer(smollm2):
-    return load_tokenizer(smollm2)
+def decoding(name: str, **changes: Any) -> Any:
+    return TypeAdapter(Decoding).validate_python({"max_new_tokens": 12} | DECODINGS[name] | changes)
 
 
-@pytest.fixture(scope="module")
-def model(smollm2):
-    return load_causal_model(smollm2, torch.float32, torch.device("cpu"))
+def generated(
+    model: Any, tokenizer: Any, requests: list[Request], setting: Any, batch_size: int, seed: int = 1
+) -> dict[tuple[str, int], Sample]:
+    engine = TransformersEngine(model, tokenizer, batch_size)
+    samples = [sample for batch in engine.generate(requests, setting, seed) for sample in batch]
+    assert len(samples) == len(requests)
+    return {(sample["prompt_id"], sample["completion"]): sample for sample in samples}
 
 
-def generated(model, tokenizer, requests, batch_size: int, seed: int = 1) -> dict[str, dict]:
-    batches = plan_batches(requests, tokenizer, batch_size)
-    assert sorted(request for batch in batches for request in batch) == sorted(requests)
-    rows = [row for batch in generate_batches(model, tokenizer, batches, DECODING, seed) for row in batch]
-    return {row["prompt_id"]: row for row in rows}
-
-
-def test_equals_the_definition_one_by_one_without_cache_or_padding(model, tokenizer) -> None:
-    texts = generated(model, tokenizer, REQUESTS, batch_size=7)
-    for request in REQUESTS:
-        prompt = tokenizer(request.text)["input_ids"]
-        ids = list(prompt)
-        for number in random_stream(1, request.prompt_id, 0, DECODING.max_new_tokens):
-            with torch.no_grad():
-                logits = model(torch.tensor([ids])).logits[0, -1].float()
-            seen = torch.tensor(sorted(set(ids)))
-            penalty = DECODING.repetition_penalty
-            logits[seen] = torch.where(logits[seen] < 0, logits[seen] * penalty, logits[seen] / penalty)
-            if len(ids) < len(prompt) + DECODING.min_new_tokens:
-                logits[tokenizer.eos_token_id] = -torch.inf
-            token = draw_tokens(
-                logits[None] / DECODING.temperature,
-                DECODING.top_p,
-                torch.tensor([number.view("int64")]),
-                head=len(logits),
+@torch.no_grad()
+def defined(model: Any, tokenizer: Any, request: Request, setting: Any, seed: int = 1) -> list[int]:
+    """The new tokens by the definitions: one text at a time, no cache, no padding, nothing shared."""
+    ids = encode(request, tokenizer)
+    prompt = len(ids)
+    stream = random_stream(seed, request.prompt_id, request.completion, setting.max_new_tokens)
+    for number in stream:
+        logits = model(torch.tensor([ids])).logits[0, -1].float()
+        if getattr(setting, "repetition_penalty", 1.0) != 1.0:
+            for token in set(ids):
+                factor = setting.repetition_penalty if logits[token] < 0 else 1 / setting.repetition_penalty
+                logits[token] *= factor
+        for token in set(ids[prompt:]):
+            logits[token] -= getattr(setting, "presence_penalty", 0.0)
+            logits[token] -= getattr(setting, "frequency_penalty", 0.0) * ids[prompt:].count(token)
+        if len(ids) < prompt + setting.min_new_tokens:
+            logits[tokenizer.eos_token_id] = -torch.inf
+        if setting.strategy == "greedy":
+            token = int(logits.argmax())
+        elif setting.strategy == "sampling":
+            token = int(
+                draw_tokens(
+                    logits[None] / setting.temperature,
+                    setting.top_p,
+                    torch.tensor([number.view("int64")]),
+                    setting.top_k,
+                    head=len(logits),
+                )
             )
-            ids.append(int(token))
-            if token == tokenizer.eos_token_id:
-                break
-        row = texts[request.prompt_id]
-        assert row["completion"] == tokenizer.decode(ids[len(prompt) :], skip_special_tokens=True)
-        assert row["tokens"] == len(ids) - len(prompt)
-        assert row["finish"] == ("stop" if ids[-1] == tokenizer.eos_token_id else "length")
+        else:
+            token = contrastive(model, ids, logits.softmax(-1), setting)
+        ids.append(token)
+        if token == tokenizer.eos_token_id:
+            break
+    return ids[prompt:]
 
 
-@pytest.mark.parametrize("batch_size", [1, 3])
-def test_batch_size_and_order_do_not_matter(model, tokenizer, batch_size: int) -> None:
-    assert generated(model, tokenizer, REQUESTS[::-1], batch_size) == generated(model, tokenizer, REQUESTS, 7)
+def contrastive(model: Any, ids: list[int], probability: torch.Tensor, setting: Any) -> int:
+    """Su et al. 2022, equation 5: every candidate is read behind the whole text."""
+    scores = {}
+    for token in probability.topk(setting.k).indices.tolist():
+        states = model(torch.tensor([[*ids, token]]), output_hidden_states=True).hidden_states[-1][0].float()
+        likeness = cosine_similarity(states[:-1], states[-1:]).max()
+        scores[token] = float((1 - setting.alpha) * probability[token] - setting.alpha * likeness)
+    return max(scores, key=scores.__getitem__)
 
 
-def test_another_seed_gives_other_texts(model, tokenizer) -> None:
-    one, other = generated(model, tokenizer, REQUESTS, 7), generated(model, tokenizer, REQUESTS, 7, seed=2)
-    assert sum(one[name]["completion"] == other[name]["completion"] for name in one) <= 1
+def assert_as_defined(model: Any, tokenizer: Any, setting: Any, requests: list[Request]) -> None:
+    texts = generated(model, tokenizer, requests, setting, batch_size=7)
+    for request in requests:
+        new = defined(model, tokenizer, request, setting)
+        sample = texts[request.prompt_id, request.completion]
+        assert sample["continuation"] == decode_after(tokenizer, encode(request, tokenizer), new)
+        assert sample["tokens"] == len(new)
+        assert sample["finish"] == ("stop" if new[-1] == tokenizer.eos_token_id else "length")
 
 
-def test_the_checkpoints_own_sampling_defaults_are_dropped(model) -> None:
-    settings = model.generation_config.to_diff_dict()
+# --- tiny models of every architecture ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name"),
+    [pair for pair in itertools.product(tiny.ARCHITECTURES, DECODINGS) if pair != ("bloom", "contrastive")],
+)
+def test_equals_the_definition(architecture: str, name: str) -> None:
+    assert_as_defined(tiny.model(architecture), tiny.tokenizer(), decoding(name), REQUESTS[::2])
+
+
+def test_contrastive_search_of_a_model_without_given_positions_is_refused() -> None:
+    with pytest.raises(TextgamutError, match=r"Bloom.* is not: choose another decoding"):
+        generated(tiny.model("bloom"), tiny.tokenizer(), REQUESTS, decoding("contrastive"), 4)
+
+
+@pytest.mark.parametrize("name", [*DECODINGS, "beam"])
+@pytest.mark.parametrize("batch_size", [1, 5, 64])
+def test_batch_size_and_order_do_not_matter(name: str, batch_size: int) -> None:
+    model, tokenizer = tiny.model("gemma3_text"), tiny.tokenizer()
+    model.generation_config.eos_token_id = list(range(0, 70, 5))  # any of several tokens ends a text
+    setting = (
+        TypeAdapter(Decoding).validate_python({"strategy": "beam", "beams": 3, "max_new_tokens": 40})
+        if name == "beam"
+        else decoding(name, max_new_tokens=40)
+    )
+    texts = generated(model, tokenizer, REQUESTS, setting, 7)
+    assert generated(model, tokenizer, REQUESTS[::-1], setting, batch_size) == texts
+    lengths = {sample["tokens"] for sample in texts.values()}
+    assert len(lengths) > 3 or name not in ("sampling", "nucleus", "top-k")  # rows do leave
+
+
+def test_shards_share_the_work_and_change_no_text() -> None:
+    model, tokenizer, setting = tiny.model("llama"), tiny.tokenizer(), decoding("nucleus")
+    whole = generated(model, tokenizer, REQUESTS, setting, 64)
+    parts: dict[Any, Sample] = {}
+    for shard in range(5):
+        parts |= generated(model, tokenizer, REQUESTS[shard::5], setting, 3)
+    assert parts == whole
+
+
+def test_seeds_and_completions_differ() -> None:
+    model, tokenizer, setting = tiny.model("llama"), tiny.tokenizer(), decoding("sampling")
+    one = generated(model, tokenizer, REQUESTS, setting, 8, seed=1)
+    other = generated(model, tokenizer, REQUESTS, setting, 8, seed=2)
+    assert all(one[key]["continuation"] != other[key]["continuation"] for key in one)
+    assert all(
+        one[f"p{i}", 0]["continuation"] != one[f"p{i}", 1]["continuation"] for i in range(len(BEGINNINGS))
+    )
+
+
+def test_beam_search_finds_a_text_at_least_as_probable_as_greedy_search() -> None:
+    model, tokenizer = tiny.model("llama"), tiny.tokenizer()
+    beam = TypeAdapter(Decoding).validate_python({"strategy": "beam", "beams": 8, "max_new_tokens": 6})
+    found = generated(model, tokenizer, REQUESTS[::2], beam, 64)
+    greedy = generated(model, tokenizer, REQUESTS[::2], decoding("greedy", max_new_tokens=6), 64)
+
+    def log_probability(request: Request, text: str) -> float:
+        ids = encode(request, tokenizer)
+        new = tokenizer(text, add_special_tokens=False)["input_ids"]
+        with torch.no_grad():
+            logits = model(torch.tensor([ids + new])).logits[0, len(ids) - 1 : -1].log_softmax(-1)
+        return float(logits.gather(1, torch.tensor(new)[:, None]).sum())
+
+    gains = [
+        log_probability(request, found[key]["continuation"])
+        - log_probability(request, greedy[key]["continuation"])
+        for request in REQUESTS[::2]
+        for key in [(request.prompt_id, 0)]
+        if found[key]["finish"] == greedy[key]["finish"] == "length"
+    ]
+    assert min(gains) > -1e-4
+    assert max(gains) > 0.1
+
+
+def test_out_of_memory_halves_the_batch_and_changes_no_text(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+    """A GPU's error cannot be provoked without one: it is raised above five rows."""
+    model, tokenizer, setting = tiny.model("llama"), tiny.tokenizer(), decoding("nucleus")
+    expected = generated(model, tokenizer, REQUESTS, setting, 64)
+    forward = model.forward
+
+    def small(input_ids: torch.Tensor, **options: Any) -> Any:
+        if len(input_ids) > 5:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(input_ids=input_ids, **options)
+
+    small.__signature__ = __import__("inspect").signature(forward)  # type: ignore[attr-defined]
+    monkeypatch.setattr(model, "forward", small)
+    engine = TransformersEngine(model, tokenizer, 64)
+    samples = [sample for batch in engine.generate(REQUESTS, setting, 1) for sample in batch]
+    assert {(s["prompt_id"], s["completion"]): s for s in samples} == expected
+    assert engine.batch_size == 4
+    assert "out of memory" in caplog.text
+
+
+def test_out_of_memory_with_a_single_sample_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = tiny.model("llama"), tiny.tokenizer()
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(model, "forward", never)
+    with pytest.raises(TextgamutError, match="out of memory with a single sample"):
+        generated(model, tokenizer, REQUESTS, decoding("greedy"), 2)
+
+
+def test_a_real_shortage_of_memory_is_known_as_one() -> None:
+    """What torch says on a CPU when an allocation fails."""
+    from textgamut.generation.engines.transformers import _out_of_memory
+
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**60, dtype=torch.uint8)
+    assert _out_of_memory(caught.value)
+    assert not _out_of_memory(RuntimeError("shapes do not match"))
+
+
+def test_dataset_text_that_spells_a_special_token_stays_text() -> None:
+    tokenizer = tiny.tokenizer()
+    ids = encode(Request("p", 0, f"a{tiny.END}b", False), tokenizer)
+    assert ids.count(tokenizer.eos_token_id) == 1  # BOS alone
+    assert encode(Request("p", 0, f"a{tiny.END}b", True), tokenizer)[1] == tokenizer.eos_token_id
+
+
+def test_an_empty_prompt_needs_a_token_to_begin_with() -> None:
+    tokenizer = tiny.tokenizer()
+    assert encode(Request("p", 0, "", False), tokenizer) == [tokenizer.bos_token_id]
+    with pytest.raises(TextgamutError, match="prompt 'p' is empty"):
+        encode(Request("p", 0, "", True), tokenizer)
+
+
+# --- a real model ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def loaded(smollm2):
+    return load_causal_model(smollm2, torch.float32, torch.device("cpu")), load_tokenizer(smollm2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nucleus", "contrastive"])
+def test_a_real_model_equals_the_definition(loaded, name: str) -> None:
+    assert_as_defined(*loaded, decoding(name, max_new_tokens=8), REQUESTS[::2])
+
+
+@pytest.mark.slow
+def test_a_real_model_writes_the_same_in_any_batch(loaded) -> None:
+    setting = decoding("nucleus")
+    texts = generated(*loaded, REQUESTS, setting, 64)
+    assert generated(*loaded, REQUESTS, setting, 1) == texts
+    assert generated(*loaded, REQUESTS, setting, 7) == texts
+
+
+@pytest.mark.slow
+def test_the_checkpoints_own_sampling_defaults_are_dropped(loaded) -> None:
+    settings = loaded[0].generation_config.to_diff_dict()
     assert not {"temperature", "top_p", "top_k", "repetition_penalty", "do_sample"} & set(settings)
-
-
-def test_dtype_rules() -> None:
-    cpu = torch.device("cpu")
-    assert choose_dtype("float16", cpu) is torch.float16
-    assert choose_dtype("auto", cpu) in (torch.bfloat16, torch.float32)

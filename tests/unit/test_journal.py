@@ -2,15 +2,22 @@
 
 from pathlib import Path
 
-from textgamut.generation.journal import Journal, fingerprint
+from textgamut.generation.journal import Journal, fingerprint, read_samples
+from textgamut.generation.requests import Sample
 
-BATCHES = [[{"prompt_id": "a", "completion": "x\ny"}], [{"prompt_id": "b", "completion": "ünï\u2028z"}]]
+BATCHES = [
+    [Sample(prompt_id="a", completion=0, continuation="x\ny", tokens=2, finish="stop")],
+    [
+        Sample(prompt_id="b", completion=0, continuation="ünï\u2028z", tokens=3, finish="length"),
+        Sample(prompt_id="b", completion=1, continuation="", tokens=1, finish="stop"),
+    ],
+]
 
 
 def written(path: Path) -> bytes:
     journal = Journal(path, "f")
     for batch in BATCHES:
-        journal.append(batch)
+        journal.append(batch, 8, 0.5)
     return path.read_bytes()
 
 
@@ -21,23 +28,26 @@ def test_every_cut_gives_whole_batches_and_goes_on(tmp_path: Path) -> None:
         path = tmp_path / "torn"
         path.write_bytes(content[:size])
         journal = Journal(path, "f")
-        kept = len(journal.batches)
-        assert journal.batches == BATCHES[:kept]
+        kept = round(journal.seconds / 0.5)
+        assert journal.samples == [sample for batch in BATCHES[:kept] for sample in batch]
+        assert journal.batch_size == (8 if kept else None)
         for batch in BATCHES[kept:]:
-            journal.append(batch)
+            journal.append(batch, 8, 0.5)
         assert path.read_bytes() == content
 
 
 def test_a_garbled_line_ends_what_is_read(tmp_path: Path) -> None:
     lines = written(tmp_path / "j").splitlines(keepends=True)
     (tmp_path / "j").write_bytes(lines[0] + lines[1] + b'[{"prompt' + lines[2])
-    assert Journal(tmp_path / "j", "f").batches == BATCHES[:1]
+    assert Journal(tmp_path / "j", "f").samples == BATCHES[0]
 
 
 def test_another_fingerprint_begins_anew(tmp_path: Path) -> None:
     written(tmp_path / "j")
-    assert Journal(tmp_path / "j", "other").batches == []
-    assert Journal(tmp_path / "j", "f").batches == []
+    assert read_samples(tmp_path / "j", "f") == [*BATCHES[0], *BATCHES[1]]
+    assert read_samples(tmp_path / "j", "other") == read_samples(tmp_path / "none", "f") == []
+    assert Journal(tmp_path / "j", "other").samples == []
+    assert Journal(tmp_path / "j", "f").samples == []
 
 
 def test_removed(tmp_path: Path) -> None:

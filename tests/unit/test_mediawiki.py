@@ -98,7 +98,7 @@ def test_a_list_that_brings_nothing_new_ends(asked) -> None:
     with pytest.raises(TextgamutError, match="repeats itself without an end"):
         list(MediaWiki(server).members("x"))
     assert len(server.questions) < 600
-    assert not list(server._folder.rglob("*.json.gz"))
+    assert not list(server._kept.folder.rglob("*.json.gz"))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_contact_is_needed_for_wikipedia(tmp_path: Path) -> None:
 
 def test_the_folder_of_a_service_shows_no_password(tmp_path: Path) -> None:
     service = Answers("https://bob:secret@example.org:8443/api.php", cache=tmp_path)
-    assert service._folder == tmp_path / "answers/example.org:8443"
+    assert service._kept.folder == tmp_path / "answers/example.org:8443"
 
 
 @pytest.mark.parametrize(

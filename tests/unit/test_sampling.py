@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
-from textgamut.generation.sampling import NucleusSampler, draw_tokens, random_stream
-from textgamut.registry import NucleusDecoding
+from textgamut.generation.sampling import Chooser, draw_tokens, random_stream
+from textgamut.registry import GreedyDecoding, SamplingDecoding
 
 MASK = (1 << 64) - 1
 
@@ -23,13 +23,15 @@ def splitmix64(state: int, index: int) -> int:
     return z ^ (z >> 31)
 
 
-def brute_force(logits: np.ndarray, top_p: float, number: int) -> int:
-    """Sort everything, take tokens until their mass reaches top_p, and their ties; race them."""
+def brute_force(logits: np.ndarray, top_p: float, number: int, top_k: int | None = None) -> int:
+    """Sort everything, take k tokens and their ties, of these the nucleus and its ties; race them."""
     p = np.exp(logits.astype(np.float64) - logits.max())
+    if top_k is not None and top_k < len(p):
+        p[p < np.sort(p)[-top_k]] = 0
     p /= p.sum()
     nucleus, mass = [], 0.0
     for token in np.argsort(-p, kind="stable"):
-        if mass >= top_p and p[token] < p[nucleus[-1]]:
+        if p[token] == 0 or (mass >= top_p and p[token] < p[nucleus[-1]]):
             break
         nucleus.append(int(token))
         mass += p[token]
@@ -58,15 +60,20 @@ def test_splitmix64_is_the_published_one() -> None:
     spread=st.sampled_from([0.1, 1.0, 5.0]),
     head=st.sampled_from([1, 2, 7, 64]),
     ties=st.booleans(),
+    top_k=st.sampled_from([None, 1, 3, 20, 50, 90]),
 )
 @settings(max_examples=150, deadline=None)
-def test_equals_brute_force(seed: int, top_p: float, spread: float, head: int, ties: bool) -> None:
+def test_equals_brute_force(
+    seed: int, top_p: float, spread: float, head: int, ties: bool, top_k: int | None
+) -> None:
     logits = (np.random.default_rng(seed).normal(size=(5, 50)) * spread).astype(np.float32)
     if ties:
         logits = np.round(logits)
     random = numbers(5, seed)
-    drawn = draw_tokens(torch.tensor(logits), top_p, random, head)
-    expected = [brute_force(row, top_p, n & MASK) for row, n in zip(logits, random.tolist(), strict=True)]
+    drawn = draw_tokens(torch.tensor(logits), top_p, random, top_k, head)
+    expected = [
+        brute_force(row, top_p, n & MASK, top_k) for row, n in zip(logits, random.tolist(), strict=True)
+    ]
     assert drawn.tolist() == expected
 
 
@@ -107,14 +114,6 @@ def test_the_head_grows_until_it_holds_every_tie() -> None:
     assert drawn.max() > 4500
 
 
-@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
-def test_logits_that_are_no_numbers(value: float) -> None:
-    logits = torch.zeros(3, 10)
-    logits[1] = value
-    with pytest.raises(TextgamutError, match=r"not finite in 1 of 3 samples.*float32"):
-        draw_tokens(logits, 0.9, numbers(3))
-
-
 def test_streams_are_prefixes_and_independent() -> None:
     assert (random_stream(1, "a", 0, 100)[:10] == random_stream(1, "a", 0, 10)).all()
     keys = [(1, "a", 0), (2, "a", 0), (1, "b", 0), (1, "a", 1), (1, "a0", 0)]
@@ -131,42 +130,80 @@ def test_streams_never_change() -> None:
 STREAM = [14289487295844121479, 7111522005291787251]
 
 
-def decoding(**changes: float) -> NucleusDecoding:
+def decoding(**changes: float) -> SamplingDecoding:
     fields = {"top_p": 0.9, "temperature": 0.7, "repetition_penalty": 1.3, "max_new_tokens": 4} | changes
-    return NucleusDecoding(strategy="nucleus", **fields)
+    return SamplingDecoding(strategy="sampling", **fields)
 
 
-def chosen(sampler: NucleusSampler, ids: torch.Tensor, scores: torch.Tensor) -> list[int]:
-    result = sampler(ids, scores)
-    assert (result == 0).sum(dim=1).eq(1).all()
-    return result.argmax(dim=1).tolist()
+def chooser(setting: SamplingDecoding, prompts: torch.Tensor, mask: torch.Tensor | None = None) -> Chooser:
+    streams = [random_stream(0, str(i), 0, 4) for i in range(len(prompts))]
+    return Chooser(setting, prompts, torch.ones_like(prompts) if mask is None else mask, streams, 60)
 
 
-def test_sampler_equals_the_processors_of_transformers_where_nothing_is_padded() -> None:
+def test_equals_the_processors_of_transformers_where_nothing_is_padded() -> None:
     from transformers import LogitsProcessorList, RepetitionPenaltyLogitsProcessor
-    from transformers.generation import TemperatureLogitsWarper, TopPLogitsWarper
+    from transformers.generation import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
     generator = torch.Generator().manual_seed(0)
-    ids = torch.randint(0, 60, (16, 9), generator=generator)
-    scores = torch.randn(16, 60, generator=generator) * 3
-    streams = [random_stream(0, str(i), 0, 4) for i in range(16)]
-    theirs = LogitsProcessorList(
-        [RepetitionPenaltyLogitsProcessor(1.3), TemperatureLogitsWarper(0.7), TopPLogitsWarper(0.9)]
-    )(ids, scores.clone())
-    sampler = NucleusSampler(decoding(), streams, torch.ones(16, 7, dtype=torch.long))  # two tokens are new
-    expected = [brute_force(row.numpy(), 1.0, int(s[2])) for row, s in zip(theirs, streams, strict=True)]
-    assert chosen(sampler, ids, scores) == expected
+    ids = torch.randint(0, 60, (16, 7), generator=generator)
+    choose = chooser(decoding(top_k=20), ids)
+    for step in range(4):
+        scores = torch.randn(16, 60, generator=generator) * 3
+        theirs = LogitsProcessorList(
+            [
+                RepetitionPenaltyLogitsProcessor(1.3),
+                TemperatureLogitsWarper(0.7),
+                TopKLogitsWarper(20),
+                TopPLogitsWarper(0.9),
+            ]
+        )(ids, scores.clone())
+        numbers_ = [int(random_stream(0, str(i), 0, 4)[step]) for i in range(16)]
+        expected = [
+            brute_force(row.numpy(), 1.0, number) for row, number in zip(theirs, numbers_, strict=True)
+        ]
+        tokens = choose(scores)
+        assert tokens.tolist() == expected
+        ids = torch.cat([ids, tokens[:, None]], dim=1)
+
+
+def test_presence_and_frequency_penalties_count_the_text_and_not_the_prompt() -> None:
+    setting = GreedyDecoding(
+        strategy="greedy", presence_penalty=1.0, frequency_penalty=0.25, max_new_tokens=9
+    )
+    choose = chooser(setting, torch.tensor([[3, 3, 3]]))
+    logits = torch.full((1, 60), -9.0)
+    logits[0, 3], logits[0, 4] = 2.0, 0.6
+    # 3 has 2.0, then 2 - 1 - 0.25 = 0.75, then 2 - 1 - 0.5 = 0.5 < 0.6; 4 has 0.6, then -0.65
+    assert [int(choose(logits)) for _ in range(5)] == [3, 3, 4, 3, 3]
 
 
 def test_padding_is_not_penalised() -> None:
     """The same row, alone and beside a longer one, gets the same token, though padding is a likely token."""
     pad = 5
-    scores = torch.zeros(1, 8)
+    scores = torch.zeros(1, 60)
     scores[0, pad] = 8.0
-    stream = random_stream(0, "a", 0, 4)
-    settings_ = decoding(repetition_penalty=50.0, top_p=0.5)
-    alone = NucleusSampler(settings_, [stream], torch.ones(1, 2, dtype=torch.long))
+    setting = decoding(repetition_penalty=50.0, top_p=0.5)
+    assert chooser(setting, torch.tensor([[1, 2]]))(scores).tolist() == [pad]
     mask = torch.tensor([[0, 0, 1, 1]])
-    beside = NucleusSampler(settings_, [stream], mask)
-    assert chosen(alone, torch.tensor([[1, 2]]), scores) == [pad]
-    assert chosen(beside, torch.tensor([[pad, pad, 1, 2]]), scores) == [pad]
+    assert chooser(setting, torch.tensor([[pad, pad, 1, 2]]), mask)(scores).tolist() == [pad]
+
+
+def test_rows_that_leave_change_nothing_for_the_others() -> None:
+    generator = torch.Generator().manual_seed(0)
+    prompts = torch.randint(0, 60, (6, 5), generator=generator)
+    logits = [torch.randn(6, 60, generator=generator) for _ in range(4)]
+    setting = decoding(presence_penalty=1.0)
+    whole, part = chooser(setting, prompts), chooser(setting, prompts)
+    left = torch.tensor([1, 4, 5])
+    assert (whole(logits[0]) == part(logits[0])).all()
+    part.keep(left)
+    for step in (1, 2, 3):
+        assert (whole(logits[step])[left] == part(logits[step][left])).all()
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+def test_logits_that_are_no_numbers(value: float) -> None:
+    logits = torch.zeros(3, 60)
+    logits[1] = value
+    with pytest.raises(TextgamutError, match=r"not finite in 1 of 3 samples.*float32"):
+        chooser(decoding(), torch.ones(3, 2, dtype=torch.long))(logits)

@@ -5,7 +5,20 @@ import pytest
 
 from textgamut.errors import TextgamutError
 from textgamut.prompts import CREATIVE
-from textgamut.tasks import draw_creative, draw_examples, draw_labels, draw_prompts, draw_references
+from textgamut.tasks import (
+    draw_biography_prompts,
+    draw_biography_references,
+    draw_creative,
+    draw_creative_prompts,
+    draw_examples,
+    draw_given_prompts,
+    draw_given_references,
+    draw_labels,
+    draw_prompts,
+    draw_references,
+    keep_longest,
+    measured_text,
+)
 
 TEXTS = pd.DataFrame(
     {
@@ -107,7 +120,7 @@ PEOPLE = pd.DataFrame(
 
 
 def examples(n: int = 5, **changes) -> pd.DataFrame:
-    settings = {"people": PEOPLE, "task": "bios", "samples": 40, "seed": 1} | changes
+    settings = {"people": PEOPLE, "key": "bios", "samples": 40, "seed": 1} | changes
     return draw_examples(n=n, **settings)
 
 
@@ -153,3 +166,127 @@ def test_creative_prompts_are_drawn_with_replacement() -> None:
     assert drawn[:100] != draw_creative("creative", 100, 2)
     counts = [drawn.count(i) for i in range(len(CREATIVE))]
     assert 40 < min(counts) < max(counts) < 130
+
+
+PROMPT_COLUMNS = ["id", "base", "user", "start"]
+
+
+def biographies(n: int = 20, examples: int = 3, draws: tuple[int, ...] = (1, 2), **changes) -> pd.DataFrame:
+    settings = {"people": PEOPLE, "task": "bios", "dataset": "people"} | changes
+    return draw_biography_prompts(n=n, examples=examples, draws=draws, **settings)
+
+
+def shown(prompts: pd.DataFrame) -> list[list[str]]:
+    """Return the names of the examples of each prompt."""
+    return [
+        [part.split(":")[0] for part in base.split("- Biography of ")[1:]]
+        for base in prompts["base"].str.removesuffix("- Biography of")
+    ]
+
+
+def test_biography_prompts_show_other_persons_than_the_references() -> None:
+    prompts = biographies()
+    assert list(prompts) == PROMPT_COLUMNS
+    assert prompts["id"].tolist() == [f"sample-{i:04}" for i in range(1, 21)]
+    draws = [draw_biography_references(PEOPLE, "bios", "people", 20, 5, draw) for draw in (1, 2)]
+    assert [len(drawn) for drawn in draws] == [20, 20]
+    assert set(draws[0]["id"]) != set(draws[1]["id"])
+    assert draws[0]["text"].str.split().str.len().max() == 5
+    references = {
+        " ".join(name.split()[:10]) for drawn in draws for name in PEOPLE.set_index("id")["name"][drawn["id"]]
+    }
+    assert not references & {name for names in shown(prompts) for name in names}
+    assert all(len(set(names)) == 3 for names in shown(prompts))
+
+
+def test_tasks_on_one_dataset_share_references_and_nest_their_examples() -> None:
+    few, many = shown(biographies(task="bios-2", examples=2)), shown(biographies(task="bios-5", examples=5))
+    assert few == [names[:2] for names in many]
+    references = [
+        draw_biography_references(PEOPLE, task, "people", 20, 99, 1) for task in ("bios-2", "bios-5")
+    ]
+    pd.testing.assert_frame_equal(*references)
+
+
+def test_too_few_persons() -> None:
+    with pytest.raises(TextgamutError, match="task 'bios': persons as references: 61 are asked for"):
+        biographies(n=61)
+    message = (
+        "task 'bios': 1 draws of 58 references take 58 of 60 persons and leave 2, too few for 3 examples"
+    )
+    with pytest.raises(TextgamutError, match=message):
+        biographies(n=58, draws=(1,))
+
+
+def test_creative_samples_have_ids_of_their_own() -> None:
+    prompts = draw_creative_prompts("creative", 120)
+    assert list(prompts) == PROMPT_COLUMNS
+    assert prompts["id"].is_unique
+    assert prompts["user"].nunique() <= len(CREATIVE) < 120
+    assert set(prompts["user"]) <= {f"{prompt} Write 100 to 500 words." for prompt in CREATIVE}
+
+
+GIVEN = pd.DataFrame(
+    {
+        "id": [f"p{i}" for i in range(30)],
+        "prompt": [f"Title {i}\n\nA first sentence." for i in range(30)],
+        "text": [f" and the rest of {i} " + "word " * 20 for i in range(30)],
+        "entity_type": ["human"] * 30,
+    }
+)
+
+
+@pytest.mark.parametrize("n", [None, 12])
+def test_given_prompts_and_references_are_pairs(n: int | None) -> None:
+    prompts = draw_given_prompts(GIVEN, "wiki", n)
+    references = draw_given_references(GIVEN, "wiki", n, None)
+    assert list(prompts) == PROMPT_COLUMNS
+    assert len(prompts) == (n or 30)
+    assert prompts["id"].tolist() == references["id"].tolist()
+    assert (prompts["base"].str.split().str[1] == references["text"].str.split().str[4]).all()
+    assert set(references["text"]) <= set(GIVEN["text"])
+    assert set(references["entity_type"]) == {"human"}
+    if n:
+        mixed = draw_given_prompts(GIVEN.sample(frac=1, random_state=0), "wiki", n)
+        pd.testing.assert_frame_equal(prompts, mixed)
+
+
+def test_given_references_are_cut_and_keep_the_space_after_the_prompt() -> None:
+    cut = draw_given_references(GIVEN, "wiki", None, 3)
+    assert set(cut["text"]) == {" and the rest"}
+    with pytest.raises(TextgamutError, match="task 'wiki': prompts of the dataset: 31 are asked for"):
+        draw_given_prompts(GIVEN, "wiki", 31)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("continuation", "one two  Ada: She"),
+        ("biographies", "Ada:\n\nShe wrote much."),
+        ("creative", "Ada: She wrote much."),
+        ("prompted", "  Ada: She wrote much."),
+    ],
+)
+def test_what_is_measured(kind: str, text: str) -> None:
+    written = "  Ada: She wrote much.\n\n- Biography of Bob: no"
+    assert measured_text(kind, "one two", written, 4) == text
+
+
+def test_what_is_measured_uncut() -> None:
+    assert measured_text("prompted", "one two", "  a\n b ", None) == "  a\n b "
+
+
+def test_the_longest_completions_are_kept() -> None:
+    words = {"p": [3, 5, 5, 1], "q": [2, 2, 2, 9]}
+    samples = pd.DataFrame(
+        [
+            {"prompt_id": id_, "completion": i, "continuation": " w" * n}
+            for id_, counts in words.items()
+            for i, n in enumerate(counts)
+        ]
+    )
+    kept = keep_longest(samples, 2)
+    assert list(zip(kept["prompt_id"], kept["completion"], strict=True)) == [
+        ("p", 1), ("p", 2), ("q", 0), ("q", 3)
+    ]  # fmt: skip
+    pd.testing.assert_frame_equal(keep_longest(samples, 4), samples)

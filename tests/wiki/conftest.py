@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from wiki.servers import FaultProxy, Sparql, Wiki, missing, start_mediawiki, start_sparql
+from servers import FaultProxy
+from wiki.servers import Sparql, Wiki, missing, start_mediawiki, start_sparql
 
 from textgamut.registry import WheelMember, WheelSource
 from textgamut.sources import fetch

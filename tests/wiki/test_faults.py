@@ -18,7 +18,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from helpers import ROOT, edit, run_snakemake
-from wiki.servers import FaultProxy, Wiki, random_faults
+from servers import FaultProxy, random_faults
+from wiki.servers import Wiki
 
 from textgamut.datasets import extract
 from textgamut.errors import TextgamutError

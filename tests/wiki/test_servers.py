@@ -16,7 +16,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from wiki.servers import FAULTS, random_faults, start_mediawiki
+from servers import FAULTS, random_faults
+from wiki.servers import start_mediawiki
 
 YEAR = datetime(2090, 1, 1, tzinfo=UTC)  # out of every window that other tests of this wiki extract
 CREATIONS = {"list": "logevents", "letype": "create", "lenamespace": 0, "leprop": "ids|title|timestamp"}

@@ -90,3 +90,13 @@ def test_chat_without_a_template(project: Path, smollm2: Path) -> None:
     model = {"label": "x", "family": "x", "chat": "template", "source": {"kind": "file", "path": "mute"}}
     (project / "config/models.yaml").write_text(yaml.safe_dump({"mute": model}))
     fails(project, "this checkpoint's tokenizer has no chat template; a pre-trained model takes chat: none")
+
+
+@pytest.mark.slow
+def test_prompts_that_overflow_the_context_generate_nothing(project: Path) -> None:
+    decoding = project / "config/decoding.yaml"
+    decoding.write_text(decoding.read_text() + "endless: {strategy: sampling, max_new_tokens: 8190}\n")
+    cells = [{"models": ["smollm2-135m-instruct"], "decodings": ["nucleus-0.95", "endless"]}]
+    write_texts(project, 20)
+    prepare(project, {"path": "mine.jsonl"}, TASK | {"cells": cells})
+    fails(project, "task 'task', model 'smollm2-135m-instruct': prompt 'row-")

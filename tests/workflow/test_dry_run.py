@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from helpers import EXPERIMENTS, ROOT, edit, jobs, run_snakemake
 
 from textgamut.config import Config
@@ -21,11 +22,11 @@ def test_the_demo_is_the_default(project: Path) -> None:
     planned = jobs(run_snakemake(project, "-n").stdout)
     assert planned == {
         "extract_dataset": 1, "describe_dataset": 1, "fetch_model": 2, "fetch_embedder": 1, "draw_prompts": 1,
-        "draw_references": 4,
-        "draw_subset": 6, "generate_texts": 4, "collect_generations": 4, "embed_texts": 14,
+        "draw_references": 4, "draw_subset": 6, "check_prompts": 2,
+        "generate_texts": 4, "collect_generations": 4, "embed_texts": 14,
         "score_support": 10, "score_divergence": 10, "score_ngram": 10, "sweep_support": 4,
         "explain_support": 5, "collect_scores": 1, "plot_precision_recall": 2, "plot_sweep": 1,
-        "tabulate_scores": 2, "tabulate_variance": 2, "all": 1, "total": 86,
+        "tabulate_scores": 2, "tabulate_variance": 2, "all": 1, "total": 88,
     }  # fmt: skip
 
 
@@ -58,6 +59,71 @@ def test_a_configfile_stands_alone(project: Path) -> None:
     planned = jobs(run_snakemake(project, "-n", "--configfile", "mine.yaml").stdout)
     assert "generate_texts" not in planned
     assert planned["score_support"] == 1
+
+
+def write_experiment(project: Path, **tasks: dict) -> None:
+    experiment = {
+        "name": "mine",
+        "embedder": "minilm",
+        "metrics": {"ngram": {}, "support": {}},
+        "tasks": tasks,
+    }
+    (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
+
+
+CREATIVE = {
+    "kind": "creative", "dataset": "creative", "n": 8, "seeds": [1, 2], "draws": [1, 3], "max_words": 500,
+    "references": {"model": "gemma-3-270m", "decoding": "nucleus-0.95"},
+    "cells": [{"models": ["smollm2-135m-instruct"], "decodings": ["nucleus-0.9"]}],
+}  # fmt: skip
+
+
+def test_the_texts_of_a_creative_task_are_generated_once(project: Path) -> None:
+    """Two cells, two of references; the second task adds references by one model of which there are two."""
+    other = {"model": "smollm2-135m-instruct", "decoding": "nucleus-0.9"}
+    write_experiment(project, llama=CREATIVE, mistral=CREATIVE | {"references": other, "texts_of": "llama"})
+    planned = jobs(run_snakemake(project, "-n").stdout)
+    assert planned["generate_texts"] == 2 + 2 + 1  # the last: seed 3 of the second references
+    assert planned["draw_references"] == 2 + 2
+    assert planned["draw_prompts"] == 2  # a table for each task, with the same prompts
+    assert planned["check_prompts"] == 2
+    assert planned["collect_generations"] == 2 + 2 + 2 + 1
+
+
+def test_served_models_have_no_tokens_to_count(project: Path) -> None:
+    task = {"kind": "prompted", "dataset": "wikinews", "n": 8, "seeds": [1], "completions": 3, "keep": 1,
+            "cells": [{"models": ["davinci-002"], "decodings": ["temperature-0.9-512"]}]}  # fmt: skip
+    write_experiment(project, prompted=task)
+    planned = jobs(run_snakemake(project, "-n").stdout)
+    assert "check_prompts" not in planned
+    assert planned["generate_texts"] == 1
+
+
+def test_tokens_per_word_are_counted_when_asked_for(project: Path) -> None:
+    edit(
+        project / "config/demo.yaml",
+        "tokens_per_word",
+        value={"dataset": "webtext", "models": ["gemma-3-270m"]},
+    )
+    planned = jobs(run_snakemake(project, "-n").stdout)
+    assert (planned["count_tokens"], planned["tabulate_tokens"]) == (1, 1)
+
+
+def test_the_contact_of_the_papers_is_nobody(project: Path) -> None:
+    done = run_snakemake(project, "--cores", "1", "--configfile", "config/papers/nw.yaml")
+    assert done.returncode != 0
+    assert "config/papers/nw.yaml: contact: you@example.org is nobody" in done.stdout
+    assert not (project / "data").exists()
+
+
+@pytest.mark.slow
+def test_another_decoding_setting_generates_only_its_own(edited: Path) -> None:
+    """Its longer answers are checked against the context, which concerns no text that is there."""
+    long = {"strategy": "sampling", "max_new_tokens": 9}
+    edit(edited / "config/decoding.yaml", "longer", value=long)
+    edit(edited / "config/demo.yaml", "tasks", "news", "cells", 0, "decodings", value=["short", "longer"])
+    planned = jobs(run_snakemake(edited, "-n").stdout)
+    assert planned["check_prompts"] == planned["generate_texts"] == planned["collect_generations"] == 2
 
 
 def test_lint(project: Path) -> None:

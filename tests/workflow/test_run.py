@@ -74,7 +74,7 @@ def test_texts_begin_with_their_prompts_and_no_reference_is_a_prompt(finished: P
 
 
 def test_logs_tell_the_progress(finished: Path) -> None:
-    log = (finished / "logs/generate_texts/news/chat/short/seed1.log").read_text()
+    log = (finished / "logs/generate_texts/news/chat/short/seed1/0-of-1.log").read_text()
     assert "6 of 6 samples" in log
     assert "tokens/s" in log
 
@@ -84,10 +84,13 @@ def test_logs_tell_the_progress(finished: Path) -> None:
     [
         # one model's entry: its cell alone, from its card on
         ("models", ["plain", "dtype"], "float32", {"generate_texts": 1} | ONE_CELL),
-        ("models", ["plain", "chat"], "llama-2", {"fetch_model": 1, "generate_texts": 1} | ONE_CELL),
+        ("models", ["plain", "chat"], "llama-2",
+         {"fetch_model": 1, "check_prompts": 1, "generate_texts": 1} | ONE_CELL),
         # hardware is not science; a label is only shown
         ("models", ["plain", "batch_size"], 3, {}),
         ("models", ["plain", "gpus"], 2, {}),
+        ("models", ["plain", "tokens_per_second"], 9, {}),
+        ("models", ["plain", "shards"], 2, {"generate_texts": 2} | ONE_CELL),  # which generate nothing anew
         ("models", ["plain", "label"], "Plain", {"plot_precision_recall": 1, "all": 1}),
         # a second seed, a model, a decoding setting more
         ("demo", ["tasks", "news", "seeds"], [1, 2],
@@ -137,7 +140,7 @@ def test_a_third_model_reruns_nothing_else(edited: Path) -> None:
     models = yaml.safe_load((edited / "config/models.yaml").read_text())
     edit(edited / "config/models.yaml", "third", value=models["plain"] | {"chat": "vicuna"})
     edit(edited / "config/demo.yaml", "tasks", "news", "cells", 0, "models", value=["chat", "plain", "third"])
-    assert plan(edited) == {"fetch_model": 1, "generate_texts": 1} | ONE_CELL
+    assert plan(edited) == {"fetch_model": 1, "check_prompts": 1, "generate_texts": 1} | ONE_CELL
 
 
 def test_swapped_values_are_seen(edited: Path) -> None:
@@ -172,11 +175,11 @@ def test_the_report_holds_figures_tables_and_captions(edited: Path) -> None:
 
 
 def test_killed_at_random_moments_the_next_run_gives_the_same(finished: Path, tmp_path: Path) -> None:
-    """kill -9 of the whole process group, three times; then a run to the end: every product is the same."""
+    """kill -9 of the whole process group, twice; then a run to the end: every product is the same."""
     folder = write_tiny(copy_project(tmp_path))
     rng = random.Random(0)
     command = [sys.executable, "-m", "snakemake", "--cores", "2"]
-    for _ in range(3):
+    for _ in range(2):
         process = subprocess.Popen(
             command, cwd=folder, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -193,12 +196,12 @@ def test_a_job_that_outlives_its_killed_run_is_waited_for(finished: Path, edited
     output = edited / NEWS.format(model="chat", seed=1) / "shards/0-of-1.parquet"
     expected = output.read_bytes()
     output.unlink()
-    log = edited / "logs/generate_texts/news/chat/short/seed1.log"
+    log = edited / "logs/generate_texts/news/chat/short/seed1/0-of-1.log"
     log.unlink()
     command = [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))]
     process = subprocess.Popen(command, cwd=edited, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
-    while not (log.exists() and "loading the model" in log.read_text()):
+    while not (log.exists() and "loading SmolLM2" in log.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.kill()

@@ -5,7 +5,10 @@ Snakemake compares the values of params as a set, without their names: 4 and 8 e
 Batch sizes and GPUs are resources: hardware, which never causes a rerun.
 """
 
-from textgamut import embedding, figures, tables, tasks
+import json
+import os
+
+from textgamut import embedding, figures, plan, tables, tasks
 from textgamut.card import REVISION as CARD_REVISION
 from textgamut.datasets import REVISION as DATASETS_REVISION
 from textgamut.generation import REVISION as GENERATION_REVISION
@@ -17,11 +20,62 @@ from textgamut.metrics.ngram import REVISION as NGRAM_REVISION
 from textgamut.metrics.support import REVISION as SUPPORT_REVISION
 from textgamut.metrics.support import SMALL_N
 from textgamut.prompts import REVISION as PROMPTS_REVISION
+from textgamut.words import REVISION as WORDS_REVISION
 
 
 def entry(registry, slug):
     """Return a registry entry as plain data, for params."""
     return getattr(CONFIG, registry)[slug].model_dump(mode="json")
+
+
+def gpus(count):
+    """Return the resource that asks for GPUs, in the form that a cluster wants: its profile's `gpu_form`.
+
+    `gpu`, which a local run counts, too; or `gres`, or `gres:a100` where Slurm wants the type. And, as `lease`,
+    how many the job itself is to take.
+    """
+    form = (workflow.resource_settings.default_resources or {}).get("gpu_form")
+    name, _, kind = (form.raw if form else "gpu").partition(":")
+    if name == "gpu":
+        return {"gpu": count, "lease": count}
+    prefix = f"gpu:{kind}" if kind else "gpu"
+    return {
+        "gres": lambda wildcards: (
+            f"{prefix}:{number}" if (number := count(wildcards)) else ""
+        ),
+        "lease": count,
+    }
+
+
+def generation_memory(wildcards, attempt):
+    """Return the MB that a generation job asks for: the weights once, Python, torch; more at the next attempt."""
+    return attempt * int(3000 + 1200 * (CONFIG.models[wildcards.model].gigabytes or 0))
+
+
+def generation_minutes(wildcards):
+    """Return a generation job's time limit: half as much again as the stated rate says; three hours without one.
+
+    The same at the next attempt, which resumes from the journal.
+    """
+    model = CONFIG.models[wildcards.model]
+    if not model.tokens_per_second:
+        return 180
+    task, decoding = (
+        CONFIG.experiment.tasks[wildcards.task],
+        CONFIG.decoding[wildcards.decoding],
+    )
+    dataset = CONFIG.datasets[task.dataset]
+    prompts = task.n or getattr(dataset, "n", None) or dataset.texts or 5000
+    tokens = (
+        prompts * task.completions * decoding.max_new_tokens * plan.computed(decoding)
+    )
+    return 20 + int(1.5 * tokens / model.shards / model.tokens_per_second / 60)
+
+
+def embedding_group(wildcards):
+    """Return the group of an embedding: a cell's goes with its texts; a draw's stands alone, all cells need it."""
+    folder = wildcards.folder.split("/")
+    return f"embed/{folder[1]}/{folder[2]}" if folder[0] == "results" else None
 
 
 def source_files(source):
@@ -42,6 +96,76 @@ def task_settings(wildcards, *fields):
     task = CONFIG.experiment.tasks[wildcards.task]
     present = {name for name in fields if name in type(task).model_fields}
     return {"task": wildcards.task} | task.model_dump(mode="json", include=present)
+
+
+def prompt_settings(wildcards):
+    """Return what the prompts of a task depend on; of texts that another task writes: its prompts."""
+    task = CONFIG.experiment.tasks[wildcards.task]
+    fields = ["kind", "dataset", "n", "min_words", "prompt_words", "examples"]
+    if task.kind == "biographies":
+        fields.append("draws")  # whose persons are no examples
+    return task_settings(wildcards, *fields) | {"task": CONFIG.texts_of(wildcards.task)}
+
+
+def shards_of(wildcards):
+    """Return the shards of a cell; of a task that measures the texts of another one, those of the other."""
+    n = CONFIG.models[wildcards.model].shards
+    folder = "results/{task}/{model}/{decoding}/seed{seed}/shards".format(
+        **dict(wildcards) | {"task": CONFIG.texts_of(wildcards.task)}
+    )
+    return [f"{folder}/{i}-of-{n}.parquet" for i in range(n)]
+
+
+def tell_shards_of_this_run():
+    """Tell the script, through `config`, which shards this run generates, as far as Snakemake says it by now."""
+    if "shards" in config["together"]:
+        return
+    asked = workflow.dag_settings
+    told = os.environ.get("TEXTGAMUT_SHARDS")
+    if told:
+        config["together"]["shards"] = json.loads(told)
+    elif asked.target_jobs:  # inside a Slurm job: its own, or those of its group
+        config["together"]["shards"] = [
+            job.wildcards_dict
+            for job in asked.target_jobs
+            if job.rulename == "generate_texts"
+        ]
+        # The Snakemake that is told all jobs of the group starts another for each of them.
+        os.environ.update(TEXTGAMUT_SHARDS=json.dumps(config["together"]["shards"]))
+    else:
+        named = asked.targets or asked.until or asked.batch
+        config["together"]["shards"] = [
+            cell._asdict() | {"shard": shard}
+            for cell in ([] if named else CONFIG.generated())
+            for shard in range(CONFIG.models[cell.model].shards)
+        ]
+
+
+def batch_size(wildcards):
+    # A function of a job is the first to be called when Snakemake knows what was asked for.
+    tell_shards_of_this_run()
+    return CONFIG.models[wildcards.model].batch_size
+
+
+def checked_prompts(wildcards):
+    """Return the check of a model's prompts as an input; a served model's tokens are not seen.
+
+    One for each length of answer: a longer one is checked by itself, and no cell that is there depends on it.
+    """
+    if CONFIG.models[wildcards.model].engine == "openai":
+        return []
+    tokens = CONFIG.decoding[wildcards.decoding].max_new_tokens
+    return [f"data/{wildcards.task}/lengths/{wildcards.model}/{tokens}.json"]
+
+
+def reference_texts(wildcards):
+    """Return what references are drawn from: the dataset, or, of a creative task, the cell with that seed."""
+    if CONFIG.experiment.tasks[wildcards.task].kind != "creative":
+        return dataset_of(wildcards)
+    for cell in CONFIG.reference_cells(wildcards.task):
+        if cell.seed == int(wildcards.draw):
+            return f"{cell.path}/generations.parquet"
+    raise ValueError(f"{wildcards.task} has no draw {wildcards.draw}")
 
 
 def dataset_of(wildcards):
@@ -125,6 +249,14 @@ def paper_outputs(task):
     ]
 
 
+def experiment_outputs():
+    """Return the tables that are no task's own."""
+    if not CONFIG.experiment.tokens_per_word:
+        return []
+    folder = f"results/papers/{CONFIG.experiment.name}"
+    return [f"{folder}/tokens-per-word.{suffix}" for suffix in ("csv", "html")]
+
+
 def styles(task):
     """Return how each model of a task is shown: label, family, whether it is a chat model."""
     shown = {}
@@ -144,5 +276,7 @@ def small_tasks():
         f"task {task}: N = {settings.n} is below {SMALL_N}: support metrics are biased there; compare equal "
         "N only"
         for task, settings in CONFIG.experiment.tasks.items()
-        if settings.n < SMALL_N and CONFIG.experiment.metrics.support is not None
+        if settings.n
+        and settings.n < SMALL_N
+        and CONFIG.experiment.metrics.support is not None
     ]

@@ -15,6 +15,7 @@ rule plot_precision_recall:
         png="results/papers/{paper}/{task}/precision-recall.png",
     log:
         "logs/plot_precision_recall/{paper}/{task}.log",
+    localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -50,6 +51,7 @@ rule tabulate_scores:
         ),
     log:
         "logs/tabulate_scores/{paper}/{task}.log",
+    localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -74,6 +76,7 @@ rule tabulate_variance:
         ),
     log:
         "logs/tabulate_variance/{paper}/{task}.log",
+    localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -98,6 +101,7 @@ rule plot_sweep:
         png="results/papers/{paper}/{task}/sweep.png",
     log:
         "logs/plot_sweep/{paper}/{task}.log",
+    localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -111,3 +115,41 @@ rule plot_sweep:
         "Plotting the sweep of {wildcards.task}"
     script:
         "../scripts/papers/plot_sweep.py"
+
+
+rule tabulate_tokens:
+    """Tokens per word of some models -> PR Table B.2, as CSV and HTML."""
+    input:
+        ratios=lambda wildcards: [
+            f"data/{CONFIG.experiment.tokens_per_word.dataset}/tokens-per-word/{model}.json"
+            for model in CONFIG.experiment.tokens_per_word.models
+        ],
+    output:
+        csv="results/papers/{paper}/tokens-per-word.csv",
+        html=report(
+            "results/papers/{paper}/tokens-per-word.html",
+            caption="../report/tokens-per-word.rst",
+            category="{paper}",
+            labels={"what": "table: tokens per word"},
+        ),
+    log:
+        "logs/tabulate_tokens/{paper}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {
+            "dataset": CONFIG.experiment.tokens_per_word.dataset,
+            "models": {
+                model: {
+                    "label": CONFIG.models[model].label,
+                    "family": CONFIG.models[model].family,
+                }
+                for model in CONFIG.experiment.tokens_per_word.models
+            },
+            "revision": [WORDS_REVISION, tables.REVISION],
+        },
+    message:
+        "Tabulating tokens per word"
+    script:
+        "../scripts/papers/tabulate_tokens.py"

@@ -17,9 +17,12 @@ rule embed_texts:
         features="{folder}/features/{embedder}.npy",
     log:
         "logs/embed_texts/{folder}/{embedder}.log",
+    group:
+        embedding_group
     conda:
         "../../envs/cuda.yaml"
     resources:
+        **gpus(lambda wildcards: 1),
         batch_size=lambda wildcards: CONFIG.embedders[wildcards.embedder].batch_size,
         mem_mb=1500,
     params:
@@ -45,6 +48,8 @@ rule score_support:
         "logs/score_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
         decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
     conda:
         "../../envs/cuda.yaml"
     params:
@@ -68,6 +73,8 @@ rule score_divergence:
         "logs/score_divergence/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
         decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -91,6 +98,8 @@ rule score_ngram:
         "logs/score_ngram/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
         decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -121,16 +130,20 @@ rule score_likelihood:
         "logs/score_likelihood/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
         decoding=SLUG_PATTERN,
+    group:
+        "likelihood/{task}/{model}"
     conda:
         "../../envs/cuda.yaml"
     threads: 8
     resources:
+        **gpus(
+            lambda wildcards: CONFIG.models[
+                CONFIG.experiment.metrics.likelihood.scorer
+            ].gpus
+        ),
         batch_size=lambda wildcards: CONFIG.models[
             CONFIG.experiment.metrics.likelihood.scorer
         ].batch_size,
-        gpu=lambda wildcards: CONFIG.models[
-            CONFIG.experiment.metrics.likelihood.scorer
-        ].gpus,
         mem_mb=3000,
     params:
         settings=lambda wildcards: {
@@ -155,6 +168,8 @@ rule sweep_support:
         "logs/sweep_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
         decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
     conda:
         "../../envs/cuda.yaml"
     params:
@@ -186,6 +201,8 @@ rule explain_support:
         "logs/explain_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
         decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
     conda:
         "../../envs/cuda.yaml"
     params:
@@ -214,6 +231,7 @@ rule collect_scores:
         table="results/scores.parquet",
     log:
         "logs/collect_scores.log",
+    localrule: True
     conda:
         "../../envs/cpu.yaml"
     message:

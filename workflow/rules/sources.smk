@@ -45,6 +45,7 @@ rule describe_dataset:
         ),
     log:
         "logs/describe_dataset/{dataset}.log",
+    localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -69,9 +70,14 @@ rule fetch_model:
     priority: 100
     conda:
         "../../envs/cpu.yaml"
+    resources:  # no reason to fetch anew
+        key_variable=lambda wildcards: getattr(
+            CONFIG.models[wildcards.model].source, "key_variable", None
+        )
+        or "",
     params:
         settings=lambda wildcards: {
-            "source": entry("models", wildcards.model)["source"],
+            "source": CONFIG.models[wildcards.model].science()["source"],
             "chat": CONFIG.models[wildcards.model].chat,
             "revision": CONVERSION,
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import shutil
@@ -99,18 +100,48 @@ def load_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device) -> Any:
+def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, spread: bool = False) -> Any:
     """Load a causal language model for inference.
 
     The checkpoint's own sampling defaults are dropped, so that none mixes into a decoding setting; its
     tokens for begin, end and padding stay.
+
+    Args:
+        folder: The checkpoint.
+        dtype: Of the weights.
+        device: Where it goes. Inputs belong on ``model.device``.
+        spread: Over all GPUs of this process, layer by layer, in equal parts, for a model that is larger than
+            one of them. On a CPU it changes nothing.
+
+    Raises:
+        TextgamutError: The GPUs do not hold the model; or it is to be spread and accelerate is not installed.
     """
     silence_transformers()
     from transformers import AutoModelForCausalLM, GenerationConfig
 
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True).to(device).eval()
+    placement = _placement(device, spread)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
+    model = (model if placement else model.to(device)).eval()
+    places = {str(place) for place in getattr(model, "hf_device_map", {}).values()}
+    if device.type == "cuda" and places & {"cpu", "disk"}:
+        raise TextgamutError(
+            f"{folder}: the model does not fit into the GPUs of this job: raise its `gpus` in models.yaml"
+        )
     own = model.generation_config
     model.generation_config = GenerationConfig(
         bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id
     )
     return model
+
+
+def _placement(device: torch.device, spread: bool) -> dict[str, Any]:
+    """Return what tells transformers where the weights go; nothing: they come to the CPU, to be moved."""
+    if device.type == "cpu":
+        return {}
+    if importlib.util.find_spec("accelerate") is None:
+        if spread:
+            raise TextgamutError(
+                "a model that is spread over GPUs needs accelerate: pip install 'textgamut[demo]'"
+            )
+        return {}
+    return {"device_map": "balanced" if spread else {"": device}}  # straight there: no copy on the CPU

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from textgamut.generation.requests import Sample
 
-def fingerprint(settings: Mapping[str, Any], prompts: Sequence[Sequence[str]]) -> str:
+
+def fingerprint(settings: Mapping[str, Any], prompts: Sequence[Sequence[Any]]) -> str:
     """Return a digest of all that the texts depend on; a journal with another one is not resumed."""
     content = json.dumps([settings, prompts], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
@@ -31,36 +33,55 @@ class Journal:
             fingerprint: See ``fingerprint``.
         """
         self.path = path
-        self.batches: list[list[dict[str, Any]]] = []
-        header = json.dumps({"fingerprint": fingerprint}) + "\n"
-        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-        kept = 0
-        if lines and lines[0] == header.encode():
-            kept = len(lines[0])
-            for line in lines[1:]:
-                try:
-                    self.batches.append(json.loads(line if line.endswith(b"\n") else b""))
-                except ValueError:  # torn by a crash: this line and what follows is generated again
-                    break
-                kept += len(line)
+        batches, kept = _read(path, fingerprint)
+        self.samples: list[Sample] = [sample for batch in batches for sample in batch["samples"]]
+        self.seconds: float = sum(batch["seconds"] for batch in batches)
+        """What the samples took to generate."""
+        self.batch_size: int | None = (batches[-1]["batch_size"] or None) if batches else None
+        """Samples at a time in the last batch: smaller than asked for, where the memory ran short."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = path.open("r+b" if kept else "wb")
         self._stream.truncate(kept)
         self._stream.seek(kept)
         if not kept:
-            self._write(header)
+            self._write({"fingerprint": fingerprint})
 
-    def append(self, batch: list[dict[str, Any]]) -> None:
+    def append(self, samples: list[Sample], batch_size: int, seconds: float) -> None:
         """Add a finished batch; when this returns, it survives a crash."""
-        self.batches.append(batch)
-        self._write(json.dumps(batch, ensure_ascii=False) + "\n")
+        self.samples += samples
+        self.seconds += seconds
+        self.batch_size = batch_size or self.batch_size
+        self._write({"batch_size": batch_size, "seconds": round(seconds, 3), "samples": samples})
 
     def remove(self) -> None:
         """Close and delete the journal: its content stands in the job's output now."""
         self._stream.close()
         self.path.unlink()
 
-    def _write(self, line: str) -> None:
-        self._stream.write(line.encode())
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self._stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._stream.flush()
         os.fsync(self._stream.fileno())
+
+
+def read_samples(path: Path, fingerprint: str) -> list[Sample]:
+    """Return the samples of somebody else's journal; none, if its fingerprint is another."""
+    return [sample for batch in _read(path, fingerprint)[0] for sample in batch["samples"]]
+
+
+def _read(path: Path, fingerprint: str) -> tuple[list[dict[str, Any]], int]:
+    """Return the whole batches of a journal, and how many bytes they take with the first line."""
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        lines = []
+    if not lines or lines[0] != json.dumps({"fingerprint": fingerprint}).encode() + b"\n":
+        return [], 0
+    batches, kept = [], len(lines[0])
+    for line in lines[1:]:
+        try:
+            batches.append(json.loads(line if line.endswith(b"\n") else b""))
+        except ValueError:  # torn by a crash: this line and what follows is generated again
+            break
+        kept += len(line)
+    return batches, kept

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from textgamut.registry import NucleusDecoding
+    from textgamut.registry import GreedyDecoding, SamplingDecoding
 
 
 def random_stream(seed: int, prompt_id: str, completion: int, steps: int) -> NDArray[np.uint64]:
@@ -43,109 +43,155 @@ def random_stream(seed: int, prompt_id: str, completion: int, steps: int) -> NDA
     return raw
 
 
-class NucleusSampler:
-    """Choose the next token of every row: repetition penalty, temperature, nucleus, draw.
+class Chooser:
+    """Choose the next token of every row of a batch, by greedy search or by sampling.
 
-    A transformers logits processor that leaves only the chosen token possible, so that greedy search picks
-    it. The nucleus is the smallest set of most probable tokens whose mass reaches ``top_p``, and what ties
-    with the least of them (bfloat16 logits often tie; a sort would break ties by chance).
+    It holds what a row's next token depends on besides the logits: the tokens so far, the random numbers.
     """
 
     def __init__(
         self,
-        decoding: NucleusDecoding,
+        decoding: GreedyDecoding | SamplingDecoding,
+        prompts: torch.Tensor,
+        mask: torch.Tensor,
         streams: Sequence[NDArray[np.uint64]],
-        attention_mask: torch.Tensor,
+        vocabulary: int,
     ) -> None:
         """Prepare for one batch.
 
         Args:
             decoding: The decoding setting.
-            streams: One random stream per row, at least ``max_new_tokens`` long.
-            attention_mask: (rows, prompt length), 0 on left padding.
+            prompts: int64 (rows, prompt length), padded on the left.
+            mask: (rows, prompt length), 0 on the padding.
+            streams: One random stream a row, at least ``max_new_tokens`` long; greedy search reads none.
+            vocabulary: Number of logits.
         """
         import torch
 
         self._decoding = decoding
+        self._step = 0
+        # Padding is no token that was seen: where it is the end of text, the texts of a batch would depend on
+        # each other's lengths. A prompt's last token stands in for it.
+        self._seen = torch.where(mask.bool(), prompts, prompts[:, -1:])
         # torch computes with int64; the bits are the same.
-        self._streams = torch.as_tensor(np.stack(streams).view(np.int64), device=attention_mask.device)
-        self._prompt_mask = attention_mask.bool()
-        self._steps_before = attention_mask.shape[1]
+        self._streams = torch.as_tensor(np.stack(streams).view(np.int64), device=prompts.device)
+        self._counts = (
+            prompts.new_zeros((len(prompts), vocabulary), dtype=torch.float32)
+            if decoding.presence_penalty or decoding.frequency_penalty
+            else None
+        )
 
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return scores (rows, vocabulary) of -inf, 0 at each row's next token.
+    def __call__(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return the next tokens, int64 (rows,), and take note of them.
+
+        Args:
+            logits: float32 (rows, vocabulary); -inf forbids a token.
 
         Raises:
             TextgamutError: The model's logits are not numbers, as when float16 overflows.
         """
         import torch
 
-        logits = self._penalise(input_ids, scores.float()) / self._decoding.temperature
-        step = input_ids.shape[1] - self._steps_before
-        tokens = draw_tokens(logits, self._decoding.top_p, self._streams[:, step])
-        return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)
+        check_finite(logits)
+        logits = self._penalised(logits)
+        if self._decoding.strategy == "greedy":
+            tokens = logits.argmax(dim=-1)
+        else:
+            tokens = draw_tokens(
+                logits / self._decoding.temperature,
+                self._decoding.top_p,
+                self._streams[:, self._step],
+                self._decoding.top_k,
+            )
+        self._step += 1
+        self._seen = torch.cat([self._seen, tokens[:, None]], dim=1)
+        if self._counts is not None:
+            self._counts.scatter_add_(1, tokens[:, None], self._counts.new_ones((len(tokens), 1)))
+        return tokens
 
-    def _penalise(self, input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """Apply the repetition penalty to the tokens of prompt and continuation, but not to padding.
+    def keep(self, rows: torch.Tensor) -> None:
+        """Go on with some rows only."""
+        self._seen, self._streams = self._seen[rows], self._streams[rows]
+        if self._counts is not None:
+            self._counts = self._counts[rows]
 
-        transformers' own processor also penalises the padding token: where that is the end of text, the
-        texts of a batch would depend on each other's lengths.
-        """
+    def _penalised(self, logits: torch.Tensor) -> torch.Tensor:
+        """Apply the repetition penalty (prompt and text), the presence and the frequency penalty (text)."""
         import torch
 
         penalty = self._decoding.repetition_penalty
-        if penalty == 1.0:
-            return logits
-        seen = input_ids.clone()
-        width = self._prompt_mask.shape[1]
-        last = seen[:, width - 1 : width]  # left padding: never a padding token
-        seen[:, :width] = torch.where(self._prompt_mask, seen[:, :width], last)
-        values = logits.gather(1, seen)
-        return logits.scatter(1, seen, torch.where(values < 0, values * penalty, values / penalty))
+        if penalty != 1.0:
+            values = logits.gather(1, self._seen)
+            values = torch.where(values < 0, values * penalty, values / penalty)
+            logits = logits.scatter(1, self._seen, values)
+        if self._counts is not None:
+            logits = logits - self._decoding.presence_penalty * (self._counts > 0)
+            logits = logits - self._decoding.frequency_penalty * self._counts
+        return logits
 
 
-def draw_tokens(logits: torch.Tensor, top_p: float, random: torch.Tensor, head: int = 256) -> torch.Tensor:
-    """Draw one token a row from the nucleus of its softmax.
+def check_finite(logits: torch.Tensor) -> None:
+    """Make sure that every row (rows, vocabulary) gives a distribution.
 
-    Only the head of the distribution is sorted: its mass against the full softmax tells when it holds the
-    nucleus, and for the rows where it does not, it grows. The result is that of sorting everything.
+    Raises:
+        TextgamutError: A row holds NaN or +inf, or forbids every token.
+    """
+    finite = logits.amax(dim=-1).isfinite()  # NaN is the largest of all
+    if not bool(finite.all()):
+        raise TextgamutError(
+            f"the model's logits are not finite in {int((~finite).sum())} of {len(logits)} "
+            "samples: a dtype of wider range may help (float16 overflows; try dtype: float32)"
+        )
+
+
+def draw_tokens(
+    logits: torch.Tensor, top_p: float, random: torch.Tensor, top_k: int | None = None, head: int = 256
+) -> torch.Tensor:
+    """Draw one token a row from its softmax, restricted to the top-k tokens, then to the nucleus of these.
+
+    The nucleus is the smallest set of most probable tokens whose mass reaches ``top_p``. To both sets belongs
+    what ties with the least of them (bfloat16 logits often tie; a sort would break ties by chance).
+
+    Only the head of the distribution is sorted. For the rows whose set it does not hold, it grows. The result
+    is that of sorting everything.
 
     Args:
-        logits: float32 (rows, vocabulary); -inf forbids a token.
+        logits: float32 (rows, vocabulary), finite in the sense of ``check_finite``; -inf forbids a token.
         top_p: Mass of the nucleus in (0, 1].
         random: int64 (rows,), each row's random number.
+        top_k: How many tokens; None for all.
         head: How many of the most probable tokens to sort first; the result does not depend on it.
 
     Returns:
         int64 (rows,).
-
-    Raises:
-        TextgamutError: A row's logits hold NaN or +inf, or forbid every token.
     """
     import torch
 
-    normaliser = logits.logsumexp(dim=-1, keepdim=True)
-    if not bool(normaliser.isfinite().all()):
-        raise TextgamutError(
-            f"the model's logits are not finite in {int((~normaliser.isfinite()).sum())} of {len(logits)} "
-            "samples: a dtype of wider range may help (float16 overflows; try dtype: float32)"
-        )
-    if top_p >= 1.0:
-        ids = torch.arange(logits.shape[1], device=logits.device)
+    vocabulary = logits.shape[1]
+    if top_k is not None and top_k >= vocabulary:
+        top_k = None
+    if top_p >= 1.0 and top_k is None:
+        ids = torch.arange(vocabulary, device=logits.device)
         # The noise is float64: mind the memory.
         pieces = zip(torch.split(logits, 8), torch.split(random, 8), strict=True)
         return torch.cat([_gumbel_max(piece, ids, numbers) for piece, numbers in pieces])
-    size = min(head, logits.shape[1])
+    size = min(max(head, (top_k or 0) + 1), vocabulary)
     top, ids = logits.topk(size, dim=-1)
-    reached = (top - normaliser).double().exp().cumsum(dim=-1) >= top_p
-    last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
-    least = top.gather(1, last[:, None])
+    kth = None if top_k is None else top[:, top_k - 1 : top_k]
+    least = top[:, -1:] if kth is None else kth
+    if top_p < 1.0:
+        kept = logits if kth is None else top.masked_fill(top < kth, -torch.inf)
+        mass = (top - kept.logsumexp(dim=-1, keepdim=True)).double().exp().cumsum(dim=-1)
+        reached = mass >= top_p
+        last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
+        least = torch.maximum(least, top.gather(1, last[:, None]))
     winners = _gumbel_max(top.masked_fill(top < least, -torch.inf), ids, random)
     tokens = ids.gather(1, winners[:, None]).squeeze(1)
-    # A head is enough when it ends below the nucleus: what ties with the nucleus' last token is in, too.
-    open_ended = (top[:, -1:] >= least).squeeze(1)
-    if size < logits.shape[1] and bool(open_ended.any()):
-        tokens[open_ended] = draw_tokens(logits[open_ended], top_p, random[open_ended], 4 * size)
+    # A head is enough when it ends below the set: what ties with the set's last token is in, too. The nucleus
+    # of the top-k tokens is known once all of these are.
+    open_ended = (top[:, -1:] >= (least if kth is None else kth)).squeeze(1)
+    if size < vocabulary and bool(open_ended.any()):
+        tokens[open_ended] = draw_tokens(logits[open_ended], top_p, random[open_ended], top_k, 4 * size)
     return tokens
 
 

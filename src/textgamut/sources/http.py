@@ -78,7 +78,7 @@ def refuse_bad_status(response: httpx.Response, url: str, accepted: tuple[int, .
     """Raise unless the status is one of those accepted.
 
     Raises:
-        PassingError: HTTP 429 or 5xx.
+        PassingError: HTTP 408, 429 or 5xx.
         TextgamutError: Any other status, with what the server says; or it asks for a very long wait.
     """
     status = response.status_code
@@ -89,12 +89,18 @@ def refuse_bad_status(response: httpx.Response, url: str, accepted: tuple[int, .
         raise TextgamutError(
             f"{public(url)}: HTTP {status}: the server asks for a pause of {asked:.0f} s: start again then"
         )
-    if status == 429 or status >= 500:
-        raise PassingError(f"HTTP {status}", asked)
-    body = next(response.iter_bytes(2000), b"").decode("utf-8", "replace")
+    body = without_key(next(response.iter_bytes(2000), b""), response.request).decode("utf-8", "replace")
     said = " ".join(re.sub(r"<[^<>]*>|[^ -~\u00a0-\U0010ffff]", " ", body).split())[:300]
+    if status in (408, 429) or status >= 500:
+        raise PassingError(f"HTTP {status}: {said}" if said else f"HTTP {status}", asked)
     what = f"{public(url)}: the server answers HTTP {status} {response.reason_phrase}"
     raise TextgamutError(f"{what}: {said}" if said else what)
+
+
+def without_key(content: bytes, request: httpx.Request) -> bytes:
+    """Blank out the key of a request where a server repeats it."""
+    key = request.headers.get("Authorization", "").removeprefix("Bearer ").encode()
+    return content.replace(key, b"***") if key else content
 
 
 def retry_after(headers: Any) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.embedding import compute_dtype, embed
 from textgamut.generation.checkpoints import prepare
-from textgamut.generation.devices import choose_device, device_name
+from textgamut.generation.devices import device_name, lease
 from textgamut.io import read_table, write_array, write_meta
 from textgamut.jobs import job
 from textgamut.registry import Embedder
@@ -20,9 +20,10 @@ def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: 
     embedder = Embedder.model_validate(
         settings["embedder"] | {"label": features.stem, "batch_size": batch_size}
     )
-    device = choose_device()
     frame = read_table(texts, ["text"])
-    vectors, truncated, empty = embed(list(frame["text"]), prepare(embedder.source), embedder, device)
+    folder = prepare(embedder.source)
+    with lease(1) as device:
+        vectors, truncated, empty = embed(list(frame["text"]), folder, embedder, device)
     write_meta(
         features,
         settings,

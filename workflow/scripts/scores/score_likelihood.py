@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
-from textgamut.generation.devices import choose_device, choose_dtype, device_name
+from textgamut.generation.devices import choose_dtype, device_name, lease
 from textgamut.io import read_table, write_json, write_meta
 from textgamut.jobs import job, told
 from textgamut.registry import Source
@@ -19,6 +19,7 @@ def score_likelihood(
     cell: dict[str, Any],
     batch_size: int,
     threads: int,
+    gpus: int,
     generations: Path,
     prompts: Path | None,
     scores: Path,
@@ -27,8 +28,6 @@ def score_likelihood(
     import torch
 
     torch.set_num_threads(threads)
-    device = choose_device()
-    dtype = choose_dtype(settings["dtype"], device)
     frame = read_table(generations, ["prompt_id", "text"])
     texts, beginnings = list(frame["text"]), None
     if prompts:
@@ -36,8 +35,9 @@ def score_likelihood(
         beginnings = list(of_prompt[frame["prompt_id"]])
         texts = [text.removeprefix(beginning) for text, beginning in zip(texts, beginnings, strict=True)]
     folder = prepare(TypeAdapter(Source).validate_python(settings["source"]))
-    model = load_causal_model(folder, dtype, device)
-    with told() as messages:
+    with lease(gpus) as device, told() as messages:
+        dtype = choose_dtype(settings["dtype"], device)
+        model = load_causal_model(folder, dtype, device, spread=gpus > 1)
         rows = likelihood_scores(model, load_tokenizer(folder), beginnings, texts, batch_size)
     facts = {"device": device_name(device), "dtype": str(dtype), "batch_size": batch_size}
     write_meta(scores, settings, started, **facts, warnings=messages)
@@ -52,6 +52,7 @@ if "snakemake" in globals():
             {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
             snakemake.resources.batch_size,
             snakemake.threads,
+            snakemake.resources.lease,
             Path(snakemake.input.texts),
             Path(snakemake.input.prompts[0]) if snakemake.input.prompts else None,
             Path(snakemake.output.scores),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from textgamut.generation.devices import lease
 from textgamut.io import read_array, read_table, write_json, write_meta
 from textgamut.jobs import job, told
 from textgamut.metrics.support import SmallSampleWarning
@@ -25,7 +26,7 @@ def score_support(
     features = read_array(generated)
     rows = []
     components = []
-    with told(SmallSampleWarning) as messages:
+    with lease(1, wait=False), told(SmallSampleWarning) as messages:
         for place, (draw, path) in enumerate(zip(settings["draws"], references, strict=True)):
             groups = {
                 column: _groups(column, texts[0], texts[1], texts[2 + place])

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from textgamut.generation.devices import lease
 from textgamut.io import read_array, write_json, write_meta
 from textgamut.jobs import job, told
 from textgamut.metrics.reduction import reduce_features
@@ -19,7 +20,7 @@ def sweep_support(
     sweep = settings["sweep"]
     points = [(n, settings["k"]) for n in sweep["n"]] + [(len(features), k) for k in sweep["k"]]
     rows = []
-    with told(SmallSampleWarning) as messages:
+    with lease(1, wait=False), told(SmallSampleWarning) as messages:
         for draw, path in zip(settings["draws"], references, strict=True):
             reduced = reduce_features(read_array(path), features)
             for result in support_sweep(*reduced, list(dict.fromkeys(points))):

@@ -1,4 +1,7 @@
-"""Fetch the checkpoint of a model, convert it where needed, and check that its chat format fits."""
+"""Fetch the checkpoint of a model, convert it where needed, and check that its chat format fits.
+
+Of a served model there is nothing to fetch: its key is looked for, unless all answers are to be in the cache.
+"""
 
 import time
 from pathlib import Path
@@ -10,12 +13,21 @@ from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.io import read_json, write_json, write_meta
 from textgamut.jobs import job
 from textgamut.prompts import require_chat_template
-from textgamut.registry import Source
+from textgamut.registry import ModelSource, OpenAISource
+from textgamut.sources import offline
+from textgamut.sources.served import key_of
 
 
-def fetch_model(settings: dict[str, Any], card: Path) -> None:
+def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None:
     started = time.monotonic()
-    folder = prepare(TypeAdapter(Source).validate_python(settings["source"]))
+    source = TypeAdapter(ModelSource).validate_python(settings["source"])
+    if isinstance(source, OpenAISource):
+        if not offline():
+            key_of(source.model_copy(update={"key_variable": key_variable or None}))
+        write_meta(card, settings, started)
+        write_json(card, {"served_by": source.url, "model": source.model, "source": settings["source"]})
+        return
+    folder = prepare(source)
     tokenizer = load_tokenizer(folder)
     if settings["chat"] == "template":
         require_chat_template(tokenizer)
@@ -34,4 +46,4 @@ def fetch_model(settings: dict[str, Any], card: Path) -> None:
 
 if "snakemake" in globals():
     with job(f"fetch_model {snakemake.wildcards.model}", Path(snakemake.log[0])):
-        fetch_model(snakemake.params.settings, Path(snakemake.output.card))
+        fetch_model(snakemake.params.settings, snakemake.resources.key_variable, Path(snakemake.output.card))

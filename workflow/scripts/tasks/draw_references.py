@@ -12,18 +12,28 @@ from textgamut.jobs import job
 def draw_references(settings: dict[str, Any], draw: int, texts: Path, references: Path) -> None:
     started = time.monotonic()
     frame = read_table(texts, ["id", "text"])
-    common = {name: settings[name] for name in ("task", "n", "min_words", "max_words")}
-    if settings["kind"] == "subsets":
+
+    def given(*names: str) -> dict[str, Any]:
+        return {name: settings[name] for name in names}
+
+    kind = settings["kind"]
+    if kind == "subsets":
         drawn = tasks.draw_labels(
             frame,
-            **common,
-            group=settings["group"],
+            **given("task", "n", "min_words", "max_words", "group"),
             labels=settings["references"],
             role="references",
             seed=draw,
         )
+    elif kind == "continuation":
+        drawn = tasks.draw_references(frame, **given("task", "n", "min_words", "max_words"), draw=draw)
+    elif kind == "biographies":
+        sizes = given("task", "dataset", "n", "max_words")
+        drawn = tasks.draw_biography_references(frame, **sizes, draw=draw)
+    elif kind == "creative":  # the texts of another cell, as they are
+        drawn = frame[["id", "text"]]
     else:
-        drawn = tasks.draw_references(frame, **common, draw=draw)
+        drawn = tasks.draw_given_references(frame, **given("task", "n", "max_words"))
     write_meta(references, settings | {"draw": draw}, started)
     write_table(references, drawn)
 

@@ -1,0 +1,56 @@
+"""The key-value cache of running rows, with room for the tokens to come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers.cache_utils import DynamicLayer
+
+ROOM = 64
+"""Tokens that are allocated ahead: transformers' own layer copies the whole past at every token."""
+
+
+class GrowingLayer(DynamicLayer):  # type: ignore[misc]
+    """The past of one layer: ``keys`` and ``values``, (rows, heads, width, dimensions), as ever.
+
+    They are the beginning of larger tensors, which are filled in place.
+    """
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Append the states of new tokens; return all."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+            self._reserve(key_states[:, :, :0], value_states[:, :, :0], key_states.shape[2])
+        width, new = self.keys.shape[2], key_states.shape[2]
+        if width + new > self._stores[0].shape[2]:
+            self._reserve(self.keys, self.values, new)
+        for store, states in zip(self._stores, (key_states, value_states), strict=True):
+            store[:, :, width : width + new] = states
+        self._show(width + new)
+        return self.keys, self.values
+
+    def keep(self, rows: torch.Tensor, unused: int) -> None:
+        """Go on with some rows, without the first columns."""
+        self._reserve(self.keys[rows, :, unused:], self.values[rows, :, unused:], 0)
+
+    def keep_one(self, width: int, column: torch.Tensor) -> None:
+        """Keep the first columns and, of those behind, one for each row: ``column`` (rows,), from 0."""
+        row = torch.arange(len(column), device=column.device)
+        for store in self._stores:
+            store[:, :, width] = store[row, :, width + column]
+        self._show(width + 1)
+
+    def _reserve(self, keys: torch.Tensor, values: torch.Tensor, new: int) -> None:
+        rows, heads, width, _ = keys.shape
+        self._stores = [
+            states.new_empty((rows, heads, width + new + ROOM, states.shape[3])) for states in (keys, values)
+        ]
+        for store, states in zip(self._stores, (keys, values), strict=True):
+            store[:, :, :width] = states
+        self._show(width)
+
+    def _show(self, width: int) -> None:
+        self.keys, self.values = (store[:, :, :width] for store in self._stores)

@@ -1,0 +1,114 @@
+"""Contrastive search (Su et al. 2022), in batches and with a cache.
+
+The next token v of a row maximises (1 - alpha) p(v) - alpha max_j cos(h_v, h_j) among the k most probable
+tokens, where h_v is the last hidden state at v if it stood there, and j runs over all tokens so far. All k
+candidates of a row are read in one pass, side by side at one position: each sees the row's past and itself,
+none sees another. So the past is kept once for a row, not once for a candidate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textgamut.errors import TextgamutError
+from textgamut.generation.sampling import check_finite
+
+if TYPE_CHECKING:
+    import torch
+
+    from textgamut.generation.engines.transformers import Rows
+    from textgamut.registry import ContrastiveDecoding
+
+
+class ContrastiveChooser:
+    """Choose the next token of every row, and read it: `logits` are those after the chosen tokens."""
+
+    def __init__(self, decoding: ContrastiveDecoding, rows: Rows, hidden: torch.Tensor) -> None:
+        """Prepare for one batch.
+
+        Args:
+            decoding: k and alpha.
+            rows: The running rows, whose prompts have been read.
+            hidden: Last hidden states of the prompts (rows, width, dimensions).
+
+        Raises:
+            TextgamutError: The model cannot read several candidates at one position.
+        """
+        from torch.nn.functional import normalize
+
+        if not (rows.plain and rows.has_positions):
+            raise TextgamutError(
+                f"contrastive search needs a model whose layers all are attention with given positions; "
+                f"{type(rows.model).__name__} is not: choose another decoding strategy for it"
+            )
+        self._decoding, self._rows = decoding, rows
+        self._past = normalize(hidden.float(), dim=-1)
+        self.logits: torch.Tensor
+
+    def __call__(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return the next tokens, int64 (rows,), after float32 logits (rows, vocabulary)."""
+        import torch
+        from torch.nn.functional import normalize
+
+        check_finite(logits)
+        rows, k, alpha = self._rows, self._decoding.k, self._decoding.alpha
+        probability, candidates = logits.softmax(dim=-1).topk(min(k, logits.shape[-1]), dim=-1)
+        output = rows.model(
+            input_ids=candidates,
+            attention_mask=_side_by_side(rows, candidates.shape[1]),
+            position_ids=rows.lengths[:, None].expand(candidates.shape),
+            past_key_values=rows.cache,
+            use_cache=True,
+            output_hidden_states=True,
+        )
+        states = normalize(output.hidden_states[-1].float(), dim=-1)
+        likeness = (states @ self._past.transpose(1, 2)).masked_fill(rows.mask[:, None] == 0, -torch.inf)
+        score = (1 - alpha) * probability - alpha * likeness.amax(dim=-1)
+        score = score.masked_fill(logits.gather(1, candidates) == -torch.inf, -torch.inf)  # forbidden ones
+        best = score.argmax(dim=-1)
+        row = torch.arange(len(best), device=best.device)
+        tokens = candidates[row, best]
+        width = rows.ids.shape[1]
+        for layer in rows.cache.layers:
+            layer.keep_one(width, best)
+        rows.ids = torch.cat([rows.ids, tokens[:, None]], dim=1)
+        rows.mask = torch.cat([rows.mask, rows.mask.new_ones((len(best), 1))], dim=1)
+        self._past = torch.cat([self._past, states[row, best][:, None]], dim=1)
+        self.logits = output.logits[row, best].float()
+        return tokens
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Go on with some rows only; to be called before the same of the running rows."""
+        unused = int(self._rows.mask[rows].argmax(dim=1).min())
+        self._past = self._past[rows, unused:]
+        self.logits = self.logits[rows]
+
+
+def _side_by_side(rows: Rows, k: int) -> Any:
+    """Return what k candidates see, to be added to the attention scores: the past, and each itself.
+
+    Returns:
+        (rows, 1, k, width + k); for a model with several kinds of layers, one for each kind.
+    """
+    import torch
+
+    from textgamut.generation.engines.transformers import layer_types
+
+    count, width = rows.mask.shape
+    past = rows.mask[:, None, None, :].bool().expand(count, 1, k, width)
+    itself = torch.eye(k, dtype=torch.bool, device=past.device).expand(count, 1, k, k)
+    dtype = rows.model.dtype
+
+    def additive(seen: torch.Tensor) -> torch.Tensor:
+        mask = torch.zeros((count, 1, k, width + k), dtype=dtype, device=seen.device)
+        return mask.masked_fill_(~torch.cat([seen, itself], dim=-1), torch.finfo(dtype).min)
+
+    def of_kind(kind: str) -> torch.Tensor:
+        window = getattr(rows.model.config.get_text_config(), "sliding_window", None)
+        if kind == "full_attention" or not window or width < window:
+            return additive(past)
+        near = torch.arange(width, device=past.device) > width - window  # a token sees itself and window - 1
+        return additive(past & near)
+
+    kinds = layer_types(rows.model)
+    return of_kind(next(iter(kinds))) if len(kinds) == 1 else {kind: of_kind(kind) for kind in kinds}

@@ -1,0 +1,104 @@
+"""Generation with vLLM, which schedules and batches by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from textgamut.errors import TextgamutError
+from textgamut.generation.checkpoints import load_tokenizer
+from textgamut.generation.engines.transformers import decode_after
+from textgamut.generation.requests import Request, Sample, encode, ordered, seed_of
+from textgamut.registry import Decoding, GreedyDecoding, SamplingDecoding
+
+ROUNDS = 8
+"""Samples that are given to vLLM at once, in multiples of those that run at a time."""
+
+
+class VllmEngine:
+    """A checkpoint run by vLLM on one GPU or several.
+
+    Each sample draws from a random stream of its own, keyed by (seed, prompt, completion). The texts are
+    others than those of the engine transformers, and the company in which a sample runs may change the last
+    bits of its logits, unless the environment has VLLM_BATCH_INVARIANT=1.
+    """
+
+    def __init__(self, folder: Path, dtype: str, gpus: int, batch_size: int) -> None:
+        """Load a checkpoint.
+
+        Args:
+            folder: The checkpoint.
+            dtype: ``auto`` (the checkpoint's own), ``bfloat16``, ``float16`` or ``float32``.
+            gpus: GPUs over which each layer is split (tensor parallelism).
+            batch_size: Most samples at a time.
+
+        Raises:
+            TextgamutError: vLLM is not installed.
+        """
+        try:
+            import vllm
+        except ImportError as error:
+            raise TextgamutError(
+                "engine vllm: vLLM cannot be imported: on a machine with a GPU, "
+                f"pip install 'textgamut[vllm]' ({error})"
+            ) from error
+        self._vllm, self._tokenizer = vllm, load_tokenizer(folder)
+        self.batch_size = batch_size
+        self._model = vllm.LLM(
+            model=str(folder), dtype=dtype, tensor_parallel_size=max(gpus, 1), max_num_seqs=batch_size
+        )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return what the record of a job says of the engine."""
+        return {"vllm": self._vllm.__version__}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding, seed: int) -> Iterator[list[Sample]]:
+        """See ``Engine.generate``. Beam and contrastive search are left to the engine transformers."""
+        settings = vllm_settings(decoding)
+        prompts = {request: encode(request, self._tokenizer) for request in requests}
+        left = ordered(requests, [len(prompts[request]) for request in requests])
+        size = ROUNDS * self.batch_size
+        while left:
+            batch, left = left[:size], left[size:]
+            outputs = self._model.generate(
+                [self._vllm.TokensPrompt(prompt_token_ids=prompts[request]) for request in batch],
+                [self._vllm.SamplingParams(**settings, seed=seed_of(request, seed)) for request in batch],
+                use_tqdm=False,
+            )
+            yield [
+                Sample(
+                    prompt_id=request.prompt_id,
+                    completion=request.completion,
+                    continuation=decode_after(self._tokenizer, prompts[request], list(text.token_ids)),
+                    tokens=len(text.token_ids),
+                    finish=text.finish_reason,
+                )
+                for request, output in zip(batch, outputs, strict=True)
+                for text in output.outputs
+            ]
+
+
+def vllm_settings(decoding: Decoding) -> dict[str, Any]:
+    """Return a decoding setting as arguments of vLLM's ``SamplingParams``.
+
+    Raises:
+        TextgamutError: The engine does not offer it.
+    """
+    if not isinstance(decoding, GreedyDecoding | SamplingDecoding):
+        raise TextgamutError(f"engine vllm: no {decoding.strategy} decoding: engine transformers has it")
+    settings: dict[str, Any] = {"temperature": 0.0}
+    if isinstance(decoding, SamplingDecoding):
+        settings = {
+            "temperature": decoding.temperature,
+            "top_k": decoding.top_k or 0,  # 0: all tokens
+            "top_p": decoding.top_p,
+        }
+    return settings | {
+        "repetition_penalty": decoding.repetition_penalty,
+        "presence_penalty": decoding.presence_penalty,
+        "frequency_penalty": decoding.frequency_penalty,
+        "max_tokens": decoding.max_new_tokens,
+        "min_tokens": decoding.min_new_tokens,
+    }

@@ -1,0 +1,479 @@
+"""What an experiment will take, told before anything runs: ``textgamut plan``.
+
+The rules, kept simple:
+
+- *New tokens*: samples times ``max_new_tokens``, an upper bound; where samples of the same task, model and
+  decoding setting are finished, times their mean instead (else of the same model and setting elsewhere).
+- *Job hours*: new tokens over tokens per second. Beam search counts a token ``beams`` times, contrastive
+  search ``k`` times: what they compute. *GPU hours*: job hours times the model's ``gpus``; none for a rate
+  that was measured on a CPU.
+- *Tokens per second* of one job: measured, as the records beside finished shards say (the median of those on
+  the device of the newest), else stated in the registry, else not known; then no hours are told.
+- *Done*: finished shards that were made with today's settings of model and decoding. The journals of
+  unfinished ones are not counted. What exactly will run, only ``snakemake -n`` knows.
+- *Disk*: weights as stated, of models that are not fetched; 5 bytes a new token; 4 bytes a number of
+  a feature.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from textgamut.config import Cell, Config
+from textgamut.registry import (
+    BeamDecoding,
+    ContrastiveDecoding,
+    Decoding,
+    Model,
+    OpenAISource,
+)
+
+BYTES_PER_TOKEN = 5
+CHARACTERS_PER_TOKEN = 4  # of a served model's prompts, whose tokenizer is not known
+DIMENSIONS = 1024  # of a feature, where none is there to be looked at
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one model has to do in one task. None: not known."""
+
+    task: str
+    model: str
+    cells: int
+    cells_done: int
+    jobs: int
+    jobs_done: int
+    samples: int | None
+    samples_done: int
+    samples_left: int | None
+    new_tokens: int | None
+    """Still to be made, at most."""
+    prompt_tokens: int | None
+    """Still to be read; known once the prompts are checked."""
+    tokens_per_second: float | None
+    """Of one job."""
+    rate_from: str
+    """``stated``, ``none``, or where it was measured."""
+    hours: float | None
+    """Of all jobs to come, as if one after the other."""
+    gpu_hours: float | None
+    dollars: float | None
+    """To be paid to a server; None also where nobody is paid."""
+    paid: bool
+    """Whether a server with a price makes the texts."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum over lines, as far as their values are known."""
+
+    known: float
+    unknown: int
+    """Lines that it leaves out."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an experiment will take."""
+
+    lines: list[Line]
+    totals: dict[str, Sum]
+    """Field of a line -> its sum over all."""
+    embeddings: int
+    """Sets of texts to embed: those of the cells, and the draws of references."""
+    embeddings_done: int
+    embedded_texts: Sum
+    """Texts of the sets that are not embedded yet."""
+    embedder: str
+    disk: dict[str, Sum]
+    """``weights``, ``texts`` and ``features``, bytes to come."""
+
+
+class Shard(NamedTuple):
+    """What the record beside a finished shard says."""
+
+    cell: Cell
+    number: int
+    shards: int
+    samples: int
+    tokens: int
+    seconds: float
+    device: str
+    age: float
+    """When it was written, seconds since the epoch."""
+    settings: Mapping[str, Any]
+
+
+def make_plan(config: Config, folder: Path = Path()) -> Plan:
+    """Plan an experiment.
+
+    Args:
+        config: The experiment with its registries.
+        folder: Where ``data`` and ``results`` stand; only read.
+
+    Returns:
+        A line for each task and model that generates, in the order of the configuration, and the sums.
+    """
+    shards = [shard for shard in read_shards(folder) if _same_model(shard, config)]
+    of_cell = defaultdict(list)
+    for shard in shards:
+        if shard.settings.get("decoding") == _science(config.decoding.get(shard.cell.decoding)):
+            of_cell[shard.cell].append(shard)
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in config.generated():
+        groups.setdefault((cell.task, cell.model), []).append(cell)
+    rates, lengths = _Rates(shards, config), _Lengths(of_cell)
+    prompts = {task: _prompts(config, task, folder) for task in config.experiment.tasks}
+    lines = []
+    for (task, model), cells in groups.items():
+        reads = _prompt_length(config, task, model, folder)
+        lines.append(_line(config, cells, prompts[task], reads, of_cell, rates, lengths))
+    summed = (
+        "cells", "cells_done", "jobs", "jobs_done", "samples", "samples_done", "samples_left", "new_tokens",
+        "prompt_tokens", "hours", "gpu_hours",
+    )  # fmt: skip
+    totals = {name: _sum(getattr(line, name) for line in lines) for name in summed}
+    totals["dollars"] = _sum(line.dollars for line in lines if line.paid)
+
+    sets = list(_embedded(config, prompts, folder))
+    left = [texts for done, texts in sets if not done]
+    texts = _sum(left)
+    dimensions = _dimensions(config.experiment.embedder, folder)
+    named = {cell.model for cell in config.generated()} | set(config.experiment.metrics.models().values())
+    weights = [
+        None if (size := config.models[name].gigabytes) is None else size * 1e9
+        for name in sorted(named)
+        if not isinstance(config.models[name].source, OpenAISource)
+        and not (folder / f"data/models/{name}.json").exists()
+    ]
+    disk = {
+        "weights": _sum(weights),
+        "texts": _times(totals["new_tokens"], BYTES_PER_TOKEN),
+        "features": _times(texts, dimensions * 4),
+    }
+    done = sum(done for done, _ in sets)
+    return Plan(lines, totals, len(sets), done, texts, config.experiment.embedder, disk)
+
+
+def read_shards(folder: Path) -> Iterator[Shard]:
+    """Yield the finished shards under a folder, as the records beside them tell; unreadable ones are none."""
+    for path in folder.glob("results/*/*/*/seed*/shards/*-of-*.meta.json"):
+        name = re.fullmatch(r"(\d+)-of-(\d+)", path.name.removesuffix(".meta.json"))
+        samples = path.with_name(path.name.replace(".meta.json", ".parquet"))
+        try:
+            age = samples.stat().st_mtime
+            record = json.loads(path.read_text(encoding="utf-8"))
+            task, model, decoding, seed = path.parts[-6:-2]
+            cell = Cell(task, model, decoding, int(seed.removeprefix("seed")))
+            seconds = float(record.get("generation_seconds", record["wall_seconds"]))
+            counts = int(record["samples"]), int(record["new_tokens"])
+            if name:
+                shard = int(name[1]), int(name[2])
+                yield Shard(cell, *shard, *counts, seconds, record["device"], age, record["settings"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+
+
+def computed(decoding: Decoding | None) -> int:
+    """Return how many tokens a decoding setting computes for each new one."""
+    if isinstance(decoding, BeamDecoding):
+        return decoding.beams
+    return decoding.k if isinstance(decoding, ContrastiveDecoding) else 1
+
+
+class _Rate(NamedTuple):
+    """How fast one job of a model is."""
+
+    per_second: float | None
+    """Tokens computed (see :func:`computed`) a second."""
+    told: str
+    gpus: int
+
+
+class _Rates:
+    """Tokens per second of one job: measured, else stated."""
+
+    def __init__(self, shards: Iterable[Shard], config: Config) -> None:
+        self._config = config
+        self._measured: dict[tuple[str, str | None], list[Shard]] = defaultdict(list)
+        for shard in sorted(shards, key=lambda shard: shard.age):
+            if shard.seconds > 0 and shard.tokens:
+                self._measured[shard.cell.model, shard.cell.decoding].append(shard)
+                self._measured[shard.cell.model, None].append(shard)
+
+    def of(self, model: str, decoding: str | None = None) -> _Rate:
+        """Return the rate of a model: with that decoding setting, where it has been measured."""
+        entry = self._config.models[model]
+        found = self._measured.get((model, decoding)) or self._measured.get((model, None))
+        if not found:
+            told = "none" if entry.tokens_per_second is None else "stated"
+            return _Rate(entry.tokens_per_second, told, entry.gpus)
+        device = found[-1].device
+        rates = [
+            shard.tokens * computed(self._config.decoding.get(shard.cell.decoding)) / shard.seconds
+            for shard in found
+            if shard.device == device
+        ]
+        gpus = entry.gpus if device != "cpu" else 0
+        served = isinstance(entry.source, OpenAISource)
+        return _Rate(statistics.median(rates), "measured" if served else f"measured on {device}", gpus)
+
+
+class _Lengths:
+    """New tokens of a sample: the mean of finished ones, else the most that there can be."""
+
+    def __init__(self, of_cell: Mapping[Cell, list[Shard]]) -> None:
+        self._counts: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
+        for cell, shards in of_cell.items():
+            for shard in shards:
+                for task in (cell.task, None):
+                    count = self._counts[task, cell.model, cell.decoding]
+                    count[0] += shard.tokens
+                    count[1] += shard.samples
+
+    def of(self, cell: Cell, decoding: Decoding) -> float:
+        for task in (cell.task, None):
+            tokens, samples = self._counts.get((task, cell.model, cell.decoding), (0, 0))
+            if samples:
+                return tokens / samples
+        return decoding.max_new_tokens
+
+
+def _line(
+    config: Config,
+    cells: list[Cell],
+    prompts: int | None,
+    prompt_length: float | None,
+    of_cell: Mapping[Cell, list[Shard]],
+    rates: _Rates,
+    lengths: _Lengths,
+) -> Line:
+    """Add up the cells of one model in one task."""
+    task, model = cells[0].task, config.models[cells[0].model]
+    each = None if prompts is None else prompts * config.experiment.tasks[task].completions
+    jobs_done = [sum(shard.shards == model.shards for shard in of_cell.get(cell, [])) for cell in cells]
+    done = [_samples_of(of_cell.get(cell, []), each) for cell in cells]
+    tokens: float | None = 0
+    seconds: float | None = 0
+    gpu_seconds: float | None = 0
+    for cell, finished in zip(cells, done, strict=True):
+        decoding, rate = config.decoding[cell.decoding], rates.of(cell.model, cell.decoding)
+        new = None if each is None else (each - finished) * lengths.of(cell, decoding)
+        takes: float | None = None
+        if new == 0:
+            takes = 0
+        elif new is not None and rate.per_second is not None:
+            takes = new * computed(decoding) / rate.per_second
+        tokens, seconds = _plus(tokens, new), _plus(seconds, takes)
+        gpu_seconds = _plus(gpu_seconds, None if takes is None else takes * rate.gpus)
+    if not model.gpus:
+        gpu_seconds = 0
+    samples = None if each is None else each * len(cells)
+    left = None if samples is None else samples - sum(done)
+    prompt_tokens = 0 if left == 0 else None
+    if left and prompt_length is not None:
+        prompt_tokens = round(left * prompt_length)
+    overall = rates.of(cells[0].model)
+    return Line(
+        task=task,
+        model=cells[0].model,
+        cells=len(cells),
+        cells_done=jobs_done.count(model.shards),
+        jobs=len(cells) * model.shards,
+        jobs_done=sum(jobs_done),
+        samples=samples,
+        samples_done=sum(done),
+        samples_left=left,
+        new_tokens=None if tokens is None else round(tokens),
+        prompt_tokens=prompt_tokens,
+        tokens_per_second=overall.per_second,
+        rate_from=overall.told,
+        hours=None if seconds is None else seconds / 3600,
+        gpu_hours=None if gpu_seconds is None else gpu_seconds / 3600,
+        dollars=_dollars(model, tokens, prompt_tokens),
+        paid=isinstance(model.source, OpenAISource),
+    )
+
+
+def _samples_of(shards: Iterable[Shard], most: int | None) -> int:
+    """Return how many samples of a cell are finished; it may have been split otherwise before."""
+    by_split: dict[int, int] = defaultdict(int)
+    for shard in shards:
+        by_split[shard.shards] += shard.samples
+    done = max(by_split.values(), default=0)
+    return done if most is None else min(done, most)
+
+
+def _dollars(model: Model, new: float | None, read: float | None) -> float | None:
+    if not isinstance(model.source, OpenAISource):
+        return None
+    prices = model.source.price_output, model.source.price_input
+    if None in prices or new is None or read is None:
+        return None
+    return sum(price * count for price, count in zip(prices, (new, read), strict=True) if price) / 1e6
+
+
+def _prompts(config: Config, task: str, folder: Path) -> int | None:
+    """Return how many prompts a task has: as it says, as its prompts say, or as its dataset has texts."""
+    entry = config.experiment.tasks[task]
+    if entry.n is not None:
+        return entry.n
+    for path in (f"data/{task}/prompts.parquet", f"data/{entry.dataset}/references.parquet"):
+        if (folder / path).exists():
+            return _rows(folder / path)
+    dataset = config.datasets[entry.dataset]
+    stated: int | None = getattr(dataset, "n", None) or dataset.texts
+    return stated
+
+
+def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float | None:
+    """Return the mean tokens of a task's prompts for a model; None: not known yet."""
+    prompts = folder / f"data/{task}/prompts.parquet"
+    for lengths in (folder / f"data/{task}/lengths/{model}").glob("*[0-9].json"):  # all count the same
+        mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
+        return mean
+    if isinstance(config.models[model].source, OpenAISource) and prompts.exists():
+        import pandas as pd
+
+        columns = ["base"] if config.models[model].chat == "none" else ["user", "start"]
+        texts = pd.read_parquet(prompts, columns=columns).fillna("").sum(axis=1)
+        return float(texts.str.len().mean()) / CHARACTERS_PER_TOKEN
+    return None
+
+
+def _embedded(
+    config: Config, prompts: Mapping[str, int | None], folder: Path
+) -> Iterator[tuple[bool, int | None]]:
+    """Yield each set of texts to embed: whether it is done, and how many texts it has."""
+    if not {"support", "divergence"} & set(config.experiment.metrics.families()):
+        return
+    for task, entry in config.experiment.tasks.items():
+        kept = getattr(entry, "keep", None) or entry.completions
+        texts = prompts[task]
+        draws = (f"data/{task}/draw{draw}" for draw in entry.draws)
+        sizes = dict.fromkeys(draws, texts)
+        cells = (cell.path for cell in config.cells(task))
+        sizes |= dict.fromkeys(cells, None if texts is None else texts * kept)
+        for path, size in sizes.items():
+            yield (folder / path / f"features/{config.experiment.embedder}.npy").exists(), size
+
+
+def _dimensions(embedder: str, folder: Path) -> int:
+    """Return the length of a feature: that of one that is there, else a usual one."""
+    for path in folder.glob(f"data/*/draw*/features/{embedder}.npy"):
+        import numpy as np
+
+        return int(np.load(path, mmap_mode="r").shape[1])
+    return DIMENSIONS
+
+
+def _rows(path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(path).num_rows)
+
+
+def _same_model(shard: Shard, config: Config) -> bool:
+    return bool(shard.settings.get("model") == _science(config.models.get(shard.cell.model)))
+
+
+def _science(entry: Any) -> Any:
+    """Return what a record says of a registry entry; of none, what no record says."""
+    return entry.science() if isinstance(entry, Model) else entry and entry.model_dump(mode="json")
+
+
+def _plus(total: float | None, value: float | None) -> float | None:
+    return None if total is None or value is None else total + value
+
+
+def _sum(values: Iterable[float | None]) -> Sum:
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return Sum(sum(known), len(found) - len(known))
+
+
+def _times(total: Sum, factor: float) -> Sum:
+    return Sum(total.known * factor, total.unknown)
+
+
+def show(plan: Plan) -> None:
+    """Print a plan as a table."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    names = ["cells done", "jobs to do", "samples done", "to do", "new tokens ≤", "prompt tokens", "tokens/s"]
+    paid = any(line.paid for line in plan.lines)
+    table = Table("task", "model", box=None, pad_edge=False, header_style="dim")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column()
+    for name in ("job hours", "GPU hours", *(["US$"] if paid else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in plan.lines:
+        row = [line.task, line.model, f"{line.cells_done:,} of {line.cells:,}"]
+        row += [f"{line.jobs - line.jobs_done:,}", f"{line.samples_done:,}", _whole(line.samples_left)]
+        row += [_whole(line.new_tokens), _whole(line.prompt_tokens), _whole(line.tokens_per_second)]
+        row += [line.rate_from if line.tokens_per_second else ""]
+        row += [_decimal(line.hours), _decimal(line.gpu_hours)]
+        row += [_decimal(line.dollars) if line.paid else ""] if paid else []
+        table.add_row(*map(Text, row))
+    total = plan.totals
+    row = ["in all", "", f"{total['cells_done'].known:,} of {total['cells'].known:,}"]
+    row += [f"{total['jobs'].known - total['jobs_done'].known:,}"]
+    row += [_whole(total[name]) for name in ("samples_done", "samples_left", "new_tokens", "prompt_tokens")]
+    row += ["", "", _decimal(total["hours"]), _decimal(total["gpu_hours"])]
+    row += [_decimal(total["dollars"])] if paid else []
+    table.add_section()
+    table.add_row(*map(Text, row), style="bold")
+    console.print(table)
+    console.print()
+    if plan.embeddings:
+        sets, texts = plan.embeddings - plan.embeddings_done, _whole(plan.embedded_texts)
+        done = f" ({plan.embeddings_done:,} sets are done)" if plan.embeddings_done else ""
+        console.print(Text(f"To embed with {plan.embedder}: {sets:,} sets of texts, {texts} in all{done}"))
+    disk = ", ".join(f"{name} {_bytes(size)}" for name, size in plan.disk.items())
+    console.print(Text(f"Disk, about: {disk}"))
+    sums = [*plan.totals.values(), *plan.disk.values(), plan.embedded_texts]
+    if any(each.unknown for each in sums) or any(line.hours is None for line in plan.lines):
+        console.print(Text(UNKNOWN, style="dim"))
+
+
+UNKNOWN = (
+    "?: not known. Hours need the model's tokens_per_second in models.yaml, or a first finished shard; "
+    "samples need an extracted dataset, or its `texts` in datasets.yaml; prompt tokens, and so US$, need "
+    "drawn prompts; weights need the model's gigabytes."
+)
+
+
+def _known(value: float | Sum | None, form: str) -> str:
+    if isinstance(value, Sum):
+        known = format(value.known, form)
+        return known if not value.unknown else f"{known} + ?" if value.known else "?"
+    return "?" if value is None else format(value, form)
+
+
+def _whole(value: float | Sum | None) -> str:
+    return _known(value, ",.0f")
+
+
+def _decimal(value: float | Sum | None) -> str:
+    size = value.known if isinstance(value, Sum) else value or 0
+    return _known(value, ",.2f" if 0 < size < 100 else ",.0f")
+
+
+def _bytes(size: Sum) -> str:
+    text = f"{size.known / 1e9:,.1f} GB" if size.known >= 1e8 else f"{size.known / 1e6:,.1f} MB"
+    if not size.unknown:
+        return text
+    return f"{text} + ?" if size.known else "?"

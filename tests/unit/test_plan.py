@@ -1,0 +1,410 @@
+"""`textgamut plan`: the sums are right, what is done is left out, and nothing unknown is told as known."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from helpers import ROOT
+
+from textgamut import io
+from textgamut.cli import main
+from textgamut.config import Config, load_config, read_yaml
+from textgamut.plan import Line, Plan, make_plan
+
+SAMPLING = {"strategy": "sampling", "max_new_tokens": 100}
+DECODING: dict[str, Any] = {
+    "plain": SAMPLING,
+    "warm": SAMPLING | {"temperature": 1.2, "max_new_tokens": 50},
+    "beam": {"strategy": "beam", "beams": 4, "max_new_tokens": 100},
+    "contrastive": {"strategy": "contrastive", "k": 5, "alpha": 0.6, "max_new_tokens": 100},
+}
+WEIGHTS = {"kind": "hf", "repo": "some/model", "revision": "0" * 40}
+PLAIN = {"label": "M", "family": "m", "chat": "none"}
+SERVED = PLAIN | {
+    "engine": "openai",
+    "gpus": 0,
+    "source": {
+        "kind": "openai", "url": "http://localhost:1/v1", "model": "gpt", "endpoint": "completions",
+        "price_input": 2.0, "price_output": 8.0,
+    },
+}  # fmt: skip
+MODELS: dict[str, Any] = {
+    "fast": PLAIN | {"source": WEIGHTS, "tokens_per_second": 1000, "gigabytes": 2},
+    "large": PLAIN | {"source": WEIGHTS, "tokens_per_second": 10, "gpus": 4, "shards": 3, "gigabytes": 140},
+    "strange": PLAIN | {"source": WEIGHTS},
+    "served": SERVED,
+}
+TASK: dict[str, Any] = {
+    "kind": "continuation", "dataset": "texts", "n": 400, "seeds": [1, 2], "draws": [1], "max_words": 60,
+    "cells": [{"models": ["fast"], "decodings": ["plain"]}],
+}  # fmt: skip
+DATASET = {"format": "continuations", "source": {"kind": "url", "url": "https://localhost/x.json"}}
+
+
+def configured(cells: dict[str, list[str]] | None = None, **task: Any) -> Config:
+    """A configuration of one task, by model -> decoding settings, and other settings of the task."""
+    entry = TASK | task
+    if cells:
+        entry |= {"cells": [{"models": [model], "decodings": names} for model, names in cells.items()]}
+    if entry["kind"] == "prompted":
+        entry = {name: value for name, value in entry.items() if name != "max_words"}
+    dataset = DATASET | {"texts": entry.pop("texts", None)}
+    embedder = {"label": "E", "source": WEIGHTS, "pooling": "mean", "max_tokens": 8}
+    registries = {
+        "models": MODELS,
+        "decoding": DECODING,
+        "datasets": {"texts": dataset},
+        "embedders": {"e": embedder},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in registries.items():
+            Path(folder, f"{name}.yaml").write_text(yaml.safe_dump(content))
+        experiment = {"name": "x", "embedder": "e", "tasks": {"t": entry}}
+        return load_config(experiment, "x.yaml", Path(folder))
+
+
+def write_shard(
+    folder: Path,
+    config: Config,
+    cell: str,
+    split: str = "0-of-1",
+    samples: int = 400,
+    tokens: int = 20_000,
+    seconds: float = 10,
+    device: str = "NVIDIA A100",
+    **changed: Any,
+) -> Path:
+    """Write a finished shard and its record, as the workflow does."""
+    _, model, decoding, seed = cell.split("/")
+    path = folder / "results" / cell / "shards" / f"{split}.parquet"
+    io.write_table(path, pd.DataFrame({"prompt_id": ["p"]}))
+    settings = {
+        "model": config.models[model].science(),
+        "decoding": config.decoding[decoding].model_dump(mode="json"),
+        "seed": int(seed.removeprefix("seed")),
+    }
+    facts = {"device": device, "samples": samples, "new_tokens": tokens, "generation_seconds": seconds}
+    io.write_meta(path, settings | changed, time.monotonic(), **facts)
+    return path
+
+
+def only(plan: Plan) -> Line:
+    (line,) = plan.lines
+    return line
+
+
+# --- what is to do ------------------------------------------------------------------------------------
+
+
+def test_a_stated_rate_gives_hours(tmp_path) -> None:
+    line = only(make_plan(configured({"fast": ["plain", "warm"]}), tmp_path))
+    assert (line.cells, line.jobs, line.samples, line.samples_done) == (4, 4, 1600, 0)
+    assert line.new_tokens == 2 * 400 * 100 + 2 * 400 * 50
+    assert line.hours == pytest.approx(120_000 / 1000 / 3600)
+    assert (line.gpu_hours, line.rate_from, line.paid) == (line.hours, "stated", False)
+
+
+def test_shards_are_jobs_and_gpus_multiply_hours(tmp_path) -> None:
+    line = only(make_plan(configured({"large": ["plain"]}), tmp_path))
+    assert (line.cells, line.jobs) == (2, 6)
+    assert line.hours == pytest.approx(80_000 / 10 / 3600)
+    assert line.gpu_hours == pytest.approx(4 * line.hours)
+
+
+@pytest.mark.parametrize(("decoding", "factor"), [("beam", 4), ("contrastive", 5)])
+def test_hypotheses_and_candidates_cost_their_number(tmp_path, decoding, factor) -> None:
+    plain, costly = (only(make_plan(configured({"fast": [name]}), tmp_path)) for name in ("plain", decoding))
+    assert costly.new_tokens == plain.new_tokens
+    assert costly.hours == pytest.approx(factor * plain.hours)
+
+
+def test_without_a_rate_hours_are_unknown_and_not_zero(tmp_path) -> None:
+    plan = make_plan(configured({"fast": ["plain"], "strange": ["plain"]}), tmp_path)
+    known, unknown = plan.lines
+    assert (unknown.hours, unknown.gpu_hours, unknown.rate_from) == (None, None, "none")
+    assert unknown.new_tokens == 80_000
+    assert (plan.totals["hours"].known, plan.totals["hours"].unknown) == (known.hours, 1)
+
+
+def test_completions_multiply_samples(tmp_path) -> None:
+    line = only(make_plan(configured(kind="prompted", completions=20, keep=1), tmp_path))
+    assert line.samples == 2 * 400 * 20
+
+
+def test_the_number_of_prompts_is_found_where_it_stands(tmp_path) -> None:
+    """A task without n has as many prompts as its dataset has texts: stated, extracted, drawn."""
+    unknown = only(make_plan(configured(kind="prompted", n=None), tmp_path))
+    assert (unknown.samples, unknown.samples_left, unknown.new_tokens, unknown.hours) == (
+        None,
+        None,
+        None,
+        None,
+    )
+    config = configured(kind="prompted", n=None, texts=1314)
+    assert only(make_plan(config, tmp_path)).samples == 2 * 1314
+    io.write_table(tmp_path / "data/texts/references.parquet", pd.DataFrame({"id": range(1300)}))
+    assert only(make_plan(config, tmp_path)).samples == 2 * 1300
+    io.write_table(tmp_path / "data/t/prompts.parquet", pd.DataFrame({"id": range(1200)}))
+    assert only(make_plan(config, tmp_path)).samples == 2 * 1200
+
+
+# --- what is done -------------------------------------------------------------------------------------
+
+
+def test_finished_cells_are_left_out(tmp_path) -> None:
+    config = configured()
+    write_shard(tmp_path, config, "t/fast/plain/seed1", tokens=400 * 60, seconds=12)
+    line = only(make_plan(config, tmp_path))
+    assert (line.cells_done, line.jobs_done, line.samples_done, line.samples_left) == (1, 1, 400, 400)
+    assert line.new_tokens == 400 * 60  # the mean of those that are there, and no more the limit
+    assert (line.tokens_per_second, line.rate_from) == (2000, "measured on NVIDIA A100")
+    assert line.hours == pytest.approx(24_000 / 2000 / 3600)
+    write_shard(tmp_path, config, "t/fast/plain/seed2")
+    done = only(make_plan(config, tmp_path))
+    assert (done.cells_done, done.samples_left, done.new_tokens, done.prompt_tokens) == (2, 0, 0, 0)
+    assert (done.hours, done.gpu_hours) == (0, 0)
+
+
+def test_what_is_done_needs_no_rate(tmp_path) -> None:
+    config = configured({"strange": ["plain"]}, seeds=[1])
+    write_shard(tmp_path, config, "t/strange/plain/seed1", seconds=0)
+    line = only(make_plan(config, tmp_path))
+    assert (line.tokens_per_second, line.hours) == (None, 0)
+
+
+def test_parts_of_a_cell_count_once_however_it_was_split(tmp_path) -> None:
+    config = configured({"large": ["plain"]}, seeds=[1])
+    for split, samples in (("0-of-3", 134), ("1-of-3", 133), ("0-of-2", 200)):
+        write_shard(tmp_path, config, "t/large/plain/seed1", split, samples=samples, tokens=samples * 10)
+    line = only(make_plan(config, tmp_path))
+    assert (line.cells_done, line.jobs, line.jobs_done, line.samples_done) == (0, 3, 2, 267)
+
+
+def test_what_other_settings_have_made_is_to_do_again(tmp_path) -> None:
+    config = configured()
+    old = config.decoding["plain"].model_dump(mode="json") | {"max_new_tokens": 99}
+    write_shard(tmp_path, config, "t/fast/plain/seed1", decoding=old)
+    line = only(make_plan(config, tmp_path))
+    assert (line.samples_done, line.new_tokens) == (0, 80_000)
+    assert line.rate_from == "measured on NVIDIA A100"  # the model is the same
+    other = config.models["fast"].science() | {"dtype": "float16"}
+    write_shard(tmp_path, config, "t/fast/plain/seed1", model=other)
+    assert only(make_plan(config, tmp_path)).rate_from == "stated"
+
+
+def test_a_record_without_its_file_or_torn_is_none(tmp_path) -> None:
+    config = configured()
+    write_shard(tmp_path, config, "t/fast/plain/seed1").unlink()
+    write_shard(tmp_path, config, "t/fast/plain/seed2").with_name("0-of-1.meta.json").write_text("{")
+    assert only(make_plan(config, tmp_path)).samples_done == 0
+
+
+# --- rates --------------------------------------------------------------------------------------------
+
+
+def test_the_median_on_the_newest_device_is_the_rate(tmp_path) -> None:
+    config = configured(seeds=[1, 2, 3, 4, 5])
+    made = [(1, "cpu", 1000), (2, "2 x GPU", 10), (3, "2 x GPU", 5), (4, "2 x GPU", 1)]
+    for seed, device, seconds in made:
+        path = write_shard(tmp_path, config, f"t/fast/plain/seed{seed}", seconds=seconds, device=device)
+        os.utime(path, (seed, seed))
+    line = only(make_plan(config, tmp_path))
+    assert (line.tokens_per_second, line.rate_from) == (20_000 / 5, "measured on 2 x GPU")
+
+
+def test_on_a_cpu_no_gpu_hours_pass(tmp_path) -> None:
+    config = configured()
+    write_shard(tmp_path, config, "t/fast/plain/seed1", device="cpu")
+    line = only(make_plan(config, tmp_path))
+    assert line.hours
+    assert line.gpu_hours == 0
+
+
+def test_a_rate_of_another_strategy_is_weighed_and_of_the_same_is_taken(tmp_path) -> None:
+    """Beams compute 4 x 500 tokens a second, so sampling is taken for as fast, until it is measured."""
+    config = configured({"strange": ["beam", "plain"]})
+    write_shard(tmp_path, config, "t/strange/beam/seed1", tokens=40_000, seconds=80)
+    line = only(make_plan(config, tmp_path))
+    beam, plain = 40_000 * 4 / 2000, 80_000 / 2000
+    assert line.hours == pytest.approx((beam + plain) / 3600)
+    write_shard(tmp_path, config, "t/strange/plain/seed1", tokens=40_000, seconds=10)
+    line = only(make_plan(config, tmp_path))
+    assert line.hours == pytest.approx((beam + 40_000 / 4000) / 3600)
+
+
+def test_samples_of_another_task_say_how_long_they_are(tmp_path) -> None:
+    config = configured()
+    write_shard(tmp_path, config, "elsewhere/fast/plain/seed7", samples=10, tokens=300)
+    line = only(make_plan(config, tmp_path))
+    assert (line.samples_done, line.new_tokens) == (0, 800 * 30)
+
+
+# --- money, embeddings, disk --------------------------------------------------------------------------
+
+
+def test_dollars_need_prompts(tmp_path) -> None:
+    config = configured({"served": ["plain"]})
+    plan = make_plan(config, tmp_path)
+    assert only(plan).paid
+    assert (only(plan).dollars, only(plan).gpu_hours, only(plan).hours) == (None, 0, None)
+    assert plan.totals["dollars"].unknown == 1
+    prompt = {"id": "p", "base": "x" * 48, "user": "not what a base model reads", "start": None}
+    io.write_table(tmp_path / "data/t/prompts.parquet", pd.DataFrame([prompt] * 400))
+    line = only(make_plan(config, tmp_path))
+    assert line.prompt_tokens == 800 * 12
+    assert line.dollars == pytest.approx((80_000 * 8 + 9_600 * 2) / 1e6)
+
+
+def test_counted_prompts_are_told(tmp_path) -> None:
+    io.write_json(tmp_path / "data/t/lengths/fast/48.json", {"mean": 17.5, "total": 7000, "prompts": 400})
+    assert only(make_plan(configured(), tmp_path)).prompt_tokens == 800 * 17.5
+
+
+def test_sets_of_texts_are_embedded_once_each(tmp_path) -> None:
+    config = configured({"fast": ["plain", "warm"]}, draws=[1, 2, 3])
+    plan = make_plan(config, tmp_path)
+    assert (plan.embeddings, plan.embeddings_done, plan.embedded_texts.known) == (7, 0, 7 * 400)
+    assert plan.disk["features"].known == 7 * 400 * 1024 * 4
+    for folder in ("data/t/draw1", "results/t/fast/warm/seed2"):
+        io.write_array(tmp_path / folder / "features/e.npy", np.zeros((400, 384), np.float32))
+    plan = make_plan(config, tmp_path)
+    assert (plan.embeddings_done, plan.embedded_texts.known) == (2, 5 * 400)
+    assert plan.disk["features"].known == 5 * 400 * 384 * 4
+
+
+def test_fetched_weights_take_no_more_space(tmp_path) -> None:
+    config = configured({name: ["plain"] for name in MODELS})
+    disk = make_plan(config, tmp_path).disk
+    assert (disk["weights"].known, disk["weights"].unknown) == (142e9, 1)
+    assert disk["texts"].known == 4 * 80_000 * 5
+    io.write_json(tmp_path / "data/models/large.json", {})
+    assert make_plan(config, tmp_path).disk["weights"].known == 2e9
+
+
+# --- the papers ---------------------------------------------------------------------------------------
+
+
+def paper(name: str) -> Config:
+    path = ROOT / f"config/papers/{name}.yaml"
+    return load_config(read_yaml(path), str(path), ROOT / "config")
+
+
+def test_the_gpu_hours_of_precision_and_recall_come_out(tmp_path) -> None:
+    """PR appendix B.3: 4,200 A100 hours; ours to within a factor of two, with nothing unknown."""
+    plan = make_plan(paper("pr"), tmp_path)
+    assert plan.totals["gpu_hours"].unknown == 0
+    assert 2100 <= plan.totals["gpu_hours"].known <= 8400
+    lines = {(line.task, line.model): line for line in plan.lines}
+    per_run = {model: lines["creative-llama", model] for model in ("llama-2-7b-chat", "llama-2-70b-chat")}
+    stated = {"llama-2-7b-chat": 5 * 2, "llama-2-70b-chat": 40 * 4}
+    for model, line in per_run.items():  # 4,000 samples of 448 tokens
+        assert line.gpu_hours is not None
+        assert line.gpu_hours / line.cells == pytest.approx(stated[model], rel=0.1)
+
+
+def test_the_multicriteria_paper_is_planned_fast_and_whole(tmp_path) -> None:
+    """MC Table 1: 1,862,394 texts. Planning stays quick with a shard of every cell on disk."""
+    config = paper("mc")
+    template = write_shard(tmp_path, configured(), "t/fast/plain/seed1").with_name("0-of-1.meta.json")
+    record = io.read_json(template)
+    for i, cell in enumerate(config.generated()):
+        if i % 2:
+            settings = {
+                "model": config.models[cell.model].science(),
+                "decoding": config.decoding[cell.decoding].model_dump(mode="json"),
+            }
+            folder = tmp_path / cell.path / "shards"
+            folder.mkdir(parents=True)
+            (folder / "0-of-1.parquet").touch()
+            content = record | {"settings": settings, "samples": 1000, "new_tokens": 20_000 + i}
+            (folder / template.name).write_text(json.dumps(content))
+    start = time.monotonic()
+    plan = make_plan(config, tmp_path)
+    assert time.monotonic() - start < 10
+    assert (plan.totals["cells"].known, plan.totals["samples"].known) == (1062, 1_862_394)
+    assert plan.totals["samples_done"].known == 531_000
+    assert len(plan.lines) == 18
+
+
+# --- the command --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    config = tmp_path / "config"
+    config.mkdir()
+    for name in ("datasets", "embedders"):
+        (config / f"{name}.yaml").write_text((ROOT / f"config/{name}.yaml").read_text())
+    (config / "models.yaml").write_text(yaml.safe_dump(MODELS))
+    (config / "decoding.yaml").write_text(yaml.safe_dump(DECODING))
+    cells = [{"models": ["fast", "strange", "served"], "decodings": ["plain"]}]
+    task = TASK | {"dataset": "news-articles", "cells": cells}
+    (config / "demo.yaml").write_text(
+        yaml.safe_dump({"name": "x", "embedder": "minilm", "tasks": {"t": task}})
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_table_tells_what_is_known_and_what_is_not(project, capsys) -> None:
+    assert main(["plan"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    header, fast, strange, served, total = (line.split() for line in lines[:5])
+    assert header[:4] == ["task", "model", "cells", "done"]
+    assert " ".join(fast) == "t fast 0 of 2 2 0 800 80,000 ? 1,000 stated 0.02 0.02"
+    assert " ".join(strange) == "t strange 0 of 2 2 0 800 80,000 ? ? ? ?"
+    assert served[-3:] == ["?", "0", "?"]
+    assert " ".join(total).endswith("240,000 ? 0.02 + ? 0.02 + ? ?")
+    assert "To embed with minilm: 7 sets of texts, 2,800 in all" in lines
+    assert "Disk, about: weights 2.0 GB + ?, texts 1.2 MB, features 11.5 MB" in lines
+    assert lines[-3].startswith("?: not known.") or lines[-2].startswith("?: not known.")
+
+
+def test_json_says_the_same(project, capsys) -> None:
+    assert main(["plan", "--configfile", "config/demo.yaml", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["configfile"] == "config/demo.yaml"
+    fast, strange, served = content["lines"]
+    assert (fast["samples_left"], fast["rate_from"], strange["hours"]) == (800, "stated", None)
+    assert content["totals"]["gpu_hours"] == {"known": fast["gpu_hours"], "unknown": 1}
+    assert served["paid"]
+
+
+def test_nothing_is_changed_and_no_heavy_package_is_loaded(project) -> None:
+    before = sorted(project.rglob("*"))
+    code = "import sys; from textgamut.cli import main; main(['plan']); print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for name in ("torch", "transformers", "snakemake", "sklearn"):
+        assert f"'{name}'" not in done.stdout
+    assert sorted(project.rglob("*")) == before
+
+
+def test_a_wrong_experiment_is_told(project, capsys) -> None:
+    assert main(["plan", "--configfile", "none.yaml"]) == 1
+    assert "none.yaml: there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_finished_run_has_nothing_left(finished: Path, monkeypatch, capsys) -> None:
+    """The records are those of a real run."""
+    monkeypatch.chdir(finished)
+    assert main(["plan", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    for line in content["lines"]:
+        assert line["cells_done"] == line["cells"] == 1
+        assert (line["samples_left"], line["hours"]) == (0, 0)
+        assert line["rate_from"].startswith("measured on ")
+        assert line["tokens_per_second"] > 0
+    assert content["embeddings_done"] == content["embeddings"]
+    assert content["disk"]["weights"] == {"known": 0, "unknown": 0}

@@ -1,0 +1,53 @@
+"""Tokens per word: NLTK's words without a download, special tokens uncounted, the published values beside."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from textgamut.errors import TextgamutError
+from textgamut.words import nltk_words, tokens_per_word, tokens_table
+
+
+def letters(text: str, add_special_tokens: bool, split_special_tokens: bool) -> dict[str, list[str]]:
+    """A tokenizer that makes a token of every letter that is no blank."""
+    assert not add_special_tokens
+    assert split_special_tokens
+    return {"input_ids": [letter for letter in text if not letter.isspace()]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Good muffins cost $3.88.", ["Good", "muffins", "cost", "$", "3.88", "."]),
+        ("It ends here. It doesn't!", ["It", "ends", "here", ".", "It", "does", "n't", "!"]),
+        ("(yes), no", ["(", "yes", ")", ",", "no"]),
+        ("", []),
+        (" \n ", []),
+    ],
+)
+def test_words_are_those_of_nltk(text: str, words: list[str]) -> None:
+    assert nltk_words(text) == words
+
+
+def test_the_mean_is_over_texts() -> None:
+    result = tokens_per_word(["ab cd", "abcdef", " "], letters)
+    assert (result.texts, result.words, result.tokens) == (2, 3, 10)
+    assert result.mean == (2 + 6) / 2
+    assert result.deviation == pytest.approx(math.sqrt(8))
+    assert tokens_per_word(["ab"], letters).deviation == 0
+
+
+def test_no_word_at_all() -> None:
+    with pytest.raises(TextgamutError, match="no text has a word"):
+        tokens_per_word([" ", ""], letters)
+
+
+def test_published_values_stand_beside_their_family() -> None:
+    ratio = tokens_per_word(["ab cd", "abcdef"], letters)._asdict()
+    models = {"m": {"label": "Mistral 7B", "family": "Mistral"}, "x": {"label": "X", "family": "Other"}}
+    table = tokens_table({"m": ratio, "x": ratio}, models).set_index("model")
+    assert table["tokens per word"].tolist() == [4, 4]
+    assert table["published"]["Mistral 7B"] == 1.313
+    assert math.isnan(table["published"]["X"])

@@ -1,0 +1,27 @@
+"""Count the tokens per word of a dataset under one model's tokenizer."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from textgamut.generation.checkpoints import load_tokenizer, prepare
+from textgamut.io import read_table, write_json, write_meta
+from textgamut.jobs import job
+from textgamut.registry import Source
+from textgamut.words import tokens_per_word
+
+
+def count_tokens(settings: dict[str, Any], texts: Path, ratio: Path) -> None:
+    started = time.monotonic()
+    tokenizer = load_tokenizer(prepare(TypeAdapter(Source).validate_python(settings["source"])))
+    result = tokens_per_word(list(read_table(texts, ["text"])["text"]), tokenizer)
+    write_meta(ratio, settings, started)
+    write_json(ratio, result._asdict())
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"count_tokens {w.dataset} {w.model}", Path(snakemake.log[0])):
+        count_tokens(snakemake.params.settings, Path(snakemake.input.texts), Path(snakemake.output.ratio))
