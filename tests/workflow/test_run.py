@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -35,13 +36,19 @@ def plan(folder: Path) -> dict[str, int]:
 
 
 def products(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every product; meta files and logs hold times."""
+    """Return the SHA-256 of every product; meta files and logs hold times, cards the day of extraction."""
     paths = [path for top in ("data", "results") for path in (folder / top).rglob("*") if path.is_file()]
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in paths
-        if not path.name.endswith(".meta.json")
-    }
+    days = {json.loads(path.read_text())["extracted"].encode() for path in folder.glob("data/*/card.json")}
+    hashes = {}
+    for path in paths:
+        if path.name.endswith(".meta.json"):
+            continue
+        content = path.read_bytes()
+        if path.stem == "card":
+            for day in days:
+                content = content.replace(day, b"the day")
+        hashes[str(path.relative_to(folder))] = hashlib.sha256(content).hexdigest()
+    return hashes
 
 
 def test_nothing_is_left_to_do(finished: Path) -> None:
