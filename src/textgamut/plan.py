@@ -130,7 +130,7 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
     for cell in config.generated():
         groups.setdefault((cell.task, cell.model), []).append(cell)
     rates, lengths = _Rates(shards, config), _Lengths(of_cell)
-    prompts = {task: _prompts(config, task, folder) for task in config.experiment.tasks}
+    prompts = {task: count_prompts(config, task, folder) for task in config.experiment.tasks}
     lines = []
     for (task, model), cells in groups.items():
         reads = _prompt_length(config, task, model, folder)
@@ -320,8 +320,11 @@ def _dollars(model: Model, new: float | None, read: float | None) -> float | Non
     return sum(price * count for price, count in zip(prices, (new, read), strict=True) if price) / 1e6
 
 
-def _prompts(config: Config, task: str, folder: Path) -> int | None:
-    """Return how many prompts a task has: as it says, as its prompts say, or as its dataset has texts."""
+def count_prompts(config: Config, task: str, folder: Path) -> int | None:
+    """Return how many prompts a task has: as it says, as its prompts say, or as its dataset has texts.
+
+    None: not known yet.
+    """
     entry = config.experiment.tasks[task]
     if entry.n is not None:
         return entry.n

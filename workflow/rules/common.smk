@@ -64,8 +64,7 @@ def generation_minutes(wildcards):
         CONFIG.experiment.tasks[wildcards.task],
         CONFIG.decoding[wildcards.decoding],
     )
-    dataset = CONFIG.datasets[task.dataset]
-    prompts = task.n or getattr(dataset, "n", None) or dataset.texts or 5000
+    prompts = plan.count_prompts(CONFIG, wildcards.task, Path()) or 5000
     tokens = (
         prompts * task.completions * decoding.max_new_tokens * plan.computed(decoding)
     )
