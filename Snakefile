@@ -5,9 +5,10 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from snakemake.exceptions import WorkflowError
 
-from textgamut.config import HUMAN, PLACEHOLDER, load_config, read_yaml
+from textgamut.config import HUMAN, PLACEHOLDER, load_config
 from textgamut.registry import SLUG_PATTERN
 from textgamut.errors import TextgamutError
+from textgamut.validation import read_yaml
 
 # Read here and not by `configfile:`, which would merge an experiment into the default one, key by key.
 EXPERIMENT = Path(

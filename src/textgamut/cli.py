@@ -223,8 +223,9 @@ def plan(options: argparse.Namespace) -> None:
     Raises:
         TextgamutError: The experiment or a registry is wrong.
     """
-    from textgamut.config import load_config, read_yaml
+    from textgamut.config import load_config
     from textgamut.plan import make_plan, show
+    from textgamut.validation import read_yaml
 
     registries = _registry(options.config, "models")[0].parent
     file = options.configfile or registries / "demo.yaml"

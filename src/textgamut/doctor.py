@@ -27,8 +27,7 @@ from typing import Literal
 
 from textgamut import __version__
 from textgamut.errors import TextgamutError
-from textgamut.generation.devices import cuda_driver as _driver
-from textgamut.generation.devices import lease_holders
+from textgamut.generation.devices import cuda_driver, lease_holders
 
 State = Literal["good", "attention", "missing", "broken"]
 Finding = tuple[str, State, str]
@@ -230,7 +229,7 @@ def _devices() -> Iterator[Finding]:
     except Exception as error:  # a torch for another machine fails in many ways
         yield "torch", "broken", f"cannot be imported: {type(error).__name__}: {error}"
         return
-    driver, cuda = _driver(), torch.version.cuda
+    driver, cuda = cuda_driver(), torch.version.cuda
     if cuda or driver:
         built = f"torch {torch.__version__} " + (f"is built for CUDA {cuda}" if cuda else "has no CUDA")
         serves = "the driver serves up to {}.{}".format(*driver) if driver else "there is no NVIDIA driver"

@@ -180,9 +180,8 @@ def given_prompt(prompt: str) -> Prompt:
 def dress(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]:
     """Render a prompt for one model.
 
-    In the formats of PR Tables B.3 and B.6, spaces set off an instruction of one paragraph, blank lines one
-    of several. In a tokenizer's own template, a prompt that spells one of its special tokens has it with a
-    space after the first character, so that no text of a dataset opens a turn or ends one.
+    In a tokenizer's own template, a prompt that spells one of its special tokens has it with a space after
+    the first character, so that no text of a dataset opens a turn or ends one.
 
     Args:
         prompt: The prompt in its variants.
@@ -198,8 +197,7 @@ def dress(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]:
     """
     if chat == "none":
         return prompt.base, False
-    user, start = prompt.user, prompt.start
-    joint = "\n\n" if "\n\n" in user else " "
+    user, start, joint = prompt.user, prompt.start, _joint(prompt)
     if chat == "template":
         require_chat_template(tokenizer)
         special = special_strings(tokenizer)
@@ -220,8 +218,12 @@ def dress_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
     """
     if chat != "template":
         return dress(prompt, chat, None)
-    joint = "\n\n" if "\n\n" in prompt.user else " "
-    return prompt.user + (joint + prompt.start if prompt.start else ""), True
+    return prompt.user + (_joint(prompt) + prompt.start if prompt.start else ""), True
+
+
+def _joint(prompt: Prompt) -> str:
+    """Return what sets off an instruction: a space, or for several paragraphs a blank line (PR B.3, B.6)."""
+    return "\n\n" if "\n\n" in prompt.user else " "
 
 
 def special_strings(tokenizer: Any) -> list[str]:

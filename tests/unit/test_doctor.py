@@ -167,7 +167,7 @@ def test_the_device_and_its_dtype_are_those_of_a_run() -> None:
 
 
 def test_a_driver_that_torch_cannot_use_wants_attention(monkeypatch) -> None:
-    monkeypatch.setattr(doctor, "_driver", lambda: (12, 4))
+    monkeypatch.setattr(doctor, "cuda_driver", lambda: (12, 4))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     checks = found("devices")
@@ -189,7 +189,7 @@ def test_each_gpu_has_its_own_dtype(monkeypatch) -> None:
     def capability(device: torch.device) -> tuple[int, int]:
         return Properties(device.index).major, Properties(device.index).minor
 
-    monkeypatch.setattr(doctor, "_driver", lambda: (13, 0))
+    monkeypatch.setattr(doctor, "cuda_driver", lambda: (13, 0))
     monkeypatch.setattr(torch.version, "cuda", "12.8")
     answers = {"get_device_properties": Properties, "get_device_capability": capability}
     answers |= {"is_available": lambda: True, "device_count": lambda: 2}
@@ -200,7 +200,7 @@ def test_each_gpu_has_its_own_dtype(monkeypatch) -> None:
     assert "16.0 GB, compute capability 7.5; dtype auto is torch.float16" in old
     assert "16.0 GB, compute capability 8.0; dtype auto is torch.bfloat16" in new
     assert checks["CUDA"].state == "good"
-    monkeypatch.setattr(doctor, "_driver", lambda: (11, 8))
+    monkeypatch.setattr(doctor, "cuda_driver", lambda: (11, 8))
     assert found("devices")["CUDA"].state == "attention"
     monkeypatch.setattr(doctor, "lease_holders", lambda: [12, 345])
     assert found("devices")["GPU leases"].detail == "held by processes 12, 345"

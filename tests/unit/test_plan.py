@@ -19,8 +19,9 @@ from helpers import ROOT
 
 from textgamut import io
 from textgamut.cli import main
-from textgamut.config import Config, load_config, read_yaml
+from textgamut.config import Config, load_config
 from textgamut.plan import Line, Plan, make_plan
+from textgamut.validation import read_yaml
 
 SAMPLING = {"strategy": "sampling", "max_new_tokens": 100}
 DECODING: dict[str, Any] = {

@@ -1,0 +1,140 @@
+"""YAML files, read safely and validated: a message names the file, the key and the nearest valid choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from textgamut.errors import TextgamutError, nearest
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice: YAML would keep the last one in silence."""
+
+    # Here and not where mappings are constructed: there, a merge (`<<: *other`) has added its keys already.
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        keys = [(key.tag, str(key.value)) for key, _ in node.value]
+        for tag, key in keys:
+            if keys.count((tag, key)) > 1:
+                line = node.start_mark.line + 1
+                raise TextgamutError(
+                    f"{node.start_mark.name}: key {key!r} stands twice in the block at line {line}"
+                )
+        return node
+
+
+def read_yaml(path: Path) -> Any:
+    """Read one YAML file safely; a syntax error, a missing file or a key given twice names the file."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            return yaml.load(stream, Loader=_UniqueKeyLoader)  # noqa: S506 (a subclass of SafeLoader)
+    except FileNotFoundError:
+        raise TextgamutError(f"{path}: there is no such file") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise TextgamutError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+
+
+def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
+    """Validate the content of a file.
+
+    Args:
+        adapter: What it is to be.
+        content: As ``read_yaml`` reads it.
+        source: The file's name, for messages.
+
+    Raises:
+        TextgamutError: One line for each thing that is wrong: file, key, what, nearest valid choice.
+    """
+    try:
+        return adapter.validate_python(content)
+    except ValidationError as error:
+        lines = [f"{source}: {_describe(problem, adapter, content)}" for problem in error.errors()]
+        raise TextgamutError("\n".join(lines)) from None
+
+
+def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
+    """Turn one pydantic error into ``key: what is wrong; the nearest valid choice``."""
+    location = _location(problem["loc"], content)
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
+    key = key or "(top level)"
+    kind, context = problem["type"], problem.get("ctx", {})
+    if kind == "extra_forbidden":
+        return f"{key}: unknown key; {nearest(str(location[-1]), _sibling_keys(adapter, location))}"
+    if kind == "missing":
+        return f"{key}: this key is required"
+    if kind == "union_tag_not_found":
+        return f"{key}.{context['discriminator'].strip(chr(39))}: this key is required"
+    if kind == "union_tag_invalid":
+        key, tag = f"{key}.{context['discriminator'].strip(chr(39))}", context["tag"]
+        valid = [choice.strip(" '") for choice in context["expected_tags"].split(",")]
+        return f"{key}: {tag!r} is not one of the choices; {nearest(tag, valid)}"
+    if kind == "literal_error":
+        return f"{key}: {problem['input']!r} is not one of the choices: {context['expected']}"
+    if kind == "value_error":
+        return f"{key}: {problem['msg'].removeprefix('Value error, ')}"
+    return f"{key}: {problem['msg']} (got {problem['input']!r})"
+
+
+def _location(path: tuple[Any, ...], content: Any) -> list[Any]:
+    """Drop what pydantic adds to the path of a key: the tags of the unions it went through, ``[key]``."""
+    location: list[Any] = []
+    node, tag_seen = content, False
+    for part in path:
+        tags = (
+            [node.get(name) for name in ("kind", "format", "strategy")] if isinstance(node, Mapping) else []
+        )
+        if part == "[key]" or (part in tags and not tag_seen):
+            tag_seen = True
+            continue
+        location.append(part)
+        child = (isinstance(node, Mapping) and part in node) or (
+            isinstance(node, list) and isinstance(part, int)
+        )
+        node, tag_seen = (node[part] if child else None), False
+    return location
+
+
+def _sibling_keys(adapter: TypeAdapter[Any], location: list[Any]) -> list[str]:
+    """List the keys that exist where an unknown one was found, by walking the JSON schema."""
+    schema = adapter.json_schema()
+    nodes = [schema]
+    for part in location[:-1]:
+        nodes = [child for node in nodes for child in _schema_children(schema, node, part)]
+    return sorted(
+        {
+            key
+            for node in nodes
+            for alternative in _alternatives(schema, node)
+            for key in alternative.get("properties", {})
+        }
+    )
+
+
+def _alternatives(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
+    if "$ref" in node:
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[-1]]
+    options = node.get("oneOf") or node.get("anyOf")
+    return [found for option in options for found in _alternatives(schema, option)] if options else [node]
+
+
+def _schema_children(schema: dict[str, Any], node: dict[str, Any], part: Any) -> list[dict[str, Any]]:
+    children = []
+    for alternative in _alternatives(schema, node):
+        if isinstance(part, int) and "items" in alternative:
+            children.append(alternative["items"])
+        elif part in alternative.get("properties", {}):
+            children.append(alternative["properties"][part])
+        else:
+            children += [
+                value
+                for key in ("additionalProperties", "patternProperties")
+                for value in [alternative.get(key)]
+                if isinstance(value, dict)
+                for value in (value.values() if key == "patternProperties" else [value])
+            ]
+    return children
