@@ -34,6 +34,7 @@ wildcard_constraints:
     model=SLUG_PATTERN,
     decoding=f"(?!{HUMAN}/){SLUG_PATTERN}",
     embedder=SLUG_PATTERN,
+    tagger=SLUG_PATTERN,
     seed=r"\d+",
     shard=r"\d+",
     shards=r"\d+",
@@ -57,7 +58,7 @@ onstart:
             f"{EXPERIMENT}: contact: {PLACEHOLDER} is nobody: give your mail address or project page, which "
             "Wikipedia and Wikidata ask for"
         )
-    for warning in small_tasks():
+    for warning in [*small_tasks(), *missing_families()]:
         logger.warning(warning)
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``textgamut score`` compares texts, ``plan`` and ``doctor`` tell what a run will meet."""
+"""The command line: ``score`` texts, ``rank`` methods; ``plan`` and ``doctor`` tell what a run will meet."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +140,44 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(run=score)
     command = commands.add_parser(
+        "rank",
+        help="rank methods by several criteria at once",
+        description="Rank methods, such as models or decoding settings, that were scored on the same "
+        "prompts by several criteria: by dominance, by the extended Bradley-Terry model, by the union-free "
+        "generic depth of their orders and, of coherence, diversity and perplexity, by Q*Text; and say how "
+        "far the rankings agree. The file: .csv, .jsonl or .parquet with the columns prompt, method, "
+        "criterion, value; or with prompt, method and one column for each criterion.",
+    )
+    command.add_argument("file", type=Path, metavar="FILE", help="the scores")
+    command.add_argument(
+        "--higher", nargs="+", default=[], metavar="CRITERION", help="criteria of which more is better"
+    )
+    command.add_argument(
+        "--lower", nargs="+", default=[], metavar="CRITERION", help="criteria of which less is better"
+    )
+    command.add_argument(
+        "--prompt", default="prompt", metavar="COLUMN", help="column of the prompts (%(default)s)"
+    )
+    command.add_argument(
+        "--method",
+        nargs="+",
+        default=["method"],
+        metavar="COLUMN",
+        help="column of the methods, or several that name a method together (%(default)s)",
+    )
+    command.add_argument(
+        "--depth-of",
+        type=int,
+        default=4,
+        metavar="N",
+        help="the depth compares so many of the best methods, 2 to 6 (%(default)s)",
+    )
+    command.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="also write all tables, as CSV, and figures there"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    command.set_defaults(run=rank)
+    command = commands.add_parser(
         "plan",
         help="say what an experiment will take, before anything runs",
         description="Say what an experiment will take: for each task and model its cells, jobs, samples, "
@@ -217,6 +256,81 @@ def score(options: argparse.Namespace) -> None:
         _print(rows, len(reference), len(generated), embedder)
 
 
+def rank(options: argparse.Namespace) -> None:
+    """Rank the methods of a file as the options say, and print the rankings.
+
+    Raises:
+        TextgamutError: The file, a column, a criterion or a value is wrong.
+    """
+    from textgamut.jobs import told
+    from textgamut.rankings.method_scores import method_scores, wide_method_scores
+    from textgamut.rankings.rank import rank, ranking_tables
+    from textgamut.rankings.show import show
+
+    if not 2 <= options.depth_of <= 6:
+        raise TextgamutError(f"--depth-of {options.depth_of}: 2 to 6 methods can be compared")
+    frame = _read_scores(options.file, [options.prompt, *options.method])
+    methods = frame[options.method].astype(str).agg(", ".join, axis=1) if len(options.method) > 1 else None
+    frame["method"] = frame[options.method[0]] if methods is None else methods
+    frame["prompt"] = frame[options.prompt]
+    long = {"criterion", "value"} <= set(frame)
+    with told() as warnings:
+        try:
+            scores = (method_scores if long else wide_method_scores)(frame, options.higher, options.lower)
+        except TextgamutError as error:
+            raise TextgamutError(f"{options.file}: {error}") from None
+        ranking = rank(scores, options.depth_of)
+    tables = ranking_tables(ranking)
+    if options.output:
+        from textgamut.drawing import render
+        from textgamut.io import write_bytes
+        from textgamut.ranking_figures import ranking_figures
+
+        for name, table in tables.items():
+            write_bytes(options.output / f"{name}.csv", table.to_csv(index=False).encode())
+        for name, figure in ranking_figures(ranking, {}, f"{options.file.name}").items():
+            write_bytes(options.output / f"{name}.png", render(figure, "png"))
+            write_bytes(options.output / f"{name}.svg", render(figure, "svg"))
+        logging.getLogger("textgamut").info("written: %s", options.output)
+    if options.json:
+        content = {
+            "textgamut": __version__,
+            "settings": {
+                name: str(value) if isinstance(value, Path) else value
+                for name, value in vars(options).items()
+            },
+            **{name: json.loads(table.to_json(orient="records", double_precision=15)) for name, table in tables.items()},
+            "notes": ranking.notes,
+            "warnings": warnings,
+        }
+        print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        show(ranking, scores)
+
+
+def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Read a table of scores, by its suffix."""
+    import pandas as pd
+
+    readers: dict[str, Callable[[Path], pd.DataFrame]] = {
+        ".csv": pd.read_csv,
+        ".parquet": pd.read_parquet,
+        ".jsonl": partial(pd.read_json, lines=True),
+    }
+    if not path.is_file():
+        raise TextgamutError(f"{path}: there is no such file")
+    if path.suffix not in readers:
+        raise TextgamutError(f"{path}: the suffix must be one of {', '.join(readers)}")
+    try:
+        frame = readers[path.suffix](path)
+    except (ValueError, OSError) as error:
+        raise TextgamutError(f"{path}: it cannot be read as {path.suffix}: {error}") from None
+    for name in columns:
+        if name not in frame:
+            raise TextgamutError(f"{path}: no column {name!r}; {nearest(name, map(str, frame.columns))}")
+    return frame
+
+
 def plan(options: argparse.Namespace) -> None:
     """Print what an experiment will take.
 
@@ -281,7 +395,7 @@ def _scores(
 
         model = _model(options.tokenizer, options.config) if options.tokenizer else None
         tokenizer = load_tokenizer(prepare(_weights(model, options.tokenizer))) if model else None
-        rows += ngram_scores(list(generated["text"]), tokenizer)
+        rows += ngram_scores(list(generated["text"]), tokenizer)[0]
     if "likelihood" in options.metrics:
         import torch
 
@@ -292,7 +406,7 @@ def _scores(
         loaded = load_causal_model(folder, torch.float32, device)
         prompts = list(generated[options.prompt].fillna("")) if options.prompt else None
         texts = list(generated["text"])
-        rows += likelihood_scores(loaded, load_tokenizer(folder), prompts, texts, model.batch_size)
+        rows += likelihood_scores(loaded, load_tokenizer(folder), prompts, texts, model.batch_size)[0]
     return embedder, rows, support
 
 

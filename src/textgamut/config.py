@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from textgamut.errors import TextgamutError, nearest
+from textgamut.metric_settings import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
 from textgamut.registry import (
     RATE,
     REGISTRIES,
@@ -26,96 +28,22 @@ from textgamut.registry import (
     Slug,
     Strict,
     TableDataset,
+    Tagger,
     needs_contact,
 )
 from textgamut.validation import read_yaml, validate
 
 HUMAN = "human"
-"""The decoding slug of texts that no model wrote (the subsets of a ``subsets`` task)."""
+"""The decoding slug of texts that no model wrote: subsets that play models, and references that stand beside
+them, whose model slug it is, too."""
+
+ALL_TASKS = "all"
+"""Stands for a task where the ranking is over all of them."""
 
 PLACEHOLDER = "you@example.org"
 """The contact in the papers' configurations, to be replaced by the user's before anything runs."""
 
 # --- experiments --------------------------------------------------------------------------------------
-
-
-def _distinct(values: list[int]) -> list[int]:
-    if len(set(values)) < len(values):
-        raise ValueError(f"a value stands twice in {values}")
-    return values
-
-
-Distinct = AfterValidator(_distinct)
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), Distinct]
-
-
-class SupportSettings(Strict):
-    """Precision, recall, density and coverage (PR section 4); k stands in the task."""
-
-    bootstrap: Annotated[int, Field(ge=2)] = 200
-    """Half-samples behind the 95 % intervals."""
-
-
-class DivergenceSettings(Strict):
-    """MAUVE, frontier integral, F_1/8 and F_8 over k-means histograms (PR appendix A)."""
-
-    seeds: Seeds = [0, 1, 2, 3, 4]
-    """Seeds of k-means: the metrics are means over these."""
-    clusters: Annotated[int, Field(ge=2)] | None = None
-    """Number of clusters; none given: a tenth of the number of texts."""
-
-
-class NgramSettings(Strict):
-    """Self-BLEU, distinct-n, rep-4 and diversity."""
-
-    tokenizer: str | None = None
-    """Model whose tokens are counted (the paper: GPT-2's); none given: words, split on white space."""
-    self_bleu_sample: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Share of the texts that Self-BLEU scores, each against all others (the paper: 0.2); none given: all."""
-
-
-class LikelihoodSettings(Strict):
-    """Perplexity, and for continuations coherence, under one scoring model."""
-
-    scorer: str
-    """Model that scores, of any task or none."""
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
-    """Only in float32 are the numbers the same for every batch size."""
-
-
-class Metrics(Strict):
-    """The families of metrics to compute; a family that is not named is not computed."""
-
-    support: SupportSettings | None = None
-    divergence: DivergenceSettings | None = None
-    ngram: NgramSettings | None = None
-    likelihood: LikelihoodSettings | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named_is_asked_for(cls, content: Any) -> Any:
-        if isinstance(content, Mapping):  # `support:` alone: with the defaults
-            return {name: {} if settings is None else settings for name, settings in content.items()}
-        return content
-
-    @model_validator(mode="after")
-    def _any(self) -> Metrics:
-        if not self.families():
-            raise ValueError(f"no family is named; there are {', '.join(type(self).model_fields)}")
-        return self
-
-    def families(self) -> list[str]:
-        """Return the names of the families that are asked for."""
-        return [name for name in type(self).model_fields if getattr(self, name) is not None]
-
-    def models(self) -> dict[str, str]:
-        """Return the models that the metrics use: key of the setting -> slug."""
-        named = {}
-        if self.ngram and self.ngram.tokenizer:
-            named["ngram.tokenizer"] = self.ngram.tokenizer
-        if self.likelihood:
-            named["likelihood.scorer"] = self.likelihood.scorer
-        return named
 
 
 class Sweep(Strict):
@@ -162,6 +90,10 @@ class TaskBase(Strict):
     groups: list[str] = []
     """Group columns of the dataset: support metrics also per group of each (PR section 8)."""
     sweep: Sweep | None = None
+    metrics: Metrics | None = None
+    """The families of this task, instead of the experiment's; not given: the experiment's."""
+    ranking: RankingSettings | None = None
+    """Rank the task's methods; not given: they are not ranked."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -304,7 +236,7 @@ class Experiment(Strict):
     requests_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] = RATE
     """Most questions a second to each of them."""
     metrics: Metrics = Metrics(support=SupportSettings())
-    """The families of metrics to compute; not given: the support metrics."""
+    """The families of metrics to compute, where a task names none; not given: the support metrics."""
     tokens_per_word: TokensPerWord | None = None
     """Count them, for a table beside the tasks'; not given: they are not counted."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
@@ -332,6 +264,22 @@ class Config(NamedTuple):
     datasets: dict[str, Dataset]
     decoding: dict[str, Decoding]
     embedders: dict[str, Embedder]
+    taggers: dict[str, Tagger]
+
+    def metrics(self, task: str) -> Metrics:
+        """Return the families of metrics that a task computes."""
+        return self.experiment.tasks[task].metrics or self.experiment.metrics
+
+    def ranked(self) -> dict[str, list[str]]:
+        """Return the rankings to make: name -> tasks. Where several tasks are ranked alike, also over all."""
+        tasks = self.experiment.tasks
+        named = {slug: [slug] for slug, task in tasks.items() if task.ranking}
+        methods = {slug: {cell[1:3] for cell in self.cells(slug)} for slug in named}
+        alike = len(named) > 1 and all(
+            tasks[slug].ranking == tasks[other].ranking and methods[slug] == methods[other]
+            for slug, other in pairwise(named)
+        )
+        return named | ({ALL_TASKS: list(named)} if alike else {})
 
     def cells(self, task: str) -> list[Cell]:
         """Return the cells of a task, in the order of the configuration, each once."""
@@ -341,6 +289,11 @@ class Config(NamedTuple):
         else:
             pairs = [(m, d) for block in entry.cells for m in block.models for d in block.decodings]
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
+
+    def human_cells(self, task: str) -> list[Cell]:
+        """Return the cell of the references, where they answer the same prompts as the models (NW Table 3)."""
+        entry = self.experiment.tasks[task]
+        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if isinstance(entry, PromptedTask) else []
 
     def texts_of(self, task: str) -> str:
         """Return the task whose generated texts a task measures: its own, or those of another."""
@@ -416,10 +369,27 @@ def _broken_references(config: Config) -> Iterator[str]:
     name = config.experiment.embedder
     yield from check("embedder", name, config.embedders, "embedder")
     used.append((f"embedder {name!r}", config.embedders.get(name)))
-    for key, name in config.experiment.metrics.models().items():
-        yield from check(f"metrics.{key}", name, config.models, "model")
-        used.append((f"model {name!r}", config.models.get(name)))
-        yield from _not_served(f"metrics.{key}", name, config)
+    essays = {config.metrics(slug).essay for slug in config.experiment.tasks} - {None}
+    if len(essays) > 1:
+        yield "metrics.essay: one corpus trains the model of all tasks: name the same file everywhere"
+    blocks = {f"tasks.{slug}.": task.metrics for slug, task in config.experiment.tasks.items()}
+    for where, metrics in {"": config.experiment.metrics, **blocks}.items():
+        if metrics is None:
+            continue
+        for key, name in metrics.models().items():
+            yield from check(f"{where}metrics.{key}", name, config.models, "model")
+            used.append((f"model {name!r}", config.models.get(name)))
+            yield from _not_served(f"{where}metrics.{key}", name, config)
+        if metrics.entities:
+            name = metrics.entities.tagger
+            yield from check(f"{where}metrics.entities.tagger", name, config.taggers, "tagger")
+            used.append((f"tagger {name!r}", config.taggers.get(name)))
+        if metrics.judge:
+            name, key = metrics.judge.model, f"{where}metrics.judge.model"
+            yield from check(key, name, config.models, "model")
+            model = config.models.get(name)
+            if model and (model.engine != "openai" or model.chat != "template"):
+                yield f"{key}: model {name!r} cannot be asked: take one with engine openai, chat: template"
     if counted := config.experiment.tokens_per_word:
         yield from check("tokens_per_word.dataset", counted.dataset, config.datasets, "dataset")
         used.append((f"dataset {counted.dataset!r}", config.datasets.get(counted.dataset)))
@@ -450,8 +420,12 @@ def _broken_references(config: Config) -> Iterator[str]:
                 used.append((f"model {name!r}", config.models.get(name)))
             for j, name in enumerate(block.decodings):
                 yield from check(f"tasks.{slug}.cells[{i}].decodings[{j}]", name, config.decoding, "decoding")
+    if ALL_TASKS in config.experiment.tasks:
+        yield f"tasks.{ALL_TASKS}: the name is reserved for the ranking over all tasks: rename the task"
     if HUMAN in config.decoding:
         yield f"decoding {HUMAN!r} is reserved for texts that no model wrote: rename the entry"
+    if HUMAN in config.models:
+        yield f"model {HUMAN!r} is reserved for texts that no model wrote: rename the entry"
     for what, entry in dict(used).items():
         if entry is None:
             continue
@@ -482,7 +456,23 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             f"tasks.{slug}.dataset: {task.dataset!r} has the format {dataset.format}; "
             f"a task of kind {task.kind} needs {' or '.join(needed)}"
         )
-    metrics = config.experiment.metrics
+    metrics = config.metrics(slug)
+    elsewhere = f"give this task metrics of its own (tasks.{slug}.metrics)"
+    if metrics.similarity and not isinstance(task, PromptedTask):
+        yield (
+            f"tasks.{slug}.kind: similarity compares a text with the reference of its own prompt, which only "
+            f"a task of kind prompted has: {elsewhere}"
+        )
+    if metrics.judge and not isinstance(task, BiographiesTask):
+        yield f"tasks.{slug}.kind: the judge is asked about biographies, and no other texts: {elsewhere}"
+    if metrics.likelihood and metrics.likelihood.perplexity_of == "generator":
+        if isinstance(task, SubsetsTask):
+            yield f"tasks.{slug}.kind: no model wrote human texts, to give their perplexity: {elsewhere}"
+        else:
+            for name in dict.fromkeys(name for block in task.cells for name in block.models):
+                yield from _not_served(f"tasks.{slug}: perplexity_of: generator", name, config)
+    if task.ranking:
+        yield from _unfit_ranking(slug, task, metrics)
     several = isinstance(task, PromptedTask) and (task.keep or task.completions) > 1
     if several and (metrics.support or metrics.divergence):
         yield (
@@ -517,6 +507,23 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             )
 
 
+def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
+    """Yield a message for all in a ranking that the task's texts cannot give."""
+    assert task.ranking
+    if isinstance(task, SubsetsTask):
+        yield f"tasks.{slug}.ranking: human texts answer no prompts: there is nothing on which they compete"
+        return
+    for name in [*task.ranking.higher, *task.ranking.lower]:
+        if name not in metrics.per_text():
+            yield (
+                f"tasks.{slug}.ranking: no criterion {name!r} of single texts among the task's metrics; "
+                f"{nearest(name, metrics.per_text())}"
+            )
+    methods = {(m, d) for block in task.cells for m in block.models for d in block.decodings}
+    if len(methods) < 2:
+        yield f"tasks.{slug}.ranking: one method cannot be ranked: add a model or a decoding setting"
+
+
 def _not_served(key: str, name: str, config: Config) -> Iterator[str]:
     model = config.models.get(name)
     if model and model.engine == "openai":
@@ -534,7 +541,7 @@ def _group_columns(dataset: Dataset | None) -> list[str] | None:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of all five kinds of file, for editors: ``schema.json#/$defs/<kind>``."""
+    """Return the JSON schema of all kinds of file, for editors: ``schema.json#/$defs/<kind>``."""
     kinds = {"experiment": TypeAdapter(Experiment)}
     kinds |= {name: _registry(kind) for name, kind in REGISTRIES.items()}
     files, definitions = TypeAdapter.json_schemas(

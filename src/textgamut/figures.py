@@ -5,15 +5,11 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import textwrap
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -25,15 +21,13 @@ from matplotlib.patches import Ellipse
 from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut.drawing import COLOURS, INK, new_figure, own_settings, settle
 from textgamut.errors import TextgamutError, nearest
 from textgamut.tables import precision_recall_runs
 
 REVISION = 1
 """Raised when the same scores give another picture."""
 
-# Okabe and Ito (2008), told apart by colour-blind readers; the pale yellow comes last.
-_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
-_INK = "#333333"
 _TURN = np.linspace(0, 2 * np.pi, 60, endpoint=False)
 _CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN)])
 _LEADER = 12  # points: a label farther from its marker than this is tied to it by a line
@@ -47,14 +41,6 @@ class ModelStyle:
     label: str
     family: str
     chat: bool
-
-
-@contextmanager
-def _own_settings() -> Iterator[None]:
-    # A matplotlibrc of the user's, text.usetex above all, would change the bytes or break literal labels.
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        yield
 
 
 def error_ellipse(
@@ -88,7 +74,7 @@ def error_ellipse(
     return center, float(width), float(height), angle
 
 
-@_own_settings()
+@own_settings()
 def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str) -> Figure:
     """Precision against recall, with the 2-standard-deviation error ellipse of each model (PR Figure 1).
 
@@ -109,9 +95,9 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     """
     runs = precision_recall_runs(scores, alike=["task", "embedder", "n", "k"])
     runs = _in_order(runs, models)
-    figure, axes = _new_figure(title, height=5.0)
+    figure, axes = new_figure(title, height=5.0)
     families = dict.fromkeys(models[slug].family for slug in runs["model"])
-    colours = dict(zip(families, itertools.cycle(_COLOURS), strict=False))
+    colours = dict(zip(families, itertools.cycle(COLOURS), strict=False))
     several = runs.groupby("model")["decoding"].nunique() > 1
     marks: list[tuple[str, tuple[float, float]]] = []
     obstacles = [runs[["precision", "recall"]].to_numpy()]
@@ -146,12 +132,12 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     axes.grid(color="#E5E5E5", linewidth=0.7)
     _family_legend(axes, colours, [models[slug].chat for slug in runs["model"].unique()])
     _small_print(figure, runs, "Markers: means; dots: single runs", "ellipses", with_ellipse, bare)
-    _settle(figure)
+    settle(figure)
     _place_labels(figure, axes, marks, points)
     return figure
 
 
-@_own_settings()
+@own_settings()
 def subsets_figure(
     scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, descriptions: Mapping[str, str]
 ) -> Figure:
@@ -173,9 +159,9 @@ def subsets_figure(
     runs = _in_order(runs, models)
     cells = runs.groupby("model", sort=False)
     slugs = [str(slug) for slug in runs["model"].unique()]
-    figure, axes = _new_figure(title, height=4.2)
+    figure, axes = new_figure(title, height=4.2)
     places = np.arange(len(slugs))
-    for metric, shift, colour in [("precision", -0.19, _COLOURS[0]), ("recall", 0.19, _COLOURS[4])]:
+    for metric, shift, colour in [("precision", -0.19, COLOURS[0]), ("recall", 0.19, COLOURS[4])]:
         means, spreads = cells[metric].mean().to_numpy(), 2 * cells[metric].std(ddof=1).to_numpy()
         axes.bar(places + shift, means, width=0.34, color=colour, label=metric.capitalize(), zorder=2)
         tops = np.minimum(means + np.nan_to_num(spreads), 1.0)  # a share cannot exceed 1
@@ -184,7 +170,7 @@ def subsets_figure(
             means,
             np.nan_to_num([spreads, tops - means]),
             fmt="none",
-            ecolor=_INK,
+            ecolor=INK,
             elinewidth=1.1,
             capsize=3,
             zorder=3,
@@ -210,11 +196,11 @@ def subsets_figure(
     spread_cells = [cell for _, cell in cells if len(cell) > 1]
     bare = [models[str(slug)].label for slug, cell in cells if len(cell) == 1]
     _small_print(figure, runs, "Bars: means", "error bars", spread_cells, bare)
-    _settle(figure)
+    settle(figure)
     return figure
 
 
-@_own_settings()
+@own_settings()
 def sweep_figure(
     scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, n: int, k: int
 ) -> Figure:
@@ -242,7 +228,7 @@ def sweep_figure(
     figure.suptitle(textwrap.fill(title, 70), x=0.01, ha="left", fontsize=11, parse_math=False)
     slugs = list(dict.fromkeys(runs["model"]))
     families = dict.fromkeys(models[slug].family for slug in slugs)
-    colours = dict(zip(families, itertools.cycle(_COLOURS), strict=False))
+    colours = dict(zip(families, itertools.cycle(COLOURS), strict=False))
     styles = {slug: (colours[models[slug].family], _line_style(slug, slugs, models)) for slug in slugs}
     columns = [("n", runs[runs["k"] == k], f"N (k = {k})"), ("k", runs[runs["n"] == n], f"k (N = {n})")]
     for row, metric in enumerate(["precision", "recall"]):
@@ -251,7 +237,7 @@ def sweep_figure(
             axes.grid(color="#E5E5E5", linewidth=0.7)
             axes.set_axisbelow(True)
             axes.spines[["top", "right"]].set_visible(False)
-            axes.tick_params(color=_INK, labelcolor=_INK, labelsize=8.5)
+            axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
             for slug in slugs:
                 cells = some[some["model"] == slug].groupby(varied)[metric]
                 at, means = cells.mean().index.to_numpy(dtype=float), cells.mean().to_numpy()
@@ -281,7 +267,7 @@ def sweep_figure(
         color="#555555",
         parse_math=False,
     )
-    _settle(figure)
+    settle(figure)
     return figure
 
 
@@ -290,43 +276,12 @@ def _line_style(slug: str, slugs: list[str], models: Mapping[str, ModelStyle]) -
     return ["-", "--", ":", "-."][kin.index(slug) % 4]
 
 
-@_own_settings()
-def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
-    """Render a figure as bytes; the same figure gives the same bytes every time.
-
-    Args:
-        figure: A figure of this module.
-        format: ``svg``, its text drawn as paths, so that it looks the same everywhere; or ``png`` at 200
-            dots per inch.
-
-    Returns:
-        The content of the file.
-    """
-    matplotlib.rcParams["svg.hashsalt"] = "textgamut"
-    matplotlib.rcParams["svg.fonttype"] = "path"
-    file = io.BytesIO()
-    metadata = {"Date": None} if format == "svg" else None
-    figure.savefig(file, format=format, dpi=200, metadata=metadata)
-    return file.getvalue()
-
-
 def _in_order(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:
     for slug in runs["model"].unique():
         if slug not in models:
             raise TextgamutError(f"scores: model {slug!r} has no style; {nearest(slug, models)}")
     place = runs["model"].map({slug: place for place, slug in enumerate(models)})
     return runs.assign(place=place).sort_values(["place", "decoding", "seed", "draw"], ignore_index=True)
-
-
-def _new_figure(title: str, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(7.2, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(color=_INK, labelcolor=_INK, labelsize=9)
-    axes.set_title(textwrap.fill(title, 70), loc="left", fontsize=11, pad=10, parse_math=False)
-    return figure, axes
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -407,13 +362,6 @@ def _small_print(
     figure.supxlabel(
         textwrap.fill(text, 125), x=0.01, ha="left", fontsize=7.5, color="#555555", parse_math=False
     )
-
-
-def _settle(figure: Figure) -> None:
-    # The layout moves a little with every drawing: left on, no two renderings would be alike.
-    figure.draw_without_rendering()
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
 
 
 def _place_labels(

@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,27 @@ def write_json(path: Path, content: Any) -> None:
     write_bytes(path, (text + "\n").encode())
 
 
+def write_scores(
+    path: Path,
+    cell: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    ids: Sequence[str] = (),
+    columns: Mapping[str, NDArray[np.float64]] | None = None,
+) -> None:
+    """Write the scores of a cell: its rows as ``path``, and beside it, as parquet, those of single texts.
+
+    Args:
+        path: ``{family}.json``.
+        cell: What names the cell: task, model, decoding, seed.
+        rows: Rows of the tidy table, without the cell.
+        ids: Ids of the texts.
+        columns: Metric -> its value for each text.
+    """
+    if columns is not None:
+        write_table(path.with_suffix(".parquet"), pd.DataFrame({"id": ids} | dict(columns)))
+    write_json(path, [{**cell, **row} for row in rows])
+
+
 def read_json(path: Path) -> Any:
     """Read one JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
@@ -59,6 +80,21 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
     """Write a data frame atomically as parquet, without its index."""
     with atomic(path) as temporary:
         frame.to_parquet(temporary, index=False)
+
+
+def write_tables(path: Path, frames: Iterable[pd.DataFrame]) -> None:
+    """Write data frames of the same columns as one parquet file, a row group each: one is held at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with atomic(path) as temporary:
+        writer = None
+        for frame in frames:
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            writer = writer or pq.ParquetWriter(temporary, table.schema)
+            writer.write_table(table)
+        if writer:
+            writer.close()
 
 
 def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:

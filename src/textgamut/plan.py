@@ -146,7 +146,9 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
     left = [texts for done, texts in sets if not done]
     texts = _sum(left)
     dimensions = _dimensions(config.experiment.embedder, folder)
-    named = {cell.model for cell in config.generated()} | set(config.experiment.metrics.models().values())
+    named = {cell.model for cell in config.generated()}
+    for task in config.experiment.tasks:
+        named |= set(config.metrics(task).models().values())
     weights = [
         None if (size := config.models[name].gigabytes) is None else size * 1e9
         for name in sorted(named)
@@ -355,9 +357,9 @@ def _embedded(
     config: Config, prompts: Mapping[str, int | None], folder: Path
 ) -> Iterator[tuple[bool, int | None]]:
     """Yield each set of texts to embed: whether it is done, and how many texts it has."""
-    if not {"support", "divergence"} & set(config.experiment.metrics.families()):
-        return
     for task, entry in config.experiment.tasks.items():
+        if not {"support", "divergence", "similarity"} & set(config.metrics(task).families()):
+            continue
         kept = getattr(entry, "keep", None) or entry.completions
         texts = prompts[task]
         draws = (f"data/{task}/draw{draw}" for draw in entry.draws)

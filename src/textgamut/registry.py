@@ -364,7 +364,8 @@ class NewWikiDataset(DatasetBase):
     """Wikipedia articles by their date of creation (NW section 3): prompt, and the rest as reference."""
 
     format: Literal["new-wiki"]
-    source: MediaWikiSource
+    source: Annotated[FetchedSource | MediaWikiSource, Field(discriminator="kind")]
+    """A wiki, or a dump, ``pages-articles.xml.bz2``, for older articles."""
     created_from: Moment | None
     """First moment of creation; null: older articles, drawn by page id (NW section 5, "old"). Articles that
     began as drafts or elsewhere than among the articles are not in the window's set."""
@@ -384,6 +385,10 @@ class NewWikiDataset(DatasetBase):
             raise ValueError("created_from is not before created_before")
         if self.created_from is None and self.n is None:
             raise ValueError("n: older articles are drawn: say how many")
+        if not isinstance(self.source, MediaWikiSource) and (self.created_from or self.min_revisions > 1):
+            raise ValueError(
+                "a dump knows neither creation nor history: created_from: null, min_revisions: 1"
+            )
         return self
 
 
@@ -456,11 +461,20 @@ class Embedder(Strict):
         return self.model_dump(mode="json", include={"source", "pooling", "max_tokens", "dtype"})
 
 
+class Tagger(Strict):
+    """A pipeline of spaCy that finds the named entities of a text."""
+
+    label: str
+    source: Source
+    """A folder with its ``config.cfg``."""
+
+
 REGISTRIES: dict[str, Any] = {
     "models": Model,
     "datasets": Dataset,
     "decoding": Decoding,
     "embedders": Embedder,
+    "taggers": Tagger,
 }
 """Registry file (without .yaml) -> what each of its entries is."""
 

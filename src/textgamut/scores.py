@@ -5,6 +5,7 @@ A row here says metric, value, group, n, and what else applies; the caller adds 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.tables import ALL, SUPPORT
 
 Row = dict[str, Any]
+Columns = dict[str, NDArray[np.float64]]
+"""Metric -> its value for each text, NaN for a text that has none, such as an empty one."""
 Groups = Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]]
 """Group column -> the group of each reference, and of each generated text."""
 
@@ -90,49 +93,88 @@ def divergence_scores(
 
 def ngram_scores(
     texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float | None = None
-) -> list[Row]:
+) -> tuple[list[Row], Columns]:
     """Score the wording of generated texts.
 
     Args:
         texts: N texts.
-        tokenizer: Of transformers, for Self-BLEU and distinct-n; none given: words, split on white space.
-            Rep-4 and diversity count words in any case.
+        tokenizer: Of transformers, for Self-BLEU and corpus distinct-n; none given: words, split on white
+            space. The others count words in any case.
         self_bleu_sample: Share of the texts that Self-BLEU scores; none given: all.
 
     Returns:
-        Rows of Self-BLEU-4, distinct-1 to 4, the mean of rep-4 over the texts that have 4 words, diversity.
+        Rows of Self-BLEU-4, distinct-1 to 4, the means over the texts of their distinct-2 and rep-4, and the
+        diversity of the whole; and each text's distinct-2, rep-4 and diversity.
 
     Raises:
         TextgamutError: As ``metrics.ngram``.
+
+    Warns:
+        UserWarning: Texts too short for a metric.
     """
-    from textgamut.metrics.ngram import distinct_n, diversity, repetition_n, self_bleu
+    from textgamut.metrics.ngram import (
+        distinct_n,
+        diversity,
+        repetition_n,
+        self_bleu,
+        text_distinct_n,
+        text_diversity,
+    )
 
     words = [text.split() for text in texts]
     tokens: Sequence[Sequence[Any]] = words
     if tokenizer is not None:
         tokens = tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    columns = {
+        "text_distinct_2": np.array([text_distinct_n(text, 2) for text in words]),
+        "repetition_4": np.array([repetition_n(text, 4) for text in words]),
+        "diversity": np.array([text_diversity(text) for text in words]),
+    }
     values = {"self_bleu": self_bleu(tokens, sample=self_bleu_sample)}
     values |= {f"distinct_{n}": distinct_n(tokens, n) for n in (1, 2, 3, 4)}
-    values |= {
-        "repetition_4": float(np.nanmean([repetition_n(text, 4) for text in words])),
-        "diversity": diversity(texts),
-    }
-    return [{"n": len(texts), "group": ALL, "metric": name, "value": value} for name, value in values.items()]
+    means = text_rows({name: columns[name] for name in ("text_distinct_2", "repetition_4")})
+    values["diversity"] = diversity(texts)
+    return [_row(len(texts), name, value) for name, value in values.items()] + means, columns
 
 
 def likelihood_scores(
     model: Any, tokenizer: Any, prompts: Sequence[str] | None, continuations: Sequence[str], batch_size: int
-) -> list[Row]:
+) -> tuple[list[Row], Columns]:
     """Score generated texts by their likelihood under one model: perplexity, and coherence after a prompt.
 
     Args, Raises, Warns:
         As ``metrics.likelihood.likelihood``; without prompts there is no coherence.
+
+    Returns:
+        Rows of the perplexity of all tokens and of the mean coherence; and both of each text.
     """
     from textgamut.metrics.likelihood import likelihood
 
     result = likelihood(model, tokenizer, prompts, continuations, batch_size)
-    values = {"perplexity": result.perplexity}
+    values, columns = {"perplexity": result.perplexity}, {"perplexity": result.perplexities}
     if prompts is not None:
-        values["coherence"] = result.coherence
-    facts = {"n": len(continuations), "group": ALL}
-    return [facts | {"metric": name, "value": value} for name, value in values.items()]
+        values["coherence"], columns["coherence"] = result.coherence, result.coherences
+    return [_row(len(continuations), name, value) for name, value in values.items()], columns
+
+
+def text_rows(columns: Columns) -> list[Row]:
+    """Return the rows of metrics that are means over single texts, those that have a value.
+
+    Warns:
+        UserWarning: Texts that lack a metric. One that no text has gets no row.
+    """
+    rows = []
+    for name, values in columns.items():
+        missing = int(np.isnan(values).sum())
+        if missing:
+            warnings.warn(
+                f"{missing} of {len(values)} texts are empty or too short for {name}: no part in its mean",
+                stacklevel=2,
+            )
+        if missing < len(values):
+            rows.append(_row(len(values), name, float(np.nanmean(values))))
+    return rows
+
+
+def _row(n: int, metric: str, value: float) -> Row:
+    return {"n": n, "group": ALL, "metric": metric, "value": value}

@@ -11,7 +11,7 @@ or ``column=value``. The order of the rows never changes a number.
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,32 @@ READS_AS = {
     "diversity": "distinct 2-, 3- and 4-grams within texts ↑",
     "perplexity": "surprise of the scoring model",
     "coherence": "log-likelihood of a token given the prompt ↑",
+    "text_distinct_2": "distinct 2-grams of a text, over its words ↑",
+    "flesch": "reading ease: less is harder",
+    "gunning_fog": "years of schooling to read it",
+    "information_density": "named entities a word ↑",
+    "entity_overlap": "entities shared with the reference ↑",
+    "sbert": "cosine of the embeddings of text and reference ↑",
+    "bleu": "n-grams shared with the reference, 0 to 100 ↑",
+    "essay": "grade of an essay, by a trained LSTM ↑",
+    "judge_coherence": "a model's verdict, 1 to 5 ↑",
+    "judge_insightfulness": "a model's verdict, 1 to 5 ↑",
+    "judge_plausibility": "a model's verdict, 1 to 5 ↑",
+    "judge_diversity": "share of batches that a model finds diverse ↑",
 }
 """All metrics, in the order of a table's columns -> what a value says; an arrow points to the better end."""
 METRICS = list(READS_AS)
 SUPPORT = METRICS[:4]
+RANGES = {
+    "flesch": (30, 60),
+    "essay": (4.5, 5.5),
+    "entity_overlap": (0, 1),
+    "sbert": (0, 1),
+    "information_density": (0, 0.5),
+    "gunning_fog": (10, 25),
+    "text_distinct_2": (0.5, 1),
+}
+"""Metric -> what its means are rescaled by in figures (NW section 6); others by their least and largest."""
 _KEY = [*CELL, "seed", "draw", "metric"]
 _TEXT = ["task", "model", "decoding", "embedder", "group", "metric"]
 
@@ -216,6 +238,84 @@ def variance_table(scores: pd.DataFrame) -> pd.DataFrame:
         for varying, spread in spreads.items():
             rows.append([metric, varying, spread.mean(), spread.std(ddof=1), spread.count()])
     return pd.DataFrame(rows, columns=["metric", "varying", "mean", "sd", "cells"])
+
+
+def texts_table(texts: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation of the metrics of single texts, over the texts of each method (NW Table 3).
+
+    Args:
+        texts: One row per text: ``model``, ``decoding``, ``words``, and a column for each metric (float, NaN
+            where a text has none: an empty one, or one too short for the metric).
+
+    Returns:
+        One row per (model, decoding) in the order of first appearance: ``texts``, ``empty`` (those without a
+        word), and of each metric that any text has the mean and, as ``{metric}_sd``, the sample standard
+        deviation, over the texts that have a value. Neither depends on the order of the rows.
+    """
+    found = [name for name in METRICS if name in texts and texts[name].notna().any()]
+    ordered = texts.assign(empty=texts["words"] == 0).sort_values(found)  # sums round alike in any order
+    methods = ordered.groupby(["model", "decoding"], sort=False)
+    columns: dict[str, pd.Series[Any]] = {"texts": methods.size(), "empty": methods["empty"].sum()}
+    for name in found:
+        columns |= {name: methods[name].mean(), f"{name}_sd": methods[name].std(ddof=1)}
+    first = texts.drop_duplicates(["model", "decoding"])[["model", "decoding"]]
+    return first.join(pd.DataFrame(columns), on=["model", "decoding"]).reset_index(drop=True)
+
+
+def rescaled(table: pd.DataFrame, metric: str, deviations: bool = False) -> pd.Series[float]:
+    """Rescale a metric's means, or deviations, of :func:`texts_table` for a figure (NW section 6).
+
+    Returns:
+        Means by ``RANGES``, 0 to 1 inside the range; means of other metrics, and deviations, from their least
+        (0) to their largest (1); 0.5 where all are the same.
+    """
+    values = table[f"{metric}_sd" if deviations else metric].astype(float)
+    low, high = (
+        (values.min(), values.max()) if deviations else RANGES.get(metric, (values.min(), values.max()))
+    )
+    return (values - low) / (high - low) if high > low else values * 0 + 0.5
+
+
+def correlation_table(texts: pd.DataFrame) -> pd.DataFrame:
+    """Pearson correlation between the metrics of single texts (NW Figure 4).
+
+    Args:
+        texts: As for :func:`texts_table`.
+
+    Returns:
+        A square table, by metric, over the texts that have both metrics; NaN for a metric that is constant.
+    """
+    found = [name for name in METRICS if name in texts and texts[name].notna().any()]
+    return texts[found].sort_values(found).corr()
+
+
+def parameter_table(table: pd.DataFrame, decodings: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """How the metrics of single texts move with a parameter of decoding (NW Figures 1 to 3).
+
+    Args:
+        table: As :func:`texts_table` gives it.
+        decodings: Decoding slug -> its strategy and parameters.
+
+    Returns:
+        One row per (strategy, parameter, value, metric), for the parameters of which a strategy has several
+        values: ``mean`` and ``sd``, the averages over the methods with that value.
+    """
+    rows = []
+    settings = [decodings.get(slug, {}) for slug in table["decoding"]]
+    metrics = [name for name in METRICS if name in table]
+    for strategy in dict.fromkeys(str(entry.get("strategy")) for entry in settings if entry):
+        those = [i for i, entry in enumerate(settings) if entry.get("strategy") == strategy]
+        for parameter in dict.fromkeys(name for i in those for name in settings[i]):
+            values = [settings[i][parameter] for i in those]
+            of = pd.Series([v if isinstance(v, int | float) else np.nan for v in values], index=those)
+            if of.nunique() < 2:
+                continue
+            for value, methods in table.loc[of.index].groupby(of):
+                rows += [
+                    [strategy, parameter, value, name, methods[name].mean(), methods[f"{name}_sd"].mean()]
+                    for name in metrics
+                ]
+    return pd.DataFrame(rows, columns=["strategy", "parameter", "value", "metric", "mean", "sd"])
 
 
 _PAGE = """<!doctype html>

@@ -302,26 +302,35 @@ def test_score_divergence_scores_every_draw(features: Path) -> None:
 
 
 def test_score_ngram_counts_words(tmp_path: Path) -> None:
-    io.write_table(tmp_path / "g.parquet", pd.DataFrame({"text": ["a b c d e", "a b c d f", "g h a b i"]}))
+    io.write_table(
+        tmp_path / "g.parquet",
+        pd.DataFrame({"id": list("xyz"), "text": ["a b c d e", "a b c d f", "g h a b"]}),
+    )
     settings = {"tokenizer": None, "self_bleu_sample": None}
     script("scores", "score_ngram")(settings, CELL, tmp_path / "g.parquet", tmp_path / "ngram.json")
     value = pd.DataFrame(io.read_json(tmp_path / "ngram.json")).set_index("metric")["value"]
-    assert value["distinct_1"] == 9 / 15
+    assert value["distinct_1"] == 8 / 14
+    assert value["text_distinct_2"] == pytest.approx((4 / 5 + 4 / 5 + 3 / 4) / 3)
     assert value["repetition_4"] == 0
     assert value["diversity"] == 1
+    texts = pd.read_parquet(tmp_path / "ngram.parquet")
+    assert texts["id"].tolist() == list("xyz")
+    assert texts["text_distinct_2"].tolist() == [4 / 5, 4 / 5, 3 / 4]
 
 
 @pytest.mark.slow
 def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) -> None:
     """The continuation alone is scored, given the prompt; without prompts the whole text is."""
-    texts = pd.DataFrame({"prompt_id": ["p", "q"], "text": ["The cat sat on the mat.", "Once upon a time"]})
+    texts = pd.DataFrame(
+        {"id": ["1", "2"], "prompt_id": ["p", "q"], "text": ["The cat sat on the mat.", "Once upon a time"]}
+    )
     io.write_table(tmp_path / "g.parquet", texts)
     io.write_table(tmp_path / "p.parquet", pd.DataFrame({"id": ["q", "p"], "base": ["Once upon", "The cat"]}))
     source = demo.models["smollm2-135m-instruct"].source.model_dump(mode="json")
     values = []
     for prompts in (tmp_path / "p.parquet", None):
         script("scores", "score_likelihood")(
-            {"source": source, "dtype": "float32"},
+            {"source": source, "generator": None, "dtype": "float32"},
             CELL,
             2,
             2,
@@ -335,6 +344,7 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
     assert set(values[0]) == {"perplexity", "coherence"}
     assert set(values[1]) == {"perplexity"}
     assert values[0]["perplexity"] < values[1]["perplexity"]  # "upon" after "Once" is no surprise
+    assert pd.read_parquet(tmp_path / "l.parquet")["perplexity"].between(1, 1e6).all()
 
 
 def test_sweep_support_varies_one_at_a_time(features: Path) -> None:

@@ -52,6 +52,50 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
     ("experiment", "message"),
     [
         (
+            change("tasks", "decoding", "ranking", "higher", value=["coherence", "diversty"]),
+            "tasks.decoding.ranking: no criterion 'diversty' of single texts among the task's metrics; nearest "
+            "valid: 'diversity'",
+        ),
+        (change("tasks", "decoding", "ranking", value={}), "tasks.decoding.ranking: no criterion is named"),
+        (
+            change("tasks", "decoding", "ranking", "lower", value=["coherence"]),
+            "tasks.decoding.ranking: a criterion stands twice",
+        ),
+        (
+            change("tasks", "decoding", "cells", 0, "decodings", value=["greedy-64"]),
+            "tasks.decoding.ranking: one method cannot be ranked",
+        ),
+        (
+            change("tasks", "topics", "ranking", value={"higher": ["diversity"]}),
+            "tasks.topics.ranking: human texts answer no prompts",
+        ),
+        (
+            change("tasks", "news", "metrics", value={"similarity": None}),
+            "tasks.news.kind: similarity compares a text with the reference of its own prompt",
+        ),
+        (
+            change("tasks", "wiki", "metrics", "entities", value={"tagger": "en-core-web-lg"}),
+            "tasks.wiki.metrics.entities.tagger: unknown tagger 'en-core-web-lg'; nearest valid: 'en-core-web-sm'",
+        ),
+        (
+            change("tasks", "wiki", "metrics", "judge", value={"model": "gemma-3-270m"}),
+            "tasks.wiki.metrics.judge.model: model 'gemma-3-270m' cannot be asked",
+        ),
+        (
+            change("tasks", "wiki", "metrics", "judge", value={"model": "gpt-3.5-turbo-instruct"}),
+            "tasks.wiki.kind: the judge is asked about biographies",
+        ),
+        (
+            change(
+                "tasks",
+                "topics",
+                "metrics",
+                value={"likelihood": {"scorer": "gemma-3-270m", "perplexity_of": "generator"}},
+            ),
+            "tasks.topics.kind: no model wrote human texts",
+        ),
+        (change("tasks", value={"all": DEMO["tasks"]["news"]}), "tasks.all: the name is reserved"),
+        (
             change("tasks", "news", "sedes", value=[1]),
             "my.yaml: tasks.news.sedes: unknown key; nearest valid: 'seeds'",
         ),
@@ -217,14 +261,14 @@ def test_cells_are_models_by_decodings_by_seeds(demo: Config) -> None:
 
 def test_a_family_that_is_named_alone_has_its_defaults() -> None:
     asked = load(change("metrics", value={"support": None, "divergence": {"seeds": [7]}})).experiment.metrics
-    assert asked.families() == ["support", "divergence"]
+    assert list(asked.families()) == ["support", "divergence"]
     assert asked.support.bootstrap == 200
     assert asked.divergence.seeds == [7]
 
 
 def test_support_metrics_are_the_default() -> None:
     experiment = {key: value for key, value in DEMO.items() if key != "metrics"}
-    assert load(experiment).experiment.metrics.families() == ["support"]
+    assert load(experiment).experiment.metrics.families().keys() == {"support"}
 
 
 def test_hardware_is_not_science(demo: Config) -> None:
@@ -254,8 +298,8 @@ WIKI = {"format": "new-wiki", "source": {"kind": "mediawiki"}, "created_from": "
             "older articles are drawn",
         ),
         (
-            WIKI | {"source": {"kind": "file", "path": "x"}},
-            "x.source.kind: 'file' is not one of the choices: 'mediawiki'",
+            WIKI | {"source": {"kind": "wikidata"}},
+            "x.source.kind: 'wikidata' is not one of the choices",
         ),
         (
             WIKI | {"source": {"kind": "mediawiki", "api": "http://wiki.example/api.php"}},
@@ -305,9 +349,8 @@ def test_a_snapshot_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_date_is_midnight_in_utc(tmp_path: Path) -> None:
     window = {"created_from": "2021-06-01", "created_before": "2021-06-02T02:00:00+02:00"}
     experiment = copy.deepcopy(DEMO)
-    del experiment["tasks"]["topics"]
+    experiment["tasks"] = {"news": experiment["tasks"]["news"] | {"dataset": "x"}}
     experiment |= {"contact": "https://example.org/me"}
-    experiment["tasks"]["news"]["dataset"] = "x"
     loaded = load(experiment, registered(tmp_path, x=WIKI | window)).datasets["x"]
     assert loaded.created_from.isoformat() == "2021-06-01T00:00:00+00:00"
     assert loaded.created_before.isoformat() == "2021-06-02T00:00:00+00:00"
@@ -468,3 +511,31 @@ def test_the_papers_are_complete() -> None:
     assert examples == set(range(1, 16))
     temperature = papers["pr"].decoding["llama-2"].temperature
     assert (temperature, papers["pr"].decoding["pythia"].max_new_tokens) == (0.6, 390)
+
+
+def test_a_task_can_name_its_own_metrics() -> None:
+    config = load(DEMO)
+    assert set(config.metrics("news").families()) == {"support", "divergence", "ngram"}
+    assert set(config.metrics("decoding").families()) == {"ngram", "likelihood"}
+    assert config.metrics("wiki").per_text()[-4:] == [
+        "information_density",
+        "entity_overlap",
+        "sbert",
+        "bleu",
+    ]
+
+
+def test_tasks_that_are_ranked_alike_are_ranked_together_too() -> None:
+    config = load_config(read_yaml(ROOT / "config/papers/mc.yaml"), "mc.yaml", ROOT / "config")
+    assert config.ranked()["all"] == ["wikitext", "news", "books"]
+    assert load(DEMO).ranked() == {"decoding": ["decoding"]}
+
+
+def test_a_dump_knows_no_creation(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path = tmp_path / "config/datasets.yaml"
+    datasets = yaml.safe_load(path.read_text())
+    datasets["wiki-sample"]["created_from"] = "2015-01-01"
+    path.write_text(yaml.safe_dump(datasets))
+    with pytest.raises(TextgamutError, match="wiki-sample.*a dump knows neither creation nor history"):
+        load(DEMO, tmp_path / "config")

@@ -12,12 +12,12 @@ import pytest
 from matplotlib.patches import Ellipse
 from matplotlib.text import Text
 
+from textgamut.drawing import render
 from textgamut.errors import TextgamutError
 from textgamut.figures import (
     ModelStyle,
     error_ellipse,
     precision_recall_figure,
-    render,
     subsets_figure,
     sweep_figure,
 )

@@ -12,7 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics.ngram import distinct_n, diversity, repetition_n, self_bleu, text_distinct_n
+from textgamut.metrics.ngram import (
+    distinct_n,
+    diversity,
+    repetition_n,
+    self_bleu,
+    text_distinct_n,
+    text_diversity,
+)
 
 DECODING = Path(__file__).parents[3] / "shared/data/decoding"
 
@@ -166,6 +173,24 @@ def test_diversity_asks_each_text_whether_it_repeats_itself() -> None:
     assert diversity(["a b c d e", "a a a a a"]) == pytest.approx(5 / 8 * 4 / 6 * 3 / 4)
 
 
+@given(texts_of)
+@settings(max_examples=200, deadline=None)
+def test_diversity_of_a_text_is_that_of_a_set_of_one(text: list[int]) -> None:
+    words = [str(word) for word in text]
+    if len(words) < 4:
+        assert math.isnan(text_diversity(words))
+    else:
+        assert text_diversity(words) == pytest.approx(diversity([" ".join(words)]), abs=1e-12)
+        assert 0 < text_diversity(words) <= 1
+
+
+def test_diversity_of_a_text_falls_with_its_repeats() -> None:
+    assert text_diversity(list("abcde")) == 1
+    assert text_diversity(["a"] * 5) == pytest.approx(1 / 4 * 1 / 3 * 1 / 2)
+    values = [text_diversity(list("abcdefghijklmnop"[: 16 - 4 * r] + "abcd" * r)) for r in range(4)]
+    assert all(more > less for more, less in pairwise(values))
+
+
 @pytest.mark.skipif(not DECODING.exists(), reason=f"the decoding benchmark is not at {DECODING}")
 @pytest.mark.parametrize(("column", "published"), [("generated_result", 89.35), ("reference_text", 92.98)])
 def test_published_diversity_of_real_texts(column: str, published: float) -> None:
@@ -200,6 +225,7 @@ def test_published_diversity_of_real_texts(column: str, published: float) -> Non
         (lambda: repetition_n("a text", 2), "one string"),
         (lambda: text_distinct_n(["a"], -1), "n = -1"),
         (lambda: diversity("a text"), "a list of texts is needed"),
+        (lambda: text_diversity("a text"), "one string"),
         (lambda: diversity(["one two three", ""]), "none of 2 texts has the 4 words of a 4-gram"),
     ],
 )

@@ -9,7 +9,18 @@ import pandas as pd
 import pytest
 
 from textgamut.errors import TextgamutError
-from textgamut.tables import precision_recall_runs, runs_table, summary_table, tidy, to_html, variance_table
+from textgamut.tables import (
+    correlation_table,
+    parameter_table,
+    precision_recall_runs,
+    rescaled,
+    runs_table,
+    summary_table,
+    texts_table,
+    tidy,
+    to_html,
+    variance_table,
+)
 
 SEEDS = [-0.01, 0.01]  # sample standard deviation 0.01 * sqrt(2)
 DRAWS = [-0.03, 0.0, 0.03]  # sample standard deviation 0.03
@@ -230,3 +241,66 @@ class TestHtml:
 
     def test_a_table_without_rows_keeps_its_head(self):
         assert Page(to_html(pd.DataFrame({"a": [], "b": []}), "x")).rows == [["a", "b"]]
+
+
+TEXTS = pd.DataFrame(
+    {
+        "model": ["m", "m", "m", "m", "o", "o"],
+        "decoding": ["top-p-0.5", "top-p-0.5", "top-p-0.9", "top-p-0.9", "top-p-0.9", "top-p-0.9"],
+        "words": [10, 0, 10, 10, 10, 10],
+        "flesch": [30.0, np.nan, 40.0, 50.0, 60.0, 80.0],
+        "sbert": [0.5, np.nan, 0.2, 0.4, 0.0, 1.0],
+        "essay": [np.nan] * 6,
+    }
+)
+
+
+class TestTexts:
+    def test_means_and_spreads_are_over_the_texts_that_have_a_value(self):
+        table = texts_table(TEXTS)
+        assert table["model"].tolist() == ["m", "m", "o"]
+        assert table["texts"].tolist() == [2, 2, 2]
+        assert table["empty"].tolist() == [1, 0, 0]
+        assert table["flesch"].tolist() == [30, 45, 70]
+        assert table["flesch_sd"].tolist()[1:] == pytest.approx([50**0.5, 200**0.5])
+        assert np.isnan(table["flesch_sd"][0])
+        assert "essay" not in table  # no text has one
+
+    def test_the_order_of_the_rows_changes_no_digit(self):
+        rng = np.random.default_rng(0)
+        many = pd.DataFrame(
+            {
+                "model": "m",
+                "decoding": "d",
+                "words": 5,
+                "flesch": rng.normal(size=999) * 10.0 ** rng.integers(-9, 9, 999),
+            }
+        )
+        pd.testing.assert_frame_equal(
+            texts_table(many), texts_table(many.sample(frac=1, random_state=1)), check_exact=True
+        )
+
+    def test_rescaling_is_that_of_the_paper(self):
+        table = texts_table(TEXTS)
+        assert rescaled(table, "flesch").tolist() == pytest.approx([0, 0.5, 4 / 3])  # by 30 to 60
+        assert rescaled(table, "flesch", deviations=True).tolist()[1:] == [0, 1]  # by least and largest
+        assert rescaled(table.assign(sbert_sd=0.3), "sbert", deviations=True).tolist() == [0.5] * 3
+
+    def test_correlations_are_pearson_over_texts_that_have_both(self):
+        found = correlation_table(TEXTS)
+        both = TEXTS.dropna(subset=["flesch"])
+        assert found.loc["flesch", "sbert"] == pytest.approx(np.corrcoef(both["flesch"], both["sbert"])[0, 1])
+        assert list(found) == ["flesch", "sbert"]
+
+    def test_a_parameter_is_averaged_over_the_methods_that_share_its_value(self):
+        settings = {
+            "top-p-0.5": {"strategy": "sampling", "top_p": 0.5, "top_k": None, "temperature": 1.0},
+            "top-p-0.9": {"strategy": "sampling", "top_p": 0.9, "top_k": None, "temperature": 1.0},
+        }
+        found = parameter_table(texts_table(TEXTS), settings)
+        assert set(found["parameter"]) == {"top_p"}  # the others do not vary
+        flesch = found[found["metric"] == "flesch"].set_index("value")["mean"]
+        assert flesch.to_dict() == {0.5: 30, 0.9: pytest.approx((45 + 70) / 2)}
+
+    def test_no_parameter_varies(self):
+        assert parameter_table(texts_table(TEXTS), {}).empty

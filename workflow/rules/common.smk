@@ -5,21 +5,36 @@ Snakemake compares the values of params as a set, without their names: 4 and 8 e
 Batch sizes and GPUs are resources: hardware, which never causes a rerun.
 """
 
+import itertools
 import json
 import os
 
-from textgamut import embedding, figures, plan, tables, tasks
+from textgamut import (
+    embedding,
+    figures,
+    plan,
+    ranking_figures,
+    tables,
+    tasks,
+    text_figures,
+)
 from textgamut.card import REVISION as CARD_REVISION
 from textgamut.datasets import REVISION as DATASETS_REVISION
 from textgamut.generation import REVISION as GENERATION_REVISION
 from textgamut.explain import REVISION as EXPLAIN_REVISION
 from textgamut.generation.checkpoints import CONVERSION
 from textgamut.metrics.divergence import REVISION as DIVERGENCE_REVISION
+from textgamut.metrics.entities import REVISION as ENTITIES_REVISION
+from textgamut.metrics.essay import REVISION as ESSAY_REVISION
+from textgamut.metrics.judge import REVISION as JUDGE_REVISION
 from textgamut.metrics.likelihood import REVISION as LIKELIHOOD_REVISION
 from textgamut.metrics.ngram import REVISION as NGRAM_REVISION
+from textgamut.metrics.readability import REVISION as READABILITY_REVISION
+from textgamut.metrics.similarity import REVISION as SIMILARITY_REVISION
 from textgamut.metrics.support import REVISION as SUPPORT_REVISION
 from textgamut.metrics.support import SMALL_N
 from textgamut.prompts import REVISION as PROMPTS_REVISION
+from textgamut.rankings import rank as ranking
 from textgamut.words import REVISION as WORDS_REVISION
 
 
@@ -171,9 +186,53 @@ def dataset_of(wildcards):
     return f"data/{CONFIG.experiment.tasks[wildcards.task].dataset}/references.parquet"
 
 
-def family_settings(family):
-    """Return the settings of a family of metrics, as the experiment gives them."""
-    return getattr(CONFIG.experiment.metrics, family).model_dump(mode="json")
+def family(wildcards, name):
+    """Return the settings of a family of metrics, as the task or else the experiment gives them.
+
+    Only of a task that computes the family; another one's is asked for by nothing but a mistyped target.
+    """
+    found = getattr(CONFIG.metrics(wildcards.task), name)
+    if found is None:
+        raise ValueError(f"{wildcards.task} has no metrics of the family {name}")
+    return found
+
+
+def family_settings(wildcards, name):
+    """Return the same as plain data."""
+    return family(wildcards, name).model_dump(mode="json")
+
+
+def generator_source(wildcards):
+    """Return where the model comes from that wrote the texts, if the perplexity is to be its own."""
+    own = family(wildcards, "likelihood").perplexity_of == "generator"
+    return source_of(wildcards.model) if own and wildcards.decoding != HUMAN else None
+
+
+def likelihood_models(wildcards):
+    """Return the models that a cell's likelihood needs."""
+    own = [wildcards.model] if generator_source(wildcards) else []
+    return list(dict.fromkeys([family(wildcards, "likelihood").scorer, *own]))
+
+
+def references_of_prompts(wildcards):
+    """Return the texts that humans wrote after the prompts of a task, as an input; no other task has them."""
+    prompted = CONFIG.experiment.tasks[wildcards.task].kind == "prompted"
+    return [first_draw(wildcards, "references.parquet")] if prompted else []
+
+
+def essays():
+    """Return the file of graded essays that the experiment names; None: it names none."""
+    named = [CONFIG.metrics(task).essay for task in CONFIG.experiment.tasks]
+    return next((settings.essays for settings in named if settings), None)
+
+
+def missing_families():
+    """Return a line for each family of metrics that is asked for and cannot be computed here."""
+    if essays() and not Path(essays()).expanduser().exists():
+        return [
+            f"no essay score: there is no file {essays()}, your copy of the ASAP corpus"
+        ]
+    return []
 
 
 def source_of(model):
@@ -211,13 +270,40 @@ def group_tables(wildcards):
     ]
 
 
+def families(task):
+    """Return the families of metrics of a task that can be computed here."""
+    named = CONFIG.metrics(task).families()
+    return [name for name in named if name != "essay" or not missing_families()]
+
+
 def score_files(cell):
     """Return the scores of a cell: one file per family that is asked for."""
     embedder = CONFIG.experiment.embedder
     folders = {"support": f"{embedder}/", "divergence": f"{embedder}/"}
     return [
-        f"{cell.path}/scores/{folders.get(family, '')}{family}.json"
-        for family in CONFIG.experiment.metrics.families()
+        f"{cell.path}/scores/{folders.get(name, '')}{name}.json"
+        for name in families(cell.task)
+        if cell.model != HUMAN or name not in folders  # no set is compared with itself
+    ]
+
+
+OF_TEXTS = {"readability", "entities", "similarity", "essay", "judge"}
+"""Families that say nothing but of single texts: with one of them, a task has tables of these."""
+
+
+def scored_cells(task):
+    """Return the cells of a task, and that of its references where they stand beside them."""
+    return CONFIG.cells(task) + CONFIG.human_cells(task)
+
+
+def text_score_files(task):
+    """Return the metrics of the single texts of a task: of each cell, one file per family that has them."""
+    settings = CONFIG.metrics(task).families()
+    return [
+        f"{cell.path}/scores/{name}.parquet"
+        for cell in scored_cells(task)
+        for name in families(task)
+        if settings[name].per_text
     ]
 
 
@@ -233,8 +319,15 @@ def paper_outputs(task):
     """Return the figures, tables and pages of a task."""
     folder = f"results/papers/{CONFIG.experiment.name}/{task}"
     settings = CONFIG.experiment.tasks[task]
-    support = CONFIG.experiment.metrics.support is not None
+    support = CONFIG.metrics(task).support is not None
     names = ["scores.csv", "scores.html"]
+    if OF_TEXTS & set(families(task)):
+        names += ["texts.csv", "texts.html", "correlations.csv"]
+        names += ["correlations.svg", "correlations.png"]
+        if len(methods(task)) <= text_figures.MOST_METHODS:
+            names += ["texts.svg", "texts.png"]
+        if varied(task):
+            names += ["parameters.csv", "parameters.svg", "parameters.png"]
     if support:
         names += ["precision-recall.svg", "precision-recall.png"]
         if max(len(settings.seeds), len(settings.draws)) > 1:
@@ -249,11 +342,119 @@ def paper_outputs(task):
 
 
 def experiment_outputs():
-    """Return the tables that are no task's own."""
-    if not CONFIG.experiment.tokens_per_word:
-        return []
+    """Return the tables and figures that are no task's own, and the rankings."""
     folder = f"results/papers/{CONFIG.experiment.name}"
-    return [f"{folder}/tokens-per-word.{suffix}" for suffix in ("csv", "html")]
+    counted = ["csv", "html"] if CONFIG.experiment.tokens_per_word else []
+    return [f"{folder}/tokens-per-word.{suffix}" for suffix in counted] + [
+        f"{folder}/{name}/ranking/{file}"
+        for name in CONFIG.ranked()
+        for file in RANKING_FILES.values()
+    ]
+
+
+RANKING_FILES = {
+    "table": "ranking.csv",
+    "page": "ranking.html",
+    "svg": "ranking.svg",
+    "png": "ranking.png",
+    "agreement": "agreement.csv",
+    "agreement_page": "agreement.html",
+    "agreement_svg": "agreement.svg",
+    "agreement_png": "agreement.png",
+    "orders": "orders.csv",
+    "orders_svg": "orders.svg",
+    "orders_png": "orders.png",
+    "winners": "winners.csv",
+    "winners_page": "winners.html",
+    "dominance": "dominance.csv",
+}
+RANKING_CAPTIONS = {
+    "page": "table: ranking",
+    "svg": "figure: ranking",
+    "agreement_page": "table: agreement of the rankings",
+    "agreement_svg": "figure: agreement of the rankings",
+    "orders_svg": "figure: deepest and shallowest order",
+    "winners_page": "table: first and last by Q*Text",
+}
+
+
+def ranking_outputs():
+    """Return the files of a ranking as outputs, with those of the report among them."""
+    paths = {
+        name: f"results/papers/{{paper}}/{{ranked}}/ranking/{file}"
+        for name, file in RANKING_FILES.items()
+    }
+    shown = {
+        name: report(
+            paths[name],
+            caption="../report/ranking.rst",
+            category="{ranked}",
+            labels={"what": what},
+        )
+        for name, what in RANKING_CAPTIONS.items()
+    }
+    return paths | shown
+
+
+def ranking_settings(name):
+    """Return what a ranking depends on besides the texts: criteria, and the methods with what they are."""
+    ranked = CONFIG.ranked()[name]
+    named = [method for method in method_names(ranked[0]) if method[1] != HUMAN]
+    shown = styles(ranked[0])
+    return {
+        "title": ", ".join(ranked),
+        "ranking": CONFIG.experiment.tasks[ranked[0]].ranking.model_dump(mode="json"),
+        "methods": named,
+        "kinds": {
+            method: {
+                "model": shown[model]["label"],
+                "strategy": CONFIG.decoding[decoding].strategy,
+                "decoding": decoding,
+            }
+            for model, decoding, method in named
+        },
+        "revision": [ranking.REVISION, ranking_figures.REVISION],
+    }
+
+
+def methods(task):
+    """Return the methods of a task, (model, decoding) each, in the order of the configuration."""
+    return list(
+        dict.fromkeys((cell.model, cell.decoding) for cell in scored_cells(task))
+    )
+
+
+def varied(task):
+    """Say whether a parameter of decoding has several values in a task."""
+    settings = [CONFIG.decoding.get(decoding) for _, decoding in methods(task)]
+    return any(
+        one.strategy == other.strategy and one != other
+        for one, other in itertools.combinations(filter(None, settings), 2)
+    )
+
+
+def decodings(task):
+    """Return the decoding settings of a task as plain data."""
+    slugs = dict.fromkeys(decoding for _, decoding in methods(task))
+    return {slug: entry("decoding", slug) for slug in slugs if slug != HUMAN}
+
+
+def method_names(task):
+    """Return how the methods of a task are called: a list of model, decoding, and name in print."""
+    several = len({decoding for _, decoding in methods(task)} - {HUMAN}) > 1
+    shown = styles(task) | {HUMAN: {"label": HUMAN}}
+    return [
+        [
+            model,
+            decoding,
+            (
+                f"{shown[model]['label']}, {decoding}"
+                if several and decoding != HUMAN
+                else shown[model]["label"]
+            ),
+        ]
+        for model, decoding in methods(task)
+    ]
 
 
 def styles(task):
@@ -277,5 +478,5 @@ def small_tasks():
         for task, settings in CONFIG.experiment.tasks.items()
         if settings.n
         and settings.n < SMALL_N
-        and CONFIG.experiment.metrics.support is not None
+        and CONFIG.metrics(task).support is not None
     ]

@@ -153,3 +153,145 @@ rule tabulate_tokens:
         "Tabulating tokens per word"
     script:
         "../scripts/papers/tabulate_tokens.py"
+
+
+rule tabulate_texts:
+    """Metrics of single texts -> mean, deviation, correlations, as CSV and HTML (NW Tables 3 and 4)."""
+    input:
+        texts="results/{task}/texts.parquet",
+    output:
+        csv="results/papers/{paper}/{task}/texts.csv",
+        html=report(
+            "results/papers/{paper}/{task}/texts.html",
+            caption="../report/texts.rst",
+            category="{task}",
+            labels={"what": "table: metrics of single texts"},
+        ),
+        correlations="results/papers/{paper}/{task}/correlations.csv",
+    log:
+        "logs/tabulate_texts/{paper}/{task}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {
+            "task": wildcards.task,
+            "methods": method_names(wildcards.task),
+            "missing": missing_families(),
+            "revision": tables.REVISION,
+        },
+    message:
+        "Tabulating the metrics of single texts of {wildcards.task}"
+    script:
+        "../scripts/papers/tabulate_texts.py"
+
+
+rule plot_correlations:
+    """Correlations between the metrics of single texts -> NW Figure 4, as SVG and PNG."""
+    input:
+        correlations="results/papers/{paper}/{task}/correlations.csv",
+    output:
+        svg=report(
+            "results/papers/{paper}/{task}/correlations.svg",
+            caption="../report/correlations.rst",
+            category="{task}",
+            labels={"what": "figure: correlations of the metrics"},
+        ),
+        png="results/papers/{paper}/{task}/correlations.png",
+    log:
+        "logs/plot_correlations/{paper}/{task}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {
+            "task": wildcards.task,
+            "revision": text_figures.REVISION,
+        },
+    message:
+        "Plotting the correlations of {wildcards.task}"
+    script:
+        "../scripts/papers/plot_correlations.py"
+
+
+rule plot_texts:
+    """Means and deviations of the metrics of single texts -> NW Figures 1, 2, 3, 5 at once, as SVG and PNG."""
+    input:
+        table="results/papers/{paper}/{task}/texts.csv",
+    output:
+        svg=report(
+            "results/papers/{paper}/{task}/texts.svg",
+            caption="../report/texts.rst",
+            category="{task}",
+            labels={"what": "figure: metrics of single texts"},
+        ),
+        png="results/papers/{paper}/{task}/texts.png",
+    log:
+        "logs/plot_texts/{paper}/{task}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {
+            "task": wildcards.task,
+            "revision": text_figures.REVISION,
+        },
+    message:
+        "Plotting the metrics of single texts of {wildcards.task}"
+    script:
+        "../scripts/papers/plot_texts.py"
+
+
+rule plot_parameters:
+    """Metrics of single texts -> how they move with each parameter of decoding (NW Figures 1 to 3)."""
+    input:
+        table="results/papers/{paper}/{task}/texts.csv",
+    output:
+        csv="results/papers/{paper}/{task}/parameters.csv",
+        svg=report(
+            "results/papers/{paper}/{task}/parameters.svg",
+            caption="../report/parameters.rst",
+            category="{task}",
+            labels={"what": "figure: parameters of decoding"},
+        ),
+        png="results/papers/{paper}/{task}/parameters.png",
+    log:
+        "logs/plot_parameters/{paper}/{task}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {
+            "task": wildcards.task,
+            "decodings": decodings(wildcards.task),
+            "revision": [tables.REVISION, text_figures.REVISION],
+        },
+    message:
+        "Plotting the parameters of decoding of {wildcards.task}"
+    script:
+        "../scripts/papers/plot_parameters.py"
+
+
+rule rank_methods:
+    """Metrics of single texts -> the methods ranked by dominance, worth, depth and Q*Text (MC sections 4, 5)."""
+    input:
+        texts=lambda wildcards: [
+            f"results/{task}/texts.parquet"
+            for task in CONFIG.ranked()[wildcards.ranked]
+        ],
+    output:
+        **ranking_outputs(),
+    log:
+        "logs/rank_methods/{paper}/{ranked}.log",
+    wildcard_constraints:
+        ranked=SLUG_PATTERN,
+    conda:
+        "../../envs/cpu.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        settings=lambda wildcards: ranking_settings(wildcards.ranked),
+    message:
+        "Ranking the methods of {wildcards.ranked}"
+    script:
+        "../scripts/papers/rank_methods.py"

@@ -54,7 +54,7 @@ rule score_support:
         "../../envs/cuda.yaml"
     params:
         settings=lambda wildcards: task_settings(wildcards, "k", "draws", "groups")
-        | family_settings("support")
+        | family_settings(wildcards, "support")
         | {"revision": SUPPORT_REVISION},
     message:
         "Scoring the support of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
@@ -79,7 +79,7 @@ rule score_divergence:
         "../../envs/cpu.yaml"
     params:
         settings=lambda wildcards: task_settings(wildcards, "draws")
-        | family_settings("divergence")
+        | family_settings(wildcards, "divergence")
         | {"revision": [DIVERGENCE_REVISION, SUPPORT_REVISION]},
     message:
         "Scoring the divergence of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
@@ -91,9 +91,10 @@ rule score_ngram:
     """Texts of a cell -> Self-BLEU, distinct-n, rep-4, diversity."""
     input:
         texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        card=lambda wildcards: cards(CONFIG.experiment.metrics.ngram.tokenizer),
+        card=lambda wildcards: cards(family(wildcards, "ngram").tokenizer),
     output:
         scores="results/{task}/{model}/{decoding}/seed{seed}/scores/ngram.json",
+        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/ngram.parquet",
     log:
         "logs/score_ngram/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -103,9 +104,9 @@ rule score_ngram:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: family_settings("ngram")
+        settings=lambda wildcards: family_settings(wildcards, "ngram")
         | {
-            "tokenizer": source_of(CONFIG.experiment.metrics.ngram.tokenizer),
+            "tokenizer": source_of(family(wildcards, "ngram").tokenizer),
             "revision": NGRAM_REVISION,
         },
     message:
@@ -115,17 +116,20 @@ rule score_ngram:
 
 
 rule score_likelihood:
-    """Texts of a cell, and their prompts -> perplexity and coherence under the scoring model."""
+    """Texts of a cell, and their prompts -> perplexity and coherence."""
     input:
         texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
         prompts=lambda wildcards: (
             []
-            if wildcards.decoding == HUMAN
+            if CONFIG.experiment.tasks[wildcards.task].kind == "subsets"
             else [f"data/{wildcards.task}/prompts.parquet"]
         ),
-        card=lambda wildcards: cards(CONFIG.experiment.metrics.likelihood.scorer),
+        card=lambda wildcards: [
+            path for model in likelihood_models(wildcards) for path in cards(model)
+        ],
     output:
         scores="results/{task}/{model}/{decoding}/seed{seed}/scores/likelihood.json",
+        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/likelihood.parquet",
     log:
         "logs/score_likelihood/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -137,24 +141,165 @@ rule score_likelihood:
     threads: 8
     resources:
         **gpus(
-            lambda wildcards: CONFIG.models[
-                CONFIG.experiment.metrics.likelihood.scorer
-            ].gpus
+            lambda wildcards: max(
+                CONFIG.models[model].gpus for model in likelihood_models(wildcards)
+            )
         ),
-        batch_size=lambda wildcards: CONFIG.models[
-            CONFIG.experiment.metrics.likelihood.scorer
-        ].batch_size,
+        batch_size=lambda wildcards: min(
+            CONFIG.models[model].batch_size for model in likelihood_models(wildcards)
+        ),
         mem_mb=3000,
     params:
         settings=lambda wildcards: {
-            "source": source_of(CONFIG.experiment.metrics.likelihood.scorer),
-            "dtype": CONFIG.experiment.metrics.likelihood.dtype,
+            "source": source_of(family(wildcards, "likelihood").scorer),
+            "generator": generator_source(wildcards),
+            "dtype": family(wildcards, "likelihood").dtype,
             "revision": [LIKELIHOOD_REVISION, CONVERSION],
         },
     message:
         "Scoring the likelihood of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_likelihood.py"
+
+
+rule score_readability:
+    """Texts of a cell -> Flesch reading ease and Gunning fog."""
+    input:
+        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/readability.json",
+        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/readability.parquet",
+    log:
+        "logs/score_readability/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {"revision": READABILITY_REVISION},
+    message:
+        "Scoring the readability of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_readability.py"
+
+
+rule score_entities:
+    """Texts of a cell, and the references of their prompts -> information density, entity overlap."""
+    input:
+        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        references=references_of_prompts,
+        card=lambda wildcards: f"data/taggers/{family(wildcards, 'entities').tagger}.json",
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/entities.json",
+        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/entities.parquet",
+    log:
+        "logs/score_entities/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    resources:
+        mem_mb=1500,
+    params:
+        settings=lambda wildcards: {
+            "tagger": entry("taggers", family(wildcards, "entities").tagger)["source"],
+            "revision": ENTITIES_REVISION,
+        },
+    message:
+        "Scoring the entities of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_entities.py"
+
+
+rule score_similarity:
+    """Texts of a cell, and the references of their prompts -> S-BERT and BLEU."""
+    input:
+        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        features=f"results/{{task}}/{{model}}/{{decoding}}/seed{{seed}}/features/{CONFIG.experiment.embedder}.npy",
+        references=lambda wildcards: first_draw(wildcards, "references.parquet"),
+        reference_features=lambda wildcards: first_draw(
+            wildcards, f"features/{CONFIG.experiment.embedder}.npy"
+        ),
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/similarity.json",
+        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/similarity.parquet",
+    log:
+        "logs/score_similarity/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {"revision": SIMILARITY_REVISION},
+    message:
+        "Scoring the similarity of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_similarity.py"
+
+
+rule score_essay:
+    """Texts of a cell -> the grades that a model trained on essays gives them."""
+    input:
+        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        model="data/essay/model.safetensors",
+        vocabulary="data/essay/vocabulary.json",
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/essay.json",
+        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/essay.parquet",
+    log:
+        "logs/score_essay/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {"revision": ESSAY_REVISION},
+    message:
+        "Grading the texts of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_essay.py"
+
+
+rule score_judge:
+    """Texts of a cell -> the verdict of a served model."""
+    input:
+        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        card=lambda wildcards: cards(family(wildcards, "judge").model),
+    output:
+        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/judge.json",
+        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/judge.parquet",
+    log:
+        "logs/score_judge/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    resources:  # no reason to judge anew
+        source=lambda wildcards: json.dumps(source_of(family(wildcards, "judge").model)),
+        batch_size=lambda wildcards: CONFIG.models[
+            family(wildcards, "judge").model
+        ].batch_size,
+    params:
+        settings=lambda wildcards: {
+            "source": CONFIG.models[family(wildcards, "judge").model].science()[
+                "source"
+            ],
+            "revision": JUDGE_REVISION,
+        },
+    message:
+        "Judging the texts of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_judge.py"
 
 
 rule sweep_support:
@@ -224,7 +369,7 @@ rule collect_scores:
         scores=[
             path
             for task in CONFIG.experiment.tasks
-            for cell in CONFIG.cells(task)
+            for cell in scored_cells(task)
             for path in score_files(cell)
         ],
     output:
@@ -238,3 +383,27 @@ rule collect_scores:
         "Collecting all scores"
     script:
         "../scripts/scores/collect_scores.py"
+
+
+rule collect_texts:
+    """Metrics of the single texts of a task -> one tidy table, one row per text."""
+    input:
+        generations=lambda wildcards: [
+            f"{cell.path}/generations.parquet" for cell in scored_cells(wildcards.task)
+        ],
+        scores=lambda wildcards: text_score_files(wildcards.task),
+    output:
+        texts="results/{task}/texts.parquet",
+    log:
+        "logs/collect_texts/{task}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {
+            "metrics": CONFIG.metrics(wildcards.task).per_text()
+        },
+    message:
+        "Collecting the metrics of single texts of {wildcards.task}"
+    script:
+        "../scripts/scores/collect_texts.py"

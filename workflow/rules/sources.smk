@@ -109,3 +109,48 @@ rule fetch_embedder:
         "Fetching embedder {wildcards.embedder}"
     script:
         "../scripts/sources/fetch_embedder.py"
+
+
+rule fetch_tagger:
+    """Pipeline of a tagger -> in the cache; what it is, in data/."""
+    input:
+        source=lambda wildcards: source_files(CONFIG.taggers[wildcards.tagger].source),
+    output:
+        card="data/taggers/{tagger}.json",
+    log:
+        "logs/fetch_tagger/{tagger}.log",
+    priority: 100
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=lambda wildcards: {
+            "source": entry("taggers", wildcards.tagger)["source"],
+            "revision": ENTITIES_REVISION,
+        },
+    message:
+        "Fetching tagger {wildcards.tagger}"
+    script:
+        "../scripts/sources/fetch_tagger.py"
+
+
+rule train_essay_model:
+    """Graded essays of the user -> an LSTM that grades; how well it does, by cross-validation, in its card."""
+    input:
+        essays=lambda wildcards: essays(),
+    output:
+        model="data/essay/model.safetensors",
+        vocabulary="data/essay/vocabulary.json",
+        card="data/essay/card.json",
+    log:
+        "logs/train_essay_model.log",
+    priority: 100
+    conda:
+        "../../envs/cpu.yaml"
+    resources:
+        mem_mb=3000,
+    params:
+        settings={"revision": ESSAY_REVISION},
+    message:
+        "Training the essay model"
+    script:
+        "../scripts/sources/train_essay_model.py"

@@ -63,6 +63,8 @@ rule draw_subset:
         generations="results/{task}/{model}/human/seed{seed}/generations.parquet",
     log:
         "logs/draw_subset/{task}/{model}/seed{seed}.log",
+    wildcard_constraints:
+        model=f"(?!{HUMAN}/){SLUG_PATTERN}",
     priority: 90
     localrule: True
     conda:
@@ -79,6 +81,25 @@ rule draw_subset:
         "Drawing subset {wildcards.model} of {wildcards.task}, seed {wildcards.seed}"
     script:
         "../scripts/tasks/draw_subset.py"
+
+
+rule copy_references:
+    """References of a prompted task -> a cell beside those of the models: what humans wrote after the prompts."""
+    input:
+        references="data/{task}/draw{draw}/references.parquet",
+    output:
+        generations=f"results/{{task}}/{HUMAN}/{HUMAN}/seed{{draw}}/generations.parquet",
+    log:
+        "logs/copy_references/{task}/draw{draw}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings={"revision": tasks.REVISION},
+    message:
+        "Copying references {wildcards.draw} of {wildcards.task}"
+    script:
+        "../scripts/tasks/copy_references.py"
 
 
 rule check_prompts:

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from textgamut.datasets import dump
 from textgamut.draw import count_words, numbers, shuffled, take
 from textgamut.errors import TextgamutError
 from textgamut.jobs import Progress
@@ -42,11 +44,11 @@ PROMPT = "{title}\n\n{first_sentence}"
 CONTENT: dict[str, str | int] = {"prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
 
 
-def read(wiki: Wiki, entry: NewWikiDataset) -> pd.DataFrame:
+def read(source: Wiki | Path, entry: NewWikiDataset) -> pd.DataFrame:
     """Draw articles and split each into prompt and reference.
 
     Args:
-        wiki: The wiki.
+        source: The wiki; or a dump, which knows no dates of creation, no histories and no entity types.
         entry: Window, filters, number and seed.
 
     Returns:
@@ -61,21 +63,26 @@ def read(wiki: Wiki, entry: NewWikiDataset) -> pd.DataFrame:
             f"created_before: {entry.created_before:%Y-%m-%d %H:%M} is in the future: articles would miss"
         )
     counts: dict[str, int] = {}
-    if entry.created_from:
-        candidates: Iterable[int] = _created_between(wiki, entry.created_from, entry.created_before, counts)
-        candidates = [int(id_) for id_ in shuffled(map(str, candidates), "new-wiki", entry.seed)]
-    else:
-        candidates = numbers(_first_id_after(wiki, entry.created_before), "old-wiki", entry.seed)
     rows = []
-    progress = Progress(entry.n or counts.get("created in the window", 0), "articles")
-    for row in islice(_articles(wiki, candidates, entry, counts), entry.n):
-        rows.append(row)
-        progress.advance(1)
+    if isinstance(source, Path):
+        found = {row["id"]: row for row in _of_dump(source, entry, counts)}
+        rows = [found[id_] for id_ in shuffled(found, "old-wiki", entry.seed)[: entry.n]]
+    else:
+        if entry.created_from:
+            created = _created_between(source, entry.created_from, entry.created_before, counts)
+            candidates: Iterable[int] = map(int, shuffled(map(str, created), "new-wiki", entry.seed))
+        else:
+            candidates = numbers(_first_id_after(source, entry.created_before), "old-wiki", entry.seed)
+        progress = Progress(entry.n or counts.get("created in the window", 0), "articles")
+        for row in islice(_articles(source, candidates, entry, counts), entry.n):
+            rows.append(row)
+            progress.advance(1)
     if entry.n:
         what = f"articles of {entry.min_words} words and {entry.min_revisions} revisions or more"
         take([row["id"] for row in rows], entry.n, what)
     counts["drawn"] = len(rows)
-    types = _entity_types(wiki, [row["title"] for row in rows])
+    titles = [row["title"] for row in rows]
+    types = {} if isinstance(source, Path) else _entity_types(source, titles)
     rows = [row | {"entity_type": types.get(row["title"])} for row in rows]
     frame = pd.DataFrame(rows, columns=list(rows[0])) if rows else pd.DataFrame({"id": [], "text": []})
     frame.attrs["counts"] = counts
@@ -188,6 +195,38 @@ def _articles(
                 "page": page["pageid"],
                 "revision": revision["revid"],
             }
+
+
+def _of_dump(path: Path, entry: NewWikiDataset, counts: dict[str, int]) -> Iterator[dict[str, Any]]:
+    """Yield the articles of a dump that pass the filters, in its order; count what each filter leaves."""
+    end = _timestamp(entry.created_before)
+    long_enough = f"{entry.min_words} words or more"
+    filters = ("pages", "articles", "no disambiguation page", "last revision before created_before")
+    counts |= dict.fromkeys((*filters, long_enough), 0)
+    for page in dump.pages(path, Progress(path.stat().st_size, "bytes").advance):
+        counts["pages"] += 1
+        if page.namespace != 0 or page.redirect:
+            continue
+        counts["articles"] += 1
+        if is_disambiguation(page.text):
+            continue
+        counts["no disambiguation page"] += 1
+        if page.timestamp >= end:
+            continue
+        counts["last revision before created_before"] += 1
+        parts = split(page.title, page.text)
+        if parts["words"] < entry.min_words or not parts["text"]:
+            continue
+        counts[long_enough] += 1
+        yield {
+            "id": f"page-{page.id}",
+            **parts,
+            "title": page.title,
+            "created": None,
+            "revisions": None,
+            "page": page.id,
+            "revision": page.revision,
+        }
 
 
 def _history(wiki: Wiki, page: int) -> list[str]:

@@ -48,10 +48,15 @@ class Likelihood:
         return float(np.exp(-self.log_likelihood.sum() / self.tokens.sum()))
 
     @property
+    def coherences(self) -> NDArray[np.float64]:
+        """(N,): mean log-likelihood of each continuation's tokens, 0 or less; NaN where it has no token."""
+        with np.errstate(invalid="ignore"):
+            return self.log_likelihood / self.tokens
+
+    @property
     def coherence(self) -> float:
-        """Mean over the texts of the mean log-likelihood of their tokens, 0 or less (MC appendix A)."""
-        scored = self.tokens > 0
-        return float((self.log_likelihood[scored] / self.tokens[scored]).mean())
+        """Mean over the texts of their coherence, 0 or less (MC appendix A)."""
+        return float(self.coherences[self.tokens > 0].mean())
 
 
 def likelihood(

@@ -175,6 +175,22 @@ def diversity(texts: Sequence[str]) -> float:
     return product
 
 
+def text_diversity(words: Sequence[Hashable]) -> float:
+    """Multiply 1 - rep-n over n = 2, 3, 4: how little one text repeats itself (MC appendix A).
+
+    Args:
+        words: The words of the text.
+
+    Returns:
+        The product, in (0, 1], as ``diversity`` of this text alone; nan for a text of fewer than four words,
+        which has no rep-4.
+
+    Raises:
+        TextgamutError: ``words`` is one string.
+    """
+    return math.prod(1 - repetition_n(words, n) for n in (2, 3, 4))
+
+
 def _check(n: int, token_lists: Sequence[Sequence[Hashable]]) -> None:
     if n < 1:
         raise TextgamutError(f"n = {n}: an n-gram has 1 token or more")

@@ -11,6 +11,8 @@ import gzip
 import hashlib
 import json
 import logging
+import os
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -168,8 +170,10 @@ class Kept:
 
     @staticmethod
     def write(place: Path, body: bytes) -> None:
-        """Keep an answer, as it came."""
-        write_bytes(place, gzip.compress(body, mtime=0))
+        """Keep an answer, as it came; of two that asked the same at once, the later one's."""
+        own = place.with_name(f"{place.name}.{os.getpid()}-{threading.get_ident()}")
+        write_bytes(own, gzip.compress(body, mtime=0))
+        own.replace(place)
 
     def refuse_offline(self) -> None:
         """Raise a ``TextgamutError`` where TEXTGAMUT_OFFLINE forbids to ask."""

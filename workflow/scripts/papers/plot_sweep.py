@@ -4,7 +4,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.figures import ModelStyle, render, sweep_figure
+from textgamut.drawing import render
+from textgamut.figures import ModelStyle, sweep_figure
 from textgamut.io import read_json, write_bytes, write_meta
 from textgamut.jobs import job
 from textgamut.tables import tidy

@@ -1,4 +1,4 @@
-"""Score a cell by the likelihood of its texts under one model: perplexity, and coherence after a prompt."""
+"""Score a cell by the likelihood of its texts: perplexity, and coherence after a prompt."""
 
 import time
 from pathlib import Path
@@ -8,10 +8,10 @@ from pydantic import TypeAdapter
 
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.generation.devices import choose_dtype, device_name, lease
-from textgamut.io import read_table, write_json, write_meta
+from textgamut.io import read_table, write_meta, write_scores
 from textgamut.jobs import job, told
 from textgamut.registry import Source
-from textgamut.scores import likelihood_scores
+from textgamut.scores import Columns, Row, likelihood_scores
 
 
 def score_likelihood(
@@ -28,20 +28,30 @@ def score_likelihood(
     import torch
 
     torch.set_num_threads(threads)
-    frame = read_table(generations, ["prompt_id", "text"])
+    frame = read_table(generations, ["id", "prompt_id", "text"])
     texts, beginnings = list(frame["text"]), None
     if prompts:
         of_prompt = read_table(prompts, ["id", "base"]).set_index("id")["base"]
         beginnings = list(of_prompt[frame["prompt_id"]])
         texts = [text.removeprefix(beginning) for text, beginning in zip(texts, beginnings, strict=True)]
-    folder = prepare(TypeAdapter(Source).validate_python(settings["source"]))
     with lease(gpus) as device, told() as messages:
         dtype = choose_dtype(settings["dtype"], device)
-        model = load_causal_model(folder, dtype, device, spread=gpus > 1)
-        rows = likelihood_scores(model, load_tokenizer(folder), beginnings, texts, batch_size)
+
+        def by(source: dict[str, Any]) -> tuple[list[Row], Columns]:
+            folder = prepare(TypeAdapter(Source).validate_python(source))
+            model = load_causal_model(folder, dtype, device, spread=gpus > 1)
+            return likelihood_scores(model, load_tokenizer(folder), beginnings, texts, batch_size)
+
+        rows, columns = by(settings["source"])
+        if settings["generator"]:  # whose perplexity takes the place of the scorer's
+            own_rows, own_columns = by(settings["generator"])
+            rows = [row for row in own_rows if row["metric"] == "perplexity"] + [
+                row for row in rows if row["metric"] != "perplexity"
+            ]
+            columns["perplexity"] = own_columns["perplexity"]
     facts = {"device": device_name(device), "dtype": str(dtype), "batch_size": batch_size}
     write_meta(scores, settings, started, **facts, warnings=messages)
-    write_json(scores, [cell | row for row in rows])
+    write_scores(scores, cell, rows, frame["id"], columns)
 
 
 if "snakemake" in globals():

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.generation.checkpoints import load_tokenizer, prepare
-from textgamut.io import read_table, write_json, write_meta
+from textgamut.io import read_table, write_meta, write_scores
 from textgamut.jobs import job, told
 from textgamut.registry import Source
 from textgamut.scores import ngram_scores
@@ -15,13 +15,13 @@ from textgamut.scores import ngram_scores
 
 def score_ngram(settings: dict[str, Any], cell: dict[str, Any], generations: Path, scores: Path) -> None:
     started = time.monotonic()
-    texts = list(read_table(generations, ["text"])["text"])
+    frame = read_table(generations, ["id", "text"])
     source = settings["tokenizer"]
     tokenizer = load_tokenizer(prepare(TypeAdapter(Source).validate_python(source))) if source else None
     with told() as messages:
-        rows = ngram_scores(texts, tokenizer, settings["self_bleu_sample"])
+        rows, columns = ngram_scores(list(frame["text"]), tokenizer, settings["self_bleu_sample"])
     write_meta(scores, settings, started, warnings=messages)
-    write_json(scores, [cell | row for row in rows])
+    write_scores(scores, cell, rows, frame["id"], columns)
 
 
 if "snakemake" in globals():

@@ -1,0 +1,118 @@
+"""The metrics of single texts: seconds of each family, beside its library used one text at a time.
+
+    .venv/bin/python benchmarks/per_text.py [--texts 1000] [--words 300] [--share 10] [--peer-texts 100]
+
+Texts and references are pieces of the demo's news articles; ten texts share a reference, as with the ten
+completions of a prompt that NW keeps. A time goes from the texts to the numbers, the loading of models and
+dictionaries included. The peers read fewer of the same texts; their loading is left out, and the rest is
+extrapolated:
+
+- readability: ``textstat.flesch_reading_ease`` and ``textstat.gunning_fog``
+- entities: the same pipeline, with all its components, ``nlp(text)``; the texts alone, which flatters the peer
+- BLEU: ``sacrebleu.sentence_bleu``
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import sacrebleu
+import spacy
+import torch
+from embedding import pieces
+from textstat import textstat
+
+from textgamut.config import load_config, read_yaml
+from textgamut.datasets import extract
+from textgamut.embedding import embed
+from textgamut.generation.checkpoints import silence_transformers
+from textgamut.generation.devices import choose_device, device_name
+from textgamut.metrics.entities import entity_metrics, find_entities, load_tagger
+from textgamut.metrics.ngram import repetition_n, text_distinct_n, text_diversity
+from textgamut.metrics.readability import readability
+from textgamut.metrics.similarity import bleu, cosine_similarity
+from textgamut.sources import fetch
+
+CONFIG = Path(__file__).parents[1] / "config"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--texts", type=int, default=1000)
+    parser.add_argument("--words", type=int, default=300)
+    parser.add_argument("--share", type=int, default=10, help="texts that share a reference")
+    parser.add_argument("--peer-texts", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    arguments = parser.parse_args()
+
+    silence_transformers()
+    torch.set_num_threads(arguments.threads)
+    demo = CONFIG / "demo.yaml"
+    config = load_config(read_yaml(demo), str(demo), CONFIG)
+    dataset, device = config.datasets["news-articles"], choose_device()
+    embedder, minilm = config.embedders["minilm"], fetch(config.embedders["minilm"].source)
+    folder = fetch(config.taggers["en-core-web-sm"].source)
+    articles = [text.split() for text in extract(fetch(dataset.source), dataset)["text"]]
+    n = arguments.texts
+    both = pieces(articles, arguments.words, n + -(-n // arguments.share))
+    texts, references = both[:n], both[n:]
+    reference_of = np.arange(n) // arguments.share
+    paired = [references[row] for row in reference_of]
+    words = [text.split() for text in texts]
+    lengths = [len(tokens) for tokens in words]
+    print(
+        f"{n} texts and {len(references)} references of up to {arguments.words} words ({np.mean(lengths):.0f} "
+        f"on average), S-BERT on {device_name(device)}, {arguments.threads} threads"
+    )
+
+    def grams() -> None:
+        for tokens in words:
+            text_distinct_n(tokens, 2), repetition_n(tokens, 4), text_diversity(tokens)
+
+    def entities() -> None:
+        found = find_entities(both, load_tagger(folder))
+        entity_metrics(found[:n], lengths, [found[n + row] for row in reference_of])
+
+    def sbert() -> None:
+        features = embed(both, minilm, embedder, device).vectors
+        cosine_similarity(features[:n], features[n + reference_of])
+
+    nlp = spacy.load(folder)
+    textstat.syllable_count("a")  # loads its dictionary
+
+    def flesch_and_fog(row: int) -> None:
+        textstat.flesch_reading_ease(texts[row])
+        textstat.gunning_fog(texts[row])
+
+    families: list[tuple[str, Callable[[], object], Callable[[int], object] | None]] = [
+        ("readability", lambda: readability(texts), flesch_and_fog),
+        ("n-grams", grams, None),
+        ("entities", entities, lambda row: list(nlp(texts[row]).ents)),
+        ("S-BERT", sbert, None),
+        ("BLEU", lambda: bleu(texts, paired), lambda row: sacrebleu.sentence_bleu(texts[row], [paired[row]])),
+    ]
+    total = 0.0
+    for name, ours, theirs in families:
+        start = time.perf_counter()
+        ours()
+        seconds = time.perf_counter() - start
+        total += seconds
+        line = f"{name:<12} {seconds:7.1f} s"
+        if theirs is not None:
+            start = time.perf_counter()
+            for row in range(min(arguments.peer_texts, len(texts))):
+                theirs(row)
+            peer = (time.perf_counter() - start) * len(texts) / (row + 1)
+            line += f"   peer {peer:7.1f} s   ratio {peer / seconds:.1f}"
+        print(line, flush=True)
+    print(f"{'in all':<12} {total:7.1f} s")
+
+
+if __name__ == "__main__":
+    main()

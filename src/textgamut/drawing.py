@@ -1,0 +1,67 @@
+"""What all figures share: settings that no matplotlibrc changes, colours, an empty figure, its rendering."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+# Okabe and Ito (2008), told apart by colour-blind readers; the pale yellow comes last.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
+INK = "#333333"
+
+
+@contextmanager
+def own_settings() -> Iterator[None]:
+    """Draw with matplotlib's defaults, whatever the user has set."""
+    # A matplotlibrc of the user's, text.usetex above all, would change the bytes or break literal labels.
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        yield
+
+
+@own_settings()
+def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
+    """Render a figure as bytes; the same figure gives the same bytes every time.
+
+    Args:
+        figure: A figure of textgamut, settled.
+        format: ``svg``, its text drawn as paths, so that it looks the same everywhere; or ``png`` at 200
+            dots per inch.
+
+    Returns:
+        The content of the file.
+    """
+    matplotlib.rcParams["svg.hashsalt"] = "textgamut"
+    matplotlib.rcParams["svg.fonttype"] = "path"
+    file = io.BytesIO()
+    metadata = {"Date": None} if format == "svg" else None
+    figure.savefig(file, format=format, dpi=200, metadata=metadata)
+    return file.getvalue()
+
+
+def new_figure(title: str, height: float) -> tuple[Figure, Axes]:
+    """Return an empty figure, 7.2 inches wide, and its axes; the title is shown literally."""
+    figure = Figure(figsize=(7.2, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(color=INK, labelcolor=INK, labelsize=9)
+    axes.set_title(textwrap.fill(title, 70), loc="left", fontsize=11, pad=10, parse_math=False)
+    return figure, axes
+
+
+def settle(figure: Figure) -> None:
+    """Fix the layout of a finished figure."""
+    # The layout moves a little with every drawing: left on, no two renderings would be alike.
+    figure.draw_without_rendering()
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")

@@ -1,0 +1,168 @@
+"""Rankings -> figures: the methods by each ranking, and how far the rankings agree (MC Figures 3 and 4).
+
+Labels and titles are shown literally, never as markup.
+"""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from textgamut.drawing import COLOURS, INK, new_figure, own_settings, settle
+from textgamut.rankings.hasse import hasse_figure
+from textgamut.rankings.rank import RANKINGS, Ranking
+
+REVISION = 1
+"""Raised when the same rankings give another picture."""
+
+MOST_ROWS = 40
+"""Methods that a figure shows: of more, the best 30 and the last 10."""
+
+
+def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -> dict[str, Figure]:
+    """Draw all figures of a ranking: ``ranking``, ``agreement``, ``orders``.
+
+    Args:
+        ranking: As ``rankings.rank`` gives it.
+        families: As for :func:`ranking_figure`.
+        title: What is ranked, and on how many prompts.
+
+    Returns:
+        The figures; in the place of one that there is nothing for, a word on why.
+    """
+    why = "\n".join(ranking.notes)
+    figures = {"ranking": ranking_figure(ranking.methods, families, title)}
+    if len(ranking.agreement):
+        figures["agreement"] = agreement_figure(ranking.methods, ranking.agreement, f"{title}: agreement")
+    else:
+        figures["agreement"] = _notice(f"{title}: agreement", f"There is one ranking only.\n{why}")
+    depth = ranking.depth
+    if depth is None:
+        figures["orders"] = _notice(f"{title}: depth", why)
+    else:
+        ends = [0, len(depth.depth) - 1]
+        captions = [
+            f"{what}: depth {depth.depth[i]:.3f}, {depth.counts[i]} of {ranking.prompts} prompts"
+            for what, i in zip(("Deepest", "Shallowest"), ends, strict=True)
+        ]
+        figures["orders"] = hasse_figure(depth.orders[ends], captions, ranking.compared, f"{title}: depth")
+    return figures
+
+
+@own_settings()
+def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: str) -> Figure:
+    """Draw the methods by every ranking that there is, the best on top.
+
+    Args:
+        methods: As ``rankings.rank`` gives it.
+        families: Method -> what its colour stands for, such as its model; a method that is missing is black.
+        title: Title of the figure.
+
+    Returns:
+        A panel for each ranking; the strength of Bradley-Terry in the place of the worth, which is its
+        exponential, with bars of two standard errors. Filled markers: the Pareto front.
+    """
+    shown = methods if len(methods) <= MOST_ROWS else pd.concat([methods.head(30), methods.tail(10)])
+    panels_of = {name: label for name, label in RANKINGS.items() if name in methods}
+    names = list(shown["method"])
+    colours = dict(zip(dict.fromkeys(families.values()), itertools.cycle(COLOURS), strict=False))
+    longest = max(map(len, names))
+    width = max(7.2, 0.085 * longest + 2.1 * len(panels_of))
+    figure = Figure(figsize=(width, 1.6 + 0.24 * len(names)), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(textwrap.fill(title, int(width * 10)), x=0.01, ha="left", fontsize=11, parse_math=False)
+    panels = figure.subplots(1, len(panels_of), sharey=True, squeeze=False)[0]
+    rows = np.arange(len(names))
+    for axes, (name, label) in zip(panels, panels_of.items(), strict=True):
+        values = shown["strength" if name == "worth" else name].to_numpy(dtype=float)
+        errors = 2 * shown["strength_se"].to_numpy(dtype=float) if name == "worth" else np.zeros(len(names))
+        for row, method, value, error, front in zip(
+            rows, names, values, errors, shown["pareto"], strict=True
+        ):
+            colour = colours.get(families.get(method, ""), "black")
+            axes.plot([value - error, value + error], [row, row], color=colour, lw=1.1, alpha=0.7)
+            axes.plot(value, row, "o", ms=5.5, mec=colour, mfc=colour if front else "white", mew=1.2)
+        axes.grid(axis="x", color="#E5E5E5", linewidth=0.7)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
+        axes.set_xlabel(
+            "strength (log worth / 2)" if name == "worth" else label, fontsize=9, parse_math=False
+        )
+        if len(shown) < len(methods):
+            axes.axhline(29.5, color="#999999", lw=0.8, ls=":")
+    panels[0].set_yticks(rows, names, parse_math=False)
+    panels[0].set_ylim(len(names) - 0.4, -0.6)
+    if len(colours) > 1:
+        handles = [panels[0].plot([], [], "o", color=colour)[0] for colour in colours.values()]
+        legend = figure.legend(
+            handles, [""] * len(colours), loc="outside right upper", frameon=False, fontsize=8.5
+        )
+        for text, name in zip(legend.get_texts(), colours, strict=True):
+            text.set(text=name, parse_math=False)
+    left_out = f" Best 30 and last 10 of {len(methods)} methods." if len(shown) < len(methods) else ""
+    note = (
+        "Net dominance: prompts won less prompts lost, over all comparisons. Bars: 2 standard errors. "
+        f"Filled: on the Pareto front of the means.{left_out}"
+    )
+    figure.supxlabel(
+        textwrap.fill(note, int(width * 17)),
+        x=0.01,
+        ha="left",
+        fontsize=7.5,
+        color="#555555",
+        parse_math=False,
+    )
+    settle(figure)
+    return figure
+
+
+@own_settings()
+def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str) -> Figure:
+    """Draw the ranks of the methods by one ranking against those by another (MC Figures 3 and 4).
+
+    Args:
+        methods: As ``rankings.rank`` gives it, with two rankings or more.
+        agreement: As ``rankings.rank`` gives it, one row for each pair.
+        title: Title of the figure.
+    """
+    columns = {label: f"rank_{name}" for name, label in RANKINGS.items()}
+    width = max(4.6, 2.7 * len(agreement))
+    figure = Figure(figsize=(width, 3.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(textwrap.fill(title, int(width * 10)), x=0.01, ha="left", fontsize=11, parse_math=False)
+    panels = figure.subplots(1, len(agreement), squeeze=False)[0]
+    last = len(methods)
+    for axes, row in zip(panels, agreement.itertuples(), strict=True):
+        first, second = str(row.ranking_1), str(row.ranking_2)
+        axes.plot([1, last], [1, last], color="#BBBBBB", lw=0.9, ls="--")
+        axes.plot(
+            methods[columns[first]], methods[columns[second]], "o", color=COLOURS[0], alpha=0.6, ms=4.5, mew=0
+        )
+        axes.set_aspect("equal")
+        axes.set_xlim(0, last + 1)
+        axes.set_ylim(0, last + 1)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
+        axes.set_xlabel(f"rank by {first}", fontsize=9, parse_math=False)
+        axes.set_ylabel(f"rank by {second}", fontsize=9, parse_math=False)
+        axes.set_title(f"Spearman {row.spearman:.2f}, Kendall {row.kendall:.2f}", fontsize=9)
+    figure.supxlabel("A dot is a method; rank 1 is the best.", x=0.01, ha="left", fontsize=7.5, color="#555555")
+    settle(figure)
+    return figure
+
+
+@own_settings()
+def _notice(title: str, text: str) -> Figure:
+    figure, axes = new_figure(title, height=2.0)
+    axes.set_axis_off()
+    axes.text(0, 1, textwrap.fill(text, 90), va="top", fontsize=9, color=INK, parse_math=False)
+    settle(figure)
+    return figure

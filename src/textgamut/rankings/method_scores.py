@@ -1,0 +1,192 @@
+"""Tables of scores -> one array (prompts, methods, criteria), checked for completeness (MC section 3).
+
+A *method* is a model with a decoding strategy and its parameters; a *criterion* is a metric of one text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from textgamut.errors import TextgamutError, nearest
+
+REVISION = 1
+"""Raised when the same table gives other arrays."""
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """What each criterion says of each method's text on each prompt.
+
+    Attributes:
+        prompts: (P,) in the order of their first row.
+        methods: (M,) two or more, in the order of their first row.
+        criteria: (C,) those of which higher is better, then the others, each as they were named.
+        values: float64 (P, M, C), as measured; nan where an empty text has none.
+        higher: bool (C,), whether higher is better.
+    """
+
+    prompts: list[str]
+    methods: list[str]
+    criteria: list[str]
+    values: NDArray[np.float64]
+    higher: NDArray[np.bool_]
+
+    @property
+    def oriented(self) -> NDArray[np.float64]:
+        """(P, M, C), higher is better everywhere; -inf for nan, the worst, and equal to another -inf."""
+        oriented = np.where(self.higher, self.values, -self.values)
+        oriented[np.isnan(oriented)] = -np.inf
+        return oriented
+
+
+def method_scores(
+    frame: pd.DataFrame, higher: Sequence[str], lower: Sequence[str], *, missing_as_worst: bool = False
+) -> MethodScores:
+    """Read a long table: columns prompt, method, criterion and value, one row per value.
+
+    Args:
+        frame: The table, in any order of rows. Criteria that are not named are left out, other columns too.
+            Prompts and methods may be numbers; 1 and "1" are the same.
+        higher: Criteria of which higher is better.
+        lower: Criteria of which lower is better.
+        missing_as_worst: Take nan as the value of an empty text: it stays nan in ``values``, and is worst in
+            ``oriented``. Otherwise it is refused.
+
+    Returns:
+        The scores. The order of the rows decides nothing but the order of prompts and methods.
+
+    Raises:
+        TextgamutError: A column or a criterion is not there, a criterion is named twice or none is, a prompt
+            or method is missing in a row; there are fewer than two methods; a value is missing, there twice,
+            infinite, not a number, or, without ``missing_as_worst``, nan. The message names the first such
+            place and how many there are.
+    """
+    named = _named(higher, lower)
+    _has(frame, ["prompt", "method", "criterion"], ["value"])
+    codes, known = pd.factorize(frame["criterion"])
+    for criterion in named:
+        if criterion not in known:
+            raise TextgamutError(
+                f"method scores: no criterion {criterion!r}; {nearest(criterion, map(str, known))}"
+            )
+    wanted = np.isin(codes, known.get_indexer(pd.Index(named)))
+    frame, codes = (frame, codes) if wanted.all() else (frame[wanted], codes[wanted])
+    cells = _Cells(frame)
+    rows = [np.flatnonzero(codes == known.get_loc(criterion)) for criterion in named]
+    values = [(row, frame["value"].iloc[row]) for row in rows]
+    return cells.scores(named, len(higher), values, missing_as_worst)
+
+
+def wide_method_scores(
+    frame: pd.DataFrame, higher: Sequence[str], lower: Sequence[str], *, missing_as_worst: bool = False
+) -> MethodScores:
+    """Read a wide table: columns prompt, method and one per criterion, one row per (prompt, method).
+
+    Args, returns and raises as :func:`method_scores`.
+    """
+    named = _named(higher, lower)
+    _has(frame, ["prompt", "method"], [])
+    columns = [str(column) for column in frame.columns if column not in ("prompt", "method")]
+    for criterion in named:
+        if criterion not in columns:
+            raise TextgamutError(f"method scores: no criterion {criterion!r}; {nearest(criterion, columns)}")
+    every = np.arange(len(frame))
+    values = [(every, frame[criterion]) for criterion in named]
+    return _Cells(frame).scores(named, len(higher), values, missing_as_worst)
+
+
+def _named(higher: Sequence[str], lower: Sequence[str]) -> list[str]:
+    for names in (higher, lower):
+        if isinstance(names, str):
+            raise TextgamutError(f"method scores: a list of criteria is needed, not the string {names!r}")
+    named = [*higher, *lower]
+    if not named:
+        raise TextgamutError("method scores: no criterion is named")
+    for place, name in enumerate(named):
+        if name in named[:place]:
+            both = name in higher and name in lower
+            how = "as both higher and lower" if both else "twice"
+            raise TextgamutError(f"method scores: criterion {name!r} is named {how}")
+    return named
+
+
+def _has(frame: pd.DataFrame, keys: list[str], others: list[str]) -> None:
+    missing = [column for column in keys + others if column not in frame.columns]
+    if missing:
+        raise TextgamutError(f"method scores: no column {', '.join(map(repr, missing))}")
+    for key in keys:
+        bare = frame[key].isna().to_numpy()
+        if bare.any():
+            raise TextgamutError(
+                f"method scores, row {int(bare.argmax())}: no {key} is given ({bare.sum()} such rows)"
+            )
+
+
+class _Cells:
+    """The (prompt, method) that each row of a table speaks of."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        prompt, self.prompts = _ids(frame["prompt"])
+        method, self.methods = _ids(frame["method"])
+        if len(self.methods) < 2:
+            raise TextgamutError(f"method scores: two methods or more are needed, found {len(self.methods)}")
+        self._of_row = prompt * len(self.methods) + method
+        self._count = len(self.prompts) * len(self.methods)
+
+    def scores(
+        self,
+        criteria: list[str],
+        higher: int,
+        columns: list[tuple[NDArray[np.intp], pd.Series]],
+        missing_as_worst: bool,
+    ) -> MethodScores:
+        """Put the values of each criterion, with the rows that they stand in, into their cells."""
+        counts = np.stack([np.bincount(self._of_row[rows], minlength=self._count) for rows, _ in columns])
+        absent = ~counts.any(axis=0)
+        if absent.any():
+            prompt, method = self._name(int(absent.argmax()))
+            raise TextgamutError(
+                f"method scores: method {method!r} has no value for prompt {prompt!r} ({absent.sum()} such)"
+            )
+        values = np.empty((self._count, len(criteria)))
+        for place, (criterion, count, (rows, column)) in enumerate(
+            zip(criteria, counts, columns, strict=True)
+        ):
+            numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+            cells, empty = self._of_row[rows], np.isnan(numbers)
+            self._refuse(count == 0, criterion, "is missing")
+            self._refuse(count > 1, criterion, "is there twice")
+            values[cells, place] = numbers
+            words = np.zeros(self._count, dtype=bool)
+            words[cells[empty]] = column.iloc[np.flatnonzero(empty)].notna().to_numpy()
+            self._refuse(words, criterion, "is not a number")
+            self._refuse(np.isinf(values[:, place]), criterion, "is infinite")
+            if not missing_as_worst:
+                self._refuse(np.isnan(values[:, place]), criterion, "is nan")
+        shape = len(self.prompts), len(self.methods), len(criteria)
+        upward = np.arange(len(criteria)) < higher
+        return MethodScores(self.prompts, self.methods, criteria, values.reshape(shape), upward)
+
+    def _refuse(self, cells: NDArray[np.bool_], criterion: str, what: str) -> None:
+        if cells.any():
+            prompt, method = self._name(int(cells.argmax()))
+            raise TextgamutError(
+                f"method scores: {criterion!r} of method {method!r} on prompt {prompt!r} {what} "
+                f"({cells.sum()} such)"
+            )
+
+    def _name(self, cell: int) -> tuple[str, str]:
+        prompt, method = divmod(cell, len(self.methods))
+        return self.prompts[prompt], self.methods[method]
+
+
+def _ids(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+    codes, values = pd.factorize(column)
+    names = pd.Series([str(value) for value in values], dtype=object)
+    again, different = pd.factorize(names)  # 1 and "1" are one
+    return again[codes], list(different)

@@ -1,0 +1,167 @@
+"""All rankings of the same methods at once: what ``textgamut rank`` prints and the workflow tabulates."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from textgamut.errors import TextgamutError
+from textgamut.rankings.agreement import agreement
+from textgamut.rankings.bradley_terry import Separation, fit_bradley_terry
+from textgamut.rankings.dominance import dominance_counts, dominance_orders, dominance_table, pareto_front
+from textgamut.rankings.method_scores import MethodScores
+from textgamut.rankings.qtext import dominant_counts, q_text
+from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
+
+REVISION = 1
+"""Raised when the same scores give other rankings."""
+
+Q_TEXT_CRITERIA = ("perplexity", "coherence", "diversity")
+"""The criteria of Q*Text, in the order of its arguments."""
+RANKINGS = {"dominance": "net dominance", "worth": "worth", "q_text": "Q*Text"}
+"""Column of a ranking's score -> its name in print."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Methods, ranked in every way that their scores allow."""
+
+    methods: pd.DataFrame
+    """One row per method, the best first: by worth, or where there is none by dominance. ``method``; the mean
+    of each criterion; ``pareto``, whether no other method's means are at least as good and one better;
+    ``dominance``, the comparisons that it won less those that it lost, over all, in [-1, 1]; ``worth``
+    with ``strength`` and ``strength_se`` (Bradley-Terry), ``q_text`` (the mean over the prompts, 0 to 100),
+    where they exist; and ``rank_dominance``, ``rank_worth``, ``rank_q_text``, 1 for the best, equal scores
+    share the smallest."""
+    dominance: pd.DataFrame
+    """Pairs: ``method_1``, ``method_2``, ``wins`` (prompts on which 1 dominates 2), ``share``."""
+    agreement: pd.DataFrame
+    """``ranking_1``, ``ranking_2``, ``spearman``, ``kendall``, ``methods``."""
+    winners: pd.DataFrame
+    """``of`` (method, ...), ``which`` (most or least), ``label``, ``count``, ``proportion``: on how many
+    prompts Q*Text puts it first or last (MC Tables 12 to 19); empty where there is no Q*Text."""
+    prompts: int
+    compared: list[str]
+    """The methods whose orders have a depth: the best ones, in the order of the table."""
+    depth: UfgDepth | None
+    notes: list[str]
+    """What could not be computed, and why."""
+
+
+def rank(
+    scores: MethodScores, depth_of: int = 4, kinds: Mapping[str, Sequence[str]] | None = None
+) -> Ranking:
+    """Rank methods by dominance, worth, Q*Text, and the depth of their orders (MC sections 4 and 5).
+
+    Args:
+        scores: What each method scored on each prompt.
+        depth_of: How many of the best methods the depth compares.
+        kinds: Further ways to count the winners: kind, such as model -> the label of each method.
+
+    Returns:
+        The rankings. One that does not exist for these scores is left out, with a note that says why: the
+        worth where a method always wins, Q*Text without its three criteria, the depth where it cannot end.
+    """
+    oriented, notes = scores.oriented, []
+    comparisons = len(scores.prompts) * (len(scores.methods) - 1)
+    counts = dominance_counts(oriented)
+    net = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
+    means = pd.DataFrame(scores.values.reshape(len(scores.prompts), -1)).mean().to_numpy()
+    means = means.reshape(scores.values.shape[1:])  # NaN of a method whose texts are all empty
+    columns: dict[str, object] = {"method": scores.methods}
+    columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
+    best_up = np.where(scores.higher, means, -means)
+    columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))
+    columns["dominance"] = net
+    try:
+        fit = fit_bradley_terry(counts.wins, counts.ties, scores.methods)
+        columns |= {"worth": [*fit.worth.values()], "strength": [*fit.strength.values()]}
+        columns["strength_se"] = [*fit.standard_errors.values()]
+    except Separation as error:
+        notes.append(f"no worth: {error}")
+
+    winners = pd.DataFrame(columns=["of", "which", "label", "count", "proportion"])
+    missing = [name for name in Q_TEXT_CRITERIA if name not in scores.criteria]
+    if missing:
+        notes.append(f"no Q*Text: it needs {', '.join(Q_TEXT_CRITERIA)}; there is no {', '.join(missing)}")
+    else:
+        perplexity, coherence, diversity = (
+            scores.values[:, :, scores.criteria.index(name)].ravel() for name in Q_TEXT_CRITERIA
+        )
+        try:
+            values = q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])
+            columns["q_text"] = values.mean(axis=0)
+            winners = _winners(values, {"method": scores.methods, **(kinds or {})})
+        except TextgamutError as error:
+            notes.append(f"no Q*Text: {error}")
+
+    methods = pd.DataFrame(columns)
+    found = {name: methods[name] for name in RANKINGS if name in methods}
+    for name, score in found.items():
+        methods[f"rank_{name}"] = score.rank(ascending=False, method="min").astype(int)
+    best = "worth" if "worth" in found else "dominance"
+    methods = methods.sort_values([best, "method"], ascending=[False, True], ignore_index=True)
+
+    compared = list(methods["method"][:depth_of])
+    places = [scores.methods.index(method) for method in compared]
+    depth = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # of a depth that does not exist
+            depth = ufg_depth(dominance_orders(oriented[:, places]))
+    except (TextgamutError, UserWarning) as reason:
+        notes.append(f"no depth: {reason}")
+    agreements = pd.DataFrame(columns=["ranking_1", "ranking_2", "spearman", "kendall", "methods"])
+    if len(found) > 1:
+        agreements = agreement(methods[list(found)].rename(columns=RANKINGS))
+    return Ranking(
+        methods,
+        dominance_table(counts, scores.methods),
+        agreements,
+        winners,
+        len(scores.prompts),
+        compared,
+        depth,
+        notes,
+    )
+
+
+def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
+    """Return all tables of a ranking: ``ranking``, ``agreement``, ``winners``, ``orders``, ``dominance``."""
+    depth = ranking.depth
+    return {
+        "ranking": ranking.methods,
+        "agreement": ranking.agreement,
+        "winners": ranking.winners,
+        "orders": pd.DataFrame() if depth is None else orders_table(depth, ranking.compared),
+        "dominance": ranking.dominance,
+    }
+
+
+def orders_table(depth: UfgDepth, methods: Sequence[str]) -> pd.DataFrame:
+    """List the observed orders of some methods, the deepest first.
+
+    Returns:
+        ``order``: its dominances, such as "A > B; A > C", or "nothing dominates"; ``count`` of prompts;
+        ``depth``, in [0, 1].
+    """
+    rows = []
+    for order, count, value in zip(depth.orders, depth.counts, depth.depth, strict=True):
+        pairs = [f"{methods[i]} > {methods[j]}" for i, j in zip(*np.nonzero(order), strict=True) if i != j]
+        rows.append(["; ".join(pairs) or "nothing dominates", int(count), float(value)])
+    table = pd.DataFrame(rows, columns=["order", "count", "depth"])
+    return table.sort_values(["depth", "count", "order"], ascending=[False, False, True], ignore_index=True)
+
+
+def _winners(values: NDArray[np.float64], kinds: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    frames = [
+        dominant_counts(values, labels, least=not most).assign(of=kind, which="most" if most else "least")
+        for kind, labels in kinds.items()
+        for most in (True, False)
+    ]
+    return pd.concat(frames, ignore_index=True)[["of", "which", "label", "count", "proportion"]]

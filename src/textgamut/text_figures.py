@@ -1,0 +1,199 @@
+"""Metrics of single texts -> figures: means, deviations, correlations, parameters of decoding (NW section 6).
+
+Tables are those of :mod:`textgamut.tables`. Labels and titles are shown literally, never as markup.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from textgamut.drawing import COLOURS, INK, own_settings, settle
+from textgamut.tables import METRICS, RANGES, rescaled
+
+REVISION = 1
+"""Raised when the same tables give another picture."""
+
+MOST_METHODS = 60
+"""Rows that a figure of means and deviations can hold and still be read."""
+
+LABELS = {
+    "flesch": "Flesch",
+    "gunning_fog": "Gunning fog",
+    "text_distinct_2": "distinct-2",
+    "repetition_4": "rep-4",
+    "information_density": "info density",
+    "entity_overlap": "entity overlap",
+    "sbert": "S-BERT",
+    "bleu": "BLEU",
+}
+"""Metric -> its name in print, where that is not its own with spaces."""
+
+
+def label_of(metric: str) -> str:
+    """Return the name of a metric in print."""
+    return LABELS.get(metric, metric.replace("_", " "))
+
+
+@own_settings()
+def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
+    """Means and standard deviations of the metrics of single texts, a row per method (NW Figures 1, 2, 3, 5).
+
+    Args:
+        table: As ``tables.texts_table`` gives it, and the column ``method``, its name in print.
+        title: Title of the figure.
+
+    Returns:
+        Two heat maps side by side: colours are rescaled as in the paper (``tables.rescaled``), numbers are
+        the values themselves.
+    """
+    metrics = _metrics(table)
+    names = list(table["method"])
+    longest = max(map(len, names))
+    width = 0.075 * longest + 0.95 * len(metrics) + 0.6
+    figure = _figure(width, 1.5 + 0.23 * len(names), title, int(width * 10))
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, deviations in zip(panels, (False, True), strict=True):
+        colours = np.column_stack([rescaled(table, name, deviations) for name in metrics])
+        values = table[[f"{name}_sd" if deviations else name for name in metrics]].to_numpy(dtype=float)
+        _heat(axes, colours, values, "Blues")
+        _name_columns(axes, metrics)
+        axes.set_xlabel("standard deviation" if deviations else "mean", fontsize=9, color=INK)
+        axes.xaxis.set_label_position("bottom")
+    panels[0].set_yticks(range(len(names)), names, parse_math=False)
+    ranges = ", ".join(f"{label_of(name)} {low:g} to {high:g}" for name, (low, high) in RANGES.items()
+                       if name in metrics)  # fmt: skip
+    fixed = f"means of {ranges} from white to blue; others" if ranges else "means"
+    _note(
+        figure,
+        f"Numbers: over the texts of a method. Colours: {fixed} and deviations by least and largest.",
+        width,
+    )
+    settle(figure)
+    return figure
+
+
+@own_settings()
+def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
+    """Draw the correlations between the metrics of single texts as a matrix (NW Figure 4).
+
+    Args:
+        correlations: As ``tables.correlation_table`` gives it.
+        title: Title of the figure.
+    """
+    names = [str(name) for name in correlations]
+    size = 1.9 + 0.56 * len(names)
+    figure = _figure(size, size - 0.2, title, int(size * 10))
+    axes = figure.subplots()
+    values = correlations.to_numpy(dtype=float)
+    _heat(axes, (values + 1) / 2, values, "RdBu", decimals=2)
+    _name_columns(axes, names)
+    axes.set_yticks(range(len(names)), [label_of(name) for name in names])
+    _note(figure, "Pearson correlation over single texts that have both metrics.", size)
+    settle(figure)
+    return figure
+
+
+@own_settings()
+def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
+    """Draw how means and deviations move with the parameters of decoding (NW Figures 1 to 3).
+
+    Args:
+        parameters: As ``tables.parameter_table`` gives it, not empty.
+        title: Title of the figure.
+
+    Returns:
+        A column for each parameter; means above, standard deviations below, both rescaled for each metric.
+    """
+    columns = list(dict.fromkeys(zip(parameters["strategy"], parameters["parameter"], strict=True)))
+    metrics = [name for name in METRICS if name in set(parameters["metric"])]
+    width = 2.2 + 2.4 * len(columns)
+    figure = _figure(width, 5.0, title, int(width * 10))
+    panels = figure.subplots(2, len(columns), sharey="row", squeeze=False)
+    for place, (strategy, parameter) in enumerate(columns):
+        some = parameters[(parameters["strategy"] == strategy) & (parameters["parameter"] == parameter)]
+        values = sorted(some["value"].unique())
+        for row, what in enumerate(("mean", "sd")):
+            axes = panels[row, place]
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(color="#E5E5E5", linewidth=0.7)
+            axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
+            for i, name in enumerate(metrics):
+                of = parameters[parameters["metric"] == name]
+                wide = pd.DataFrame({name: of["mean"], f"{name}_sd": of["sd"]})
+                shade = rescaled(wide, name, deviations=what == "sd").loc[some.index[some["metric"] == name]]
+                at = [values.index(value) for value in some["value"][some["metric"] == name]]
+                line = "-" if i < len(COLOURS) - 1 else "--"
+                axes.plot(
+                    at, shade, line, color=COLOURS[i % (len(COLOURS) - 1)], marker=".", ms=6, lw=1.3,
+                    label=label_of(name),
+                )  # fmt: skip
+            axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+            if row == 1:
+                axes.set_xlabel(f"{parameter.replace('_', '-')} ({strategy})", parse_math=False)
+            if place == 0:
+                axes.set_ylabel("mean, rescaled" if what == "mean" else "deviation, rescaled")
+    handles, names = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=8.5)
+    _note(
+        figure, "Averages over the methods with that value; rescaled as in the figure of all methods.", width
+    )
+    settle(figure)
+    return figure
+
+
+def _metrics(table: pd.DataFrame) -> list[str]:
+    return [name for name in METRICS if name in table]
+
+
+def _figure(width: float, height: float, title: str, line: int) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(textwrap.fill(title, line), x=0.01, ha="left", fontsize=11, parse_math=False)
+    return figure
+
+
+def _heat(
+    axes: Axes,
+    colours: NDArray[np.float64],
+    values: NDArray[np.float64],
+    name: str,
+    decimals: int | None = None,
+) -> None:
+    """Draw a matrix: a colour from 0 to 1 and a number in each field; a dash where there is none."""
+    map_ = colormaps[name]
+    axes.imshow(np.clip(colours, 0, 1), cmap=map_, vmin=0, vmax=1, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        shade = map_(float(np.clip(np.nan_to_num(colours[row, column]), 0, 1)))
+        dark = 0.299 * shade[0] + 0.587 * shade[1] + 0.114 * shade[2] < 0.5
+        digits = decimals if decimals is not None else 3 if abs(value) < 2 else 1
+        axes.text(
+            column, row, "—" if np.isnan(value) else f"{value:.{digits}f}",
+            ha="center", va="center", fontsize=7, color="white" if dark else INK,
+        )  # fmt: skip
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, labelsize=8, labelcolor=INK)
+    axes.xaxis.tick_top()
+
+
+def _name_columns(axes: Axes, metrics: list[str]) -> None:
+    names = [label_of(name) for name in metrics]
+    axes.set_xticks(range(len(names)), names, rotation=35, ha="left", rotation_mode="anchor")
+
+
+def _note(figure: Figure, text: str, width: float) -> None:
+    figure.supxlabel(
+        textwrap.fill(text, int(width * 17)),
+        x=0.01,
+        ha="left",
+        fontsize=7.5,
+        color="#555555",
+        parse_math=False,
+    )

@@ -1,0 +1,43 @@
+"""A real server as judge: whatever a small model says is a valid score or is counted."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textgamut.metrics import judge as judging
+from textgamut.metrics.judge import judge
+from textgamut.registry import OpenAISource
+from textgamut.sources.served import ServedModel
+
+pytestmark = pytest.mark.slow
+
+NAMES = ["Ada Lovelace", "Alan Turing", "Grace Hopper", "Emmy Noether", "Niels Bohr"]
+TEXTS = [f"{name}: {name} was a {work}." for name in NAMES for work in ("chemist", "painter")] + [" "]
+
+
+def test_every_answer_is_valid_or_counted(
+    served: OpenAISource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TEXTGAMUT_OFFLINE", raising=False)
+    monkeypatch.setattr(judging, "MAX_NEW_TOKENS", 48)
+    model = served.model_copy(update={"endpoint": "chat"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of answers that do not parse
+        result = judge(TEXTS, ServedModel(model, tmp_path), workers=2)
+        again = judge(TEXTS, ServedModel(model, tmp_path), workers=2)
+    scores = np.stack([result.coherence, result.insightfulness, result.plausibility], axis=1)
+    missing = np.isnan(scores)
+    assert ((scores[~missing] >= 1) & (scores[~missing] <= 5)).all()
+    assert (missing.all(axis=1) == missing.any(axis=1)).all()
+    assert missing.any(axis=1).sum() == result.unparsed["quality"] + result.empty
+    assert (result.empty, missing[-1].all()) == (1, True)
+    assert len(result.diversity) == 1
+    assert np.isnan(result.diversity).sum() == result.unparsed["diversity"]
+    assert set(result.diversity[~np.isnan(result.diversity)]) <= {0.0, 1.0}
+    assert result.facts["asked"]["answers"] == len(TEXTS) - 1 + 1
+    assert again.facts["asked"]["answers"] == 0
+    np.testing.assert_array_equal(again.coherence, result.coherence)

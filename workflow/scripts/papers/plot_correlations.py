@@ -1,0 +1,31 @@
+"""Plot the correlations between the metrics of single texts (NW Figure 4)."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from textgamut.drawing import render
+from textgamut.io import write_bytes, write_meta
+from textgamut.jobs import job
+from textgamut.text_figures import correlation_figure
+
+
+def plot_correlations(settings: dict[str, Any], correlations: Path, svg: Path, png: Path) -> None:
+    started = time.monotonic()
+    title = f"Correlations of the metrics on {settings['task']}"
+    figure = correlation_figure(pd.read_csv(correlations, index_col=0), title)
+    write_meta(svg, settings, started)
+    write_bytes(png, render(figure, "png"))
+    write_bytes(svg, render(figure, "svg"))
+
+
+if "snakemake" in globals():
+    with job(f"plot_correlations {snakemake.wildcards.task}", Path(snakemake.log[0])):
+        plot_correlations(
+            snakemake.params.settings,
+            Path(snakemake.input.correlations),
+            Path(snakemake.output.svg),
+            Path(snakemake.output.png),
+        )

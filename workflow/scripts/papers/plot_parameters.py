@@ -1,0 +1,34 @@
+"""Plot how the metrics of single texts move with each parameter of decoding (NW Figures 1 to 3)."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from textgamut.drawing import render
+from textgamut.io import write_bytes, write_meta
+from textgamut.jobs import job
+from textgamut.tables import parameter_table
+from textgamut.text_figures import parameter_figure
+
+
+def plot_parameters(settings: dict[str, Any], table: Path, csv: Path, svg: Path, png: Path) -> None:
+    started = time.monotonic()
+    parameters = parameter_table(pd.read_csv(table), settings["decodings"])
+    figure = parameter_figure(parameters, f"Metrics of single texts on {settings['task']}, by decoding")
+    write_meta(svg, settings, started)
+    write_bytes(csv, parameters.to_csv(index=False).encode())
+    write_bytes(png, render(figure, "png"))
+    write_bytes(svg, render(figure, "svg"))
+
+
+if "snakemake" in globals():
+    with job(f"plot_parameters {snakemake.wildcards.task}", Path(snakemake.log[0])):
+        plot_parameters(
+            snakemake.params.settings,
+            Path(snakemake.input.table),
+            Path(snakemake.output.csv),
+            Path(snakemake.output.svg),
+            Path(snakemake.output.png),
+        )

@@ -1,0 +1,30 @@
+"""Plot means and deviations of the metrics of single texts, a row per method (NW Figures 1, 2, 3 and 5)."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from textgamut.drawing import render
+from textgamut.io import write_bytes, write_meta
+from textgamut.jobs import job
+from textgamut.text_figures import text_metrics_figure
+
+
+def plot_texts(settings: dict[str, Any], table: Path, svg: Path, png: Path) -> None:
+    started = time.monotonic()
+    figure = text_metrics_figure(pd.read_csv(table), f"Metrics of single texts on {settings['task']}")
+    write_meta(svg, settings, started)
+    write_bytes(png, render(figure, "png"))
+    write_bytes(svg, render(figure, "svg"))
+
+
+if "snakemake" in globals():
+    with job(f"plot_texts {snakemake.wildcards.task}", Path(snakemake.log[0])):
+        plot_texts(
+            snakemake.params.settings,
+            Path(snakemake.input.table),
+            Path(snakemake.output.svg),
+            Path(snakemake.output.png),
+        )

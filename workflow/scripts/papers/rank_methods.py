@@ -1,0 +1,72 @@
+"""Rank the methods of one task, or of several at once: tables and figures."""
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from textgamut.drawing import render
+from textgamut.io import read_table, write_bytes, write_meta
+from textgamut.jobs import job, told
+from textgamut.ranking_figures import ranking_figures
+from textgamut.rankings.method_scores import wide_method_scores
+from textgamut.rankings.rank import rank, ranking_tables
+from textgamut.tables import to_html
+
+logger = logging.getLogger("textgamut.rank_methods")
+
+
+def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path) -> None:
+    started = time.monotonic()
+    criteria = settings["ranking"]["higher"] + settings["ranking"]["lower"]
+    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+    frames = []
+    for task, path in texts.items():
+        frame = read_table(path, ["model", "decoding", "prompt_id", *criteria])
+        frame["method"] = [names.get(pair) for pair in zip(frame["model"], frame["decoding"], strict=True)]
+        frame = frame.dropna(subset="method")  # humans compete with no method
+        frame["prompt"] = f"{task}/" + frame["prompt_id"]
+        # Of several seeds or completions, the mean; one that is empty has no part in it, unless all are.
+        frames.append(frame.groupby(["prompt", "method"], sort=False, as_index=False)[criteria].mean())
+    with told() as messages:
+        scores = wide_method_scores(
+            pd.concat(frames, ignore_index=True),
+            settings["ranking"]["higher"],
+            settings["ranking"]["lower"],
+            missing_as_worst=True,
+        )
+        kinds = {
+            kind: [settings["kinds"][name][kind] for name in scores.methods]
+            for kind in ("model", "strategy", "decoding")
+        }
+        ranking = rank(scores, settings["ranking"]["depth_of"], kinds)
+    for note in ranking.notes:
+        logger.warning("%s", note)
+    models = {name: settings["kinds"][name]["model"] for name in scores.methods}
+    title = f"Methods on {settings['title']}, {len(scores.prompts):,} prompts"
+    for name, table in ranking_tables(ranking).items():
+        write_bytes(folder / f"{name}.csv", table.to_csv(index=False).encode())
+        if name not in ("orders", "dominance"):
+            write_bytes(folder / f"{name}.html", to_html(table, f"{title}: {name}").encode())
+    for name, figure in ranking_figures(ranking, models, title).items():
+        write_bytes(folder / f"{name}.png", render(figure, "png"))
+        write_bytes(folder / f"{name}.svg", render(figure, "svg"))
+    write_meta(
+        folder / "ranking.csv",
+        settings,
+        started,
+        prompts=len(scores.prompts),
+        notes=ranking.notes,
+        warnings=messages,
+    )
+
+
+if "snakemake" in globals():
+    with job(f"rank_methods {snakemake.wildcards.ranked}", Path(snakemake.log[0])):
+        rank_methods(
+            snakemake.params.settings,
+            {Path(path).parent.name: Path(path) for path in snakemake.input.texts},
+            Path(snakemake.output[0]).parent,
+        )

@@ -1,0 +1,34 @@
+"""Tabulate the metrics of single texts of a task: mean and deviation of each method, and correlations."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.io import read_table, write_bytes, write_meta
+from textgamut.jobs import job
+from textgamut.tables import correlation_table, texts_table, to_html
+
+
+def tabulate_texts(settings: dict[str, Any], texts: Path, csv: Path, html: Path, correlations: Path) -> None:
+    started = time.monotonic()
+    frame = read_table(texts, ["model", "decoding", "words"])
+    table = texts_table(frame)
+    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+    methods = [names[pair] for pair in zip(table["model"], table["decoding"], strict=True)]
+    table.insert(0, "method", methods)
+    write_meta(csv, settings, started)
+    write_bytes(correlations, correlation_table(frame).to_csv().encode())
+    title = "; ".join([f"Metrics of single texts of {settings['task']}", *settings["missing"]])
+    write_bytes(html, to_html(table.drop(columns=["model", "decoding"]), title).encode())
+    write_bytes(csv, table.to_csv(index=False).encode())
+
+
+if "snakemake" in globals():
+    with job(f"tabulate_texts {snakemake.wildcards.task}", Path(snakemake.log[0])):
+        tabulate_texts(
+            snakemake.params.settings,
+            Path(snakemake.input.texts),
+            Path(snakemake.output.csv),
+            Path(snakemake.output.html),
+            Path(snakemake.output.correlations),
+        )

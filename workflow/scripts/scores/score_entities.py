@@ -1,0 +1,51 @@
+"""Score a cell by its named entities: information density and, given references, entity overlap."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from textgamut.draw import count_words
+from textgamut.io import read_table, write_meta, write_scores
+from textgamut.jobs import job, told
+from textgamut.metrics.entities import entity_metrics, find_entities, load_tagger
+from textgamut.registry import Source
+from textgamut.scores import text_rows
+from textgamut.sources import fetch
+
+
+def score_entities(
+    settings: dict[str, Any], cell: dict[str, Any], generations: Path, references: Path | None, scores: Path
+) -> None:
+    started = time.monotonic()
+    frame = read_table(generations, ["id", "prompt_id", "text"])
+    tagger = load_tagger(fetch(TypeAdapter(Source).validate_python(settings["tagger"])))
+    words = np.array([count_words(text) for text in frame["text"]])
+    with told() as messages:
+        found = find_entities(list(frame["text"]), tagger)
+        if references:
+            by_prompt = read_table(references, ["id", "text"]).set_index("id")["text"]
+            named = dict(zip(by_prompt.index, find_entities(list(by_prompt), tagger), strict=True))
+            metrics = entity_metrics(found, words, [named[id_] for id_ in frame["prompt_id"]])
+        else:
+            metrics = entity_metrics(found, words)
+        columns = {"information_density": metrics.information_density}
+        if metrics.entity_overlap is not None:
+            columns["entity_overlap"] = metrics.entity_overlap
+        rows = text_rows(columns)
+    write_meta(scores, settings, started, warnings=messages)
+    write_scores(scores, cell, rows, frame["id"], columns)
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"score_entities {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        score_entities(
+            snakemake.params.settings,
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            Path(snakemake.input.texts),
+            Path(snakemake.input.references[0]) if snakemake.input.references else None,
+            Path(snakemake.output.scores),
+        )

@@ -1,0 +1,35 @@
+"""Score a cell by the grades that a model trained on essays gives its texts."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.io import read_table, write_meta, write_scores
+from textgamut.jobs import job, told
+from textgamut.metrics.essay import essay_scores, load_essay_model
+from textgamut.scores import text_rows
+
+
+def score_essay(
+    settings: dict[str, Any], cell: dict[str, Any], generations: Path, model: Path, scores: Path
+) -> None:
+    started = time.monotonic()
+    frame = read_table(generations, ["id", "text"])
+    grader = load_essay_model(model)
+    with told() as messages:
+        columns = {"essay": essay_scores(grader, list(frame["text"]))}
+        rows = text_rows(columns)
+    write_meta(scores, settings, started, kappa=grader.kappa, essays=grader.essays, warnings=messages)
+    write_scores(scores, cell, rows, frame["id"], columns)
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"score_essay {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        score_essay(
+            snakemake.params.settings,
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            Path(snakemake.input.texts),
+            Path(snakemake.input.model).parent,
+            Path(snakemake.output.scores),
+        )

@@ -1,0 +1,59 @@
+"""Score a cell by the verdict of a served model: coherence, insightfulness, plausibility, diversity."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textgamut.io import read_table, write_meta, write_scores
+from textgamut.jobs import job, told
+from textgamut.metrics.judge import judge
+from textgamut.registry import OpenAISource
+from textgamut.scores import text_rows
+from textgamut.sources.served import ServedModel
+
+
+def score_judge(
+    settings: dict[str, Any],
+    cell: dict[str, Any],
+    source: OpenAISource,
+    workers: int,
+    generations: Path,
+    scores: Path,
+) -> None:
+    started = time.monotonic()
+    frame = read_table(generations, ["id", "text"])
+    with told() as messages:
+        verdict = judge(list(frame["text"]), ServedModel(source), workers)
+        columns = {
+            "judge_coherence": verdict.coherence,
+            "judge_insightfulness": verdict.insightfulness,
+            "judge_plausibility": verdict.plausibility,
+        }
+        rows = text_rows(columns) + text_rows({"judge_diversity": verdict.diversity})
+    rows = [row | {"n": len(frame)} for row in rows]
+    write_meta(
+        scores,
+        settings,
+        started,
+        unparsed=verdict.unparsed,
+        empty=verdict.empty,
+        batches=int(np.size(verdict.diversity)),
+        **verdict.facts,
+        warnings=messages,
+    )
+    write_scores(scores, cell, rows, frame["id"], columns)
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"score_judge {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        score_judge(
+            snakemake.params.settings,
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            OpenAISource.model_validate_json(snakemake.resources.source),
+            snakemake.resources.batch_size,
+            Path(snakemake.input.texts),
+            Path(snakemake.output.scores),
+        )

@@ -1,0 +1,34 @@
+"""Score a cell by how its texts read: Flesch reading ease and Gunning fog."""
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from textgamut.io import read_table, write_meta, write_scores
+from textgamut.jobs import job, told
+from textgamut.metrics.readability import readability
+from textgamut.scores import text_rows
+
+
+def score_readability(
+    settings: dict[str, Any], cell: dict[str, Any], generations: Path, scores: Path
+) -> None:
+    started = time.monotonic()
+    frame = read_table(generations, ["id", "text"])
+    with told() as messages:
+        columns = asdict(readability(list(frame["text"])))
+        rows = text_rows(columns)
+    write_meta(scores, settings, started, warnings=messages)
+    write_scores(scores, cell, rows, frame["id"], columns)
+
+
+if "snakemake" in globals():
+    w = snakemake.wildcards
+    with job(f"score_readability {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+        score_readability(
+            snakemake.params.settings,
+            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            Path(snakemake.input.texts),
+            Path(snakemake.output.scores),
+        )

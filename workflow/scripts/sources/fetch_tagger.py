@@ -1,0 +1,26 @@
+"""Fetch the pipeline of a tagger."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from textgamut.io import write_json, write_meta
+from textgamut.jobs import job
+from textgamut.metrics.entities import load_tagger
+from textgamut.registry import Source
+from textgamut.sources import fetch
+
+
+def fetch_tagger(settings: dict[str, Any], card: Path) -> None:
+    started = time.monotonic()
+    tagger = load_tagger(fetch(TypeAdapter(Source).validate_python(settings["source"])))
+    facts = {name: tagger.meta[name] for name in ("lang", "name", "version", "license", "spacy_version")}
+    write_meta(card, settings, started)
+    write_json(card, facts | {"source": settings["source"]})
+
+
+if "snakemake" in globals():
+    with job(f"fetch_tagger {snakemake.wildcards.tagger}", Path(snakemake.log[0])):
+        fetch_tagger(snakemake.params.settings, Path(snakemake.output.card))

@@ -1,0 +1,38 @@
+"""Train the model that grades texts, on essays of the user's; how well it does stands in its card."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.io import write_json, write_meta
+from textgamut.jobs import job
+from textgamut.metrics import essay
+from textgamut.sources import digest
+
+
+def train_essay_model(settings: dict[str, Any], essays: Path, card: Path) -> None:
+    started = time.monotonic()
+    frame = essay.read_essays(essays)
+    model = essay.train_essay_model(list(frame["essay"]), frame["score"])
+    essay.save_essay_model(model, card.parent)
+    write_meta(card, settings, started)
+    write_json(
+        card,
+        {
+            "essays": model.essays,
+            "sha256": digest(essays),
+            "words_known": len(model.tokens),
+            "mean_score": model.mean,
+            "quadratic_weighted_kappa": model.kappa,
+            "quadratic_weighted_kappa_of_folds": list(model.fold_kappas),
+        },
+    )
+
+
+if "snakemake" in globals():
+    with job("train_essay_model", Path(snakemake.log[0])):
+        train_essay_model(
+            snakemake.params.settings,
+            Path(snakemake.input.essays),
+            Path(snakemake.output.card),
+        )
