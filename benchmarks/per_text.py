@@ -3,12 +3,12 @@
     .venv/bin/python benchmarks/per_text.py [--texts 1000] [--words 300] [--share 10] [--peer-texts 100]
 
 Texts and references are pieces of the demo's news articles; ten texts share a reference, as with the ten
-completions of a prompt that NW keeps. A time goes from the texts to the numbers, the loading of models and
-dictionaries included. The peers read fewer of the same texts; their loading is left out, and the rest is
-extrapolated:
+completions of a prompt that NW keeps. A time goes from the texts to the numbers, the loading of models
+included. The peers read fewer of the same texts, and no references for entities; their loading is left out,
+and the rest is extrapolated:
 
 - readability: ``textstat.flesch_reading_ease`` and ``textstat.gunning_fog``
-- entities: the same pipeline, with all its components, ``nlp(text)``; the texts alone, which flatters the peer
+- entities: the same pipeline, with all its components, ``nlp(text)``
 - BLEU: ``sacrebleu.sentence_bleu``
 """
 
@@ -67,8 +67,8 @@ def main() -> None:
     words = [text.split() for text in texts]
     lengths = [len(tokens) for tokens in words]
     print(
-        f"{n} texts and {len(references)} references of up to {arguments.words} words ({np.mean(lengths):.0f} "
-        f"on average), S-BERT on {device_name(device)}, {arguments.threads} threads"
+        f"{n} texts and {len(references)} references of up to {arguments.words} words "
+        f"({np.mean(lengths):.0f} on average), S-BERT on {device_name(device)}, {arguments.threads} threads"
     )
 
     def grams() -> None:

@@ -312,7 +312,7 @@ def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
     """Read a table of scores, by its suffix."""
     import pandas as pd
 
-    readers: dict[str, Callable[[Path], pd.DataFrame]] = {
+    readers: dict[str, Callable[[Path], Any]] = {
         ".csv": pd.read_csv,
         ".parquet": pd.read_parquet,
         ".jsonl": partial(pd.read_json, lines=True),
@@ -322,7 +322,7 @@ def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
     if path.suffix not in readers:
         raise TextgamutError(f"{path}: the suffix must be one of {', '.join(readers)}")
     try:
-        frame = readers[path.suffix](path)
+        frame: pd.DataFrame = readers[path.suffix](path)
     except (ValueError, OSError) as error:
         raise TextgamutError(f"{path}: it cannot be read as {path.suffix}: {error}") from None
     for name in columns:

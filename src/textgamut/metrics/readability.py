@@ -36,7 +36,7 @@ def readability(texts: Sequence[str]) -> Readability:
     - Flesch: 206.8 - 1.015 words / sentences - 84.6 syllables / words. The paper calls it Flesch-Kincaid and
       prints 206.8; the usual constant is 206.835.
     - Fog: 0.4 (words / sentences + 100 complex words / words), complex of three or more syllables. The
-      paper prints 0.4 for the first term only.
+      paper prints 0.4 for the first term only, and the values of its Table 3 are as high as that makes them.
 
     textstat counts. Words are split on white space once punctuation is gone, so that a hyphenated one is one
     word; syllables are those of the CMU pronouncing dictionary, of hyphenation where it lacks a word; what

@@ -71,8 +71,8 @@ def rank(
     comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     counts = dominance_counts(oriented)
     net = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
-    means = pd.DataFrame(scores.values.reshape(len(scores.prompts), -1)).mean().to_numpy()
-    means = means.reshape(scores.values.shape[1:])  # NaN of a method whose texts are all empty
+    flat = pd.DataFrame(scores.values.reshape(len(scores.prompts), -1))
+    means = flat.mean().to_numpy().reshape(scores.values.shape[1:])  # NaN where all texts are empty
     columns: dict[str, object] = {"method": scores.methods}
     columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
     best_up = np.where(scores.higher, means, -means)
