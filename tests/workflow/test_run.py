@@ -114,6 +114,9 @@ def test_logs_tell_the_progress(finished: Path) -> None:
          {"score_divergence": 3} | PLOTS),
         ("demo", ["metrics"], {"support": None, "likelihood": {"scorer": "chat"}},
          {"score_likelihood": 3} | PLOTS),
+        ("demo", ["tasks", "topics", "metrics"], {"support": None, "readability": None},
+         {"score_readability": 1, "collect_texts": 1, "tabulate_texts": 1, "plot_texts": 1,
+          "plot_correlations": 1} | PLOTS),
         ("demo", ["metrics"], {"support": {"bootstrap": 50}}, {"score_support": 3} | PLOTS),
         ("demo", ["tasks", "news", "sweep"], {"n": [4, 6], "k": [1, 3]},
          {"sweep_support": 2, "plot_sweep": 1, "all": 1}),
@@ -132,6 +135,25 @@ def test_an_edit_reruns_what_depends_on_it(
 ) -> None:
     edit(edited / f"config/{file}.yaml", *keys, value=value)
     assert plan(edited) == expected
+
+
+def test_methods_are_ranked_and_a_method_more_ranks_them_anew(edited: Path) -> None:
+    demo = edited / "config/demo.yaml"
+    edit(demo, "tasks", "news", "metrics", value={"support": None, "ngram": None})
+    edit(demo, "tasks", "news", "ranking", value={"higher": ["diversity", "text_distinct_2"]})
+    ranking = {"collect_texts": 1, "rank_methods": 1}
+    assert plan(edited) == {"score_ngram": 2} | ranking | PLOTS
+    assert run_snakemake(edited, "--cores", "2").returncode == 0
+    table = pd.read_csv(edited / "results/papers/tiny/news/ranking/ranking.csv")
+    assert len(table) == 2
+    texts = pd.read_parquet(edited / "results/news/texts.parquet")
+    means = texts.groupby("model")["diversity"].mean()
+    assert sorted(table["diversity"]) == pytest.approx(sorted(means))
+    assert plan(edited) == {}
+    edit(demo, "tasks", "news", "ranking", value={"higher": ["diversity"]})
+    assert plan(edited) == {"rank_methods": 1, "all": 1}
+    edit(edited / "config/models.yaml", "plain", "dtype", value="float32")
+    assert plan(edited) == {"generate_texts": 1, "score_ngram": 1} | ranking | ONE_CELL
 
 
 def test_metrics_of_wording_alone_need_no_embedder(edited: Path) -> None:
