@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -12,6 +12,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 # Okabe and Ito (2008), told apart by colour-blind readers; the pale yellow comes last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
@@ -57,6 +58,26 @@ def new_figure(title: str, height: float) -> tuple[Figure, Axes]:
     axes.tick_params(color=INK, labelcolor=INK, labelsize=9)
     axes.set_title(textwrap.fill(title, 70), loc="left", fontsize=11, pad=10, parse_math=False)
     return figure, axes
+
+
+def titled_figure(title: str, width: float, height: float) -> Figure:
+    """Return a figure without axes, of so many inches; the title is shown literally."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(textwrap.fill(title, int(width * 9.8)), x=0.01, ha="left", fontsize=11, parse_math=False)
+    return figure
+
+
+def small_print(figure: Figure, text: str) -> None:
+    """Write below a figure what it cannot show."""
+    text = textwrap.fill(text, int(figure.get_figwidth() * 17.4))
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color="#555555", parse_math=False)
+
+
+def name_entries(legend: Legend, names: Iterable[str]) -> None:
+    """Name the entries of a legend literally: given to it directly, a name that begins with _ is dropped."""
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=name, parse_math=False)
 
 
 def settle(figure: Figure) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -21,7 +20,16 @@ from matplotlib.patches import Ellipse
 from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.drawing import COLOURS, INK, new_figure, own_settings, settle
+from textgamut.drawing import (
+    COLOURS,
+    INK,
+    name_entries,
+    new_figure,
+    own_settings,
+    settle,
+    small_print,
+    titled_figure,
+)
 from textgamut.errors import TextgamutError, nearest
 from textgamut.tables import precision_recall_runs
 
@@ -222,10 +230,8 @@ def sweep_figure(
     """
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder"])
     runs = _in_order(runs, models)
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = titled_figure(title, 7.2, 4.2)
     panels = figure.subplots(2, 2, sharex="col", sharey="row")
-    figure.suptitle(textwrap.fill(title, 70), x=0.01, ha="left", fontsize=11, parse_math=False)
     slugs = list(dict.fromkeys(runs["model"]))
     families = dict.fromkeys(models[slug].family for slug in slugs)
     colours = dict(zip(families, itertools.cycle(COLOURS), strict=False))
@@ -255,17 +261,12 @@ def sweep_figure(
     legend = figure.legend(
         handles, [""] * len(slugs), loc="outside right upper", frameon=False, fontsize=8.5, handlelength=2.5
     )
-    for text, slug in zip(legend.get_texts(), slugs, strict=True):
-        text.set(text=textwrap.fill(models[slug].label, 20), parse_math=False)
+    name_entries(legend, [textwrap.fill(models[slug].label, 20) for slug in slugs])
     counts = runs.groupby(["model", "n", "k"]).size()
     over = " to ".join(str(count) for count in dict.fromkeys([counts.min(), counts.max()]))
-    figure.supxlabel(
+    small_print(
+        figure,
         f"{runs['embedder'].iloc[0]}. Lines: means; bands: 1 sd over {over} runs (seeds, reference draws).",
-        x=0.01,
-        ha="left",
-        fontsize=7.5,
-        color="#555555",
-        parse_math=False,
     )
     settle(figure)
     return figure
@@ -308,9 +309,7 @@ def _family_legend(axes: Axes, colours: Mapping[str, str], chat: list[bool]) -> 
         borderaxespad=0,
         handletextpad=0.3,
     )
-    # Given to legend() itself, a name that begins with an underscore is dropped.
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set(text=name, parse_math=False)
+    name_entries(legend, names)
 
 
 def _describe(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
@@ -359,9 +358,7 @@ def _small_print(
     if bare:
         who = ", ".join(bare) if cells else "any model"
         text += f" Too few runs for {spread} of {who}."
-    figure.supxlabel(
-        textwrap.fill(text, 125), x=0.01, ha="left", fontsize=7.5, color="#555555", parse_math=False
-    )
+    small_print(figure, text)
 
 
 def _place_labels(

@@ -11,10 +11,18 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from textgamut.drawing import COLOURS, INK, new_figure, own_settings, settle
+from textgamut.drawing import (
+    COLOURS,
+    INK,
+    name_entries,
+    new_figure,
+    own_settings,
+    settle,
+    small_print,
+    titled_figure,
+)
 from textgamut.rankings.hasse import hasse_figure
 from textgamut.rankings.rank import RANKINGS, Ranking
 
@@ -74,9 +82,7 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
     colours = dict(zip(dict.fromkeys(families.values()), itertools.cycle(COLOURS), strict=False))
     longest = max(map(len, names))
     width = max(7.2, 0.085 * longest + 2.1 * len(panels_of))
-    figure = Figure(figsize=(width, 1.6 + 0.24 * len(names)), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(textwrap.fill(title, int(width * 10)), x=0.01, ha="left", fontsize=11, parse_math=False)
+    figure = titled_figure(title, width, 1.6 + 0.24 * len(names))
     panels = figure.subplots(1, len(panels_of), sharey=True, squeeze=False)[0]
     rows = np.arange(len(names))
     for axes, (name, label) in zip(panels, panels_of.items(), strict=True):
@@ -105,21 +111,13 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
         legend = figure.legend(
             handles, [""] * len(colours), loc="outside right upper", frameon=False, fontsize=8.5
         )
-        for text, name in zip(legend.get_texts(), colours, strict=True):
-            text.set(text=name, parse_math=False)
+        name_entries(legend, colours)
     left_out = f" Best 30 and last 10 of {len(methods)} methods." if len(shown) < len(methods) else ""
     note = (
         "Net dominance: prompts won less prompts lost, over all comparisons. Bars: 2 standard errors. "
         f"Filled: on the Pareto front of the means.{left_out}"
     )
-    figure.supxlabel(
-        textwrap.fill(note, int(width * 17)),
-        x=0.01,
-        ha="left",
-        fontsize=7.5,
-        color="#555555",
-        parse_math=False,
-    )
+    small_print(figure, note)
     settle(figure)
     return figure
 
@@ -135,9 +133,7 @@ def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str)
     """
     columns = {label: f"rank_{name}" for name, label in RANKINGS.items()}
     width = max(4.6, 2.7 * len(agreement))
-    figure = Figure(figsize=(width, 3.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(textwrap.fill(title, int(width * 10)), x=0.01, ha="left", fontsize=11, parse_math=False)
+    figure = titled_figure(title, width, 3.5)
     panels = figure.subplots(1, len(agreement), squeeze=False)[0]
     last = len(methods)
     for axes, row in zip(panels, agreement.itertuples(), strict=True):
@@ -154,7 +150,7 @@ def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str)
         axes.set_xlabel(f"rank by {first}", fontsize=9, parse_math=False)
         axes.set_ylabel(f"rank by {second}", fontsize=9, parse_math=False)
         axes.set_title(f"Spearman {row.spearman:.2f}, Kendall {row.kendall:.2f}", fontsize=9)
-    figure.supxlabel("A dot is a method; rank 1 is the best.", x=0.01, ha="left", fontsize=7.5, color="#555555")
+    small_print(figure, "A dot is a method; rank 1 is the best.")
     settle(figure)
     return figure
 

@@ -5,17 +5,14 @@ Tables are those of :mod:`textgamut.tables`. Labels and titles are shown literal
 
 from __future__ import annotations
 
-import textwrap
-
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from textgamut.drawing import COLOURS, INK, own_settings, settle
+from textgamut.drawing import COLOURS, INK, own_settings, settle, small_print, titled_figure
 from textgamut.tables import METRICS, RANGES, rescaled
 
 REVISION = 1
@@ -58,7 +55,7 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     names = list(table["method"])
     longest = max(map(len, names))
     width = 0.075 * longest + 0.95 * len(metrics) + 0.6
-    figure = _figure(width, 1.5 + 0.23 * len(names), title, int(width * 10))
+    figure = titled_figure(title, width, 1.5 + 0.23 * len(names))
     panels = figure.subplots(1, 2, sharey=True)
     for axes, deviations in zip(panels, (False, True), strict=True):
         colours = np.column_stack([rescaled(table, name, deviations) for name in metrics])
@@ -71,10 +68,8 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     ranges = ", ".join(f"{label_of(name)} {low:g} to {high:g}" for name, (low, high) in RANGES.items()
                        if name in metrics)  # fmt: skip
     fixed = f"means of {ranges} from white to blue; others" if ranges else "means"
-    _note(
-        figure,
-        f"Numbers: over the texts of a method. Colours: {fixed} and deviations by least and largest.",
-        width,
+    small_print(
+        figure, f"Numbers: over the texts of a method. Colours: {fixed} and deviations by least and largest."
     )
     settle(figure)
     return figure
@@ -90,13 +85,13 @@ def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
     """
     names = [str(name) for name in correlations]
     size = 1.9 + 0.56 * len(names)
-    figure = _figure(size, size - 0.2, title, int(size * 10))
+    figure = titled_figure(title, size, size - 0.2)
     axes = figure.subplots()
     values = correlations.to_numpy(dtype=float)
     _heat(axes, (values + 1) / 2, values, "RdBu", decimals=2)
     _name_columns(axes, names)
     axes.set_yticks(range(len(names)), [label_of(name) for name in names])
-    _note(figure, "Pearson correlation over single texts that have both metrics.", size)
+    small_print(figure, "Pearson correlation over single texts that have both metrics.")
     settle(figure)
     return figure
 
@@ -115,7 +110,7 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
     columns = list(dict.fromkeys(zip(parameters["strategy"], parameters["parameter"], strict=True)))
     metrics = [name for name in METRICS if name in set(parameters["metric"])]
     width = 2.2 + 2.4 * len(columns)
-    figure = _figure(width, 5.0, title, int(width * 10))
+    figure = titled_figure(title, width, 5.0)
     panels = figure.subplots(2, len(columns), sharey="row", squeeze=False)
     for place, (strategy, parameter) in enumerate(columns):
         some = parameters[(parameters["strategy"] == strategy) & (parameters["parameter"] == parameter)]
@@ -142,8 +137,8 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
                 axes.set_ylabel("mean, rescaled" if what == "mean" else "deviation, rescaled")
     handles, names = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=8.5)
-    _note(
-        figure, "Averages over the methods with that value; rescaled as in the figure of all methods.", width
+    small_print(
+        figure, "Averages over the methods with that value; rescaled as in the figure of all methods."
     )
     settle(figure)
     return figure
@@ -151,13 +146,6 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
 
 def _metrics(table: pd.DataFrame) -> list[str]:
     return [name for name in METRICS if name in table]
-
-
-def _figure(width: float, height: float, title: str, line: int) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(textwrap.fill(title, line), x=0.01, ha="left", fontsize=11, parse_math=False)
-    return figure
 
 
 def _heat(
@@ -186,14 +174,3 @@ def _heat(
 def _name_columns(axes: Axes, metrics: list[str]) -> None:
     names = [label_of(name) for name in metrics]
     axes.set_xticks(range(len(names)), names, rotation=35, ha="left", rotation_mode="anchor")
-
-
-def _note(figure: Figure, text: str, width: float) -> None:
-    figure.supxlabel(
-        textwrap.fill(text, int(width * 17)),
-        x=0.01,
-        ha="left",
-        fontsize=7.5,
-        color="#555555",
-        parse_math=False,
-    )
