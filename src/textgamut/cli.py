@@ -299,7 +299,10 @@ def rank(options: argparse.Namespace) -> None:
                 name: str(value) if isinstance(value, Path) else value
                 for name, value in vars(options).items()
             },
-            **{name: json.loads(table.to_json(orient="records", double_precision=15)) for name, table in tables.items()},
+            **{
+                name: json.loads(table.to_json(orient="records", double_precision=15))
+                for name, table in tables.items()
+            },
             "notes": ranking.notes,
             "warnings": warnings,
         }

@@ -408,6 +408,8 @@ def _broken_references(config: Config) -> Iterator[str]:
             yield f"tasks.{slug}: a dataset has the same slug; both would own data/{slug}: rename the task"
         yield from _unfit_task(config, slug, task)
         if isinstance(task, SubsetsTask):
+            if HUMAN in task.subsets:
+                yield f"tasks.{slug}.subsets.{HUMAN}: the name is reserved for references: rename the subset"
             continue
         if isinstance(task, CreativeTask):
             named = task.references

@@ -24,6 +24,8 @@ REVISION = 2
 
 ALL = "all"
 """The group of all texts."""
+HUMAN = "human"
+"""The model of references that stand beside those of models."""
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
 COLUMNS = [*CELL, "seed", "draw", "metric", "value", "deviation", "low", "high"]
 READS_AS = {
@@ -267,12 +269,15 @@ def rescaled(table: pd.DataFrame, metric: str, deviations: bool = False) -> pd.S
 
     Returns:
         Means by ``RANGES``, 0 to 1 inside the range; means of other metrics, and deviations, from their least
-        (0) to their largest (1); 0.5 where all are the same.
+        (0) to their largest (1) among the models' texts, beside which the humans' may lie outside; 0.5 where
+        all are the same.
     """
     values = table[f"{metric}_sd" if deviations else metric].astype(float)
-    low, high = (
-        (values.min(), values.max()) if deviations else RANGES.get(metric, (values.min(), values.max()))
-    )
+    if metric in RANGES and not deviations:
+        low, high = RANGES[metric]
+    else:
+        written = values[table["model"] != HUMAN] if "model" in table else values
+        low, high = written.min(), written.max()
     return (values - low) / (high - low) if high > low else values * 0 + 0.5
 
 
@@ -280,11 +285,12 @@ def correlation_table(texts: pd.DataFrame) -> pd.DataFrame:
     """Pearson correlation between the metrics of single texts (NW Figure 4).
 
     Args:
-        texts: As for :func:`texts_table`.
+        texts: As for :func:`texts_table`; what humans wrote is left out.
 
     Returns:
         A square table, by metric, over the texts that have both metrics; NaN for a metric that is constant.
     """
+    texts = texts[texts["model"] != HUMAN]
     found = [name for name in METRICS if name in texts and texts[name].notna().any()]
     return texts[found].sort_values(found).corr()
 

@@ -399,7 +399,7 @@ def ranking_outputs():
 def ranking_settings(name):
     """Return what a ranking depends on besides the texts: criteria, and the methods with what they are."""
     ranked = CONFIG.ranked()[name]
-    named = [method for method in method_names(ranked[0]) if method[1] != HUMAN]
+    named = [method for method in method_names(ranked[0]) if method[0] != HUMAN]
     shown = styles(ranked[0])
     return {
         "title": ", ".join(ranked),
@@ -441,20 +441,17 @@ def decodings(task):
 
 def method_names(task):
     """Return how the methods of a task are called: a list of model, decoding, and name in print."""
-    several = len({decoding for _, decoding in methods(task)} - {HUMAN}) > 1
     shown = styles(task) | {HUMAN: {"label": HUMAN}}
-    return [
-        [
-            model,
-            decoding,
-            (
-                f"{shown[model]['label']}, {decoding}"
-                if several and decoding != HUMAN
-                else shown[model]["label"]
-            ),
-        ]
-        for model, decoding in methods(task)
-    ]
+    written = [method for method in methods(task) if method[0] != HUMAN]
+    models, decodings = (set(column) for column in zip(*written))
+
+    def name(model, decoding):
+        label = shown[model]["label"]
+        if model == HUMAN or len(decodings) == 1:
+            return label
+        return decoding if len(models) == 1 else f"{label}, {decoding}"
+
+    return [[*method, name(*method)] for method in methods(task)]
 
 
 def styles(task):

@@ -1,0 +1,79 @@
+"""Figures of metrics of single texts: every number is there, names are literal, bytes repeat."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from textgamut.drawing import render
+from textgamut.tables import correlation_table, parameter_table, texts_table
+from textgamut.text_figures import correlation_figure, parameter_figure, text_metrics_figure
+
+
+@pytest.fixture
+def texts() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frames = [
+        pd.DataFrame(
+            {
+                "model": model,
+                "decoding": decoding,
+                "words": 9,
+                "flesch": rng.normal(45, 9, 30),
+                "sbert": rng.uniform(0, 1, 30),
+                "bleu": np.nan,
+            }
+        )
+        for model in ("_m$1$", "<b>")
+        for decoding in ("p-0.5", "p-0.9")
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def strings(figure) -> list[str]:
+    figure.draw_without_rendering()
+    return [
+        text.get_text()
+        for axes in figure.axes
+        for text in [*axes.texts, *axes.get_yticklabels(), *axes.get_xticklabels()]
+    ]
+
+
+def test_the_heat_map_holds_every_mean_and_deviation(texts: pd.DataFrame) -> None:
+    table = texts_table(texts)
+    table["method"] = table["model"] + ", " + table["decoding"]
+    figure = text_metrics_figure(table, "A title with $ and _")
+    shown = strings(figure)
+    for row in table.to_dict("records"):
+        assert row["method"] in shown
+        assert f"{row['flesch']:.1f}" in shown
+        assert f"{row['sbert_sd']:.3f}" in shown
+    assert "S-BERT" in shown
+    assert "BLEU" not in shown  # no text has it
+    assert render(figure, "svg") == render(text_metrics_figure(table, "A title with $ and _"), "svg")
+
+
+def test_a_method_without_a_value_has_a_dash(texts: pd.DataFrame) -> None:
+    texts.loc[texts["model"] == "<b>", "sbert"] = np.nan
+    table = texts_table(texts)
+    table["method"] = table["decoding"]
+    assert strings(text_metrics_figure(table, "t")).count("—") == 4  # two methods, mean and deviation
+
+
+def test_the_correlations_are_symmetric_and_named(texts: pd.DataFrame) -> None:
+    figure = correlation_figure(correlation_table(texts), "t")
+    shown = strings(figure)
+    value = f"{texts['flesch'].corr(texts['sbert']):.2f}"
+    assert shown.count("1.00") == 2
+    assert shown.count(value) == 2
+
+
+def test_lines_join_the_values_of_a_parameter_in_their_order(texts: pd.DataFrame) -> None:
+    settings = {f"p-{p}": {"strategy": "sampling", "top_p": p} for p in (0.9, 0.5)}
+    figure = parameter_figure(parameter_table(texts_table(texts), settings), "t")
+    means, deviations = figure.axes
+    assert [label.get_text() for label in deviations.get_xticklabels()] == ["0.5", "0.9"]
+    flesch = texts_table(texts).groupby("decoding")["flesch"].mean()
+    line = next(line for line in means.lines if line.get_label() == "Flesch")
+    assert line.get_ydata() == pytest.approx((flesch[["p-0.5", "p-0.9"]] - 30) / 30)  # rescaled by 30 to 60
