@@ -214,6 +214,15 @@ def likelihood_models(wildcards):
     return list(dict.fromkeys([family(wildcards, "likelihood").scorer, *own]))
 
 
+def likelihood_memory(wildcards, attempt):
+    """Return the MB that a cell's likelihood asks for: the weights of the larger model, Python, torch."""
+    times_16_bits = 2 if family(wildcards, "likelihood").dtype == "float32" else 1
+    sizes = [
+        CONFIG.models[name].gigabytes or 0 for name in likelihood_models(wildcards)
+    ]
+    return attempt * int(3000 + 1200 * times_16_bits * max(sizes))
+
+
 def references_of_prompts(wildcards):
     """Return the texts that humans wrote after the prompts of a task, as an input; no other task has them."""
     prompted = CONFIG.experiment.tasks[wildcards.task].kind == "prompted"

@@ -148,7 +148,7 @@ rule score_likelihood:
         batch_size=lambda wildcards: min(
             CONFIG.models[model].batch_size for model in likelihood_models(wildcards)
         ),
-        mem_mb=3000,
+        mem_mb=likelihood_memory,
     params:
         settings=lambda wildcards: {
             "source": source_of(family(wildcards, "likelihood").scorer),
@@ -280,8 +280,6 @@ rule score_judge:
         "logs/score_judge/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
         decoding=SLUG_PATTERN,
-    group:
-        "score/{task}/{model}"
     conda:
         "../../envs/cpu.yaml"
     resources:  # no reason to judge anew
