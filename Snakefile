@@ -58,7 +58,7 @@ onstart:
             f"{EXPERIMENT}: contact: {PLACEHOLDER} is nobody: give your mail address or project page, which "
             "Wikipedia and Wikidata ask for"
         )
-    for warning in [*small_tasks(), *missing_families()]:
+    for warning in small_tasks():
         logger.warning(warning)
 
 
@@ -71,6 +71,11 @@ include: "workflow/rules/tasks.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/papers.smk"
+
+
+if workflow.is_main_process:  # told by a dry run, too
+    for warning in missing_families():
+        logger.warning(warning)
 
 
 rule all:

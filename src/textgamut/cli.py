@@ -270,9 +270,11 @@ def rank(options: argparse.Namespace) -> None:
     if not 2 <= options.depth_of <= 6:
         raise TextgamutError(f"--depth-of {options.depth_of}: 2 to 6 methods can be compared")
     frame = _read_scores(options.file, [options.prompt, *options.method])
-    methods = frame[options.method].astype(str).agg(", ".join, axis=1) if len(options.method) > 1 else None
-    frame["method"] = frame[options.method[0]] if methods is None else methods
-    frame["prompt"] = frame[options.prompt]
+    for name in (options.prompt, *options.method):
+        if (bare := frame[name].isna().to_numpy()).any():
+            raise TextgamutError(f"{options.file}: row {int(bare.argmax()) + 1}: {name!r} is empty")
+    method = frame[options.method].astype(str).agg(", ".join, axis=1)
+    frame = frame.assign(method=method, prompt=frame[options.prompt].astype(str))
     long = {"criterion", "value"} <= set(frame)
     with told() as warnings:
         try:
@@ -286,11 +288,14 @@ def rank(options: argparse.Namespace) -> None:
         from textgamut.io import write_bytes
         from textgamut.ranking_figures import ranking_figures
 
-        for name, table in tables.items():
-            write_bytes(options.output / f"{name}.csv", table.to_csv(index=False).encode())
-        for name, figure in ranking_figures(ranking, {}, f"{options.file.name}").items():
-            write_bytes(options.output / f"{name}.png", render(figure, "png"))
-            write_bytes(options.output / f"{name}.svg", render(figure, "svg"))
+        files = {f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()}
+        for name, figure in ranking_figures(ranking, {}, options.file.name).items():
+            files |= {f"{name}.png": render(figure, "png"), f"{name}.svg": render(figure, "svg")}
+        try:
+            for name, data in files.items():
+                write_bytes(options.output / name, data)
+        except OSError as error:
+            raise TextgamutError(f"{options.output}: cannot be written: {error.strerror}") from None
         logging.getLogger("textgamut").info("written: %s", options.output)
     if options.json:
         content = {
@@ -315,17 +320,18 @@ def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
     """Read a table of scores, by its suffix."""
     import pandas as pd
 
+    text = dict.fromkeys((*columns, "criterion"), str)  # "001" and "NA" are names
     readers: dict[str, Callable[[Path], Any]] = {
-        ".csv": pd.read_csv,
+        ".csv": partial(pd.read_csv, dtype=text, keep_default_na=False, na_values=[""]),
         ".parquet": pd.read_parquet,
-        ".jsonl": partial(pd.read_json, lines=True),
+        ".jsonl": partial(pd.read_json, lines=True, dtype=text),
     }
     if not path.is_file():
         raise TextgamutError(f"{path}: there is no such file")
-    if path.suffix not in readers:
+    if path.suffix.lower() not in readers:
         raise TextgamutError(f"{path}: the suffix must be one of {', '.join(readers)}")
     try:
-        frame: pd.DataFrame = readers[path.suffix](path)
+        frame: pd.DataFrame = readers[path.suffix.lower()](path)
     except (ValueError, OSError) as error:
         raise TextgamutError(f"{path}: it cannot be read as {path.suffix}: {error}") from None
     for name in columns:

@@ -276,7 +276,8 @@ class Config(NamedTuple):
         named = {slug: [slug] for slug, task in tasks.items() if task.ranking}
         methods = {slug: {cell[1:3] for cell in self.cells(slug)} for slug in named}
         alike = len(named) > 1 and all(
-            tasks[slug].ranking == tasks[other].ranking and methods[slug] == methods[other]
+            (tasks[slug].ranking, methods[slug], self.metrics(slug))
+            == (tasks[other].ranking, methods[other], self.metrics(other))
             for slug, other in pairwise(named)
         )
         return named | ({ALL_TASKS: list(named)} if alike else {})
@@ -291,7 +292,7 @@ class Config(NamedTuple):
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
 
     def human_cells(self, task: str) -> list[Cell]:
-        """Return the cell of the references, where they answer the same prompts as the models (NW Table 3)."""
+        """Return the cell of the references, where they answer the models' prompts (NW Table 3)."""
         entry = self.experiment.tasks[task]
         return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if isinstance(entry, PromptedTask) else []
 
@@ -388,6 +389,7 @@ def _broken_references(config: Config) -> Iterator[str]:
             name, key = metrics.judge.model, f"{where}metrics.judge.model"
             yield from check(key, name, config.models, "model")
             model = config.models.get(name)
+            used.append((f"model {name!r}", model))
             if model and (model.engine != "openai" or model.chat != "template"):
                 yield f"{key}: model {name!r} cannot be asked: take one with engine openai, chat: template"
     if counted := config.experiment.tokens_per_word:
@@ -516,7 +518,11 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
         yield f"tasks.{slug}.ranking: human texts answer no prompts: there is nothing on which they compete"
         return
     for name in [*task.ranking.higher, *task.ranking.lower]:
-        if name not in metrics.per_text():
+        if name == "entity_overlap" and not isinstance(task, PromptedTask):
+            yield f"tasks.{slug}.ranking: entity_overlap needs a reference for each prompt: kind prompted"
+        elif name == "essay" and metrics.essay and not Path(metrics.essay.essays).expanduser().is_file():
+            yield f"tasks.{slug}.ranking: essay: there is no file {metrics.essay.essays} to train it on"
+        elif name not in metrics.per_text():
             yield (
                 f"tasks.{slug}.ranking: no criterion {name!r} of single texts among the task's metrics; "
                 f"{nearest(name, metrics.per_text())}"

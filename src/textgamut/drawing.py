@@ -68,6 +68,16 @@ def titled_figure(title: str, width: float, height: float) -> Figure:
     return figure
 
 
+def notice_figure(title: str, text: str) -> Figure:
+    """Return a figure that says why there is nothing to see."""
+    with own_settings():
+        figure, axes = new_figure(title, height=2.0)
+        axes.set_axis_off()
+        axes.text(0, 1, textwrap.fill(text, 90), va="top", fontsize=9, color=INK, parse_math=False)
+        settle(figure)
+    return figure
+
+
 def small_print(figure: Figure, text: str) -> None:
     """Write below a figure what it cannot show."""
     text = textwrap.fill(text, int(figure.get_figwidth() * 17.4))

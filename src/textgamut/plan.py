@@ -366,6 +366,8 @@ def _embedded(
         sizes = dict.fromkeys(draws, texts)
         cells = (cell.path for cell in config.cells(task))
         sizes |= dict.fromkeys(cells, None if texts is None else texts * kept)
+        if config.metrics(task).similarity:
+            sizes |= dict.fromkeys((cell.path for cell in config.human_cells(task)), texts)
         for path, size in sizes.items():
             yield (folder / path / f"features/{config.experiment.embedder}.npy").exists(), size
 

@@ -6,7 +6,6 @@ Labels and titles are shown literally, never as markup.
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,7 +16,7 @@ from textgamut.drawing import (
     COLOURS,
     INK,
     name_entries,
-    new_figure,
+    notice_figure,
     own_settings,
     settle,
     small_print,
@@ -49,10 +48,10 @@ def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -
     if len(ranking.agreement):
         figures["agreement"] = agreement_figure(ranking.methods, ranking.agreement, f"{title}: agreement")
     else:
-        figures["agreement"] = _notice(f"{title}: agreement", f"There is one ranking only.\n{why}")
+        figures["agreement"] = notice_figure(f"{title}: agreement", f"There is one ranking only.\n{why}")
     depth = ranking.depth
     if depth is None:
-        figures["orders"] = _notice(f"{title}: depth", why)
+        figures["orders"] = notice_figure(f"{title}: depth", why)
     else:
         ends = [0, len(depth.depth) - 1]
         captions = [
@@ -151,14 +150,5 @@ def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str)
         axes.set_ylabel(f"rank by {second}", fontsize=9, parse_math=False)
         axes.set_title(f"Spearman {row.spearman:.2f}, Kendall {row.kendall:.2f}", fontsize=9)
     small_print(figure, "A dot is a method; rank 1 is the best.")
-    settle(figure)
-    return figure
-
-
-@own_settings()
-def _notice(title: str, text: str) -> Figure:
-    figure, axes = new_figure(title, height=2.0)
-    axes.set_axis_off()
-    axes.text(0, 1, textwrap.fill(text, 90), va="top", fontsize=9, color=INK, parse_math=False)
     settle(figure)
     return figure

@@ -6,12 +6,14 @@ A row here says metric, value, group, n, and what else applies; the caller adds 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut.errors import TextgamutError
 from textgamut.tables import ALL, SUPPORT
 
 Row = dict[str, Any]
@@ -106,11 +108,8 @@ def ngram_scores(
         Rows of Self-BLEU-4, distinct-1 to 4, the means over the texts of their distinct-2 and rep-4, and the
         diversity of the whole; and each text's distinct-2, rep-4 and diversity.
 
-    Raises:
-        TextgamutError: As ``metrics.ngram``.
-
     Warns:
-        UserWarning: Texts too short for a metric.
+        UserWarning: Texts too short for a metric; or one that cannot be computed at all, which has no row.
     """
     from textgamut.metrics.ngram import (
         distinct_n,
@@ -130,11 +129,19 @@ def ngram_scores(
         "repetition_4": np.array([repetition_n(text, 4) for text in words]),
         "diversity": np.array([text_diversity(text) for text in words]),
     }
-    values = {"self_bleu": self_bleu(tokens, sample=self_bleu_sample)}
-    values |= {f"distinct_{n}": distinct_n(tokens, n) for n in (1, 2, 3, 4)}
+    corpus: dict[str, Callable[[], float]] = {
+        "self_bleu": lambda: self_bleu(tokens, sample=self_bleu_sample),
+        **{f"distinct_{n}": partial(distinct_n, tokens, n) for n in (1, 2, 3, 4)},
+        "diversity": lambda: diversity(texts),
+    }
+    rows = []
+    for name, compute in corpus.items():
+        try:
+            rows.append(_row(len(texts), name, compute()))
+        except TextgamutError as error:  # such as texts that are all empty: the others go on
+            warnings.warn(f"no {name}: {error}", stacklevel=2)
     means = text_rows({name: columns[name] for name in ("text_distinct_2", "repetition_4")})
-    values["diversity"] = diversity(texts)
-    return [_row(len(texts), name, value) for name, value in values.items()] + means, columns
+    return rows + means, columns
 
 
 def likelihood_scores(
@@ -150,6 +157,10 @@ def likelihood_scores(
     """
     from textgamut.metrics.likelihood import likelihood
 
+    if not any(continuations):
+        warnings.warn("all texts are empty: no perplexity, no coherence", stacklevel=2)
+        nothing = np.full(len(continuations), np.nan)
+        return [], {"perplexity": nothing} | ({} if prompts is None else {"coherence": nothing})
     result = likelihood(model, tokenizer, prompts, continuations, batch_size)
     values, columns = {"perplexity": result.perplexity}, {"perplexity": result.perplexities}
     if prompts is not None:
@@ -168,7 +179,7 @@ def text_rows(columns: Columns) -> list[Row]:
         missing = int(np.isnan(values).sum())
         if missing:
             warnings.warn(
-                f"{missing} of {len(values)} texts are empty or too short for {name}: no part in its mean",
+                f"{missing} of {len(values)} texts have no {name}, such as empty ones: no part in its mean",
                 stacklevel=2,
             )
         if missing < len(values):

@@ -11,7 +11,8 @@ or ``column=value``. The order of the rows never changes a number.
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import pandas as pd
 
 from textgamut.errors import TextgamutError
 
-REVISION = 2
+REVISION = 3
 """Raised when the same scores give other tables."""
 
 ALL = "all"
@@ -255,13 +256,20 @@ def texts_table(texts: pd.DataFrame) -> pd.DataFrame:
         deviation, over the texts that have a value. Neither depends on the order of the rows.
     """
     found = [name for name in METRICS if name in texts and texts[name].notna().any()]
-    ordered = texts.assign(empty=texts["words"] == 0).sort_values(found)  # sums round alike in any order
+    ordered = texts.assign(empty=texts["words"] == 0)
+    ordered = ordered.sort_values(["model", *found])  # sums round alike in any order
     methods = ordered.groupby(["model", "decoding"], sort=False)
     columns: dict[str, pd.Series[Any]] = {"texts": methods.size(), "empty": methods["empty"].sum()}
     for name in found:
         columns |= {name: methods[name].mean(), f"{name}_sd": methods[name].std(ddof=1)}
     first = texts.drop_duplicates(["model", "decoding"])[["model", "decoding"]]
     return first.join(pd.DataFrame(columns), on=["model", "decoding"]).reset_index(drop=True)
+
+
+def read_texts_table(path: Path) -> pd.DataFrame:
+    """Read what :func:`texts_table` made back from CSV; a name such as "NA" or "0.9" stays a name."""
+    names = dict.fromkeys(("method", "model", "decoding"), str)
+    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
 
 
 def rescaled(table: pd.DataFrame, metric: str, deviations: bool = False) -> pd.Series[float]:
@@ -292,7 +300,21 @@ def correlation_table(texts: pd.DataFrame) -> pd.DataFrame:
     """
     texts = texts[texts["model"] != HUMAN]
     found = [name for name in METRICS if name in texts and texts[name].notna().any()]
-    return texts[found].sort_values(found).corr()
+    return texts[found].sort_values(found).corr() if found else pd.DataFrame()
+
+
+def varied_parameters(settings: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return the parameters of which a strategy has several values: (strategy, parameter).
+
+    Args:
+        settings: Decoding settings: ``strategy``, and its parameters, of which numbers count.
+    """
+    values: dict[tuple[str, str], set[float]] = {}
+    for entry in settings:
+        for name, value in entry.items():
+            if isinstance(value, int | float):
+                values.setdefault((str(entry["strategy"]), name), set()).add(value)
+    return [key for key, found in values.items() if len(found) > 1]
 
 
 def parameter_table(table: pd.DataFrame, decodings: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -309,18 +331,21 @@ def parameter_table(table: pd.DataFrame, decodings: Mapping[str, Mapping[str, An
     rows = []
     settings = [decodings.get(slug, {}) for slug in table["decoding"]]
     metrics = [name for name in METRICS if name in table]
-    for strategy in dict.fromkeys(str(entry.get("strategy")) for entry in settings if entry):
-        those = [i for i, entry in enumerate(settings) if entry.get("strategy") == strategy]
-        for parameter in dict.fromkeys(name for i in those for name in settings[i]):
-            values = [settings[i][parameter] for i in those]
-            of = pd.Series([v if isinstance(v, int | float) else np.nan for v in values], index=those)
-            if of.nunique() < 2:
-                continue
-            for value, methods in table.loc[of.index].groupby(of):
-                rows += [
-                    [strategy, parameter, value, name, methods[name].mean(), methods[f"{name}_sd"].mean()]
-                    for name in metrics
-                ]
+    for strategy, parameter in varied_parameters(settings):
+        values = pd.Series(
+            [
+                entry[parameter]
+                if entry.get("strategy") == strategy and isinstance(entry[parameter], int | float)
+                else np.nan
+                for entry in settings
+            ],
+            index=table.index,
+        )
+        for value, methods in table.groupby(values):
+            rows += [
+                [strategy, parameter, value, name, methods[name].mean(), methods[f"{name}_sd"].mean()]
+                for name in metrics
+            ]
     return pd.DataFrame(rows, columns=["strategy", "parameter", "value", "metric", "mean", "sd"])
 
 

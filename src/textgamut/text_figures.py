@@ -12,7 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from textgamut.drawing import COLOURS, INK, own_settings, settle, small_print, titled_figure
+from textgamut.drawing import (
+    COLOURS,
+    INK,
+    notice_figure,
+    own_settings,
+    settle,
+    small_print,
+    titled_figure,
+)
 from textgamut.tables import METRICS, RANGES, rescaled
 
 REVISION = 1
@@ -52,6 +60,8 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
         the values themselves.
     """
     metrics = _metrics(table)
+    if not metrics:
+        return notice_figure(title, "No text has a metric: all are empty.")
     names = list(table["method"])
     longest = max(map(len, names))
     width = 0.075 * longest + 0.95 * len(metrics) + 0.6
@@ -84,6 +94,8 @@ def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
         title: Title of the figure.
     """
     names = [str(name) for name in correlations]
+    if not names:
+        return notice_figure(title, "No text has a metric: all are empty.")
     size = 1.9 + 0.56 * len(names)
     figure = titled_figure(title, size, size - 0.2)
     axes = figure.subplots()
@@ -101,12 +113,14 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
     """Draw how means and deviations move with the parameters of decoding (NW Figures 1 to 3).
 
     Args:
-        parameters: As ``tables.parameter_table`` gives it, not empty.
+        parameters: As ``tables.parameter_table`` gives it.
         title: Title of the figure.
 
     Returns:
         A column for each parameter; means above, standard deviations below, both rescaled for each metric.
     """
+    if parameters.empty:
+        return notice_figure(title, "No parameter varies, or no text has a metric.")
     columns = list(dict.fromkeys(zip(parameters["strategy"], parameters["parameter"], strict=True)))
     metrics = [name for name in METRICS if name in set(parameters["metric"])]
     width = 2.2 + 2.4 * len(columns)
@@ -138,7 +152,9 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
     handles, names = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=8.5)
     small_print(
-        figure, "Averages over the methods with that value; rescaled as in the figure of all methods."
+        figure,
+        "Averages over the methods with that value, rescaled: means by the paper's ranges, "
+        "others by least and largest.",
     )
     settle(figure)
     return figure

@@ -330,7 +330,7 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
     values = []
     for prompts in (tmp_path / "p.parquet", None):
         script("scores", "score_likelihood")(
-            {"source": source, "generator": None, "dtype": "float32"},
+            {"source": source, "generator": None, "perplexity_of": "scorer", "dtype": "float32"},
             CELL,
             2,
             2,

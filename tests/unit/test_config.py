@@ -53,8 +53,8 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
     [
         (
             change("tasks", "decoding", "ranking", "higher", value=["coherence", "diversty"]),
-            "tasks.decoding.ranking: no criterion 'diversty' of single texts among the task's metrics; nearest "
-            "valid: 'diversity'",
+            "tasks.decoding.ranking: no criterion 'diversty' of single texts among the task's metrics; "
+            "nearest valid: 'diversity'",
         ),
         (change("tasks", "decoding", "ranking", value={}), "tasks.decoding.ranking: no criterion is named"),
         (
@@ -75,7 +75,8 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (
             change("tasks", "wiki", "metrics", "entities", value={"tagger": "en-core-web-lg"}),
-            "tasks.wiki.metrics.entities.tagger: unknown tagger 'en-core-web-lg'; nearest valid: 'en-core-web-sm'",
+            "tasks.wiki.metrics.entities.tagger: unknown tagger 'en-core-web-lg'; nearest valid: "
+            "'en-core-web-sm'",
         ),
         (
             change("tasks", "wiki", "metrics", "judge", value={"model": "gemma-3-270m"}),
@@ -537,5 +538,5 @@ def test_a_dump_knows_no_creation(tmp_path: Path) -> None:
     datasets = yaml.safe_load(path.read_text())
     datasets["wiki-sample"]["created_from"] = "2015-01-01"
     path.write_text(yaml.safe_dump(datasets))
-    with pytest.raises(TextgamutError, match="wiki-sample.*a dump knows neither creation nor history"):
+    with pytest.raises(TextgamutError, match=r"wiki-sample.*a dump knows neither creation nor history"):
         load(DEMO, tmp_path / "config")

@@ -1,8 +1,9 @@
-"""All rankings at once, in Python and by `textgamut rank`: known orders are found, what is missing is said."""
+"""All rankings at once, in Python and by `textgamut rank`: known orders are found, what misses is said."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from textgamut.cli import main
 from textgamut.drawing import render
+from textgamut.errors import TextgamutError
 from textgamut.ranking_figures import ranking_figures
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.rank import rank, ranking_tables
@@ -67,10 +69,39 @@ def test_rankings_do_not_depend_on_the_order_of_methods_and_prompts() -> None:
 
 
 def test_the_winners_add_up_to_the_prompts() -> None:
-    ranking = rank(scores(QUALITY), kinds={"model": ["x", "x", "y", "y", "y"]})
+    ranking = rank(scores(QUALITY), kinds={"model": dict(zip(QUALITY, "xxyyy", strict=True))})
     sums = ranking.winners.groupby(["of", "which"])["count"].sum()
     assert len(sums) == 4
     assert (sums == 60).all()
+
+
+def test_equally_good_methods_share_a_rank_in_any_order() -> None:
+    """The same values on other prompts: sums may differ in the last bits, ranks must not."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(30, 1, 2)) ** 3
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(30)
+        both = np.concatenate([values, values[order], rng.normal(size=(30, 1, 2)) - 1], axis=1)
+        some = MethodScores(
+            [f"p{i}" for i in order], ["a", "b", "c"], ["x", "y"], both, np.array([True, True])
+        )
+        table = rank(some).methods.set_index("method")
+        assert table.loc["a", "pareto"] == table.loc["b", "pareto"]
+
+
+def test_no_criterion_takes_the_name_of_a_column() -> None:
+    some = scores(QUALITY)
+    for name in ("q_text", "worth", "rank_dominance", "method"):
+        with pytest.raises(TextgamutError, match=f"criterion '{name}' has the name of a column"):
+            rank(replace(some, criteria=["coherence", "diversity", name]))
+
+
+def test_a_criterion_without_any_value_is_refused() -> None:
+    some = scores(QUALITY)
+    values = some.values.copy()
+    values[..., 1] = np.nan
+    with pytest.raises(TextgamutError, match="criterion 'diversity' has no value"):
+        rank(replace(some, values=values))
 
 
 def test_what_does_not_exist_is_left_out_and_said() -> None:
@@ -93,6 +124,8 @@ def test_an_empty_text_is_the_worst_and_counts() -> None:
     assert list(ranking.methods["method"]) == ["b", "a"]
     dominated = ranking.dominance.set_index(["method_1", "method_2"])["wins"]
     assert dominated[("b", "a")] >= 30
+    assert ranking.methods["missing"].tolist() == [0, 30]
+    assert any(note.startswith("30 of 120 texts are empty") for note in ranking.notes)
     assert ranking.methods.set_index("method")["q_text"]["b"] > 0
 
 
@@ -228,6 +261,27 @@ def test_bad_input_is_named(
     assert out == ""
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_names_stay_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Prompts 01 and 001 are two, a method may be called NA, and brackets are no markup."""
+    rows = [
+        {"prompt": p, "method": m, "[/x]co": v + i}
+        for v, p in enumerate(["01", "001", "1"])
+        for i, m in enumerate(["NA", "[red]"])
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "names.csv", index=False)
+    code, out, _ = run(capsys, "rank", tmp_path / "names.csv", "--higher", "[/x]co")
+    assert code == 0
+    assert "2 methods on 3 prompts" in out
+    assert "[/x]co ↑" in out
+    assert "[red]" in out
+
+
+def test_an_output_that_is_a_file_is_named(wide: Path, capsys: pytest.CaptureFixture) -> None:
+    code, _, err = run(capsys, "rank", wide, *OPTIONS, "--output", wide)
+    assert code == 1
+    assert f"{wide}: cannot be written" in err
 
 
 @pytest.mark.parametrize(("name", "message"), [("no.csv", "no such file"), ("x.txt", "suffix")])

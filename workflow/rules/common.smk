@@ -5,7 +5,7 @@ Snakemake compares the values of params as a set, without their names: 4 and 8 e
 Batch sizes and GPUs are resources: hardware, which never causes a rerun.
 """
 
-import itertools
+import collections
 import json
 import os
 
@@ -34,7 +34,16 @@ from textgamut.metrics.similarity import REVISION as SIMILARITY_REVISION
 from textgamut.metrics.support import REVISION as SUPPORT_REVISION
 from textgamut.metrics.support import SMALL_N
 from textgamut.prompts import REVISION as PROMPTS_REVISION
-from textgamut.rankings import rank as ranking
+from textgamut.rankings import (
+    agreement,
+    bradley_terry,
+    dominance,
+    hasse,
+    method_scores,
+    qtext,
+    rank,
+    ufg_depth,
+)
 from textgamut.words import REVISION as WORDS_REVISION
 
 
@@ -232,12 +241,12 @@ def references_of_prompts(wildcards):
 def essays():
     """Return the file of graded essays that the experiment names; None: it names none."""
     named = [CONFIG.metrics(task).essay for task in CONFIG.experiment.tasks]
-    return next((settings.essays for settings in named if settings), None)
+    return next((str(Path(of.essays).expanduser()) for of in named if of), None)
 
 
 def missing_families():
     """Return a line for each family of metrics that is asked for and cannot be computed here."""
-    if essays() and not Path(essays()).expanduser().exists():
+    if essays() and not Path(essays()).is_file():
         return [
             f"no essay score: there is no file {essays()}, your copy of the ASAP corpus"
         ]
@@ -335,7 +344,7 @@ def paper_outputs(task):
         names += ["correlations.svg", "correlations.png"]
         if len(methods(task)) <= text_figures.MOST_METHODS:
             names += ["texts.svg", "texts.png"]
-        if varied(task):
+        if tables.varied_parameters(decodings(task).values()):
             names += ["parameters.csv", "parameters.svg", "parameters.png"]
     if support:
         names += ["precision-recall.svg", "precision-recall.png"]
@@ -387,6 +396,15 @@ RANKING_CAPTIONS = {
 }
 
 
+RANKING_REVISIONS = [
+    made.REVISION
+    for made in (
+        agreement, bradley_terry, dominance, hasse, method_scores, qtext, rank, ufg_depth,
+        ranking_figures, tables,
+    )
+]
+
+
 def ranking_outputs():
     """Return the files of a ranking as outputs, with those of the report among them."""
     paths = {
@@ -422,7 +440,7 @@ def ranking_settings(name):
             }
             for model, decoding, method in named
         },
-        "revision": [ranking.REVISION, ranking_figures.REVISION],
+        "revision": RANKING_REVISIONS,
     }
 
 
@@ -433,15 +451,6 @@ def methods(task):
     )
 
 
-def varied(task):
-    """Say whether a parameter of decoding has several values in a task."""
-    settings = [CONFIG.decoding.get(decoding) for _, decoding in methods(task)]
-    return any(
-        one.strategy == other.strategy and one != other
-        for one, other in itertools.combinations(filter(None, settings), 2)
-    )
-
-
 def decodings(task):
     """Return the decoding settings of a task as plain data."""
     slugs = dict.fromkeys(decoding for _, decoding in methods(task))
@@ -449,13 +458,16 @@ def decodings(task):
 
 
 def method_names(task):
-    """Return how the methods of a task are called: a list of model, decoding, and name in print."""
+    """Return how the methods of a task are called, no two alike: a list of model, decoding, name in print."""
     shown = styles(task) | {HUMAN: {"label": HUMAN}}
     written = [method for method in methods(task) if method[0] != HUMAN]
     models, decodings = (set(column) for column in zip(*written))
+    labels = collections.Counter(shown[model]["label"] for model in models)
 
     def name(model, decoding):
         label = shown[model]["label"]
+        if labels[label] > 1:
+            label = f"{label} ({model})"
         if model == HUMAN or len(decodings) == 1:
             return label
         return decoding if len(models) == 1 else f"{label}, {decoding}"

@@ -153,6 +153,7 @@ rule score_likelihood:
         settings=lambda wildcards: {
             "source": source_of(family(wildcards, "likelihood").scorer),
             "generator": generator_source(wildcards),
+            "perplexity_of": family(wildcards, "likelihood").perplexity_of,
             "dtype": family(wildcards, "likelihood").dtype,
             "revision": [LIKELIHOOD_REVISION, CONVERSION],
         },
@@ -247,8 +248,8 @@ rule score_essay:
     """Texts of a cell -> the grades that a model trained on essays gives them."""
     input:
         texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        model="data/essay/model.safetensors",
-        vocabulary="data/essay/vocabulary.json",
+        model="data/models/essay/model.safetensors",
+        vocabulary="data/models/essay/vocabulary.json",
     output:
         scores="results/{task}/{model}/{decoding}/seed{seed}/scores/essay.json",
         texts="results/{task}/{model}/{decoding}/seed{seed}/scores/essay.parquet",

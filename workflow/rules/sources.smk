@@ -138,9 +138,9 @@ rule train_essay_model:
     input:
         essays=lambda wildcards: essays(),
     output:
-        model="data/essay/model.safetensors",
-        vocabulary="data/essay/vocabulary.json",
-        card="data/essay/card.json",
+        model="data/models/essay/model.safetensors",
+        vocabulary="data/models/essay/vocabulary.json",
+        card="data/models/essay/card.json",
     log:
         "logs/train_essay_model.log",
     priority: 100

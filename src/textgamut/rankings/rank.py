@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -23,8 +23,14 @@ REVISION = 1
 
 Q_TEXT_CRITERIA = ("perplexity", "coherence", "diversity")
 """The criteria of Q*Text, in the order of its arguments."""
+DIGITS = 10
+"""Decimals of a score that decide on a rank."""
 RANKINGS = {"dominance": "net dominance", "worth": "worth", "q_text": "Q*Text"}
 """Column of a ranking's score -> its name in print."""
+COLUMNS = {"method", "prompt", "pareto", "strength", "strength_se", "missing", *RANKINGS} | {
+    f"rank_{name}" for name in RANKINGS
+}
+"""Columns of a ranking, which no criterion may have the name of."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +39,11 @@ class Ranking:
 
     methods: pd.DataFrame
     """One row per method, the best first: by worth, or where there is none by dominance. ``method``; the mean
-    of each criterion; ``pareto``, whether no other method's means are at least as good and one better;
-    ``dominance``, the comparisons that it won less those that it lost, over all, in [-1, 1]; ``worth``
-    with ``strength`` and ``strength_se`` (Bradley-Terry), ``q_text`` (the mean over the prompts, 0 to 100),
-    where they exist; and ``rank_dominance``, ``rank_worth``, ``rank_q_text``, 1 for the best, equal scores
-    share the smallest."""
+    of each criterion; ``missing``, the prompts on which it lacks a criterion, and is the worst on it;
+    ``pareto``, whether no other method's means are at least as good and one better; ``dominance``, the
+    comparisons that it won less those that it lost, over all, in [-1, 1]; ``worth`` with ``strength`` and
+    ``strength_se`` (Bradley-Terry), ``q_text`` (the mean over the prompts, 0 to 100), where they exist; and
+    ``rank_dominance``, ``rank_worth``, ``rank_q_text``, 1 for the best, equal scores share the smallest."""
     dominance: pd.DataFrame
     """Pairs: ``method_1``, ``method_2``, ``wins`` (prompts on which 1 dominates 2), ``share``."""
     agreement: pd.DataFrame
@@ -54,27 +60,40 @@ class Ranking:
 
 
 def rank(
-    scores: MethodScores, depth_of: int = 4, kinds: Mapping[str, Sequence[str]] | None = None
+    scores: MethodScores, depth_of: int = 4, kinds: Mapping[str, Mapping[str, str]] | None = None
 ) -> Ranking:
     """Rank methods by dominance, worth, Q*Text, and the depth of their orders (MC sections 4 and 5).
 
     Args:
         scores: What each method scored on each prompt.
         depth_of: How many of the best methods the depth compares.
-        kinds: Further ways to count the winners: kind, such as model -> the label of each method.
+        kinds: Further ways to count the winners: kind, such as model -> method -> its label.
 
     Returns:
-        The rankings. One that does not exist for these scores is left out, with a note that says why: the
-        worth where a method always wins, Q*Text without its three criteria, the depth where it cannot end.
+        The rankings, which do not depend on the order of prompts and methods. One that does not exist for
+        these scores is left out, with a note that says why: the worth where a method always wins, Q*Text
+        without its three criteria, the depth where it cannot end.
+
+    Raises:
+        TextgamutError: A criterion has no value at all, or the name of a column of the ranking.
     """
-    oriented, notes = scores.oriented, []
+    scores, notes = _in_order(scores), []
+    oriented = scores.oriented
     comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     counts = dominance_counts(oriented)
     net = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
-    flat = pd.DataFrame(scores.values.reshape(len(scores.prompts), -1))
+    # Sorted, so that methods with the same values have the same mean to the last bit; NaN come last.
+    flat = pd.DataFrame(np.sort(scores.values, axis=0).reshape(len(scores.prompts), -1))
     means = flat.mean().to_numpy().reshape(scores.values.shape[1:])  # NaN where all texts are empty
     columns: dict[str, object] = {"method": scores.methods}
     columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
+    missing = np.isnan(scores.values).any(axis=2).sum(axis=0)
+    columns["missing"] = missing
+    if missing.any():
+        notes.append(
+            f"{missing.sum()} of {len(scores.prompts) * len(scores.methods)} texts are empty, or too short "
+            "for a criterion: the worst on it"
+        )
     best_up = np.where(scores.higher, means, -means)
     columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))
     columns["dominance"] = net
@@ -96,16 +115,18 @@ def rank(
         try:
             values = q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])
             columns["q_text"] = values.mean(axis=0)
-            winners = _winners(values, {"method": scores.methods, **(kinds or {})})
+            labels = {kind: [of[method] for method in scores.methods] for kind, of in (kinds or {}).items()}
+            winners = _winners(values, {"method": scores.methods, **labels})
         except TextgamutError as error:
             notes.append(f"no Q*Text: {error}")
 
     methods = pd.DataFrame(columns)
-    found = {name: methods[name] for name in RANKINGS if name in methods}
+    found = {name: methods[name] for name in RANKINGS if name in columns}
     for name, score in found.items():
-        methods[f"rank_{name}"] = score.rank(ascending=False, method="min").astype(int)
+        # Rounded: the scores of equally good methods may differ in the last bits.
+        methods[f"rank_{name}"] = score.round(DIGITS).rank(ascending=False, method="min").astype(int)
     best = "worth" if "worth" in found else "dominance"
-    methods = methods.sort_values([best, "method"], ascending=[False, True], ignore_index=True)
+    methods = methods.sort_values([f"rank_{best}", "method"], ignore_index=True)
 
     compared = list(methods["method"][:depth_of])
     places = [scores.methods.index(method) for method in compared]
@@ -118,7 +139,7 @@ def rank(
         notes.append(f"no depth: {reason}")
     agreements = pd.DataFrame(columns=["ranking_1", "ranking_2", "spearman", "kendall", "methods"])
     if len(found) > 1:
-        agreements = agreement(methods[list(found)].rename(columns=RANKINGS))
+        agreements = agreement(methods[list(found)].round(DIGITS).rename(columns=RANKINGS))
     return Ranking(
         methods,
         dominance_table(counts, scores.methods),
@@ -138,24 +159,43 @@ def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
         "ranking": ranking.methods,
         "agreement": ranking.agreement,
         "winners": ranking.winners,
-        "orders": pd.DataFrame() if depth is None else orders_table(depth, ranking.compared),
+        "orders": orders_table(depth, ranking.compared),
         "dominance": ranking.dominance,
     }
 
 
-def orders_table(depth: UfgDepth, methods: Sequence[str]) -> pd.DataFrame:
-    """List the observed orders of some methods, the deepest first.
+def orders_table(depth: UfgDepth | None, methods: Sequence[str]) -> pd.DataFrame:
+    """List the observed orders of some methods, the deepest first; none where there is no depth.
 
     Returns:
         ``order``: its dominances, such as "A > B; A > C", or "nothing dominates"; ``count`` of prompts;
         ``depth``, in [0, 1].
     """
-    rows = []
-    for order, count, value in zip(depth.orders, depth.counts, depth.depth, strict=True):
+    rows: list[list[object]] = []
+    for order, count, value in (
+        () if depth is None else zip(depth.orders, depth.counts, depth.depth, strict=True)
+    ):
         pairs = [f"{methods[i]} > {methods[j]}" for i, j in zip(*np.nonzero(order), strict=True) if i != j]
         rows.append(["; ".join(pairs) or "nothing dominates", int(count), float(value)])
     table = pd.DataFrame(rows, columns=["order", "count", "depth"])
     return table.sort_values(["depth", "count", "order"], ascending=[False, False, True], ignore_index=True)
+
+
+def _in_order(scores: MethodScores) -> MethodScores:
+    """Sort prompts and methods by name, so that no sum depends on their order."""
+    for place, name in enumerate(scores.criteria):
+        if name in COLUMNS:
+            raise TextgamutError(f"criterion {name!r} has the name of a column of the ranking: rename it")
+        if np.isnan(scores.values[:, :, place]).all():
+            raise TextgamutError(f"criterion {name!r} has no value on any prompt: leave it out")
+    prompts = sorted(range(len(scores.prompts)), key=scores.prompts.__getitem__)
+    methods = sorted(range(len(scores.methods)), key=scores.methods.__getitem__)
+    return replace(
+        scores,
+        prompts=[scores.prompts[i] for i in prompts],
+        methods=[scores.methods[i] for i in methods],
+        values=scores.values[np.ix_(prompts, methods)],
+    )
 
 
 def _winners(values: NDArray[np.float64], kinds: Mapping[str, Sequence[str]]) -> pd.DataFrame:

@@ -33,7 +33,7 @@ def show(ranking: Ranking, scores: MethodScores) -> None:
     for name in found:
         table.add_column(RANKINGS[name], justify="right", no_wrap=True)
     for _, label in names:
-        table.add_column(label, justify="right", no_wrap=True)
+        table.add_column(Text(label), justify="right", no_wrap=True)
     table.add_column("Pareto")
     for place, row in enumerate(methods.head(MOST).to_dict("records"), start=1):
         cells = [f"{_number(row[name])} ({row[f'rank_{name}']})" for name in found]

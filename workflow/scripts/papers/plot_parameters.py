@@ -4,18 +4,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from textgamut.drawing import render
 from textgamut.io import write_bytes, write_meta
 from textgamut.jobs import job
-from textgamut.tables import parameter_table
+from textgamut.tables import parameter_table, read_texts_table
 from textgamut.text_figures import parameter_figure
 
 
 def plot_parameters(settings: dict[str, Any], table: Path, csv: Path, svg: Path, png: Path) -> None:
     started = time.monotonic()
-    parameters = parameter_table(pd.read_csv(table), settings["decodings"])
+    parameters = parameter_table(read_texts_table(table), settings["decodings"])
     figure = parameter_figure(parameters, f"Metrics of single texts on {settings['task']}, by decoding")
     write_meta(svg, settings, started)
     write_bytes(csv, parameters.to_csv(index=False).encode())

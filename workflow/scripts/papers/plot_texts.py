@@ -4,17 +4,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from textgamut.drawing import render
 from textgamut.io import write_bytes, write_meta
 from textgamut.jobs import job
+from textgamut.tables import read_texts_table
 from textgamut.text_figures import text_metrics_figure
 
 
 def plot_texts(settings: dict[str, Any], table: Path, svg: Path, png: Path) -> None:
     started = time.monotonic()
-    figure = text_metrics_figure(pd.read_csv(table), f"Metrics of single texts on {settings['task']}")
+    figure = text_metrics_figure(read_texts_table(table), f"Metrics of single texts on {settings['task']}")
     write_meta(svg, settings, started)
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))

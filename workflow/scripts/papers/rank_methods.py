@@ -22,14 +22,17 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     started = time.monotonic()
     criteria = settings["ranking"]["higher"] + settings["ranking"]["lower"]
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-    frames = []
+    frames, lacking, several = [], 0, 0
     for task, path in texts.items():
         frame = read_table(path, ["model", "decoding", "prompt_id", *criteria])
         frame["method"] = [names.get(pair) for pair in zip(frame["model"], frame["decoding"], strict=True)]
         frame = frame.dropna(subset="method")  # humans compete with no method
         frame["prompt"] = f"{task}/" + frame["prompt_id"]
         # Of several seeds or completions, the mean; one that is empty has no part in it, unless all are.
-        frames.append(frame.groupby(["prompt", "method"], sort=False, as_index=False)[criteria].mean())
+        cells = frame.groupby(["prompt", "method"], sort=False, as_index=False)
+        frames.append(cells[criteria].mean())
+        several += len(frame) - len(frames[-1])
+        lacking += int(frame[criteria].isna().any(axis=1).sum())
     with told() as messages:
         scores = wide_method_scores(
             pd.concat(frames, ignore_index=True),
@@ -38,10 +41,14 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
             missing_as_worst=True,
         )
         kinds = {
-            kind: [settings["kinds"][name][kind] for name in scores.methods]
+            kind: {name: facts[kind] for name, facts in settings["kinds"].items()}
             for kind in ("model", "strategy", "decoding")
         }
         ranking = rank(scores, settings["ranking"]["depth_of"], kinds)
+    if several and lacking:
+        ranking.notes.append(
+            f"{lacking} single texts are empty, or too short for a criterion: no part in the mean of their prompt"
+        )
     for note in ranking.notes:
         logger.warning("%s", note)
     models = {name: settings["kinds"][name]["model"] for name in scores.methods}

@@ -43,12 +43,14 @@ def score_likelihood(
             return likelihood_scores(model, load_tokenizer(folder), beginnings, texts, batch_size)
 
         rows, columns = by(settings["source"])
-        if settings["generator"]:  # whose perplexity takes the place of the scorer's
-            own_rows, own_columns = by(settings["generator"])
-            rows = [row for row in own_rows if row["metric"] == "perplexity"] + [
-                row for row in rows if row["metric"] != "perplexity"
-            ]
-            columns["perplexity"] = own_columns["perplexity"]
+        # Humans have no generator; of a model that scores itself, it is done.
+        if settings["perplexity_of"] == "generator" and settings["generator"] != settings["source"]:
+            rows = [row for row in rows if row["metric"] != "perplexity"]
+            del columns["perplexity"]
+            if settings["generator"]:
+                own_rows, own_columns = by(settings["generator"])
+                rows += [row for row in own_rows if row["metric"] == "perplexity"]
+                columns["perplexity"] = own_columns["perplexity"]
     facts = {"device": device_name(device), "dtype": str(dtype), "batch_size": batch_size}
     write_meta(scores, settings, started, **facts, warnings=messages)
     write_scores(scores, cell, rows, frame["id"], columns)

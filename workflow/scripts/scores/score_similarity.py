@@ -29,6 +29,9 @@ def score_similarity(
             "sbert": cosine_similarity(read_array(features), read_array(reference_features)[rows_of]),
             "bleu": bleu(list(frame["text"]), list(theirs["text"].iloc[rows_of])),
         }
+        empty = [not text.strip() for text in frame["text"]]
+        for values in columns.values():
+            values[empty] = float("nan")
         rows = text_rows(columns)
     write_meta(scores, settings, started, warnings=messages)
     write_scores(scores, cell, rows, frame["id"], columns)
