@@ -292,9 +292,10 @@ class Config(NamedTuple):
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
 
     def human_cells(self, task: str) -> list[Cell]:
-        """Return the cell of the references, where they answer the models' prompts (NW Table 3)."""
+        """Return the cell of the references that stand beside the models in a table of texts (NW Table 3)."""
         entry = self.experiment.tasks[task]
-        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if isinstance(entry, PromptedTask) else []
+        beside = isinstance(entry, PromptedTask) and self.metrics(task).of_texts()
+        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if beside else []
 
     def texts_of(self, task: str) -> str:
         """Return the task whose generated texts a task measures: its own, or those of another."""

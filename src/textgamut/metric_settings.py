@@ -144,6 +144,10 @@ class Metrics(Strict):
         """Return the metrics that every single text gets."""
         return [metric for family in self.families().values() for metric in family.per_text]
 
+    def of_texts(self) -> bool:
+        """Say whether a family is asked for that is about single texts alone: then these are tabulated."""
+        return any((self.readability, self.entities, self.similarity, self.essay, self.judge))
+
     def models(self) -> dict[str, str]:
         """Return the models that the metrics load: key of the setting -> slug."""
         named = {}

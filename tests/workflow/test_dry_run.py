@@ -21,13 +21,36 @@ def test_every_experiment_plans(path: Path, project: Path) -> None:
 def test_the_demo_is_the_default(project: Path) -> None:
     planned = jobs(run_snakemake(project, "-n").stdout)
     assert planned == {
-        "extract_dataset": 1, "describe_dataset": 1, "fetch_model": 2, "fetch_embedder": 1, "draw_prompts": 1,
-        "draw_references": 4, "draw_subset": 6, "check_prompts": 2,
-        "generate_texts": 4, "collect_generations": 4, "embed_texts": 14,
-        "score_support": 10, "score_divergence": 10, "score_ngram": 10, "sweep_support": 4,
-        "explain_support": 5, "collect_scores": 1, "plot_precision_recall": 2, "plot_sweep": 1,
-        "tabulate_scores": 2, "tabulate_variance": 2, "all": 1, "total": 88,
+        "extract_dataset": 2, "describe_dataset": 2, "fetch_model": 3, "fetch_embedder": 1, "fetch_tagger": 1,
+        "draw_prompts": 3, "draw_references": 5, "draw_subset": 6, "copy_references": 1, "check_prompts": 5,
+        "generate_texts": 12, "collect_generations": 12, "embed_texts": 18,
+        "score_support": 10, "score_divergence": 10, "score_ngram": 19, "sweep_support": 4,
+        "explain_support": 5, "score_likelihood": 6, "score_readability": 3, "score_entities": 3,
+        "score_similarity": 3, "collect_scores": 1, "collect_texts": 2,
+        "plot_precision_recall": 2, "plot_sweep": 1, "plot_texts": 1, "plot_correlations": 1,
+        "tabulate_scores": 4, "tabulate_variance": 2, "tabulate_texts": 1, "rank_methods": 1,
+        "all": 1, "total": 151,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("paper", "expected"),
+    [
+        ("nw", {"score_entities": 55, "score_readability": 55, "tabulate_texts": 2, "copy_references": 2}),
+        ("mc", {"generate_texts": 1062, "score_likelihood": 1062, "rank_methods": 4}),
+    ],
+)
+def test_the_papers_rankings_and_tables_plan(project: Path, paper: str, expected: dict) -> None:
+    done = run_snakemake(project, "-n", "--configfile", f"config/papers/{paper}.yaml")
+    planned = jobs(done.stdout)
+    assert {name: planned.get(name) for name in expected} == expected
+    assert ("no essay score: there is no file training_set_rel3.tsv" in done.stdout) == (paper == "nw")
+
+
+def test_essays_that_are_there_train_a_model(project: Path) -> None:
+    (project / "training_set_rel3.tsv").write_text("essay_set\tessay\tdomain1_score\n")
+    planned = jobs(run_snakemake(project, "-n", "--configfile", "config/papers/nw.yaml").stdout)
+    assert (planned["train_essay_model"], planned["score_essay"]) == (1, 55)
 
 
 def test_every_dataset_plans(project: Path, demo: Config) -> None:

@@ -305,10 +305,6 @@ def score_files(cell):
     ]
 
 
-OF_TEXTS = {"readability", "entities", "similarity", "essay", "judge"}
-"""Families that say nothing but of single texts: with one of them, a task has tables of these."""
-
-
 def scored_cells(task):
     """Return the cells of a task, and that of its references where they stand beside them."""
     return CONFIG.cells(task) + CONFIG.human_cells(task)
@@ -339,7 +335,7 @@ def paper_outputs(task):
     settings = CONFIG.experiment.tasks[task]
     support = CONFIG.metrics(task).support is not None
     names = ["scores.csv", "scores.html"]
-    if OF_TEXTS & set(families(task)):
+    if CONFIG.metrics(task).of_texts():
         names += ["texts.csv", "texts.html", "correlations.csv"]
         names += ["correlations.svg", "correlations.png"]
         if len(methods(task)) <= text_figures.MOST_METHODS:
@@ -399,8 +395,16 @@ RANKING_CAPTIONS = {
 RANKING_REVISIONS = [
     made.REVISION
     for made in (
-        agreement, bradley_terry, dominance, hasse, method_scores, qtext, rank, ufg_depth,
-        ranking_figures, tables,
+        agreement,
+        bradley_terry,
+        dominance,
+        hasse,
+        method_scores,
+        qtext,
+        rank,
+        ufg_depth,
+        ranking_figures,
+        tables,
     )
 ]
 
