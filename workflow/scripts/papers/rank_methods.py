@@ -47,7 +47,7 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
         ranking = rank(scores, settings["ranking"]["depth_of"], kinds)
     if several and lacking:
         ranking.notes.append(
-            f"{lacking} single texts are empty, or too short for a criterion: no part in the mean of their prompt"
+            f"{lacking} single texts are empty, or too short for a criterion: no part in their prompt's mean"
         )
     for note in ranking.notes:
         logger.warning("%s", note)
