@@ -59,6 +59,10 @@ bench: .venv/dev  ## speed against the peers, side by side
 	$(BIN)/python benchmarks/dump.py
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/contrastive.py
+	$(BIN)/python benchmarks/per_text.py
+	$(BIN)/python benchmarks/rankings.py
+	$(BIN)/python benchmarks/dominance.py
+	$(BIN)/python benchmarks/ufg_depth.py --most 1
 
 clean:  ## results and data; not the shared cache
 	rm -rf results/*/ results/*.parquet results/*.json data/*/ logs .snakemake report.html

@@ -44,6 +44,7 @@ def test_all_rankings_find_the_order_that_is_there() -> None:
     assert ranking.methods["worth"].sum() == pytest.approx(1)
     assert list(ranking.methods["pareto"]) == [True, False, False, False, False]
     assert ranking.notes == []
+    assert ranking.pairs.pairs == 20
     assert ranking.compared == ["a", "b", "c", "d"]
     assert set(ranking.agreement["methods"]) == {5}
     agreement = ranking.agreement.set_index(["ranking_1", "ranking_2"])

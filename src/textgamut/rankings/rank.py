@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from textgamut.errors import TextgamutError
 from textgamut.rankings.agreement import agreement
 from textgamut.rankings.bradley_terry import Separation, fit_bradley_terry
-from textgamut.rankings.dominance import dominance_counts, dominance_orders, dominance_table, pareto_front
+from textgamut.rankings.dominance import (
+    DominanceSummary,
+    dominance_counts,
+    dominance_orders,
+    dominance_summary,
+    dominance_table,
+    pareto_front,
+)
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.qtext import dominant_counts, q_text
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
@@ -51,6 +58,8 @@ class Ranking:
     winners: pd.DataFrame
     """``of`` (method, ...), ``which`` (most or least), ``label``, ``count``, ``proportion``: on how many
     prompts Q*Text puts it first or last (MC Tables 12 to 19); empty where there is no Q*Text."""
+    pairs: DominanceSummary
+    """How many ordered pairs dominate always, mostly, never (MC appendix C)."""
     prompts: int
     compared: list[str]
     """The methods whose orders have a depth: the best ones, in the order of the table."""
@@ -145,6 +154,7 @@ def rank(
         dominance_table(counts, scores.methods),
         agreements,
         winners,
+        dominance_summary(counts),
         len(scores.prompts),
         compared,
         depth,

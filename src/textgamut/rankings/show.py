@@ -44,6 +44,12 @@ def show(ranking: Ranking, scores: MethodScores) -> None:
         console.print(f"... and {len(methods) - MOST:,} more", style="dim", highlight=False)
     console.print("In parentheses: the rank by it. Criteria: means over the prompts.", style="dim")
 
+    pairs = ranking.pairs
+    console.print(
+        f"\nOf {pairs.pairs:,} ordered pairs, the first dominates on all prompts in {pairs.always:,}, on 90 % or "
+        f"more in {pairs.mostly:,}, never in {pairs.never:,}",
+        highlight=False,
+    )
     if len(ranking.agreement):
         table = Table("agreement", "", "Spearman", "Kendall", box=None, pad_edge=False, header_style="dim")
         for row in ranking.agreement.to_dict("records"):

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,7 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
         settings,
         started,
         prompts=len(scores.prompts),
+        pairs=asdict(ranking.pairs),
         notes=ranking.notes,
         warnings=messages,
     )
