@@ -46,8 +46,8 @@ def show(ranking: Ranking, scores: MethodScores) -> None:
 
     pairs = ranking.pairs
     console.print(
-        f"\nOf {pairs.pairs:,} ordered pairs, the first dominates on all prompts in {pairs.always:,}, on 90 % or "
-        f"more in {pairs.mostly:,}, never in {pairs.never:,}",
+        f"\nOf {pairs.pairs:,} ordered pairs, the first dominates on all prompts in {pairs.always:,}, on "
+        f"90 % or more in {pairs.mostly:,}, never in {pairs.never:,}",
         highlight=False,
     )
     if len(ranking.agreement):
