@@ -114,9 +114,9 @@ def rank(
         notes.append(f"no worth: {error}")
 
     winners = pd.DataFrame(columns=["of", "which", "label", "count", "proportion"])
-    missing = [name for name in Q_TEXT_CRITERIA if name not in scores.criteria]
-    if missing:
-        notes.append(f"no Q*Text: it needs {', '.join(Q_TEXT_CRITERIA)}; there is no {', '.join(missing)}")
+    absent = [name for name in Q_TEXT_CRITERIA if name not in scores.criteria]
+    if absent:
+        notes.append(f"no Q*Text: it needs {', '.join(Q_TEXT_CRITERIA)}; there is no {', '.join(absent)}")
     else:
         perplexity, coherence, diversity = (
             scores.values[:, :, scores.criteria.index(name)].ravel() for name in Q_TEXT_CRITERIA
