@@ -67,6 +67,7 @@ def configured(cells: dict[str, list[str]] | None = None, **task: Any) -> Config
         "decoding": DECODING,
         "datasets": {"texts": dataset},
         "embedders": {"e": embedder},
+        "taggers": {},
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, content in registries.items():
@@ -345,7 +346,7 @@ def test_the_multicriteria_paper_is_planned_fast_and_whole(tmp_path) -> None:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     config = tmp_path / "config"
     config.mkdir()
-    for name in ("datasets", "embedders"):
+    for name in ("datasets", "embedders", "taggers"):
         (config / f"{name}.yaml").write_text((ROOT / f"config/{name}.yaml").read_text())
     (config / "models.yaml").write_text(yaml.safe_dump(MODELS))
     (config / "decoding.yaml").write_text(yaml.safe_dump(DECODING))

@@ -11,11 +11,20 @@ from helpers import EXPERIMENTS, ROOT, edit, jobs, run_snakemake
 from textgamut.config import Config
 
 
+EXPECTED = {
+    "nw": {"score_entities": 55, "score_readability": 55, "tabulate_texts": 2, "copy_references": 2},
+    "mc": {"generate_texts": 1062, "score_likelihood": 1062, "rank_methods": 4},
+}
+
+
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_every_experiment_plans(path: Path, project: Path) -> None:
     done = run_snakemake(project, "-n", "--configfile", str(path.relative_to(ROOT)))
     assert done.returncode == 0, done.stdout
-    assert jobs(done.stdout)["generate_texts"] >= 1
+    planned = jobs(done.stdout)
+    assert planned["generate_texts"] >= 1
+    assert {name: planned.get(name) for name in EXPECTED.get(path.stem, {})} == EXPECTED.get(path.stem, {})
+    assert ("no essay score: there is no file training_set_rel3.tsv" in done.stdout) == (path.stem == "nw")
 
 
 def test_the_demo_is_the_default(project: Path) -> None:
@@ -31,20 +40,6 @@ def test_the_demo_is_the_default(project: Path) -> None:
         "tabulate_scores": 4, "tabulate_variance": 2, "tabulate_texts": 1, "rank_methods": 1,
         "all": 1, "total": 139,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("paper", "expected"),
-    [
-        ("nw", {"score_entities": 55, "score_readability": 55, "tabulate_texts": 2, "copy_references": 2}),
-        ("mc", {"generate_texts": 1062, "score_likelihood": 1062, "rank_methods": 4}),
-    ],
-)
-def test_the_papers_rankings_and_tables_plan(project: Path, paper: str, expected: dict) -> None:
-    done = run_snakemake(project, "-n", "--configfile", f"config/papers/{paper}.yaml")
-    planned = jobs(done.stdout)
-    assert {name: planned.get(name) for name in expected} == expected
-    assert ("no essay score: there is no file training_set_rel3.tsv" in done.stdout) == (paper == "nw")
 
 
 def test_essays_that_are_there_train_a_model(project: Path) -> None:
