@@ -10,7 +10,6 @@ from helpers import EXPERIMENTS, ROOT, edit, jobs, run_snakemake
 
 from textgamut.config import Config
 
-
 EXPECTED = {
     "nw": {"score_entities": 55, "score_readability": 55, "tabulate_texts": 2, "copy_references": 2},
     "mc": {"generate_texts": 1062, "score_likelihood": 1062, "rank_methods": 4},
