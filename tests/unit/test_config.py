@@ -121,7 +121,7 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             change("tasks", "news", "kind", value="continuations"),
             "tasks.news.kind: 'continuations' is not one of the choices; nearest valid: 'continuation'",
         ),
-        (change("tasks", "news", "k", value=120), "tasks.news: k = 120 needs more than 120 texts"),
+        (change("tasks", "news", "k", value=100), "tasks.news: k = 100 needs more than 100 texts"),
         (change("tasks", "news", "n", value=1), "tasks.news.n: Input should be greater than or equal to 2"),
         (change("tasks", "news", "seeds", value=[1, 1]), "seeds: a value stands twice in [1, 1]"),
         (
@@ -162,8 +162,8 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "metrics.divergence.seeds: a value stands twice in [1, 1]",
         ),
         (
-            change("tasks", "news", "sweep", value={"n": [121], "k": [1]}),
-            "tasks.news: sweep.n: 121 is more than the task's n = 120",
+            change("tasks", "news", "sweep", value={"n": [101], "k": [1]}),
+            "tasks.news: sweep.n: 101 is more than the task's n = 100",
         ),
         (change("tasks", "news", "sweep", value={"n": [4], "k": [1]}), "every k needs more than k texts"),
         (
