@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from textgamut.config import HUMAN
 from textgamut.errors import TextgamutError
 
 REVISION = 3
@@ -25,8 +26,6 @@ REVISION = 3
 
 ALL = "all"
 """The group of all texts."""
-HUMAN = "human"
-"""The model of references that stand beside those of models."""
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
 COLUMNS = [*CELL, "seed", "draw", "metric", "value", "deviation", "low", "high"]
 READS_AS = {

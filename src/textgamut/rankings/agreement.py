@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import pandas as pd
-from scipy.stats import kendalltau, spearmanr
 
 from textgamut.errors import TextgamutError
 
@@ -37,6 +36,8 @@ def agreement(scores: pd.DataFrame | Mapping[str, Mapping[str, float] | Sequence
     Warns:
         UserWarning: A correlation is NaN, and why.
     """
+    from scipy.stats import kendalltau, spearmanr
+
     table = _table(scores)
     rows = []
     for one, other in combinations(table.columns, 2):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from textgamut.errors import TextgamutError
 from textgamut.jobs import Progress
@@ -258,6 +257,8 @@ def _standardised_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Equal values have the rank 0, and the correlation 0 with everything.
     """
+    from scipy.stats import rankdata
+
     ranks = rankdata(values) - (len(values) + 1) / 2
     length = np.linalg.norm(ranks)
     return np.asarray(ranks / length if length else ranks)
