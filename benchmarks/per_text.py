@@ -76,7 +76,7 @@ def main() -> None:
             text_distinct_n(tokens, 2), repetition_n(tokens, 4), text_diversity(tokens)
 
     def entities() -> None:
-        found = find_entities(both, load_tagger(folder))
+        found = find_entities(both, load_tagger(folder), processes=arguments.threads)
         entity_metrics(found[:n], lengths, [found[n + row] for row in reference_of])
 
     def sbert() -> None:

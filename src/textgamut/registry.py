@@ -455,6 +455,7 @@ class Embedder(Strict):
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
     """``float32`` gives the same features on every machine, but for noise; ``auto``: 16 bits on a GPU."""
     batch_size: Annotated[int, Field(ge=1)] = 64
+    """Texts at a time, at most; a CPU takes no more than 2,048 tokens at once."""
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the features depend."""

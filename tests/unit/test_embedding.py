@@ -10,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from textgamut import embedding
 from textgamut.embedding import Features, compute_dtype, embed
 from textgamut.errors import TextgamutError
 from textgamut.registry import Embedder
@@ -159,6 +162,35 @@ def test_batch_size_and_order_do_not_matter(checkpoints, request, kind: str, poo
         assert np.abs(whole - other).max() < 1e-4 * np.abs(whole).max()
         backwards = embed(TEXTS[::-1], folder, entry(pooling, batch_size=batch_size), CPU).vectors[::-1]
         assert (backwards == other).all()
+
+
+@given(st.lists(st.integers(1, 50)), st.integers(1, 9), st.integers(1, 100) | st.none())
+def test_batches_hold_so_many_texts_and_tokens(lengths: list[int], most: int, max_tokens: int | None) -> None:
+    """All texts in order, and in each batch as many as may be; one that is too long for any stands alone."""
+    tokens = [(0,) * length for length in sorted(lengths, reverse=True)]
+    batches = [list(batch) for batch in embedding._batches(tokens, most, max_tokens)]
+    assert [ids for batch in batches for ids in batch] == tokens
+
+    def fits(count: int, longest: int) -> bool:
+        return count <= most and (max_tokens is None or count * longest <= max_tokens or count == 1)
+
+    for batch in batches:
+        assert fits(len(batch), len(batch[0]))
+    for batch in batches[:-1]:
+        assert not fits(len(batch) + 1, len(batch[0]))
+
+
+def test_a_cpu_takes_few_tokens_at_once(checkpoints, monkeypatch) -> None:
+    whole = embed(TEXTS, checkpoints["bert"], entry("mean", batch_size=64), CPU).vectors
+    sizes: list[int] = []
+    batches = embedding._batches
+    monkeypatch.setattr(
+        embedding, "_batches", lambda *given: (sizes.append(len(b)) or b for b in batches(*given))
+    )
+    monkeypatch.setattr(embedding, "CPU_TOKENS", 2 * MAX_TOKENS)
+    few = embed(TEXTS, checkpoints["bert"], entry("mean", batch_size=64), CPU).vectors
+    assert sizes[0] == 2
+    assert np.abs(whole - few).max() < 1e-4 * np.abs(whole).max()
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 64])

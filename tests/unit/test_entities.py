@@ -74,6 +74,10 @@ def test_neither_batch_nor_order_matters(pipeline, batch_size: int) -> None:
     assert find_entities(TEXTS[::-1], pipeline, batch_size=batch_size) == FOUND[::-1]
 
 
+def test_processes_share_the_texts(pipeline) -> None:
+    assert find_entities(TEXTS, pipeline, batch_size=2, processes=2) == FOUND
+
+
 def test_long_work_tells_how_far_it_is(pipeline, caplog) -> None:
     with caplog.at_level(logging.INFO, "textgamut"):
         find_entities(TEXTS, pipeline)

@@ -232,6 +232,14 @@ def likelihood_memory(wildcards, attempt):
     return attempt * int(3000 + 1200 * times_16_bits * max(sizes))
 
 
+def tagging_processes(wildcards):
+    """Return how many processes look for a cell's entities: few texts are done before a second one has started."""
+    task = CONFIG.experiment.tasks[wildcards.task]
+    prompts = plan.count_prompts(CONFIG, wildcards.task, Path()) or 0
+    kept = getattr(task, "keep", None) or task.completions
+    return min(8, 1 + prompts * kept // 500)
+
+
 def references_of_prompts(wildcards):
     """Return the texts that humans wrote after the prompts of a task, as an input; no other task has them."""
     prompted = CONFIG.experiment.tasks[wildcards.task].kind == "prompted"

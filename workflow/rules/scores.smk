@@ -203,8 +203,9 @@ rule score_entities:
         "score/{task}/{model}"
     conda:
         "../../envs/cpu.yaml"
+    threads: tagging_processes
     resources:
-        mem_mb=1500,
+        mem_mb=lambda wildcards, threads: 1000 + 500 * threads,
     params:
         settings=lambda wildcards: {
             "tagger": entry("taggers", family(wildcards, "entities").tagger)["source"],

@@ -17,17 +17,23 @@ from textgamut.sources import fetch
 
 
 def score_entities(
-    settings: dict[str, Any], cell: dict[str, Any], generations: Path, references: Path | None, scores: Path
+    settings: dict[str, Any],
+    cell: dict[str, Any],
+    generations: Path,
+    references: Path | None,
+    scores: Path,
+    processes: int = 1,
 ) -> None:
     started = time.monotonic()
     frame = read_table(generations, ["id", "prompt_id", "text"])
     tagger = load_tagger(fetch(TypeAdapter(Source).validate_python(settings["tagger"])))
     words = np.array([count_words(text) for text in frame["text"]])
     with told() as messages:
-        found = find_entities(list(frame["text"]), tagger)
+        found = find_entities(list(frame["text"]), tagger, processes=processes)
         if references:
             by_prompt = read_table(references, ["id", "text"]).set_index("id")["text"]
-            named = dict(zip(by_prompt.index, find_entities(list(by_prompt), tagger), strict=True))
+            theirs = find_entities(list(by_prompt), tagger, processes=processes)
+            named = dict(zip(by_prompt.index, theirs, strict=True))
             metrics = entity_metrics(found, words, [named[id_] for id_ in frame["prompt_id"]])
         else:
             metrics = entity_metrics(found, words)
@@ -48,4 +54,5 @@ if "snakemake" in globals():
             Path(snakemake.input.texts),
             Path(snakemake.input.references[0]) if snakemake.input.references else None,
             Path(snakemake.output.scores),
+            processes=snakemake.threads,
         )
