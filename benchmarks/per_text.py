@@ -8,7 +8,7 @@ included. The peers read fewer of the same texts, and no references for entities
 and the rest is extrapolated:
 
 - readability: ``textstat.flesch_reading_ease`` and ``textstat.gunning_fog``
-- entities: the same pipeline, with all its components, ``nlp(text)``
+- entities: the same pipeline, with all its components, ``nlp(text)``, in one process; ours takes one a thread
 - BLEU: ``sacrebleu.sentence_bleu``
 """
 
