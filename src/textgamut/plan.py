@@ -11,6 +11,8 @@ The rules, kept simple:
   the device of the newest), else stated in the registry, else not known; then no hours are told.
 - *Done*: finished shards that were made with today's settings of model and decoding. The journals of
   unfinished ones are not counted. What exactly will run, only ``snakemake -n`` knows.
+- *Judging*: a question about each text and one about every ten, so that a text is read twice; texts as long
+  as their cell's; an answer of ``ANSWER_TOKENS``. A cell is asked about again only where it has no scores.
 - *Disk*: weights as stated, of models that are not fetched; 5 bytes a new token; 4 bytes a number of
   a feature.
 """
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from textgamut.config import Cell, Config
+from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.registry import (
     BeamDecoding,
     ContrastiveDecoding,
@@ -38,6 +41,7 @@ from textgamut.registry import (
 BYTES_PER_TOKEN = 5
 CHARACTERS_PER_TOKEN = 4  # of a served model's prompts, whose tokenizer is not known
 DIMENSIONS = 1024  # of a feature, where none is there to be looked at
+ANSWER_TOKENS = 30  # of a judge
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,21 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Judging:
+    """What a judge has to answer. None: not known."""
+
+    judge: str
+    cells: int
+    cells_done: int
+    questions: int | None
+    """Still to be asked."""
+    prompt_tokens: int | None
+    """Of these questions, about, at most."""
+    dollars: float | None
+    """To be paid for them."""
+
+
+@dataclass(frozen=True)
 class Sum:
     """A sum over lines, as far as their values are known."""
 
@@ -86,6 +105,7 @@ class Plan:
     lines: list[Line]
     totals: dict[str, Sum]
     """Field of a line -> its sum over all."""
+    judgings: list[Judging]
     embeddings: int
     """Sets of texts to embed: those of the cells, and the draws of references."""
     embeddings_done: int
@@ -161,7 +181,8 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
         "features": _times(texts, dimensions * 4),
     }
     done = sum(done for done, _ in sets)
-    return Plan(lines, totals, len(sets), done, texts, config.experiment.embedder, disk)
+    judgings = list(_judgings(config, prompts, lengths, folder))
+    return Plan(lines, totals, judgings, len(sets), done, texts, config.experiment.embedder, disk)
 
 
 def read_shards(folder: Path) -> Iterator[Shard]:
@@ -322,6 +343,35 @@ def _dollars(model: Model, new: float | None, read: float | None) -> float | Non
     return sum(price * count for price, count in zip(prices, (new, read), strict=True) if price) / 1e6
 
 
+def _judgings(
+    config: Config, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
+) -> Iterator[Judging]:
+    """Yield what each judge has to answer."""
+    cells_of: dict[str, list[Cell]] = defaultdict(list)
+    for task in config.experiment.tasks:
+        if settings := config.metrics(task).judge:
+            cells_of[settings.model] += config.cells(task)
+    quality, diversity = (len(question) / CHARACTERS_PER_TOKEN for question in (QUALITY, DIVERSITY))
+    for judge, cells in cells_of.items():
+        left = [cell for cell in cells if not (folder / cell.path / "scores/judge.json").exists()]
+        known = [(cell, texts) for cell in left if (texts := prompts[cell.task]) is not None]
+        all_known = len(known) == len(left)
+        questions = sum(texts + texts // BATCH for _, texts in known)
+        read = sum(
+            texts * (quality + length) + texts // BATCH * (diversity + BATCH * length)
+            for cell, texts in known
+            for length in [lengths.of(cell, config.decoding[cell.decoding])]
+        )
+        yield Judging(
+            judge=judge,
+            cells=len(cells),
+            cells_done=len(cells) - len(left),
+            questions=questions if all_known else None,
+            prompt_tokens=round(read) if all_known else None,
+            dollars=_dollars(config.models[judge], ANSWER_TOKENS * questions, read) if all_known else None,
+        )
+
+
 def count_prompts(config: Config, task: str, folder: Path) -> int | None:
     """Return how many prompts a task has: as it says, as its prompts say, or as its dataset has texts.
 
@@ -449,17 +499,23 @@ def show(plan: Plan) -> None:
         sets, texts = plan.embeddings - plan.embeddings_done, _whole(plan.embedded_texts)
         done = f" ({plan.embeddings_done:,} sets are done)" if plan.embeddings_done else ""
         console.print(Text(f"To embed with {plan.embedder}: {sets:,} sets of texts, {texts} in all{done}"))
+    for judging in plan.judgings:
+        asked, read = _whole(judging.questions), _whole(judging.prompt_tokens)
+        cost = f"about {read} prompt tokens, US$ {_decimal(judging.dollars)}"
+        done = f" ({judging.cells_done:,} of {judging.cells:,} cells are done)" if judging.cells_done else ""
+        console.print(Text(f"To ask {judging.judge} as judge: {asked} questions, {cost}{done}"))
     disk = ", ".join(f"{name} {_bytes(size)}" for name, size in plan.disk.items())
     console.print(Text(f"Disk, about: {disk}"))
     sums = [*plan.totals.values(), *plan.disk.values(), plan.embedded_texts]
-    if any(each.unknown for each in sums) or any(line.hours is None for line in plan.lines):
+    gaps = any(each.unknown for each in sums) or any(line.hours is None for line in plan.lines)
+    if gaps or any(judging.dollars is None for judging in plan.judgings):
         console.print(Text(UNKNOWN, style="dim"))
 
 
 UNKNOWN = (
     "?: not known. Hours need the model's tokens_per_second in models.yaml, or a first finished shard; "
     "samples need an extracted dataset, or its `texts` in datasets.yaml; prompt tokens, and so US$, need "
-    "drawn prompts; weights need the model's gigabytes."
+    "drawn prompts, and US$ the model's prices; weights need the model's gigabytes."
 )
 
 

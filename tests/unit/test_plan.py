@@ -20,6 +20,7 @@ from helpers import ROOT
 from textgamut import io
 from textgamut.cli import main
 from textgamut.config import Config, load_config
+from textgamut.metrics.judge import DIVERSITY, QUALITY
 from textgamut.plan import Line, Plan, make_plan
 from textgamut.validation import read_yaml
 
@@ -45,12 +46,15 @@ MODELS: dict[str, Any] = {
     "large": PLAIN | {"source": WEIGHTS, "tokens_per_second": 10, "gpus": 4, "shards": 3, "gigabytes": 140},
     "strange": PLAIN | {"source": WEIGHTS},
     "served": SERVED,
+    "judge": SERVED | {"chat": "template", "source": SERVED["source"] | {"endpoint": "chat"}},
 }
 TASK: dict[str, Any] = {
     "kind": "continuation", "dataset": "texts", "n": 400, "seeds": [1, 2], "draws": [1], "max_words": 60,
     "cells": [{"models": ["fast"], "decodings": ["plain"]}],
 }  # fmt: skip
 DATASET = {"format": "continuations", "source": {"kind": "url", "url": "https://localhost/x.json"}}
+
+BIOGRAPHIES = {"format": "biographies", "source": DATASET["source"]}
 
 
 def configured(cells: dict[str, list[str]] | None = None, **task: Any) -> Config:
@@ -61,6 +65,8 @@ def configured(cells: dict[str, list[str]] | None = None, **task: Any) -> Config
     if entry["kind"] == "prompted":
         entry = {name: value for name, value in entry.items() if name != "max_words"}
     dataset = DATASET | {"texts": entry.pop("texts", None)}
+    if entry["kind"] == "biographies":
+        dataset = BIOGRAPHIES
     embedder = {"label": "E", "source": WEIGHTS, "pooling": "mean", "max_tokens": 8}
     registries = {
         "models": MODELS,
@@ -285,8 +291,29 @@ def test_sets_of_texts_are_embedded_once_each(tmp_path) -> None:
     assert plan.disk["features"].known == 5 * 400 * 384 * 4
 
 
+def test_a_judge_is_asked_about_every_text_and_every_ten(tmp_path) -> None:
+    config = configured(
+        {"fast": ["plain"]}, kind="biographies", examples=1, n=45, metrics={"judge": {"model": "judge"}}
+    )
+    (judging,) = make_plan(config, tmp_path).judgings
+    assert (judging.judge, judging.cells, judging.cells_done, judging.questions) == ("judge", 2, 0, 2 * 49)
+    tokens = 2 * (45 * (len(QUALITY) / 4 + 100) + 4 * (len(DIVERSITY) / 4 + 1000))
+    assert judging.prompt_tokens == round(tokens)
+    assert judging.dollars == pytest.approx((tokens * 2 + 98 * 30 * 8) / 1e6)
+    write_shard(tmp_path, config, "t/fast/plain/seed1", samples=45, tokens=45 * 60)
+    shorter = 2 * (45 + 4 * 10) * 40
+    assert make_plan(config, tmp_path).judgings[0].prompt_tokens == round(tokens - shorter)
+    io.write_json(tmp_path / "results/t/fast/plain/seed1/scores/judge.json", {})
+    (judging,) = make_plan(config, tmp_path).judgings
+    assert (judging.cells_done, judging.questions) == (1, 49)
+
+
+def test_a_task_that_is_not_judged_asks_nobody(tmp_path) -> None:
+    assert make_plan(configured(), tmp_path).judgings == []
+
+
 def test_fetched_weights_take_no_more_space(tmp_path) -> None:
-    config = configured({name: ["plain"] for name in MODELS})
+    config = configured({name: ["plain"] for name in MODELS if name != "judge"})
     disk = make_plan(config, tmp_path).disk
     assert (disk["weights"].known, disk["weights"].unknown) == (142e9, 1)
     assert disk["texts"].known == 4 * 80_000 * 5
