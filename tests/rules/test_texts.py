@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +69,36 @@ def test_score_similarity_pairs_a_text_with_the_reference_of_its_prompt(
     assert texts["bleu"][0] == pytest.approx(100)
     assert np.isnan(texts["bleu"][1])  # an empty text is no unlike text
     assert 0 < texts["bleu"][2] < 20  # the full stop
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_score_entities_shares_the_texts_among_processes(
+    generations: Path, tmp_path: Path, method: str
+) -> None:
+    """Also among those that read the script anew, as on macOS: they must not do the job once more."""
+    import spacy
+
+    tagger = spacy.blank("en")
+    tagger.add_pipe("entity_ruler").add_patterns([{"label": "THING", "pattern": "mat"}])
+    tagger.to_disk(tmp_path / "tagger")
+    references = write(tmp_path / "ref.parquet", id=["p", "q"], text=["The mat.", "No mat."])
+    settings = {"tagger": {"kind": "file", "path": str(tmp_path / "tagger")}}
+    job = f"""
+import multiprocessing
+from types import SimpleNamespace as Named
+if __name__ == "__main__":
+    multiprocessing.set_start_method({method!r})
+snakemake = Named(
+    wildcards=Named(**{CELL | {"seed": "1"}!r}), params=Named(settings={settings!r}), threads=2,
+    input=Named(texts={str(generations)!r}, references=[{str(references)!r}]),
+    output=Named(scores={str(tmp_path / "e.json")!r}), log=[{str(tmp_path / "log")!r}],
+)
+"""
+    (tmp_path / "job.py").write_text(job + (ROOT / "workflow/scripts/scores/score_entities.py").read_text())
+    subprocess.run([sys.executable, tmp_path / "job.py"], check=True, timeout=120)
+    texts = pd.read_parquet(tmp_path / "e.parquet")
+    assert texts["information_density"].tolist() == pytest.approx([1 / 8, np.nan, 0], nan_ok=True)
+    assert texts["entity_overlap"].tolist() == [1, 0, 0]
 
 
 ESSAYS = 60

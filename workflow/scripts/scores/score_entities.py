@@ -45,7 +45,7 @@ def score_entities(
     write_scores(scores, cell, rows, frame["id"], columns)
 
 
-if "snakemake" in globals():
+if "snakemake" in globals() and __name__ == "__main__":  # not once more in the processes that it starts
     w = snakemake.wildcards
     with job(f"score_entities {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
         score_entities(
