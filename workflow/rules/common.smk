@@ -233,7 +233,10 @@ def likelihood_memory(wildcards, attempt):
 
 
 def tagging_processes(wildcards):
-    """Return how many processes look for a cell's entities: few texts are done before a second one has started."""
+    """Return how many processes look for a cell's entities.
+
+    With few texts a job loads the tagger for most of its time: two cells side by side then get more done.
+    """
     task = CONFIG.experiment.tasks[wildcards.task]
     prompts = plan.count_prompts(CONFIG, wildcards.task, Path()) or 0
     kept = getattr(task, "keep", None) or task.completions
