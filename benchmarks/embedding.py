@@ -1,6 +1,7 @@
 """Embedding speed, against SentenceTransformer.encode on the same texts, weights and batch size.
 
     .venv/bin/python benchmarks/embedding.py [--texts 4000] [--words 50] [--batch-size 64] [--threads 2]
+    .venv/bin/python benchmarks/embedding.py --texts 200 --words 300 --cpu-tokens 16384  # batches as they are
 
 Both sides go from the checkpoint on disk to the features, in turn. The texts are pieces of the demo's news
 articles. Prints texts per second of each side (the best of the rounds), their ratio, and the largest
@@ -18,7 +19,8 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from textgamut.config import load_config, read_yaml
+from textgamut import embedding
+from textgamut.config import Config, load_config, read_yaml
 from textgamut.datasets import extract
 from textgamut.embedding import embed
 from textgamut.generation.checkpoints import silence_transformers
@@ -26,6 +28,14 @@ from textgamut.generation.devices import choose_device, device_name
 from textgamut.sources import fetch
 
 CONFIG = Path(__file__).parents[1] / "config"
+
+
+def demo() -> tuple[Config, list[list[str]]]:
+    """Return the demo's configuration, and the words of its news articles."""
+    path = CONFIG / "demo.yaml"
+    config = load_config(read_yaml(path), str(path), CONFIG)
+    dataset = config.datasets["news-articles"]
+    return config, [text.split() for text in extract(fetch(dataset.source), dataset)["text"]]
 
 
 def main() -> None:
@@ -37,14 +47,14 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--cpu-tokens", type=int, default=embedding.CPU_TOKENS, help="ours, at once")
     arguments = parser.parse_args()
 
     silence_transformers()
     torch.set_num_threads(arguments.threads)
-    demo = CONFIG / "demo.yaml"
-    config = load_config(read_yaml(demo), str(demo), CONFIG)
-    dataset, device = config.datasets["news-articles"], choose_device()
-    articles = [text.split() for text in extract(fetch(dataset.source), dataset)["text"]]
+    embedding.CPU_TOKENS = arguments.cpu_tokens
+    config, articles = demo()
+    device = choose_device()
     texts = pieces(articles, arguments.words, arguments.texts)
     embedder = config.embedders["minilm"].model_copy(update={"batch_size": arguments.batch_size})
     folder = fetch(embedder.source)

@@ -17,17 +17,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import sacrebleu
 import spacy
 import torch
-from embedding import pieces
+from embedding import demo, pieces
 from textstat import textstat
 
-from textgamut.config import load_config, read_yaml
-from textgamut.datasets import extract
 from textgamut.embedding import embed
 from textgamut.generation.checkpoints import silence_transformers
 from textgamut.generation.devices import choose_device, device_name
@@ -36,8 +33,6 @@ from textgamut.metrics.ngram import repetition_n, text_distinct_n, text_diversit
 from textgamut.metrics.readability import readability
 from textgamut.metrics.similarity import bleu, cosine_similarity
 from textgamut.sources import fetch
-
-CONFIG = Path(__file__).parents[1] / "config"
 
 
 def main() -> None:
@@ -53,12 +48,10 @@ def main() -> None:
 
     silence_transformers()
     torch.set_num_threads(arguments.threads)
-    demo = CONFIG / "demo.yaml"
-    config = load_config(read_yaml(demo), str(demo), CONFIG)
-    dataset, device = config.datasets["news-articles"], choose_device()
+    config, articles = demo()
+    device = choose_device()
     embedder, minilm = config.embedders["minilm"], fetch(config.embedders["minilm"].source)
     folder = fetch(config.taggers["en-core-web-sm"].source)
-    articles = [text.split() for text in extract(fetch(dataset.source), dataset)["text"]]
     n = arguments.texts
     both = pieces(articles, arguments.words, n + -(-n // arguments.share))
     texts, references = both[:n], both[n:]

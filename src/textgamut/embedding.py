@@ -28,7 +28,7 @@ REVISION = 1
 
 CPU_TOKENS = 2048
 """Tokens that a CPU takes at once, padding included: with more, the states no longer fit into its caches, and
-MiniLM takes 1.1 to 1.4 times as long."""
+MiniLM is slower (``benchmarks/embedding.py --cpu-tokens``)."""
 
 
 class Features(NamedTuple):

@@ -410,12 +410,11 @@ def _embedded(
     for task, entry in config.experiment.tasks.items():
         if not {"support", "divergence", "similarity"} & set(config.metrics(task).families()):
             continue
-        kept = getattr(entry, "keep", None) or entry.completions
         texts = prompts[task]
         draws = (f"data/{task}/draw{draw}" for draw in entry.draws)
         sizes = dict.fromkeys(draws, texts)
         cells = (cell.path for cell in config.cells(task))
-        sizes |= dict.fromkeys(cells, None if texts is None else texts * kept)
+        sizes |= dict.fromkeys(cells, None if texts is None else texts * entry.kept)
         if config.metrics(task).similarity:
             sizes |= dict.fromkeys((cell.path for cell in config.human_cells(task)), texts)
         for path, size in sizes.items():

@@ -237,10 +237,8 @@ def tagging_processes(wildcards):
 
     With few texts a job loads the tagger for most of its time: two cells side by side then get more done.
     """
-    task = CONFIG.experiment.tasks[wildcards.task]
     prompts = plan.count_prompts(CONFIG, wildcards.task, Path()) or 0
-    kept = getattr(task, "keep", None) or task.completions
-    return min(8, 1 + prompts * kept // 500)
+    return min(8, 1 + prompts * CONFIG.experiment.tasks[wildcards.task].kept // 500)
 
 
 def references_of_prompts(wildcards):

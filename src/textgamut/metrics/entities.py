@@ -69,8 +69,8 @@ def find_entities(
         texts: N texts.
         nlp: The pipeline; its other components are switched off meanwhile.
         batch_size: Texts at once; it changes no entity.
-        processes: How many share the texts; it changes no entity either. Two need 0.6 of the time of one where
-            processes are forked, as on Linux; elsewhere each takes seconds to start.
+        processes: How many share the texts; it changes no entity either. Two need 0.6 of the time of one
+            (``benchmarks/per_text.py --threads``) where they are forked, as on Linux.
 
     Returns:
         N lists, an entry a mention, in the order of the text: its own words, white space as one blank.

@@ -22,14 +22,12 @@ from textgamut.rankings.dominance import (
     pareto_front,
 )
 from textgamut.rankings.method_scores import MethodScores
-from textgamut.rankings.qtext import dominant_counts, q_text
+from textgamut.rankings.qtext import CRITERIA, dominant_counts, q_text
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
 
 REVISION = 1
 """Raised when the same scores give other rankings."""
 
-Q_TEXT_CRITERIA = ("perplexity", "coherence", "diversity")
-"""The criteria of Q*Text, in the order of its arguments."""
 DIGITS = 10
 """Decimals of a score that decide on a rank."""
 RANKINGS = {"dominance": "net dominance", "worth": "worth", "q_text": "Q*Text"}
@@ -114,12 +112,12 @@ def rank(
         notes.append(f"no worth: {error}")
 
     winners = pd.DataFrame(columns=["of", "which", "label", "count", "proportion"])
-    absent = [name for name in Q_TEXT_CRITERIA if name not in scores.criteria]
+    absent = [name for name in CRITERIA if name not in scores.criteria]
     if absent:
-        notes.append(f"no Q*Text: it needs {', '.join(Q_TEXT_CRITERIA)}; there is no {', '.join(absent)}")
+        notes.append(f"no Q*Text: it needs {', '.join(CRITERIA)}; there is no {', '.join(absent)}")
     else:
         perplexity, coherence, diversity = (
-            scores.values[:, :, scores.criteria.index(name)].ravel() for name in Q_TEXT_CRITERIA
+            scores.values[:, :, scores.criteria.index(name)].ravel() for name in CRITERIA
         )
         try:
             values = q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])

@@ -22,7 +22,7 @@ def score_entities(
     generations: Path,
     references: Path | None,
     scores: Path,
-    processes: int = 1,
+    processes: int,
 ) -> None:
     started = time.monotonic()
     frame = read_table(generations, ["id", "prompt_id", "text"])
@@ -54,5 +54,5 @@ if "snakemake" in globals() and __name__ == "__main__":  # not once more in the 
             Path(snakemake.input.texts),
             Path(snakemake.input.references[0]) if snakemake.input.references else None,
             Path(snakemake.output.scores),
-            processes=snakemake.threads,
+            snakemake.threads,
         )
