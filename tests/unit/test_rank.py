@@ -285,6 +285,13 @@ def test_an_output_that_is_a_file_is_named(wide: Path, capsys: pytest.CaptureFix
     assert f"{wide}: cannot be written" in err
 
 
+def test_a_name_with_a_bare_comma_shifts_no_columns(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    (tmp_path / "x.csv").write_text("prompt,method,coherence\np,top-p, 0.9,1\np,greedy, 0,2\n")
+    code, _, err = run(capsys, "rank", tmp_path / "x.csv", "--higher", "coherence")
+    assert code == 1
+    assert "x.csv: its rows have more fields than its header" in err
+
+
 @pytest.mark.parametrize(("name", "message"), [("no.csv", "no such file"), ("x.txt", "suffix")])
 def test_a_wrong_file_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture, name: str, message: str

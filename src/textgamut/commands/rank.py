@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ def rank(options: argparse.Namespace) -> None:
     method = frame[options.method].astype(str).agg(", ".join, axis=1)
     frame = frame.assign(method=method, prompt=frame[options.prompt].astype(str))
     long = {"criterion", "value"} <= set(frame)
-    with told() as warnings:
+    with told() as messages:
         try:
             scores = (method_scores if long else wide_method_scores)(frame, options.higher, options.lower)
         except TextgamutError as error:
@@ -64,7 +65,7 @@ def rank(options: argparse.Namespace) -> None:
             name: json.loads(table.to_json(orient="records", double_precision=15))
             for name, table in tables.items()
         }
-        print_json(settings=settings_of(options), **content, notes=ranking.notes, warnings=warnings)
+        print_json(settings=settings_of(options), **content, notes=ranking.notes, warnings=messages)
     else:
         show(ranking, scores)
 
@@ -75,7 +76,7 @@ def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
 
     text = dict.fromkeys((*columns, "criterion"), str)  # "001" and "NA" are names
     readers: dict[str, Callable[[Path], Any]] = {
-        ".csv": partial(pd.read_csv, dtype=text, keep_default_na=False, na_values=[""]),
+        ".csv": partial(pd.read_csv, dtype=text, keep_default_na=False, na_values=[""], index_col=False),
         ".parquet": pd.read_parquet,
         ".jsonl": partial(pd.read_json, lines=True, dtype=text),
     }
@@ -84,7 +85,13 @@ def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
     if path.suffix.lower() not in readers:
         raise TextgamutError(f"{path}: the suffix must be one of {', '.join(readers)}")
     try:
-        frame: pd.DataFrame = readers[path.suffix.lower()](path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame: pd.DataFrame = readers[path.suffix.lower()](path)
+    except pd.errors.ParserWarning:
+        raise TextgamutError(
+            f'{path}: its rows have more fields than its header: a name with a comma stands in "quotes"'
+        ) from None
     except (ValueError, OSError) as error:
         raise TextgamutError(f"{path}: it cannot be read as {path.suffix}: {error}") from None
     for name in columns:
