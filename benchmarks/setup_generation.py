@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from textgamut.config import load_config, read_yaml
 from textgamut.datasets import extract
-from textgamut.draw import cut_words, hashed, shuffled
+from textgamut.draws import hashed, shuffled
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.generation.devices import choose_device, choose_dtype
 from textgamut.generation.requests import Request
 from textgamut.prompts import CONTINUE_INSTRUCTION, Prompt, continuation_prompt, dress
 from textgamut.sources import fetch
+from textgamut.text import cut_words
 
 CONFIG = Path(__file__).parents[1] / "config"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from textgamut.datasets import fingerprint, text_digest
-from textgamut.draw import count_words
+from textgamut.text import count_words
 
 if TYPE_CHECKING:
     import pandas as pd

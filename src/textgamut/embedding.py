@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from textgamut.errors import TextgamutError
 from textgamut.generation.checkpoints import load_tokenizer, silence_transformers
 from textgamut.generation.devices import choose_dtype
-from textgamut.jobs import Progress
+from textgamut.progress import Progress
 
 if TYPE_CHECKING:
     import torch

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from textgamut.draw import count_words, cut_words
 from textgamut.errors import TextgamutError
+from textgamut.text import count_words, cut_words
 
 REVISION = 2
 """Raised when a prompt, or what is kept of an answer, changes by so much as a space."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from textgamut.draw import count_words, cut_words, hashed, shuffled, take
+from textgamut.draws import hashed, shuffled, take
 from textgamut.errors import TextgamutError, nearest
 from textgamut.prompts import (
     BIOGRAPHY_NAME_WORDS,
@@ -21,6 +21,7 @@ from textgamut.prompts import (
     creative_prompt,
     given_prompt,
 )
+from textgamut.text import count_words, cut_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -16,11 +16,11 @@ import torch
 from filelock import FileLock
 from helpers import ROOT, load_script
 
-from textgamut import io
+from textgamut import files as io
 from textgamut.errors import TextgamutError
 from textgamut.generation.engines.transformers import TransformersEngine
-from textgamut.jobs import lock_of
 from textgamut.registry import Model
+from textgamut.workflow.jobs import lock_of
 
 SAMPLING = {"strategy": "sampling", "top_p": 0.9, "max_new_tokens": 8}
 

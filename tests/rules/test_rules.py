@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from helpers import ROOT
 
-from textgamut import io, tables
+from textgamut import files as io
+from textgamut import tables
 from textgamut.errors import TextgamutError
 from textgamut.sources import digest
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from helpers import ROOT
 
-from textgamut import io
+from textgamut import files as io
 
 CELL = {"task": "wiki", "model": "m", "decoding": "d", "seed": 1}
 

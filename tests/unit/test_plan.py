@@ -17,7 +17,7 @@ import pytest
 import yaml
 from helpers import ROOT
 
-from textgamut import io
+from textgamut import files as io
 from textgamut.cli import main
 from textgamut.config import Config, load_config
 from textgamut.metrics.judge import DIVERSITY, QUALITY

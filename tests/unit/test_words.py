@@ -7,7 +7,8 @@ import math
 import pytest
 
 from textgamut.errors import TextgamutError
-from textgamut.words import nltk_words, tokens_per_word, tokens_table
+from textgamut.metrics.tokens_per_word import tokens_per_word, tokens_table
+from textgamut.text import nltk_words
 
 
 def letters(text: str, add_special_tokens: bool, split_special_tokens: bool) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from textgamut.card import make_card
 from textgamut.datasets import extract
 from textgamut.datasets.biographies import birth_date
 from textgamut.errors import TextgamutError
-from textgamut.io import read_json, write_json
+from textgamut.files import read_json, write_json
 from textgamut.registry import (
     BiographiesDataset,
     MediaWikiSource,

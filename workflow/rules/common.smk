@@ -44,7 +44,7 @@ from textgamut.rankings import (
     rank,
     ufg_depth,
 )
-from textgamut.words import REVISION as WORDS_REVISION
+from textgamut.metrics.tokens_per_word import REVISION as WORDS_REVISION
 
 
 def entry(registry, slug):

@@ -24,7 +24,7 @@ def rank(options: argparse.Namespace) -> None:
     Raises:
         TextgamutError: The file, a column, a criterion or a value is wrong.
     """
-    from textgamut.jobs import told
+    from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import method_scores, wide_method_scores
     from textgamut.rankings.rank import rank as rank_scores
     from textgamut.rankings.rank import ranking_tables
@@ -39,7 +39,7 @@ def rank(options: argparse.Namespace) -> None:
     method = frame[options.method].astype(str).agg(", ".join, axis=1)
     frame = frame.assign(method=method, prompt=frame[options.prompt].astype(str))
     long = {"criterion", "value"} <= set(frame)
-    with told() as messages:
+    with recorded_warnings() as messages:
         try:
             scores = (method_scores if long else wide_method_scores)(frame, options.higher, options.lower)
         except TextgamutError as error:
@@ -48,7 +48,7 @@ def rank(options: argparse.Namespace) -> None:
     tables = ranking_tables(ranking)
     if options.output:
         from textgamut.drawing import render
-        from textgamut.io import write_bytes
+        from textgamut.files import write_bytes
         from textgamut.ranking_figures import ranking_figures
 
         files = {f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()}

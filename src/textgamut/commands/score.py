@@ -25,7 +25,7 @@ def score(options: argparse.Namespace) -> None:
         TextgamutError: A file, a column, an entry or a value is wrong.
     """
     from textgamut.generation.devices import lease
-    from textgamut.jobs import told
+    from textgamut.progress import recorded_warnings
 
     if options.explain and "support" not in options.metrics:
         raise TextgamutError("--explain shows what precision and recall missed: add support to --metrics")
@@ -40,11 +40,11 @@ def score(options: argparse.Namespace) -> None:
             logging.getLogger("textgamut").warning(
                 "%s: %d of %d texts are empty; they count as empty", path, empty, len(frame)
             )
-    with lease(1) as device, told() as warnings:
+    with lease(1) as device, recorded_warnings() as warnings:
         embedder, rows, support = _scores(options, reference, generated, device)
     if options.explain:
         from textgamut.explain import Side, support_page
-        from textgamut.io import write_bytes
+        from textgamut.files import write_bytes
 
         assert support is not None
         assert embedder is not None

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from textgamut.datasets import dump
-from textgamut.draw import count_words
 from textgamut.errors import TextgamutError
-from textgamut.jobs import Progress
+from textgamut.progress import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
+from textgamut.text import count_words
 from textgamut.wikitext import Person, badge, lead_text, person
 
 if TYPE_CHECKING:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from textgamut.datasets import dump
-from textgamut.draw import count_words, numbers, shuffled, take
+from textgamut.draws import numbers, shuffled, take
 from textgamut.errors import TextgamutError
-from textgamut.jobs import Progress
+from textgamut.progress import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
+from textgamut.text import count_words
 from textgamut.wikitext import article_text, first_sentence, is_disambiguation
 
 if TYPE_CHECKING:

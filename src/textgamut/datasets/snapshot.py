@@ -10,8 +10,8 @@ import pandas as pd
 
 from textgamut.datasets import REVISION, text_digest
 from textgamut.errors import TextgamutError
-from textgamut.io import read_json
-from textgamut.jobs import Progress
+from textgamut.files import read_json
+from textgamut.progress import Progress
 from textgamut.sources.mediawiki import batches, content_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from textgamut.datasets.table import one_file, rows_of_jsonl
-from textgamut.draw import count_words, rank, take
+from textgamut.draws import rank, take
 from textgamut.errors import TextgamutError
+from textgamut.text import count_words
 
 if TYPE_CHECKING:
     from textgamut.registry import WebTextDataset

@@ -25,9 +25,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError, nearest
-from textgamut.io import read_json, write_bytes, write_json
-from textgamut.jobs import Progress
-from textgamut.words import nltk_words
+from textgamut.files import read_json, write_bytes, write_json
+from textgamut.progress import Progress
+from textgamut.text import nltk_words
 
 REVISION = 1
 """Raised when the same essays give another model, or the same model and text another score."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.jobs import Progress
+from textgamut.progress import Progress
 from textgamut.sources.served import ServedModel
 
 REVISION = 1

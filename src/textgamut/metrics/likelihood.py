@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from textgamut.embedding import context_length
 from textgamut.errors import TextgamutError
-from textgamut.jobs import Progress
+from textgamut.progress import Progress
 
 REVISION = 1
 """Raised when the same texts give other numbers."""

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.jobs import Progress
+from textgamut.progress import Progress
 
 REVISION = 1
 """Raised when the same scores give other numbers."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.jobs import Progress
+from textgamut.progress import Progress
 
 REVISION = 1
 """Raised when the same orders give another depth."""

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from textgamut import __version__
 from textgamut.errors import TextgamutError
-from textgamut.io import write_bytes
+from textgamut.files import write_bytes
 from textgamut.registry import RATE, needs_contact
 from textgamut.sources import cache_folder, offline
 from textgamut.sources.http import PassingError, open_client, public, refuse_bad_status, retrying, without_key

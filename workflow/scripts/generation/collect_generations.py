@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.draw import count_words
 from textgamut.errors import TextgamutError
-from textgamut.io import read_table, write_meta, write_table
-from textgamut.jobs import job
+from textgamut.files import read_table, write_meta, write_table
 from textgamut.tasks import keep_longest, measured_text
+from textgamut.text import count_words
+from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.collect_generations")
 

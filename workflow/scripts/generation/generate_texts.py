@@ -16,15 +16,16 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from textgamut.errors import TextgamutError
+from textgamut.files import read_table, write_meta, write_table
 from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.generation.devices import choose_dtype, device_name, lease
 from textgamut.generation.engines import Engine, open_engine
 from textgamut.generation.journal import Journal, fingerprint, read_samples
 from textgamut.generation.requests import Request, Sample
-from textgamut.io import read_table, write_meta, write_table
-from textgamut.jobs import Progress, job, lock_of
+from textgamut.progress import Progress
 from textgamut.prompts import Prompt, dress, dress_for_server
 from textgamut.registry import Decoding, FileSource, Model
+from textgamut.workflow.jobs import job, lock_of
 
 logger = logging.getLogger("textgamut.generate_texts")
 

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 
 from textgamut.drawing import render
-from textgamut.io import write_bytes, write_meta
-from textgamut.jobs import job
+from textgamut.files import write_bytes, write_meta
 from textgamut.text_figures import correlation_figure
+from textgamut.workflow.jobs import job
 
 
 def plot_correlations(settings: dict[str, Any], correlations: Path, svg: Path, png: Path) -> None:

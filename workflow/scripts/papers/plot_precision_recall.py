@@ -6,9 +6,9 @@ from typing import Any
 
 from textgamut.drawing import render
 from textgamut.figures import ModelStyle, precision_recall_figure, subsets_figure
-from textgamut.io import read_table, write_bytes, write_meta
-from textgamut.jobs import job
+from textgamut.files import read_table, write_bytes, write_meta
 from textgamut.tables import COLUMNS
+from textgamut.workflow.jobs import job
 
 
 def plot_precision_recall(settings: dict[str, Any], table: Path, svg: Path, png: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 from textgamut.drawing import render
 from textgamut.figures import ModelStyle, sweep_figure
-from textgamut.io import read_json, write_bytes, write_meta
-from textgamut.jobs import job
+from textgamut.files import read_json, write_bytes, write_meta
 from textgamut.tables import tidy
+from textgamut.workflow.jobs import job
 
 
 def plot_sweep(settings: dict[str, Any], scores: list[Path], svg: Path, png: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.drawing import render
-from textgamut.io import write_bytes, write_meta
-from textgamut.jobs import job
+from textgamut.files import write_bytes, write_meta
 from textgamut.tables import read_texts_table
 from textgamut.text_figures import text_metrics_figure
+from textgamut.workflow.jobs import job
 
 
 def plot_texts(settings: dict[str, Any], table: Path, svg: Path, png: Path) -> None:

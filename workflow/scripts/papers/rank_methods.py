@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 
 from textgamut.drawing import render
-from textgamut.io import read_table, write_bytes, write_meta
-from textgamut.jobs import job, told
+from textgamut.files import read_table, write_bytes, write_meta
+from textgamut.progress import recorded_warnings
 from textgamut.ranking_figures import ranking_figures
 from textgamut.rankings.method_scores import wide_method_scores
 from textgamut.rankings.rank import rank, ranking_tables
 from textgamut.tables import to_html
+from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.rank_methods")
 
@@ -34,7 +35,7 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
         frames.append(cells[criteria].mean())
         several += len(frame) - len(frames[-1])
         lacking += int(frame[criteria].isna().any(axis=1).sum())
-    with told() as messages:
+    with recorded_warnings() as messages:
         scores = wide_method_scores(
             pd.concat(frames, ignore_index=True),
             settings["ranking"]["higher"],

@@ -4,9 +4,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import read_table, write_bytes, write_meta
-from textgamut.jobs import job
+from textgamut.files import read_table, write_bytes, write_meta
 from textgamut.tables import correlation_table, texts_table, to_html
+from textgamut.workflow.jobs import job
 
 
 def tabulate_texts(settings: dict[str, Any], texts: Path, csv: Path, html: Path, correlations: Path) -> None:

@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import read_json, write_bytes, write_meta
-from textgamut.jobs import job
+from textgamut.files import read_json, write_bytes, write_meta
+from textgamut.metrics.tokens_per_word import tokens_table
 from textgamut.tables import to_html
-from textgamut.words import tokens_table
+from textgamut.workflow.jobs import job
 
 
 def tabulate_tokens(settings: dict[str, Any], ratios: list[Path], csv: Path, html: Path) -> None:

@@ -3,9 +3,9 @@
 import time
 from pathlib import Path
 
-from textgamut.io import read_json, write_meta, write_table
-from textgamut.jobs import job
+from textgamut.files import read_json, write_meta, write_table
 from textgamut.tables import tidy
+from textgamut.workflow.jobs import job
 
 
 def collect_scores(scores: list[Path], table: Path) -> None:

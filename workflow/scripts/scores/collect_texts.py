@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.draw import count_words
-from textgamut.io import read_table, write_meta, write_tables
-from textgamut.jobs import job
+from textgamut.files import read_table, write_meta, write_tables
+from textgamut.text import count_words
+from textgamut.workflow.jobs import job
 
 KEY = ["model", "decoding", "seed", "id", "prompt_id", "words"]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.embedding import compute_dtype, embed
+from textgamut.files import read_table, write_array, write_meta
 from textgamut.generation.checkpoints import prepare
 from textgamut.generation.devices import device_name, lease
-from textgamut.io import read_table, write_array, write_meta
-from textgamut.jobs import job
 from textgamut.registry import Embedder
+from textgamut.workflow.jobs import job
 
 
 def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: Path, features: Path) -> None:

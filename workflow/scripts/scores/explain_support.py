@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.explain import Side, support_page
+from textgamut.files import read_array, read_table, write_bytes, write_meta
 from textgamut.generation.devices import lease
-from textgamut.io import read_array, read_table, write_bytes, write_meta
-from textgamut.jobs import job, told
+from textgamut.progress import recorded_warnings
 from textgamut.scores import support_scores
+from textgamut.workflow.jobs import job
 
 
 def explain_support(
@@ -21,7 +22,7 @@ def explain_support(
     page: Path,
 ) -> None:
     started = time.monotonic()
-    with lease(1, wait=False), told(Warning):
+    with lease(1, wait=False), recorded_warnings(Warning):
         result = support_scores(read_array(references), read_array(generated), settings["k"])
     sides = []
     for features, path in ((result.reference, reference_texts), (result.generated, generations)):

@@ -4,9 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import read_array, write_json, write_meta
-from textgamut.jobs import job, told
+from textgamut.files import read_array, write_json, write_meta
+from textgamut.progress import recorded_warnings
 from textgamut.scores import divergence_scores
+from textgamut.workflow.jobs import job
 
 
 def score_divergence(
@@ -15,7 +16,7 @@ def score_divergence(
     started = time.monotonic()
     features = read_array(generated)
     rows = []
-    with told() as messages:
+    with recorded_warnings() as messages:
         for draw, path in zip(settings["draws"], references, strict=True):
             found = divergence_scores(read_array(path), features, settings["clusters"], settings["seeds"])
             rows += [cell | {"draw": draw} | row for row in found]

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from textgamut.draw import count_words
-from textgamut.io import read_table, write_meta, write_scores
-from textgamut.jobs import job, told
+from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.entities import entity_metrics, find_entities, load_tagger
+from textgamut.progress import recorded_warnings
 from textgamut.registry import Source
 from textgamut.scores import text_rows
 from textgamut.sources import fetch
+from textgamut.text import count_words
+from textgamut.workflow.jobs import job
 
 
 def score_entities(
@@ -28,7 +29,7 @@ def score_entities(
     frame = read_table(generations, ["id", "prompt_id", "text"])
     tagger = load_tagger(fetch(TypeAdapter(Source).validate_python(settings["tagger"])))
     words = np.array([count_words(text) for text in frame["text"]])
-    with told() as messages:
+    with recorded_warnings() as messages:
         found = find_entities(list(frame["text"]), tagger, processes=processes)
         if references:
             by_prompt = read_table(references, ["id", "text"]).set_index("id")["text"]

@@ -4,10 +4,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import read_table, write_meta, write_scores
-from textgamut.jobs import job, told
+from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.essay import essay_scores, load_essay_model
+from textgamut.progress import recorded_warnings
 from textgamut.scores import text_rows
+from textgamut.workflow.jobs import job
 
 
 def score_essay(
@@ -16,7 +17,7 @@ def score_essay(
     started = time.monotonic()
     frame = read_table(generations, ["id", "text"])
     grader = load_essay_model(model)
-    with told() as messages:
+    with recorded_warnings() as messages:
         columns = {"essay": essay_scores(grader, list(frame["text"]))}
         rows = text_rows(columns)
     write_meta(scores, settings, started, kappa=grader.kappa, essays=grader.essays, warnings=messages)

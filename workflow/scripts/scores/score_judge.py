@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from textgamut.io import read_table, write_meta, write_scores
-from textgamut.jobs import job, told
+from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.judge import judge
+from textgamut.progress import recorded_warnings
 from textgamut.registry import OpenAISource
 from textgamut.scores import text_rows
 from textgamut.sources.served import ServedModel
+from textgamut.workflow.jobs import job
 
 
 def score_judge(
@@ -24,7 +25,7 @@ def score_judge(
 ) -> None:
     started = time.monotonic()
     frame = read_table(generations, ["id", "text"])
-    with told() as messages:
+    with recorded_warnings() as messages:
         verdict = judge(list(frame["text"]), ServedModel(source), workers)
         columns = {
             "judge_coherence": verdict.coherence,

@@ -6,12 +6,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.files import read_table, write_meta, write_scores
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.generation.devices import choose_dtype, device_name, lease
-from textgamut.io import read_table, write_meta, write_scores
-from textgamut.jobs import job, told
+from textgamut.progress import recorded_warnings
 from textgamut.registry import Source
 from textgamut.scores import Columns, Row, likelihood_scores
+from textgamut.workflow.jobs import job
 
 
 def score_likelihood(
@@ -34,7 +35,7 @@ def score_likelihood(
         of_prompt = read_table(prompts, ["id", "base"]).set_index("id")["base"]
         beginnings = list(of_prompt[frame["prompt_id"]])
         texts = [text.removeprefix(beginning) for text, beginning in zip(texts, beginnings, strict=True)]
-    with lease(gpus) as device, told() as messages:
+    with lease(gpus) as device, recorded_warnings() as messages:
         dtype = choose_dtype(settings["dtype"], device)
 
         def by(source: dict[str, Any]) -> tuple[list[Row], Columns]:

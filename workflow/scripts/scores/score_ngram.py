@@ -6,11 +6,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.files import read_table, write_meta, write_scores
 from textgamut.generation.checkpoints import load_tokenizer, prepare
-from textgamut.io import read_table, write_meta, write_scores
-from textgamut.jobs import job, told
+from textgamut.progress import recorded_warnings
 from textgamut.registry import Source
 from textgamut.scores import ngram_scores
+from textgamut.workflow.jobs import job
 
 
 def score_ngram(settings: dict[str, Any], cell: dict[str, Any], generations: Path, scores: Path) -> None:
@@ -18,7 +19,7 @@ def score_ngram(settings: dict[str, Any], cell: dict[str, Any], generations: Pat
     frame = read_table(generations, ["id", "text"])
     source = settings["tokenizer"]
     tokenizer = load_tokenizer(prepare(TypeAdapter(Source).validate_python(source))) if source else None
-    with told() as messages:
+    with recorded_warnings() as messages:
         rows, columns = ngram_scores(list(frame["text"]), tokenizer, settings["self_bleu_sample"])
     write_meta(scores, settings, started, warnings=messages)
     write_scores(scores, cell, rows, frame["id"], columns)

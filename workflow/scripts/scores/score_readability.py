@@ -5,10 +5,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import read_table, write_meta, write_scores
-from textgamut.jobs import job, told
+from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.readability import readability
+from textgamut.progress import recorded_warnings
 from textgamut.scores import text_rows
+from textgamut.workflow.jobs import job
 
 
 def score_readability(
@@ -16,7 +17,7 @@ def score_readability(
 ) -> None:
     started = time.monotonic()
     frame = read_table(generations, ["id", "text"])
-    with told() as messages:
+    with recorded_warnings() as messages:
         columns = asdict(readability(list(frame["text"])))
         rows = text_rows(columns)
     write_meta(scores, settings, started, warnings=messages)

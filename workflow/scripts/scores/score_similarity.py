@@ -4,10 +4,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import read_array, read_table, write_meta, write_scores
-from textgamut.jobs import job, told
+from textgamut.files import read_array, read_table, write_meta, write_scores
 from textgamut.metrics.similarity import bleu, cosine_similarity
+from textgamut.progress import recorded_warnings
 from textgamut.scores import text_rows
+from textgamut.workflow.jobs import job
 
 
 def score_similarity(
@@ -24,7 +25,7 @@ def score_similarity(
     theirs = read_table(references, ["id", "text"])
     place = {id_: row for row, id_ in enumerate(theirs["id"])}
     rows_of = [place[id_] for id_ in frame["prompt_id"]]
-    with told() as messages:
+    with recorded_warnings() as messages:
         columns = {
             "sbert": cosine_similarity(read_array(features), read_array(reference_features)[rows_of]),
             "bleu": bleu(list(frame["text"]), list(theirs["text"].iloc[rows_of])),

@@ -6,11 +6,12 @@ from typing import Any
 
 import pandas as pd
 
+from textgamut.files import read_array, read_table, write_json, write_meta
 from textgamut.generation.devices import lease
-from textgamut.io import read_array, read_table, write_json, write_meta
-from textgamut.jobs import job, told
 from textgamut.metrics.support import SmallSampleWarning
+from textgamut.progress import recorded_warnings
 from textgamut.scores import support_scores
+from textgamut.workflow.jobs import job
 
 
 def score_support(
@@ -26,7 +27,7 @@ def score_support(
     features = read_array(generated)
     rows = []
     components = []
-    with lease(1, wait=False), told(SmallSampleWarning) as messages:
+    with lease(1, wait=False), recorded_warnings(SmallSampleWarning) as messages:
         for place, (draw, path) in enumerate(zip(settings["draws"], references, strict=True)):
             groups = {
                 column: _groups(column, texts[0], texts[1], texts[2 + place])

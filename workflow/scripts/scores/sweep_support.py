@@ -4,12 +4,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from textgamut.files import read_array, write_json, write_meta
 from textgamut.generation.devices import lease
-from textgamut.io import read_array, write_json, write_meta
-from textgamut.jobs import job, told
 from textgamut.metrics.reduction import reduce_features
 from textgamut.metrics.support import SmallSampleWarning, support_sweep
+from textgamut.progress import recorded_warnings
 from textgamut.tables import ALL, SUPPORT
+from textgamut.workflow.jobs import job
 
 
 def sweep_support(
@@ -20,7 +21,7 @@ def sweep_support(
     sweep = settings["sweep"]
     points = [(n, settings["k"]) for n in sweep["n"]] + [(len(features), k) for k in sweep["k"]]
     rows = []
-    with lease(1, wait=False), told(SmallSampleWarning) as messages:
+    with lease(1, wait=False), recorded_warnings(SmallSampleWarning) as messages:
         for draw, path in zip(settings["draws"], references, strict=True):
             reduced = reduce_features(read_array(path), features)
             for result in support_sweep(*reduced, list(dict.fromkeys(points))):

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 
 from textgamut.card import make_card, render_card
-from textgamut.io import read_json, write_bytes, write_json
-from textgamut.jobs import job
+from textgamut.files import read_json, write_bytes, write_json
+from textgamut.workflow.jobs import job
 
 
 def describe_dataset(settings: dict[str, Any], dataset: str, texts: Path, meta: Path, card: Path) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.datasets import extract
-from textgamut.io import write_meta, write_table
-from textgamut.jobs import job
+from textgamut.files import write_meta, write_table
 from textgamut.registry import Dataset
 from textgamut.sources import digest, opened
+from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.extract_dataset")
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.files import read_json, write_json, write_meta
 from textgamut.generation.checkpoints import prepare
-from textgamut.io import read_json, write_json, write_meta
-from textgamut.jobs import job
 from textgamut.registry import Source
+from textgamut.workflow.jobs import job
 
 
 def fetch_embedder(settings: dict[str, Any], card: Path) -> None:

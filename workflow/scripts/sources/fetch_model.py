@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.files import read_json, write_json, write_meta
 from textgamut.generation.checkpoints import load_tokenizer, prepare
-from textgamut.io import read_json, write_json, write_meta
-from textgamut.jobs import job
 from textgamut.prompts import require_chat_template
 from textgamut.registry import ModelSource, OpenAISource
 from textgamut.sources import offline
 from textgamut.sources.served import key_of
+from textgamut.workflow.jobs import job
 
 
 def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut.io import write_json, write_meta
-from textgamut.jobs import job
+from textgamut.files import write_json, write_meta
 from textgamut.metrics.entities import load_tagger
 from textgamut.registry import Source
 from textgamut.sources import fetch
+from textgamut.workflow.jobs import job
 
 
 def fetch_tagger(settings: dict[str, Any], card: Path) -> None:

@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import write_json, write_meta
-from textgamut.jobs import job
+from textgamut.files import write_json, write_meta
 from textgamut.metrics import essay
 from textgamut.sources import digest
+from textgamut.workflow.jobs import job
 
 
 def train_essay_model(settings: dict[str, Any], essays: Path, card: Path) -> None:

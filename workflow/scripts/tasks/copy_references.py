@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.io import read_table, write_meta, write_table
-from textgamut.jobs import job
+from textgamut.files import read_table, write_meta, write_table
+from textgamut.workflow.jobs import job
 
 
 def copy_references(settings: dict[str, Any], references: Path, generations: Path) -> None:

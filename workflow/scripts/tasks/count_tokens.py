@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.files import read_table, write_json, write_meta
 from textgamut.generation.checkpoints import load_tokenizer, prepare
-from textgamut.io import read_table, write_json, write_meta
-from textgamut.jobs import job
+from textgamut.metrics.tokens_per_word import tokens_per_word
 from textgamut.registry import Source
-from textgamut.words import tokens_per_word
+from textgamut.workflow.jobs import job
 
 
 def count_tokens(settings: dict[str, Any], texts: Path, ratio: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut import tasks
-from textgamut.io import read_table, write_meta, write_table
-from textgamut.jobs import job
+from textgamut.files import read_table, write_meta, write_table
+from textgamut.workflow.jobs import job
 
 
 def draw_references(settings: dict[str, Any], draw: int, texts: Path, references: Path) -> None:

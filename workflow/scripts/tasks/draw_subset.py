@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from textgamut import tasks
-from textgamut.draw import count_words
-from textgamut.io import read_table, write_meta, write_table
-from textgamut.jobs import job
+from textgamut.files import read_table, write_meta, write_table
+from textgamut.text import count_words
+from textgamut.workflow.jobs import job
 
 
 def draw_subset(settings: dict[str, Any], seed: int, texts: Path, generations: Path) -> None:

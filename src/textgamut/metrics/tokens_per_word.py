@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut.errors import TextgamutError
 
 if TYPE_CHECKING:
     import pandas as pd
+from textgamut.text import nltk_words
 
 REVISION = 1
 """Raised when the same texts give other numbers."""
+
 
 PUBLISHED = {"Mistral": 1.313, "Pythia": 1.183, "Llama-2": 1.360, "Vicuna": 1.360}
 """Family of models -> tokens per word in PR Table B.2."""
@@ -29,24 +30,6 @@ class TokensPerWord(NamedTuple):
     texts: int
     words: int
     tokens: int
-
-
-@cache
-def _nltk() -> tuple[Any, Any]:
-    from nltk.tokenize import NLTKWordTokenizer, PunktSentenceTokenizer
-
-    return PunktSentenceTokenizer(), NLTKWordTokenizer()
-
-
-def nltk_words(text: str) -> list[str]:
-    """Split a text into words and punctuation marks as NLTK's ``word_tokenize`` does, without a download.
-
-    Sentences by Punkt without its trained list of abbreviations, which is a download of its own, then the
-    words of each by the Penn Treebank's rules. The list matters only where an abbreviation's full stop is
-    followed by what can begin a sentence: it is then a word of its own.
-    """
-    sentences, words = _nltk()
-    return [word for sentence in sentences.tokenize(text) for word in words.tokenize(sentence)]
 
 
 def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from textgamut.errors import TextgamutError
-
-_WORD = re.compile(r"\S+")
 
 
 def shuffled(ids: Iterable[str], *key: str | int) -> list[str]:
@@ -51,24 +48,6 @@ def take(ids: Sequence[str], n: int, what: str) -> list[str]:
             f"{what}: {n} are asked for, but there are only {len(ids)}: lower n or add texts"
         )
     return list(ids[:n])
-
-
-def count_words(text: str) -> int:
-    """Count the words of a text: maximal runs without white space."""
-    return len(text.split())
-
-
-def cut_words(text: str, n: int) -> str:
-    """Cut a text after its n-th word, keeping its own white space before that.
-
-    Leading white space is dropped; a text of n words or fewer keeps all its words.
-    """
-    end = 0
-    for i, match in enumerate(_WORD.finditer(text)):
-        if i == n:
-            break
-        end = match.end()
-    return text[:end].lstrip()
 
 
 def numbers(end: int, *key: str | int) -> Iterator[int]:

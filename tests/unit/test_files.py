@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from textgamut import io
+from textgamut import files as io
 from textgamut.errors import TextgamutError
-from textgamut.jobs import Progress, job
+from textgamut.progress import Progress
+from textgamut.workflow.jobs import job
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_slugs_with_dots_have_records_of_their_own(tmp_path: Path) -> None:
 def test_job_waits_for_the_same_job_of_an_earlier_run(tmp_path: Path) -> None:
     """The job of a killed run goes on: the one that replaces it must not write at the same time."""
     code = (
-        "import sys, time; from pathlib import Path; from textgamut.jobs import job\n"
+        "import sys, time; from pathlib import Path; from textgamut.workflow.jobs import job\n"
         "with job('x', Path('x.log')):\n"
         "    Path('events').open('a').write('begin '); time.sleep(1); Path('events').open('a').write('end ')"
     )

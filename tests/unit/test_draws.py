@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut.draw import count_words, cut_words, hashed, numbers, shuffled, take
+from textgamut.draws import hashed, numbers, shuffled, take
 from textgamut.errors import TextgamutError
+from textgamut.text import count_words, cut_words
 
 IDS = st.lists(st.text(max_size=8), unique=True)
 

@@ -1,0 +1,49 @@
+"""Words of a text: how many, the first ones, and as NLTK splits them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
+
+
+_WORD = re.compile(r"\S+")
+
+
+def count_words(text: str) -> int:
+    """Count the words of a text: maximal runs without white space."""
+    return len(text.split())
+
+
+def cut_words(text: str, n: int) -> str:
+    """Cut a text after its n-th word, keeping its own white space before that.
+
+    Leading white space is dropped; a text of n words or fewer keeps all its words.
+    """
+    end = 0
+    for i, match in enumerate(_WORD.finditer(text)):
+        if i == n:
+            break
+        end = match.end()
+    return text[:end].lstrip()
+
+
+@cache
+def _nltk() -> tuple[Any, Any]:
+    from nltk.tokenize import NLTKWordTokenizer, PunktSentenceTokenizer
+
+    return PunktSentenceTokenizer(), NLTKWordTokenizer()
+
+
+def nltk_words(text: str) -> list[str]:
+    """Split a text into words and punctuation marks as NLTK's ``word_tokenize`` does, without a download.
+
+    Sentences by Punkt without its trained list of abbreviations, which is a download of its own, then the
+    words of each by the Penn Treebank's rules. The list matters only where an abbreviation's full stop is
+    followed by what can begin a sentence: it is then a word of its own.
+    """
+    sentences, words = _nltk()
+    return [word for sentence in sentences.tokenize(text) for word in words.tokenize(sentence)]
