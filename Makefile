@@ -48,8 +48,8 @@ format: .venv/dev
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-schema: .venv/demo  ## after a change of src/textgamut/config.py
-	$(BIN)/python -m textgamut.config > config/schema.json
+schema: .venv/demo  ## after a change of src/textgamut/config
+	$(BIN)/python -m textgamut.config.schema > config/schema.json
 
 bench: .venv/dev  ## speed against the peers, side by side
 	$(BIN)/python benchmarks/support.py

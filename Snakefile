@@ -5,10 +5,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from snakemake.exceptions import WorkflowError
 
-from textgamut.config import HUMAN, PLACEHOLDER, load_config
-from textgamut.registry import SLUG_PATTERN
+from textgamut.config.cells import HUMAN, PLACEHOLDER
+from textgamut.config.loading import load_config
+from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.errors import TextgamutError
-from textgamut.validation import read_yaml
+from textgamut.config.yaml import read_yaml
 
 # Read here and not by `configfile:`, which would merge an experiment into the default one, key by key.
 EXPERIMENT = Path(

@@ -14,8 +14,8 @@ import argparse
 import torch
 from setup_generation import load
 
+from textgamut.config.entries.decoding import SamplingDecoding
 from textgamut.generation.engines.transformers import TransformersEngine
-from textgamut.registry import SamplingDecoding
 
 
 def main() -> None:

@@ -18,9 +18,9 @@ from setup_generation import load, parser
 from torch.nn.functional import cosine_similarity
 from transformers import DynamicCache
 
+from textgamut.config.entries.decoding import ContrastiveDecoding
 from textgamut.generation.engines.transformers import TransformersEngine, decode_after
 from textgamut.generation.requests import encode
-from textgamut.registry import ContrastiveDecoding
 
 
 @torch.inference_mode()

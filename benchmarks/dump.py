@@ -38,7 +38,7 @@ SHA256 = "a53f4648dec40467ebdcbc7a1307eddb51fe6e28e9309f6ebde81ba0d04bea2d"
 
 def build(path: Path, megabytes: float) -> None:
     """Write one document with the pages of the real dump again and again, each time a bz2 stream."""
-    from textgamut.registry import WheelSource
+    from textgamut.config.entries.sources import WheelSource
     from textgamut.sources import fetch
 
     part = {"package": "gensim", "version": "4.4.0", "member": MEMBER}
@@ -90,8 +90,8 @@ def measure(contender: str, path: Path) -> None:
 
 def biographies(path: Path) -> Iterator[str]:
     """Extract the biographies that have a badge, of whatever length; the imports are not in the time."""
+    from textgamut.config.entries.datasets import BiographiesDataset
     from textgamut.datasets.biographies import read
-    from textgamut.registry import BiographiesDataset
 
     source = {"kind": "file", "path": str(path)}
     entry = BiographiesDataset(format="biographies", source=source, min_words=1, max_words=10**6)

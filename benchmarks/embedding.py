@@ -20,7 +20,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from textgamut import embedding
-from textgamut.config import Config, load_config, read_yaml
+from textgamut.config.cells import Config
+from textgamut.config.loading import load_config
+from textgamut.config.yaml import read_yaml
 from textgamut.datasets import extract
 from textgamut.embedding import embed
 from textgamut.generation.checkpoints import silence_transformers

@@ -18,10 +18,10 @@ from statistics import median
 import torch
 from setup_generation import ASKS, load, parser
 
+from textgamut.config.entries.decoding import SamplingDecoding
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.journal import Journal
 from textgamut.generation.requests import encode
-from textgamut.registry import SamplingDecoding
 
 
 def bare_loop(model, tokenizer, requests, decoding, batch_size: int) -> list[int]:

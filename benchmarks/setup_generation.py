@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from textgamut.config import load_config, read_yaml
+from textgamut.config.loading import load_config
+from textgamut.config.yaml import read_yaml
 from textgamut.datasets import extract
 from textgamut.draws import hashed, shuffled
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare

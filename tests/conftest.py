@@ -12,7 +12,9 @@ import pytest
 from filelock import FileLock
 from helpers import ROOT, copy_project, run_snakemake, write_tiny
 
-from textgamut.config import Config, load_config, read_yaml
+from textgamut.config.cells import Config
+from textgamut.config.loading import load_config
+from textgamut.config.yaml import read_yaml
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from textgamut.validation import read_yaml
+from textgamut.config.yaml import read_yaml
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = sorted(path for path in (ROOT / "config").rglob("*.yaml") if "tasks" in read_yaml(path))

@@ -207,9 +207,9 @@ def plan(options: argparse.Namespace) -> None:
     Raises:
         TextgamutError: The experiment or a registry is wrong.
     """
-    from textgamut.config import load_config
+    from textgamut.config.loading import load_config
+    from textgamut.config.yaml import read_yaml
     from textgamut.plan import make_plan, show
-    from textgamut.validation import read_yaml
 
     registries = registry(options.config, "models")[0].parent
     file = options.configfile or registries / "demo.yaml"

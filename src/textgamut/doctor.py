@@ -373,8 +373,8 @@ def _keys(folder: Path) -> Iterator[Finding]:
 
 def _key_variables(folder: Path) -> Iterator[str]:
     """Yield the environment variables that the served models of a project name."""
-    from textgamut.config import load_registry
-    from textgamut.registry import OpenAISource
+    from textgamut.config.entries.sources import OpenAISource
+    from textgamut.config.loading import load_registry
 
     with contextlib.suppress(TextgamutError):  # of a registry that is not there, or is told to be broken
         for model in load_registry(folder / "config/models.yaml").values():
@@ -392,8 +392,9 @@ def _commands() -> Iterator[Finding]:
 
 
 def _project(folder: Path) -> Iterator[Finding]:
-    from textgamut.config import load_registry
-    from textgamut.registry import REGISTRIES, FileSource
+    from textgamut.config.entries.registries import REGISTRIES
+    from textgamut.config.entries.sources import FileSource
+    from textgamut.config.loading import load_registry
 
     paths = [folder / "config" / f"{name}.yaml" for name in REGISTRIES]
     if not any(path.exists() for path in paths):

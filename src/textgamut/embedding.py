@@ -19,7 +19,7 @@ from textgamut.progress import Progress
 if TYPE_CHECKING:
     import torch
 
-    from textgamut.registry import Embedder
+    from textgamut.config.entries.embedders import Embedder
 
 logger = logging.getLogger(__name__)
 

@@ -28,15 +28,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from textgamut.config import Cell, Config
+from textgamut.config.cells import Cell, Config
+from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
+from textgamut.config.entries.models import Model
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
-from textgamut.registry import (
-    BeamDecoding,
-    ContrastiveDecoding,
-    Decoding,
-    Model,
-    OpenAISource,
-)
 
 BYTES_PER_TOKEN = 5
 CHARACTERS_PER_TOKEN = 4  # of a served model's prompts, whose tokenizer is not known

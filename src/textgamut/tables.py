@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from textgamut.config import HUMAN
+from textgamut.config.cells import HUMAN
 from textgamut.errors import TextgamutError
 
 REVISION = 3

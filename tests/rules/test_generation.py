@@ -17,9 +17,9 @@ from filelock import FileLock
 from helpers import ROOT, load_script
 
 from textgamut import files as io
+from textgamut.config.entries.models import Model
 from textgamut.errors import TextgamutError
 from textgamut.generation.engines.transformers import TransformersEngine
-from textgamut.registry import Model
 from textgamut.workflow.jobs import lock_of
 
 SAMPLING = {"strategy": "sampling", "top_p": 0.9, "max_new_tokens": 8}

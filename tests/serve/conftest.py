@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from servers import FaultProxy, Server, free_port
 
-from textgamut.registry import OpenAISource
+from textgamut.config.entries.sources import OpenAISource
 
 KEY = "sk-only-for-this-loopback-server"
 VARIABLE = "TEXTGAMUT_TEST_KEY"

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.metrics import judge as judging
 from textgamut.metrics.judge import judge
-from textgamut.registry import OpenAISource
 from textgamut.sources.served import ServedModel
 
 pytestmark = pytest.mark.slow

@@ -19,12 +19,13 @@ import torch
 from serve.conftest import KEY, VARIABLE
 from servers import FaultProxy
 
+from textgamut.config.entries.decoding import Decoding, GreedyDecoding, SamplingDecoding
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
 from textgamut.generation.checkpoints import load_causal_model, load_tokenizer
 from textgamut.generation.engines.openai import OpenAIEngine
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.requests import Request, Sample
-from textgamut.registry import Decoding, GreedyDecoding, OpenAISource, SamplingDecoding
 from textgamut.sources import http
 from textgamut.sources import served as client
 
@@ -145,7 +146,7 @@ import json, sys
 from pathlib import Path
 from serve.test_served import GREEDY, REQUESTS
 from textgamut.generation.engines.openai import OpenAIEngine
-from textgamut.registry import OpenAISource
+from textgamut.config.entries.sources import OpenAISource
 
 engine = OpenAIEngine(OpenAISource.model_validate_json(sys.argv[1]), 2, Path(sys.argv[2]))
 list(engine.generate(REQUESTS, GREEDY, 1))

@@ -10,9 +10,12 @@ import pytest
 import yaml
 from helpers import EXPERIMENTS, ROOT
 
-from textgamut.config import HUMAN, Config, json_schema, load_config, read_yaml
+from textgamut.config.cells import HUMAN, Config
+from textgamut.config.entries.sources import needs_contact
+from textgamut.config.loading import load_config
+from textgamut.config.schema import json_schema
+from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
-from textgamut.registry import needs_contact
 
 DEMO = read_yaml(ROOT / "config/demo.yaml")
 

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from textgamut.config.entries.datasets import NewsArticlesDataset, TableDataset
+from textgamut.config.entries.sources import FileSource
 from textgamut.datasets import extract
 from textgamut.datasets.news_articles import topic_of
 from textgamut.datasets.table import read
 from textgamut.errors import TextgamutError
-from textgamut.registry import FileSource, NewsArticlesDataset, TableDataset
 
 
 def table(path: Path, **fields) -> TableDataset:

@@ -20,10 +20,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from textgamut.config.entries.sources import WheelSource
 from textgamut.datasets import dump
 from textgamut.datasets.dump import Page, pages
 from textgamut.errors import TextgamutError
-from textgamut.registry import WheelSource
 
 PACK = {".xml": bytes, ".xml.bz2": bz2.compress, ".xml.gz": gzip.compress}
 
@@ -538,7 +538,7 @@ PEAK = """
 import sys
 from pathlib import Path
 from textgamut.datasets import extract
-from textgamut.registry import BiographiesDataset
+from textgamut.config.entries.datasets import BiographiesDataset
 path = Path(sys.argv[1])
 entry = BiographiesDataset(
     format="biographies", source={"kind": "file", "path": str(path)}, min_words=1, max_words=1000

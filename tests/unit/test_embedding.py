@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textgamut import embedding
+from textgamut.config.entries.embedders import Embedder
 from textgamut.embedding import Features, compute_dtype, embed
 from textgamut.errors import TextgamutError
-from textgamut.registry import Embedder
 
 CPU = torch.device("cpu")
 LONG = "Stocks fell on Monday, and rose again. " * 10

@@ -13,11 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from textgamut.config.entries.decoding import (
+    BeamDecoding,
+    ContrastiveDecoding,
+    GreedyDecoding,
+    SamplingDecoding,
+)
 from textgamut.errors import TextgamutError
 from textgamut.generation.engines.openai import server_settings
 from textgamut.generation.engines.vllm import ROUNDS, VllmEngine, vllm_settings
 from textgamut.generation.requests import Request, encode, seed_of
-from textgamut.registry import BeamDecoding, ContrastiveDecoding, GreedyDecoding, SamplingDecoding
 from textgamut.sources.http import refuse_bad_status
 from textgamut.sources.served import _read as read_answer
 

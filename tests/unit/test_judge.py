@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from servers import FaultProxy
 
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
 from textgamut.metrics.judge import DIVERSITY_KEYS, QUALITY_KEYS, _parse, judge
-from textgamut.registry import OpenAISource
 from textgamut.sources import http
 from textgamut.sources.served import ServedModel
 

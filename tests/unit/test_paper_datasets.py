@@ -12,16 +12,16 @@ from helpers import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut.datasets import extract
-from textgamut.errors import TextgamutError
-from textgamut.prompts import CREATIVE
-from textgamut.registry import (
+from textgamut.config.entries.datasets import (
     AgNewsDataset,
     ContinuationsDataset,
     CreativeDataset,
-    FileSource,
     WebTextDataset,
 )
+from textgamut.config.entries.sources import FileSource
+from textgamut.datasets import extract
+from textgamut.errors import TextgamutError
+from textgamut.prompts import CREATIVE
 
 SHARED = ROOT.parent / "shared/data"
 

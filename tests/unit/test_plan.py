@@ -19,10 +19,11 @@ from helpers import ROOT
 
 from textgamut import files as io
 from textgamut.cli import main
-from textgamut.config import Config, load_config
+from textgamut.config.cells import Config
+from textgamut.config.loading import load_config
+from textgamut.config.yaml import read_yaml
 from textgamut.metrics.judge import DIVERSITY, QUALITY
 from textgamut.plan import Line, Plan, make_plan
-from textgamut.validation import read_yaml
 
 SAMPLING = {"strategy": "sampling", "max_new_tokens": 100}
 DECODING: dict[str, Any] = {

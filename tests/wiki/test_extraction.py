@@ -10,17 +10,12 @@ import pytest
 from wiki.servers import Sparql, Wiki
 
 from textgamut.card import make_card
+from textgamut.config.entries.datasets import BiographiesDataset, NewWikiDataset
+from textgamut.config.entries.sources import MediaWikiSource, WheelSource, WikidataSource
 from textgamut.datasets import extract
 from textgamut.datasets.biographies import birth_date
 from textgamut.errors import TextgamutError
 from textgamut.files import read_json, write_json
-from textgamut.registry import (
-    BiographiesDataset,
-    MediaWikiSource,
-    NewWikiDataset,
-    WheelSource,
-    WikidataSource,
-)
 from textgamut.sources.wiki import connect
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

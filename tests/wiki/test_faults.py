@@ -21,9 +21,10 @@ from helpers import ROOT, edit, run_snakemake
 from servers import FaultProxy, random_faults
 from wiki.servers import Wiki
 
+from textgamut.config.entries.datasets import NewWikiDataset
+from textgamut.config.entries.sources import MediaWikiSource
 from textgamut.datasets import extract
 from textgamut.errors import TextgamutError
-from textgamut.registry import MediaWikiSource, NewWikiDataset
 from textgamut.sources import answers, http, wikidata
 from textgamut.sources.wiki import Wiki as Opened
 from textgamut.sources.wiki import connect

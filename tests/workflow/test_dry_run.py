@@ -8,7 +8,7 @@ import pytest
 import yaml
 from helpers import EXPERIMENTS, ROOT, edit, jobs, run_snakemake
 
-from textgamut.config import Config
+from textgamut.config.cells import Config
 
 EXPECTED = {
     "nw": {"score_entities": 55, "score_readability": 55, "tabulate_texts": 2, "copy_references": 2},

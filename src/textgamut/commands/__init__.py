@@ -27,7 +27,7 @@ def registry(folder: Path | None, name: str) -> tuple[Path, dict[str, Any]]:
     Raises:
         TextgamutError: There is none, or it is not valid.
     """
-    from textgamut.config import load_registry
+    from textgamut.config.loading import load_registry
 
     own = Path(__file__).parents[3] / "config"
     folders = [folder] if folder else [Path("config"), own]

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import torch
 
-    from textgamut.registry import Embedder, FetchedSource, Model
+    from textgamut.config.entries.embedders import Embedder
+    from textgamut.config.entries.models import Model
+    from textgamut.config.entries.sources import FetchedSource
     from textgamut.scores import Row, SupportScores
 
 
@@ -108,8 +110,9 @@ def _scores(
 
 
 def _read(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
+    from textgamut.config.entries.datasets import TableDataset
+    from textgamut.config.entries.sources import FileSource
     from textgamut.datasets.table import read
-    from textgamut.registry import FileSource, TableDataset
 
     if not path.is_file():
         raise TextgamutError(f"{path}: there is no such file")
@@ -125,7 +128,8 @@ def _labels(column: pd.Series) -> list[str | None]:
 
 
 def _embedder(options: argparse.Namespace) -> Embedder:
-    from textgamut.registry import Embedder, FileSource
+    from textgamut.config.entries.embedders import Embedder
+    from textgamut.config.entries.sources import FileSource
 
     folder = Path(options.embedder)
     if folder.is_dir():
@@ -145,7 +149,8 @@ def _embedder(options: argparse.Namespace) -> Embedder:
 
 
 def _model(name: str, config: Path | None) -> Model:
-    from textgamut.registry import FileSource, Model
+    from textgamut.config.entries.models import Model
+    from textgamut.config.entries.sources import FileSource
 
     folder = Path(name)
     if folder.is_dir():
@@ -159,7 +164,7 @@ def _model(name: str, config: Path | None) -> Model:
 
 
 def _weights(model: Model, name: str) -> FetchedSource:
-    from textgamut.registry import OpenAISource
+    from textgamut.config.entries.sources import OpenAISource
 
     if isinstance(model.source, OpenAISource):
         raise TextgamutError(f"model {name!r} is behind a server: name one whose weights can be had")

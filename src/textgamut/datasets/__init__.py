@@ -15,7 +15,7 @@ from textgamut.errors import TextgamutError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from textgamut.registry import Dataset
+    from textgamut.config.entries.datasets import Dataset
     from textgamut.sources.wiki import Wiki
 
 REVISION = 2

@@ -13,7 +13,7 @@ from textgamut.datasets.table import one_file
 from textgamut.errors import TextgamutError
 
 if TYPE_CHECKING:
-    from textgamut.registry import AgNewsDataset
+    from textgamut.config.entries.datasets import AgNewsDataset
 
 TOPICS = ("world", "sport", "business", "sci-tech")
 """In the order of the classes: 1 to 4 in the CSV, 0 to 3 in the parquet."""

@@ -23,7 +23,7 @@ from textgamut.text import count_words
 from textgamut.wikitext import Person, badge, lead_text, person
 
 if TYPE_CHECKING:
-    from textgamut.registry import BiographiesDataset
+    from textgamut.config.entries.datasets import BiographiesDataset
     from textgamut.sources.wiki import Wiki
 
 BADGES = {"good": "Q17437798", "featured": "Q17437796"}

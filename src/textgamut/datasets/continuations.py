@@ -12,7 +12,7 @@ import pandas as pd
 from textgamut.errors import TextgamutError
 
 if TYPE_CHECKING:
-    from textgamut.registry import ContinuationsDataset
+    from textgamut.config.entries.datasets import ContinuationsDataset
 
 
 def read(path: Path, _entry: ContinuationsDataset) -> pd.DataFrame:

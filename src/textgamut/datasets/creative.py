@@ -9,7 +9,7 @@ import pandas as pd
 from textgamut.prompts import CREATIVE
 
 if TYPE_CHECKING:
-    from textgamut.registry import CreativeDataset
+    from textgamut.config.entries.datasets import CreativeDataset
 
 
 def read(_source: None, _entry: CreativeDataset) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from textgamut.text import count_words
 from textgamut.wikitext import article_text, first_sentence, is_disambiguation
 
 if TYPE_CHECKING:
-    from textgamut.registry import NewWikiDataset
+    from textgamut.config.entries.datasets import NewWikiDataset
     from textgamut.sources.wiki import Wiki
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ import pandas as pd
 from textgamut.errors import TextgamutError
 
 if TYPE_CHECKING:
-    from textgamut.registry import NewsArticlesDataset
+    from textgamut.config.entries.datasets import NewsArticlesDataset
 
 SECTIONS = {
     "politics": ("politics", "uk-politics"),

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from textgamut.errors import TextgamutError, nearest
 
 if TYPE_CHECKING:
-    from textgamut.registry import TableDataset
+    from textgamut.config.entries.datasets import TableDataset
 
 TABLES = (".jsonl", ".csv", ".parquet")
 

@@ -16,7 +16,7 @@ from textgamut.errors import TextgamutError
 from textgamut.text import count_words
 
 if TYPE_CHECKING:
-    from textgamut.registry import WebTextDataset
+    from textgamut.config.entries.datasets import WebTextDataset
 
 
 def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:

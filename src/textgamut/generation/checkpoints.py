@@ -15,7 +15,7 @@ from textgamut.sources import cache_folder, digest, fetch
 if TYPE_CHECKING:
     import torch
 
-    from textgamut.registry import Source
+    from textgamut.config.entries.sources import Source
 
 logger = logging.getLogger(__name__)
 

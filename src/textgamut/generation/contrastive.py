@@ -16,8 +16,8 @@ from textgamut.generation.sampling import check_finite
 if TYPE_CHECKING:
     import torch
 
+    from textgamut.config.entries.decoding import ContrastiveDecoding
     from textgamut.generation.engines.transformers import Rows
-    from textgamut.registry import ContrastiveDecoding
 
 
 class ContrastiveChooser:

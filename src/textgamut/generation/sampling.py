@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from textgamut.registry import GreedyDecoding, SamplingDecoding
+    from textgamut.config.entries.decoding import GreedyDecoding, SamplingDecoding
 
 
 def random_stream(seed: int, prompt_id: str, completion: int, steps: int) -> NDArray[np.uint64]:

@@ -17,8 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from textgamut.errors import TextgamutError
-from textgamut.registry import (
+from textgamut.config.entries.sources import (
     RATE,
     AnySource,
     FetchedSource,
@@ -29,6 +28,7 @@ from textgamut.registry import (
     WheelSource,
     WikidataSource,
 )
+from textgamut.errors import TextgamutError
 
 __all__ = ["cache_folder", "digest", "fetch", "offline", "opened"]
 

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from textgamut import __version__
+from textgamut.config.entries.sources import RATE, needs_contact
 from textgamut.errors import TextgamutError
 from textgamut.files import write_bytes
-from textgamut.registry import RATE, needs_contact
 from textgamut.sources import cache_folder, offline
 from textgamut.sources.http import PassingError, open_client, public, refuse_bad_status, retrying, without_key
 

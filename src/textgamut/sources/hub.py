@@ -6,8 +6,8 @@ import logging
 from fnmatch import fnmatch
 from pathlib import Path
 
+from textgamut.config.entries.sources import HfSource
 from textgamut.errors import TextgamutError, nearest
-from textgamut.registry import HfSource
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut import __version__
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
-from textgamut.registry import OpenAISource
 from textgamut.sources.answers import Kept, ask_once, persistently
 from textgamut.sources.http import PassingError, open_client, public
 

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from textgamut.config.entries.sources import WheelMember, WheelSource
 from textgamut.errors import TextgamutError, nearest
-from textgamut.registry import WheelMember, WheelSource
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from textgamut.sources.answers import Answers
 from textgamut.sources.mediawiki import MediaWiki
 
 if TYPE_CHECKING:
-    from textgamut.registry import MediaWikiSource, WikidataSource
+    from textgamut.config.entries.sources import MediaWikiSource, WikidataSource
 
 
 class Wiki(NamedTuple):

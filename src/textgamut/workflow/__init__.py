@@ -1,1 +1,1 @@
-"""TODO."""
+"""The workflow: everything that its rules ask."""

@@ -15,6 +15,9 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.decoding import Decoding
+from textgamut.config.entries.models import Model
+from textgamut.config.entries.sources import FileSource
 from textgamut.errors import TextgamutError
 from textgamut.files import read_table, write_meta, write_table
 from textgamut.generation.checkpoints import load_tokenizer, prepare
@@ -24,7 +27,6 @@ from textgamut.generation.journal import Journal, fingerprint, read_samples
 from textgamut.generation.requests import Request, Sample
 from textgamut.progress import Progress
 from textgamut.prompts import Prompt, dress, dress_for_server
-from textgamut.registry import Decoding, FileSource, Model
 from textgamut.workflow.jobs import job, lock_of
 
 logger = logging.getLogger("textgamut.generate_texts")

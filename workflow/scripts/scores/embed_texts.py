@@ -4,11 +4,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from textgamut.config.entries.embedders import Embedder
 from textgamut.embedding import compute_dtype, embed
 from textgamut.files import read_table, write_array, write_meta
 from textgamut.generation.checkpoints import prepare
 from textgamut.generation.devices import device_name, lease
-from textgamut.registry import Embedder
 from textgamut.workflow.jobs import job
 
 

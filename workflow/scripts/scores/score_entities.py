@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.sources import Source
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.entities import entity_metrics, find_entities, load_tagger
 from textgamut.progress import recorded_warnings
-from textgamut.registry import Source
 from textgamut.scores import text_rows
 from textgamut.sources import fetch
 from textgamut.text import count_words

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.judge import judge
 from textgamut.progress import recorded_warnings
-from textgamut.registry import OpenAISource
 from textgamut.scores import text_rows
 from textgamut.sources.served import ServedModel
 from textgamut.workflow.jobs import job

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.sources import Source
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.progress import recorded_warnings
-from textgamut.registry import Source
 from textgamut.scores import ngram_scores
 from textgamut.workflow.jobs import job
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.datasets import Dataset
 from textgamut.datasets import extract
 from textgamut.files import write_meta, write_table
-from textgamut.registry import Dataset
 from textgamut.sources import digest, opened
 from textgamut.workflow.jobs import job
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.sources import Source
 from textgamut.files import read_json, write_json, write_meta
 from textgamut.generation.checkpoints import prepare
-from textgamut.registry import Source
 from textgamut.workflow.jobs import job
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.sources import ModelSource, OpenAISource
 from textgamut.files import read_json, write_json, write_meta
 from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.prompts import require_chat_template
-from textgamut.registry import ModelSource, OpenAISource
 from textgamut.sources import offline
 from textgamut.sources.served import key_of
 from textgamut.workflow.jobs import job

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.sources import Source
 from textgamut.files import write_json, write_meta
 from textgamut.metrics.entities import load_tagger
-from textgamut.registry import Source
 from textgamut.sources import fetch
 from textgamut.workflow.jobs import job
 

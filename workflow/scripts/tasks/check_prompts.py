@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.sources import Source
 from textgamut.errors import TextgamutError
 from textgamut.files import read_json, read_table, write_json, write_meta
 from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.generation.requests import Request, encode
 from textgamut.prompts import Prompt, check_lengths, context_length, dress, fewer_examples
-from textgamut.registry import Source
 from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.check_prompts")

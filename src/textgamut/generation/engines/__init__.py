@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from textgamut.config.entries.decoding import Decoding
+from textgamut.config.entries.models import Model
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.generation.requests import Request, Sample
-from textgamut.registry import Decoding, Model, OpenAISource
 
 if TYPE_CHECKING:
     import torch

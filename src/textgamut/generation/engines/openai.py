@@ -9,9 +9,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from textgamut.config.entries.decoding import Decoding, GreedyDecoding, SamplingDecoding
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
 from textgamut.generation.requests import Request, Sample, seed_of
-from textgamut.registry import Decoding, GreedyDecoding, OpenAISource, SamplingDecoding
 from textgamut.sources.served import ServedModel
 
 logger = logging.getLogger(__name__)

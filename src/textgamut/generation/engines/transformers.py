@@ -7,11 +7,11 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
 from textgamut.errors import TextgamutError
 from textgamut.generation.contrastive import ContrastiveChooser
 from textgamut.generation.requests import Request, Sample, encode, ordered
 from textgamut.generation.sampling import Chooser, random_stream
-from textgamut.registry import BeamDecoding, ContrastiveDecoding, Decoding
 
 if TYPE_CHECKING:
     import torch

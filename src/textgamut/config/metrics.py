@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from textgamut.registry import Strict
+from textgamut.config.entries.base import Strict
 
 
 def _distinct(values: list[int]) -> list[int]:

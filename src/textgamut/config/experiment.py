@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.metric_settings import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
-from textgamut.registry import RATE, Slug, Strict
+from textgamut.config.entries.base import Slug, Strict
+from textgamut.config.entries.sources import RATE
+from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
 
 
 class Sweep(Strict):

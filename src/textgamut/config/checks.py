@@ -1,167 +1,26 @@
-"""An experiment with its registries: loading, and the checks across files.
-
-An *experiment* (``config/demo.yaml``) names models, datasets, decoding settings and embedders by slug; a
-*registry* (``config/models.yaml`` and its siblings) says what each slug is. Unknown keys are errors.
-
-``python -m textgamut.config`` prints the JSON schema (``config/schema.json``).
-"""
+"""Checks across files: every name in an experiment exists, and fits where it stands."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from pydantic import TypeAdapter
-
-from textgamut.errors import TextgamutError, nearest
-from textgamut.experiment import BiographiesTask, CreativeTask, Experiment, PromptedTask, SubsetsTask, Task
-from textgamut.metric_settings import Metrics
-from textgamut.registry import (
-    REGISTRIES,
-    Dataset,
-    Decoding,
-    Embedder,
-    Model,
-    Slug,
-    TableDataset,
-    Tagger,
-    needs_contact,
+from textgamut.config.cells import ALL_TASKS, HUMAN, Config
+from textgamut.config.entries.datasets import Dataset, TableDataset
+from textgamut.config.entries.sources import needs_contact
+from textgamut.config.experiment import (
+    BiographiesTask,
+    CreativeTask,
+    PromptedTask,
+    SubsetsTask,
+    Task,
 )
-from textgamut.validation import read_yaml, validate
-
-HUMAN = "human"
-"""The decoding slug of texts that no model wrote: subsets that play models, and references that stand beside
-them, whose model slug it is, too."""
-
-ALL_TASKS = "all"
-"""Stands for a task where the ranking is over all of them."""
-
-PLACEHOLDER = "you@example.org"
-"""The contact in the papers' configurations, to be replaced by the user's before anything runs."""
+from textgamut.config.metrics import Metrics
+from textgamut.errors import nearest
 
 
-class Cell(NamedTuple):
-    """One set of generated texts: a directory under ``results/``."""
-
-    task: str
-    model: str
-    decoding: str
-    seed: int
-
-    @property
-    def path(self) -> str:
-        """Directory of the cell, relative to the working directory."""
-        return f"results/{self.task}/{self.model}/{self.decoding}/seed{self.seed}"
-
-
-class Config(NamedTuple):
-    """A validated experiment with its registries: every name that it uses exists."""
-
-    experiment: Experiment
-    models: dict[str, Model]
-    datasets: dict[str, Dataset]
-    decoding: dict[str, Decoding]
-    embedders: dict[str, Embedder]
-    taggers: dict[str, Tagger]
-
-    def metrics(self, task: str) -> Metrics:
-        """Return the families of metrics that a task computes."""
-        return self.experiment.tasks[task].metrics or self.experiment.metrics
-
-    def ranked(self) -> dict[str, list[str]]:
-        """Return the rankings to make: name -> tasks. Where several tasks are ranked alike, also over all."""
-        tasks = self.experiment.tasks
-        named = {slug: [slug] for slug, task in tasks.items() if task.ranking}
-        methods = {slug: {cell[1:3] for cell in self.cells(slug)} for slug in named}
-        alike = len(named) > 1 and all(
-            (tasks[slug].ranking, methods[slug], self.metrics(slug))
-            == (tasks[other].ranking, methods[other], self.metrics(other))
-            for slug, other in pairwise(named)
-        )
-        return named | ({ALL_TASKS: list(named)} if alike else {})
-
-    def cells(self, task: str) -> list[Cell]:
-        """Return the cells of a task, in the order of the configuration, each once."""
-        entry = self.experiment.tasks[task]
-        if isinstance(entry, SubsetsTask):
-            pairs = [(subset, HUMAN) for subset in entry.subsets]
-        else:
-            pairs = [(m, d) for block in entry.cells for m in block.models for d in block.decodings]
-        return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
-
-    def human_cells(self, task: str) -> list[Cell]:
-        """Return the cell of the references that stand beside the models in a table of texts (NW Table 3)."""
-        entry = self.experiment.tasks[task]
-        beside = isinstance(entry, PromptedTask) and self.metrics(task).of_texts()
-        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if beside else []
-
-    def texts_of(self, task: str) -> str:
-        """Return the task whose generated texts a task measures: its own, or those of another."""
-        return getattr(self.experiment.tasks[task], "texts_of", None) or task
-
-    def reference_cells(self, task: str) -> list[Cell]:
-        """Return the cells whose texts are the references of a creative task, a cell for each draw."""
-        entry = self.experiment.tasks[task]
-        if not isinstance(entry, CreativeTask):
-            return []
-        named = entry.references
-        return [Cell(self.texts_of(task), named.model, named.decoding, draw) for draw in entry.draws]
-
-    def generated(self) -> list[Cell]:
-        """Return the cells whose texts a model must write, of all tasks, each once."""
-        cells = []
-        for task, entry in self.experiment.tasks.items():
-            if not isinstance(entry, SubsetsTask):
-                cells += [cell._replace(task=self.texts_of(task)) for cell in self.cells(task)]
-                cells += self.reference_cells(task)
-        return list(dict.fromkeys(cells))
-
-
-# --- loading ------------------------------------------------------------------------------------------
-
-
-def load_config(experiment: Mapping[str, Any], source: str, registries: Path) -> Config:
-    """Validate an experiment against its registries.
-
-    Args:
-        experiment: The parsed experiment file.
-        source: Its name, for error messages.
-        registries: The folder that holds ``models.yaml`` and its siblings.
-
-    Returns:
-        The experiment and its registries; every slug that the experiment names exists.
-
-    Raises:
-        TextgamutError: One line for each thing that is wrong: file, key, what, nearest valid choice.
-    """
-    entries = {name: load_registry(registries / f"{name}.yaml") for name in REGISTRIES}
-    config = Config(validate(TypeAdapter(Experiment), experiment, source), **entries)
-    problems = list(_broken_references(config))
-    if problems:
-        raise TextgamutError("\n".join(f"{source}: {problem}" for problem in problems))
-    return config
-
-
-def load_registry(path: Path) -> dict[str, Any]:
-    """Load one registry: slug -> entry, of the kind that the file's name says.
-
-    Raises:
-        TextgamutError: One line for each thing that is wrong.
-    """
-    content = read_yaml(path)
-    adapter = _registry(REGISTRIES[path.stem])
-    registry: dict[str, Any] = validate(adapter, {} if content is None else content, str(path))
-    return registry
-
-
-def _registry(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(dict[Slug, kind])
-
-
-def _broken_references(config: Config) -> Iterator[str]:
+def broken_references(config: Config) -> Iterator[str]:
     """Yield a message for every name in the experiment that no registry defines, and every unusable file."""
 
     def check(key: str, name: str, registry: Mapping[str, Any], what: str) -> Iterator[str]:
@@ -348,22 +207,3 @@ def _group_columns(dataset: Dataset | None) -> list[str] | None:
         "biographies": ["gender", "badge"],
     }  # fmt: skip
     return known.get(dataset.format, []) if dataset else None
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of all kinds of file, for editors: ``schema.json#/$defs/<kind>``."""
-    kinds = {"experiment": TypeAdapter(Experiment)}
-    kinds |= {name: _registry(kind) for name, kind in REGISTRIES.items()}
-    files, definitions = TypeAdapter.json_schemas(
-        [(name, "validation", adapter) for name, adapter in kinds.items()], ref_template="#/$defs/{model}"
-    )
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "textgamut configuration",
-        "$defs": definitions["$defs"] | {name: schema for (name, _), schema in files.items()},
-        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in kinds],
-    }
-
-
-if __name__ == "__main__":
-    print(json.dumps(json_schema(), indent=2))

@@ -1,0 +1,1 @@
+"""Configuration: what users write, as validated models."""

@@ -1,0 +1,1 @@
+"""Entries of the registries, a module for each kind."""

@@ -1,0 +1,14 @@
+"""Taggers: an entry of ``taggers.yaml``."""
+
+from __future__ import annotations
+
+from textgamut.config.entries.base import Strict
+from textgamut.config.entries.sources import Source
+
+
+class Tagger(Strict):
+    """A pipeline of spaCy that finds the named entities of a text."""
+
+    label: str
+    source: Source
+    """A folder with its ``config.cfg``."""
