@@ -39,7 +39,7 @@ SHA256 = "a53f4648dec40467ebdcbc7a1307eddb51fe6e28e9309f6ebde81ba0d04bea2d"
 def build(path: Path, megabytes: float) -> None:
     """Write one document with the pages of the real dump again and again, each time a bz2 stream."""
     from textgamut.config.entries.sources import WheelSource
-    from textgamut.sources import fetch
+    from textgamut.sources.fetch import fetch
 
     part = {"package": "gensim", "version": "4.4.0", "member": MEMBER}
     source = WheelSource.model_validate({"kind": "wheel", "parts": [part], "sha256": SHA256})

@@ -23,11 +23,11 @@ from textgamut import embedding
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
-from textgamut.datasets import extract
+from textgamut.datasets.extract import extract
 from textgamut.embedding import embed
 from textgamut.generation.checkpoints import silence_transformers
 from textgamut.generation.devices import choose_device, device_name
-from textgamut.sources import fetch
+from textgamut.sources.fetch import fetch
 
 CONFIG = Path(__file__).parents[1] / "config"
 

@@ -32,7 +32,7 @@ from textgamut.metrics.entities import entity_metrics, find_entities, load_tagge
 from textgamut.metrics.ngram import repetition_n, text_distinct_n, text_diversity
 from textgamut.metrics.readability import readability
 from textgamut.metrics.similarity import bleu, cosine_similarity
-from textgamut.sources import fetch
+from textgamut.sources.fetch import fetch
 
 
 def main() -> None:

@@ -182,7 +182,7 @@ def _machine(folder: Path) -> Iterator[Finding]:
         available, detail = min(available, limit), f"{detail}, the control group gets {_size(limit)}"
     yield "memory", "good" if available >= MEMORY else "attention", detail
 
-    from textgamut.sources import cache_folder
+    from textgamut.sources.cache import cache_folder
 
     places = {"cache": cache_folder(), "data": folder / "data", "results": folder / "results"}
     disks: dict[int, list[str]] = {}
@@ -252,7 +252,7 @@ def _devices() -> Iterator[Finding]:
 def _caches() -> Iterator[Finding]:
     from huggingface_hub import constants
 
-    from textgamut.sources import cache_folder, offline
+    from textgamut.sources.cache import cache_folder, offline
 
     folders: list[tuple[str, Path, State, str]] = [
         ("textgamut", cache_folder(), "broken", "TEXTGAMUT_CACHE"),
@@ -275,12 +275,12 @@ def _caches() -> Iterator[Finding]:
 def _network(targets: Mapping[str, str] | None, offline: bool) -> Iterator[Finding]:
     from huggingface_hub import constants
 
-    from textgamut import sources
+    from textgamut.sources.cache import offline as forbidden
 
     for name in sorted(os.environ):
         if name.lower() in ("http_proxy", "https_proxy", "all_proxy") and os.environ[name]:
             yield name, "good", f"through {_host(os.environ[name])}"
-    if offline or sources.offline():
+    if offline or forbidden():
         yield "servers", "missing", f"not asked: {'--offline' if offline else 'TEXTGAMUT_OFFLINE'}"
         return
     if targets is None:

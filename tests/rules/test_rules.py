@@ -13,7 +13,7 @@ from helpers import ROOT
 from textgamut import files as io
 from textgamut import tables
 from textgamut.errors import TextgamutError
-from textgamut.sources import digest
+from textgamut.sources.cache import digest
 
 TEXTS = pd.DataFrame(
     {

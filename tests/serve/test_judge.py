@@ -11,7 +11,7 @@ import pytest
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.metrics import judge as judging
 from textgamut.metrics.judge import judge
-from textgamut.sources.served import ServedModel
+from textgamut.sources.chat_server import ServedModel
 
 pytestmark = pytest.mark.slow
 

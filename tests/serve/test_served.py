@@ -26,8 +26,8 @@ from textgamut.generation.checkpoints import load_causal_model, load_tokenizer
 from textgamut.generation.engines.openai import OpenAIEngine
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.requests import Request, Sample
+from textgamut.sources import chat_server as client
 from textgamut.sources import http
-from textgamut.sources import served as client
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ def test_figure_2(demo) -> None:
     import torch
 
     from textgamut.embedding import embed
-    from textgamut.sources import fetch
+    from textgamut.sources.fetch import fetch
 
     raw = pd.read_csv(FILE, names=["class", "title", "text"])
     topics = {1: "world", 2: "sport", 3: "business", 4: "sci-tech"}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut.card import make_card, render_card
-from textgamut.datasets import fingerprint
+from textgamut.datasets.card import make_card, render_card
+from textgamut.datasets.digests import fingerprint
 
 ENTRY = {
     "format": "new-wiki",

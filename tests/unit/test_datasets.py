@@ -13,7 +13,7 @@ import pytest
 
 from textgamut.config.entries.datasets import NewsArticlesDataset, TableDataset
 from textgamut.config.entries.sources import FileSource
-from textgamut.datasets import extract
+from textgamut.datasets.extract import extract
 from textgamut.datasets.news_articles import topic_of
 from textgamut.datasets.table import read
 from textgamut.errors import TextgamutError

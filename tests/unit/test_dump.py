@@ -473,7 +473,7 @@ SHA256 = "a53f4648dec40467ebdcbc7a1307eddb51fe6e28e9309f6ebde81ba0d04bea2d"
 @pytest.fixture(scope="session")
 def real() -> Path:
     """206 pages of the English Wikipedia of 2016."""
-    from textgamut.sources import fetch
+    from textgamut.sources.fetch import fetch
 
     part = {"package": "gensim", "version": "4.4.0", "member": MEMBER}
     return fetch(WheelSource.model_validate({"kind": "wheel", "parts": [part], "sha256": SHA256}))
@@ -537,7 +537,7 @@ def test_the_real_dump_as_mwxml_reads_it(real):
 PEAK = """
 import sys
 from pathlib import Path
-from textgamut.datasets import extract
+from textgamut.datasets.extract import extract
 from textgamut.config.entries.datasets import BiographiesDataset
 path = Path(sys.argv[1])
 entry = BiographiesDataset(

@@ -304,7 +304,7 @@ REAL = ["A short text.", "", "Stocks fell on Monday. " * 10, "ünïcödé 日本
 
 @pytest.fixture(scope="module")
 def minilm(demo):
-    from textgamut.sources import fetch
+    from textgamut.sources.fetch import fetch
 
     return fetch(demo.embedders["minilm"].source)
 

@@ -23,8 +23,8 @@ from textgamut.errors import TextgamutError
 from textgamut.generation.engines.openai import server_settings
 from textgamut.generation.engines.vllm import ROUNDS, VllmEngine, vllm_settings
 from textgamut.generation.requests import Request, encode, seed_of
+from textgamut.sources.chat_server import _read as read_answer
 from textgamut.sources.http import refuse_bad_status
-from textgamut.sources.served import _read as read_answer
 
 GREEDY = GreedyDecoding(strategy="greedy", max_new_tokens=5)
 SAMPLING = SamplingDecoding(strategy="sampling", max_new_tokens=5, temperature=0.7, top_p=0.9)

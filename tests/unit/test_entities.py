@@ -220,7 +220,7 @@ REAL = [
 
 @pytest.fixture(scope="module")
 def tagger(demo):
-    from textgamut.sources import fetch
+    from textgamut.sources.fetch import fetch
 
     return load_tagger(fetch(demo.taggers["en-core-web-sm"].source))
 
@@ -249,7 +249,7 @@ def test_a_real_pipeline_in_any_batch_and_order(tagger) -> None:
 @pytest.mark.slow
 def test_a_real_pipeline_finds_what_spacy_finds_with_all_its_parts(demo, tagger) -> None:
     """Whatever BLAS it multiplies with, and although the parser does not run."""
-    from textgamut.sources import fetch
+    from textgamut.sources.fetch import fetch
 
     nlp = spacy.load(fetch(demo.taggers["en-core-web-sm"].source))
     theirs = [[" ".join(entity.text.split()) for entity in nlp(text).ents] for text in REAL]

@@ -21,7 +21,7 @@ from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
 from textgamut.metrics.judge import DIVERSITY_KEYS, QUALITY_KEYS, _parse, judge
 from textgamut.sources import http
-from textgamut.sources.served import ServedModel
+from textgamut.sources.chat_server import ServedModel
 
 KEY, VARIABLE = "sk-only-for-this-loopback-judge", "TEXTGAMUT_TEST_KEY"
 

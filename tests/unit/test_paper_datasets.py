@@ -19,7 +19,7 @@ from textgamut.config.entries.datasets import (
     WebTextDataset,
 )
 from textgamut.config.entries.sources import FileSource
-from textgamut.datasets import extract
+from textgamut.datasets.extract import extract
 from textgamut.errors import TextgamutError
 from textgamut.prompts import CREATIVE
 

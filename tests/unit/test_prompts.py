@@ -28,7 +28,7 @@ from textgamut.prompts import (
     given_prompt,
     neutralised,
 )
-from textgamut.sources import fetch
+from textgamut.sources.fetch import fetch
 
 TEXT = "one two  three\nfour five six seven eight nine ten eleven twelve"
 PROMPT = continuation_prompt(TEXT, 10)

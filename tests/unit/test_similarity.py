@@ -112,7 +112,7 @@ def test_sbert_knows_what_a_text_is_about(demo) -> None:
     import torch
 
     from textgamut.embedding import embed
-    from textgamut.sources import fetch
+    from textgamut.sources.fetch import fetch
 
     embedder = demo.embedders["minilm"]
     texts = [

@@ -19,7 +19,9 @@ import pytest
 
 from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelSource
 from textgamut.errors import TextgamutError
-from textgamut.sources import cache_folder, digest, fetch, http, url, wheel
+from textgamut.sources import http, url, wheel
+from textgamut.sources.cache import cache_folder, digest
+from textgamut.sources.fetch import fetch
 
 CONTENT = bytes(range(256)) * 2000  # half a megabyte
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

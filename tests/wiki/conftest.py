@@ -12,7 +12,7 @@ from servers import FaultProxy
 from wiki.servers import Sparql, Wiki, missing, start_mediawiki, start_sparql
 
 from textgamut.config.entries.sources import WheelMember, WheelSource
-from textgamut.sources import fetch
+from textgamut.sources.fetch import fetch
 
 DUMP = WheelSource(
     kind="wheel",

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from wiki.servers import Sparql, Wiki
 
-from textgamut.card import make_card
 from textgamut.config.entries.datasets import BiographiesDataset, NewWikiDataset
 from textgamut.config.entries.sources import MediaWikiSource, WheelSource, WikidataSource
-from textgamut.datasets import extract
 from textgamut.datasets.biographies import birth_date
+from textgamut.datasets.card import make_card
+from textgamut.datasets.extract import extract
 from textgamut.errors import TextgamutError
 from textgamut.files import read_json, write_json
 from textgamut.sources.wiki import connect

@@ -23,7 +23,7 @@ from wiki.servers import Wiki
 
 from textgamut.config.entries.datasets import NewWikiDataset
 from textgamut.config.entries.sources import MediaWikiSource
-from textgamut.datasets import extract
+from textgamut.datasets.extract import extract
 from textgamut.errors import TextgamutError
 from textgamut.sources import answers, http, wikidata
 from textgamut.sources.wiki import Wiki as Opened

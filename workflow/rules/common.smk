@@ -18,8 +18,8 @@ from textgamut import (
     tasks,
     text_figures,
 )
-from textgamut.card import REVISION as CARD_REVISION
-from textgamut.datasets import REVISION as DATASETS_REVISION
+from textgamut.datasets.card import REVISION as CARD_REVISION
+from textgamut.datasets.extract import REVISION as DATASETS_REVISION
 from textgamut.generation import REVISION as GENERATION_REVISION
 from textgamut.explain import REVISION as EXPLAIN_REVISION
 from textgamut.generation.checkpoints import CONVERSION

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from textgamut.datasets import dump
+from textgamut.datasets.wikitext import Person, badge, lead_text, person
 from textgamut.errors import TextgamutError
 from textgamut.progress import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
 from textgamut.text import count_words
-from textgamut.wikitext import Person, badge, lead_text, person
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import BiographiesDataset

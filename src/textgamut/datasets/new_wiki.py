@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from textgamut.datasets import dump
+from textgamut.datasets.wikitext import article_text, first_sentence, is_disambiguation
 from textgamut.draws import numbers, shuffled, take
 from textgamut.errors import TextgamutError
 from textgamut.progress import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
 from textgamut.text import count_words
-from textgamut.wikitext import article_text, first_sentence, is_disambiguation
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import NewWikiDataset

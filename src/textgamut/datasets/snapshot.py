@@ -1,4 +1,4 @@
-"""A dataset again, from its card: the same revisions by id, so the same texts (see ``textgamut.card``)."""
+"""A dataset again, from its card: the same revisions by id, so the same texts (see ``datasets.card``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from textgamut.datasets import REVISION, text_digest
+from textgamut.datasets.digests import text_digest
 from textgamut.errors import TextgamutError
 from textgamut.files import read_json
 from textgamut.progress import Progress
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def read(
-    wiki: Wiki, path: Path, split: Callable[[str, str], dict[str, Any]], parameters: dict[str, Any]
+    wiki: Wiki,
+    path: Path,
+    split: Callable[[str, str], dict[str, Any]],
+    parameters: dict[str, Any],
+    extraction: int,
 ) -> pd.DataFrame:
     """Fetch the revisions that a card names, and make their texts anew.
 
@@ -28,6 +32,7 @@ def read(
         path: The card, ``card.json``.
         split: (title, wikitext) -> the columns that are made of them.
         parameters: Of the revisions (``rvprop``, ...).
+        extraction: Revision of the extraction, for the message where the texts differ.
 
     Returns:
         The rows of the card, in their order, with their texts.
@@ -65,7 +70,7 @@ def read(
     if other:
         raise TextgamutError(
             f"{path}: {len(other)} of {len(rows)} texts are not those of the card, such as {other[0]!r}: it "
-            f"was made by revision {card.get('revision')} of the extraction, and this is {REVISION}; or it "
+            f"was made by revision {card.get('revision')} of the extraction, and this is {extraction}; or it "
             "is of another format or another wiki"
         )
     columns = [name for name in card["columns"] if name in made[0]]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import TextgamutError
-from textgamut.sources import cache_folder, digest, fetch
+from textgamut.sources.cache import cache_folder, digest
+from textgamut.sources.fetch import fetch
 
 if TYPE_CHECKING:
     import torch

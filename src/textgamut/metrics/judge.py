@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from textgamut.errors import TextgamutError
 from textgamut.progress import Progress
-from textgamut.sources.served import ServedModel
+from textgamut.sources.chat_server import ServedModel
 
 REVISION = 1
 """Raised when the same texts are asked about in other words, or the same answers give other numbers."""

@@ -24,8 +24,15 @@ from textgamut import __version__
 from textgamut.config.entries.sources import RATE, needs_contact
 from textgamut.errors import TextgamutError
 from textgamut.files import write_bytes
-from textgamut.sources import cache_folder, offline
-from textgamut.sources.http import PassingError, open_client, public, refuse_bad_status, retrying, without_key
+from textgamut.sources.cache import cache_folder, offline
+from textgamut.sources.http import (
+    PassingError,
+    open_client,
+    redacted,
+    refuse_bad_status,
+    retrying,
+    without_key,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -65,13 +72,13 @@ class Answers:
         """
         if not contact and needs_contact(url):
             raise TextgamutError(
-                f"{public(url)}: its operators ask every program for a contact: set `contact:` in the "
+                f"{redacted(url)}: its operators ask every program for a contact: set `contact:` in the "
                 "experiment to your mail address or project page"
             )
         self.url, self._rate, self._edition = url, rate, edition
         agent = f"textgamut/{__version__}" + (f" ({contact})" if contact else "")
         self._headers = {"User-Agent": agent, "Accept": accept}
-        self._kept = Kept(url, cache)
+        self._kept = AnswerStore(url, cache)
         self._client: Any = None
 
     def ask(self, question: Mapping[str, str], check: Callable[[Any, Any], None], post: bool = False) -> Any:
@@ -111,7 +118,7 @@ class Answers:
         try:
             lock.acquire(timeout=10)
         except Timeout:
-            logger.info("%s: waiting for another process that asks it", public(self.url))
+            logger.info("%s: waiting for another process that asks it", redacted(self.url))
             lock.acquire()
         try:
             yield
@@ -132,7 +139,7 @@ class Answers:
             self._keep_the_rate()
             return ask_once(self._client, method, self.url, check, **given)
 
-        return persistently(self.url, attempt)
+        return ask_until_answered(self.url, attempt)
 
     def _keep_the_rate(self) -> None:
         """Wait until the service may be asked again: a file's age tells all processes when it last was."""
@@ -143,7 +150,7 @@ class Answers:
         last.touch()
 
 
-class Kept:
+class AnswerStore:
     """Answers on disk, each under the SHA-256 of its question."""
 
     def __init__(self, url: str, cache: Path | None = None) -> None:
@@ -179,7 +186,7 @@ class Kept:
         """Raise a ``TextgamutError`` where TEXTGAMUT_OFFLINE forbids to ask."""
         if offline():
             raise TextgamutError(
-                f"{public(self._url)}: an answer is not in the cache {self.folder}, and "
+                f"{redacted(self._url)}: an answer is not in the cache {self.folder}, and "
                 "TEXTGAMUT_OFFLINE forbids to ask for it: copy that folder from a machine that has it, or "
                 "unset TEXTGAMUT_OFFLINE"
             )
@@ -191,7 +198,7 @@ class Kept:
             yield
         except OSError as error:
             raise TextgamutError(
-                f"{public(self._url)}: an answer cannot be stored in the cache {self.folder}: {error}; "
+                f"{redacted(self._url)}: an answer cannot be stored in the cache {self.folder}: {error}; "
                 "TEXTGAMUT_CACHE names another folder"
             ) from error
 
@@ -225,7 +232,7 @@ def ask_once(
                     raise PassingError(f"no end of the answer after {LONGEST_ANSWER:.0f} s")
                 if len(body) > LARGEST_ANSWER:
                     raise TextgamutError(
-                        f"{public(url)}: an answer of more than {LARGEST_ANSWER >> 20} MB is refused"
+                        f"{redacted(url)}: an answer of more than {LARGEST_ANSWER >> 20} MB is refused"
                     )
     except (httpx.RequestError, httpx.DecodingError) as error:
         raise PassingError(f"{type(error).__name__}: {error}") from None
@@ -238,7 +245,7 @@ def ask_once(
     return answer, bytes(body)
 
 
-def persistently(url: str, attempt: Callable[[], T]) -> T:
+def ask_until_answered(url: str, attempt: Callable[[], T]) -> T:
     """Return what an attempt returns; one that raises a ``PassingError`` is followed by another.
 
     Raises:
@@ -248,7 +255,7 @@ def persistently(url: str, attempt: Callable[[], T]) -> T:
         answer: T = retrying(url, ATTEMPTS)(attempt)
     except PassingError as error:
         raise TextgamutError(
-            f"{public(url)}: no answer in {ATTEMPTS} attempts: {error}. Try again later: what was "
+            f"{redacted(url)}: no answer in {ATTEMPTS} attempts: {error}. Try again later: what was "
             "answered so far is kept"
         ) from None
     return answer

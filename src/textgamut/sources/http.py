@@ -46,7 +46,7 @@ def open_client(url: str, headers: dict[str, str]) -> httpx.Client:
     def only_safe(request: httpx.Request) -> None:
         to_loopback = request.url.host in LOOPBACK
         if (to_loopback and not own_machine) or not (request.url.scheme == "https" or to_loopback):
-            raise TextgamutError(f"{public(str(request.url))}: only HTTPS is followed")
+            raise TextgamutError(f"{redacted(str(request.url))}: only HTTPS is followed")
 
     logging.getLogger("httpx").addFilter(_hide_secrets)  # the same filter is added only once
     return httpx.Client(
@@ -63,7 +63,7 @@ def retrying(url: str, attempts: int) -> Retrying:
 
     def tell(state: RetryCallState) -> None:
         reason = state.outcome.exception() if state.outcome else None
-        logger.warning("%s: %s; trying again in %.1f s", public(url), reason, state.upcoming_sleep)
+        logger.warning("%s: %s; trying again in %.1f s", redacted(url), reason, state.upcoming_sleep)
 
     return Retrying(
         retry=retry_if_exception_type(PassingError),
@@ -87,13 +87,13 @@ def refuse_bad_status(response: httpx.Response, url: str, accepted: tuple[int, .
     asked = retry_after(response.headers)
     if asked is not None and asked > LONGEST_WAIT:
         raise TextgamutError(
-            f"{public(url)}: HTTP {status}: the server asks for a pause of {asked:.0f} s: start again then"
+            f"{redacted(url)}: HTTP {status}: the server asks for a pause of {asked:.0f} s: start again then"
         )
     body = without_key(next(response.iter_bytes(2000), b""), response.request).decode("utf-8", "replace")
     said = " ".join(re.sub(r"<[^<>]*>|[^ -~\u00a0-\U0010ffff]", " ", body).split())[:300]
     if status in (408, 429) or status >= 500:
         raise PassingError(f"HTTP {status}: {said}" if said else f"HTTP {status}", asked)
-    what = f"{public(url)}: the server answers HTTP {status} {response.reason_phrase}"
+    what = f"{redacted(url)}: the server answers HTTP {status} {response.reason_phrase}"
     raise TextgamutError(f"{what}: {said}" if said else what)
 
 
@@ -114,7 +114,7 @@ def retry_after(headers: Any) -> float | None:
         return None
 
 
-def public(url: str) -> str:
+def redacted(url: str) -> str:
     """Return a URL as messages may show it: without user, password, query and fragment."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" + ("?..." if parts.query else "")
@@ -132,5 +132,5 @@ def _hide_secrets(record: logging.LogRecord) -> bool:
     import httpx
 
     if isinstance(record.args, tuple):
-        record.args = tuple(public(str(a)) if isinstance(a, httpx.URL) else a for a in record.args)
+        record.args = tuple(redacted(str(a)) if isinstance(a, httpx.URL) else a for a in record.args)
     return True

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from textgamut.errors import TextgamutError
 from textgamut.sources.answers import Answers
-from textgamut.sources.http import PassingError, public, retry_after
+from textgamut.sources.http import PassingError, redacted, retry_after
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class MediaWiki:
         question: Question = {"pageids": _joined(ids), **parameters}
         found = {page["pageid"]: page for page in self._merged(question)}
         if left_out := set(ids) - set(found):
-            raise TextgamutError(f"{public(self.url)}: the answer leaves out page {min(left_out)}")
+            raise TextgamutError(f"{redacted(self.url)}: the answer leaves out page {min(left_out)}")
         return [found[id_] for id_ in ids]
 
     def titled(self, titles: Sequence[str], **parameters: str | int) -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ class MediaWiki:
                 for past in asked:  # else the cache would repeat it even when the server is mended
                     self._answers.forget(past)
                 raise TextgamutError(
-                    f"{public(self.url)}: the server repeats itself without an end (continue: {following})"
+                    f"{redacted(self.url)}: the server repeats itself without an end (continue: {following})"
                 )
 
     def _check(self, answer: Any, headers: Any, of_pages: bool) -> None:
@@ -161,7 +161,7 @@ class MediaWiki:
             code, info = error.get("code", "?"), error.get("info", "?")
             if code in PASSING or code.startswith("internal_api_error"):
                 raise PassingError(f"{code}: {info}", retry_after(headers))
-            raise TextgamutError(f"{public(self.url)}: the API refuses: {code}: {info}")
+            raise TextgamutError(f"{redacted(self.url)}: the API refuses: {code}: {info}")
         part = answer.get("query", {})
         if not isinstance(part, dict) or (of_pages and not {"pages", "badrevids"} & set(part)):
             raise PassingError("not an answer to a query")
@@ -170,7 +170,7 @@ class MediaWiki:
         text = json.dumps(warnings, ensure_ascii=False)
         if warnings and text not in self._warned:
             self._warned.add(text)
-            logger.warning("%s: %s", public(self.url), text)
+            logger.warning("%s: %s", redacted(self.url), text)
 
 
 def content_of(revision: Mapping[str, Any]) -> str | None:

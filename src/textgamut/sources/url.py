@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textgamut.errors import TextgamutError
-from textgamut.sources.http import PassingError, open_client, public, refuse_bad_status, retrying
+from textgamut.sources.http import PassingError, open_client, redacted, refuse_bad_status, retrying
 
 if TYPE_CHECKING:
     import httpx
@@ -42,11 +42,11 @@ def download(url: str, part: Path, by_hand: str) -> Path:
     # `from None`: the client's own messages may hold the whole URL
     except PassingError as error:
         raise TextgamutError(
-            f"{public(url)}: could not be downloaded in {ATTEMPTS} attempts: {error}. Connect and try again "
+            f"{redacted(url)}: could not be downloaded in {ATTEMPTS} attempts: {error}. Connect and try again "
             f"(what came so far is kept), or {by_hand}"
         ) from None
     except httpx.InvalidURL:
-        raise TextgamutError(f"{public(url)}: not a valid URL") from None
+        raise TextgamutError(f"{redacted(url)}: not a valid URL") from None
     return part
 
 
@@ -78,7 +78,7 @@ def _attempt(client: httpx.Client, url: str, part: Path) -> None:
                 left = response.headers.get("Content-Length", "")
                 total = have + int(left) if left.isdecimal() else None
                 start = reported = time.monotonic()
-                logger.info("%s: %s", public(url), _progress(have, total))
+                logger.info("%s: %s", redacted(url), _progress(have, total))
                 size = have
                 for chunk in response.iter_raw():
                     out.write(chunk)
@@ -86,9 +86,9 @@ def _attempt(client: httpx.Client, url: str, part: Path) -> None:
                     if (now := time.monotonic()) - reported >= REPORT_SECONDS:
                         reported = now
                         speed = (size - have) / 1e6 / (now - start)
-                        logger.info("%s: %s, %.1f MB/s", public(url), _progress(size, total), speed)
+                        logger.info("%s: %s, %.1f MB/s", redacted(url), _progress(size, total), speed)
                 seconds = time.monotonic() - start
-                logger.info("%s: %s, complete after %.0f s", public(url), _progress(size, total), seconds)
+                logger.info("%s: %s, complete after %.0f s", redacted(url), _progress(size, total), seconds)
     except httpx.RequestError as error:  # time-outs, refused, unknown hosts, bodies cut short
         raise PassingError(f"{type(error).__name__}: {error}") from None
 

@@ -11,7 +11,7 @@ from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.judge import judge
 from textgamut.progress import recorded_warnings
 from textgamut.scores import text_rows
-from textgamut.sources.served import ServedModel
+from textgamut.sources.chat_server import ServedModel
 from textgamut.workflow.jobs import job
 
 

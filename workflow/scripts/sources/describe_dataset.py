@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.card import make_card, render_card
+from textgamut.datasets.card import make_card, render_card
 from textgamut.files import read_json, write_bytes, write_json
 from textgamut.workflow.jobs import job
 

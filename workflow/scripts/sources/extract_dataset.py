@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.config.entries.datasets import Dataset
-from textgamut.datasets import extract
+from textgamut.datasets.extract import extract, open_source
 from textgamut.files import write_meta, write_table
-from textgamut.sources import digest, opened
+from textgamut.sources.cache import digest
 from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.extract_dataset")
@@ -20,7 +20,7 @@ logger = logging.getLogger("textgamut.extract_dataset")
 def extract_dataset(settings: dict[str, Any], contact: str | None, rate: float, texts: Path) -> None:
     started = time.monotonic()
     entry = TypeAdapter(Dataset).validate_python(settings["dataset"])
-    source = opened(entry.source, contact, rate)
+    source = open_source(entry.source, contact, rate)
     frame = extract(source, entry)
     counts = frame.attrs.pop("counts")
     logger.info("%s", ", ".join(f"{count} {filter_}" for filter_, count in counts.items()))

@@ -13,8 +13,8 @@ from textgamut.config.entries.sources import ModelSource, OpenAISource
 from textgamut.files import read_json, write_json, write_meta
 from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.prompts import require_chat_template
-from textgamut.sources import offline
-from textgamut.sources.served import key_of
+from textgamut.sources.cache import offline
+from textgamut.sources.chat_server import key_of
 from textgamut.workflow.jobs import job
 
 

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from textgamut.config.entries.sources import Source
 from textgamut.files import write_json, write_meta
 from textgamut.metrics.entities import load_tagger
-from textgamut.sources import fetch
+from textgamut.sources.fetch import fetch
 from textgamut.workflow.jobs import job
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.files import write_json, write_meta
 from textgamut.metrics import essay
-from textgamut.sources import digest
+from textgamut.sources.cache import digest
 from textgamut.workflow.jobs import job
 
 

@@ -13,7 +13,7 @@ from textgamut.config.entries.decoding import Decoding, GreedyDecoding, Sampling
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
 from textgamut.generation.requests import Request, Sample, seed_of
-from textgamut.sources.served import ServedModel
+from textgamut.sources.chat_server import ServedModel
 
 logger = logging.getLogger(__name__)
 

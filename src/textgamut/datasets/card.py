@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textgamut.datasets import fingerprint, text_digest
+from textgamut.datasets.digests import fingerprint, text_digest
 from textgamut.text import count_words
 
 if TYPE_CHECKING:

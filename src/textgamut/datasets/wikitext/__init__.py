@@ -5,8 +5,8 @@ Templates are not expanded but rendered from their own arguments; those without 
 holes that they leave are mended.
 """
 
-from textgamut.wikitext.facts import Person, badge, is_disambiguation, person
-from textgamut.wikitext.markup import article_text, lead_text
-from textgamut.wikitext.sentences import first_sentence
+from textgamut.datasets.wikitext.facts import Person, badge, is_disambiguation, person
+from textgamut.datasets.wikitext.markup import article_text, lead_text
+from textgamut.datasets.wikitext.sentences import first_sentence
 
 __all__ = ["Person", "article_text", "badge", "first_sentence", "is_disambiguation", "lead_text", "person"]

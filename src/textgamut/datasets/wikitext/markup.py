@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from textgamut.wikitext.templates import BREAK, COMMENT, HOLE, RAISING, render_template
+from textgamut.datasets.wikitext.templates import BREAK, COMMENT, HOLE, RAISING, render_template
 
 DEPTH = 40
 """Templates and links inside more than so many others are dropped; MediaWiki has such a limit, too."""

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textgamut import __version__
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
-from textgamut.sources.answers import Kept, ask_once, persistently
-from textgamut.sources.http import PassingError, open_client, public
+from textgamut.sources.answers import AnswerStore, ask_once, ask_until_answered
+from textgamut.sources.http import PassingError, open_client, redacted
 
 if TYPE_CHECKING:
     import httpx
@@ -53,7 +53,7 @@ class ServedModel:
         """
         self.source = source
         self._address = f"{source.url.rstrip('/')}/{'chat/' * (source.endpoint == 'chat')}completions"
-        self._kept = Kept(source.url, cache)
+        self._kept = AnswerStore(source.url, cache)
         self._lock = threading.Lock()
         self._open: httpx.Client | None = None
         self._renamed = False  # whether the server wants max_completion_tokens
@@ -109,7 +109,7 @@ class ServedModel:
             if prices[0] is not None and prices[1] is not None:
                 tokens = counter["prompt_tokens"], counter["new_tokens"]
                 counts[state]["us_dollars"] = (tokens[0] * prices[0] + tokens[1] * prices[1]) / 1e6
-        return {"url": public(self.source.url), "models": sorted(self._models), **counts}
+        return {"url": redacted(self.source.url), "models": sorted(self._models), **counts}
 
     def _asked(self, payload: Mapping[str, Any]) -> tuple[Any, bytes]:
         client = self._client()
@@ -130,7 +130,7 @@ class ServedModel:
                 raise TextgamutError(said) from None
 
         try:
-            return persistently(self._address, attempt)
+            return ask_until_answered(self._address, attempt)
         except TextgamutError as error:
             name = self.source.key_variable
             key = f"the key in {name}" if name else "no key"
@@ -161,7 +161,7 @@ def key_of(source: OpenAISource) -> str | None:
     key = os.environ.get(source.key_variable, "").strip()
     if not key:
         raise TextgamutError(
-            f"{public(source.url)}: the environment variable {source.key_variable} is not set: it is to hold "
+            f"{redacted(source.url)}: the environment variable {source.key_variable} is not set: it is to hold "
             f"the key for {source.model}"
         )
     if not (key.isascii() and key.isprintable()):

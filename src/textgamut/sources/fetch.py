@@ -1,0 +1,160 @@
+"""Files from where they are, checked: wheels of a package index, URLs, this machine, the Hugging Face hub.
+
+What comes from a wheel or a URL stands in a cache that all projects of a user share, under its SHA-256:
+``<cache>/sources/<sha256>/<name>``. It is verified once, before it is moved into place; from then on it is
+found without network. ``TEXTGAMUT_CACHE`` moves the cache, ``TEXTGAMUT_OFFLINE=1`` forbids all network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from textgamut.config.entries.sources import (
+    FetchedSource,
+    FileSource,
+    HfSource,
+    UrlSource,
+    WheelSource,
+)
+from textgamut.errors import TextgamutError
+from textgamut.sources import hub, url, wheel
+from textgamut.sources.cache import cache_folder, digest, offline
+from textgamut.sources.http import redacted
+
+logger = logging.getLogger(__name__)
+
+
+def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
+    """Return the local file or folder of a source; download and verify it when it is not there yet.
+
+    Processes that ask for the same source at once download it once.
+
+    Args:
+        source: What the registry says.
+        cache: Folder that holds the downloads; none given: ``cache_folder()``. Not used by ``file`` sources,
+            nor by ``hf`` sources, which stay in the hub's own cache.
+
+    Returns:
+        The path, to read and never to write.
+
+    Raises:
+        TextgamutError: The source is missing, cannot be reached, or is not what its checksum says.
+    """
+    if isinstance(source, FileSource):
+        return _local(source)
+    if isinstance(source, HfSource):
+        return hub.fetch(source, offline=offline())
+
+    cache = cache_folder() if cache is None else cache
+    key = _key(source)
+    entry = cache / "sources" / key / _basename(source)
+    if entry.exists():
+        return entry
+    name = _describe(source)
+    if offline():
+        raise TextgamutError(
+            f"{name} is not in the cache, and TEXTGAMUT_OFFLINE forbids to fetch it: put it at {entry}, "
+            "copied from a machine that has it, or unset TEXTGAMUT_OFFLINE"
+        )
+    from filelock import FileLock, Timeout
+
+    downloads = cache / "downloads"
+    try:
+        downloads.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(downloads / f"{key}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            logger.info("%s: waiting for the process that fetches it", name)
+            lock.acquire()
+        try:
+            if not entry.exists():  # else another process was quicker
+                _fetch_into(entry, source, name, downloads, key)
+        finally:
+            lock.release()
+    except OSError as error:
+        raise TextgamutError(
+            f"{name}: cannot be stored in the cache {cache}: {error}; TEXTGAMUT_CACHE names another folder"
+        ) from error
+    return entry
+
+
+def _local(source: FileSource) -> Path:
+    path = Path(source.path).expanduser()
+    if not path.exists():
+        raise TextgamutError(f"{path}: there is no such file or folder")
+    if source.sha256 and (found := digest(path)) != source.sha256:
+        raise TextgamutError(
+            f"{path}: wrong checksum: sha256 {source.sha256} is expected, the file has {found}; "
+            "restore the file, or correct the sha256 in the registry if the change is wanted"
+        )
+    return path
+
+
+def _fetch_into(entry: Path, source: WheelSource | UrlSource, name: str, downloads: Path, key: str) -> None:
+    """Download, verify, and only then move into the cache. The caller holds the lock."""
+    by_hand = f"copy the folder {entry.parent} from a machine that has it"
+    if isinstance(source, WheelSource):
+        unverified = wheel.assemble(source, downloads / key, by_hand)
+    else:
+        unverified = url.download(source.url, downloads / f"{key}.part", by_hand)
+    found = digest(unverified)
+    if source.sha256 is None:
+        logger.warning("%s: not pinned; what came has the sha256 %s: write it into the registry", name, found)
+    right = source.sha256 in (None, found)
+    if right:
+        for path in [unverified, *unverified.rglob("*")]:
+            _fsync(path)
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        unverified.rename(entry)
+        _fsync(entry.parent)
+    for leftover in downloads.glob(f"{key}*"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        elif leftover.suffix != ".lock":  # removing a lock would let in whoever already waits for it
+            leftover.unlink()
+    if not right:
+        raise TextgamutError(
+            f"{name}: wrong checksum: sha256 {source.sha256} is expected, what came has {found} and was "
+            "deleted. Try again; if the same comes again, the source is not what the registry pins: find out "
+            "why before you pin the new sha256"
+        )
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _key(source: WheelSource | UrlSource) -> str:
+    """Return the checksum of a source; of a URL that is not pinned, the digest of the whole URL."""
+    if isinstance(source, UrlSource) and source.sha256 is None:
+        return hashlib.sha256(source.url.encode()).hexdigest()
+    assert source.sha256 is not None
+    return source.sha256
+
+
+def _describe(source: WheelSource | UrlSource) -> str:
+    if isinstance(source, UrlSource):
+        return redacted(source.url)
+    return " + ".join(f"{part.package}=={part.version}:{part.member}" for part in source.parts)
+
+
+def _basename(source: WheelSource | UrlSource) -> str:
+    """Name the entry as its member (``x.gguf.part00`` + ...: ``x.gguf``) or as the last part of its URL."""
+    if isinstance(source, UrlSource):
+        name = PurePosixPath(unquote(urlsplit(source.url).path)).name
+    else:
+        name = PurePosixPath(source.parts[0].member).name
+        if len(source.parts) > 1:
+            name = re.sub(r"\.part\d+$", "", name)
+    return name if name not in ("", "..") and "\0" not in name else "content"
