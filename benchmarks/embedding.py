@@ -19,14 +19,14 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from textgamut import embedding
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
 from textgamut.datasets.extract import extract
-from textgamut.embedding import embed
-from textgamut.generation.checkpoints import silence_transformers
-from textgamut.generation.devices import choose_device, device_name
+from textgamut.features import embed as embedding
+from textgamut.features.embed import embed
+from textgamut.models.checkpoints import silence_transformers
+from textgamut.models.devices import choose_device, device_name
 from textgamut.sources.fetch import fetch
 
 CONFIG = Path(__file__).parents[1] / "config"

@@ -25,13 +25,13 @@ import torch
 from embedding import demo, pieces
 from textstat import textstat
 
-from textgamut.embedding import embed
-from textgamut.generation.checkpoints import silence_transformers
-from textgamut.generation.devices import choose_device, device_name
+from textgamut.features.embed import embed
 from textgamut.metrics.entities import entity_metrics, find_entities, load_tagger
 from textgamut.metrics.ngram import repetition_n, text_distinct_n, text_diversity
 from textgamut.metrics.readability import readability
 from textgamut.metrics.similarity import bleu, cosine_similarity
+from textgamut.models.checkpoints import silence_transformers
+from textgamut.models.devices import choose_device, device_name
 from textgamut.sources.fetch import fetch
 
 

@@ -10,11 +10,12 @@ from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
 from textgamut.datasets.extract import extract
 from textgamut.draws import hashed, shuffled
-from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
-from textgamut.generation.devices import choose_device, choose_dtype
 from textgamut.generation.requests import Request
-from textgamut.prompts import CONTINUE_INSTRUCTION, Prompt, continuation_prompt, dress
+from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
+from textgamut.models.devices import choose_device, choose_dtype
 from textgamut.sources.fetch import fetch
+from textgamut.tasks.chat_formats import dress
+from textgamut.tasks.templates import CONTINUE_INSTRUCTION, Prompt, continuation_prompt
 from textgamut.text import cut_words
 
 CONFIG = Path(__file__).parents[1] / "config"

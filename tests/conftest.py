@@ -43,7 +43,7 @@ def demo() -> Config:
 @pytest.fixture(scope="session")
 def smollm2(demo: Config) -> Path:
     """The checkpoint of SmolLM2-135M-Instruct, fetched and converted."""
-    from textgamut.generation.checkpoints import prepare
+    from textgamut.models.checkpoints import prepare
 
     return prepare(demo.models["smollm2-135m-instruct"].source)
 

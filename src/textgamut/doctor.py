@@ -27,7 +27,7 @@ from typing import Literal
 
 from textgamut import __version__
 from textgamut.errors import TextgamutError
-from textgamut.generation.devices import cuda_driver, lease_holders
+from textgamut.models.devices import cuda_driver, lease_holders
 
 State = Literal["good", "attention", "missing", "broken"]
 Finding = tuple[str, State, str]
@@ -221,7 +221,7 @@ def _devices() -> Iterator[Finding]:
     try:
         import torch
 
-        from textgamut.generation.devices import choose_device, choose_dtype
+        from textgamut.models.devices import choose_device, choose_dtype
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a driver that is too old: told below

@@ -52,7 +52,7 @@ def support_scores(
     Raises, Warns:
         As ``metrics.support``.
     """
-    from textgamut.metrics.reduction import reduce_features, same_size
+    from textgamut.features.reduce import reduce_features, same_size
     from textgamut.metrics.support import bootstrap_intervals, group_metrics, support_metrics
 
     reduced = reduce_features(*same_size(reference, generated))

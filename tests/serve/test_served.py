@@ -22,10 +22,10 @@ from servers import FaultProxy
 from textgamut.config.entries.decoding import Decoding, GreedyDecoding, SamplingDecoding
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
-from textgamut.generation.checkpoints import load_causal_model, load_tokenizer
 from textgamut.generation.engines.openai import OpenAIEngine
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.requests import Request, Sample
+from textgamut.models.checkpoints import load_causal_model, load_tokenizer
 from textgamut.sources import chat_server as client
 from textgamut.sources import http
 

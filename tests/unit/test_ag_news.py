@@ -7,7 +7,7 @@ import pytest
 from helpers import ROOT
 
 from textgamut.metrics.support import reduce_features, support_metrics
-from textgamut.tasks import draw_labels
+from textgamut.tasks.draws import draw_labels
 
 FILE = ROOT.parent / "shared/data/ag_news/test.csv"
 
@@ -20,7 +20,7 @@ pytestmark = [
 def test_figure_2(demo) -> None:
     import torch
 
-    from textgamut.embedding import embed
+    from textgamut.features.embed import embed
     from textgamut.sources.fetch import fetch
 
     raw = pd.read_csv(FILE, names=["class", "title", "text"])

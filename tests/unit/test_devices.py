@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from textgamut.errors import TextgamutError
-from textgamut.generation import checkpoints, devices
-from textgamut.generation.devices import Gpu, choose_dtype, device_name, lease, lease_holders, parse_listing
+from textgamut.models import checkpoints, devices
+from textgamut.models.devices import Gpu, choose_dtype, device_name, lease, lease_holders, parse_listing
 
 LISTING = """\
 GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f)
@@ -219,7 +219,7 @@ HOLDER = """
 import logging, os, sys, time, types
 from pathlib import Path
 import filelock
-from textgamut.generation import devices
+from textgamut.models import devices
 folder, gpus, wanted, turns, seconds, user = sys.argv[1:]
 os.setuid(int(user)) if int(user) else None
 os.umask(0o077)

@@ -24,7 +24,7 @@ from huggingface_hub import constants
 from textgamut import doctor
 from textgamut.cli import main
 from textgamut.doctor import Check, examine
-from textgamut.generation.devices import choose_device, choose_dtype
+from textgamut.models.devices import choose_device, choose_dtype
 
 CANARY = "c4n4ry"
 

@@ -13,10 +13,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut import embedding
 from textgamut.config.entries.embedders import Embedder
-from textgamut.embedding import Features, compute_dtype, embed
 from textgamut.errors import TextgamutError
+from textgamut.features import embed as embedding
+from textgamut.features.embed import Features, compute_dtype, embed
 
 CPU = torch.device("cpu")
 LONG = "Stocks fell on Monday, and rose again. " * 10

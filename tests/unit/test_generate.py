@@ -13,10 +13,10 @@ from torch.nn.functional import cosine_similarity
 
 from textgamut.config.entries.decoding import Decoding
 from textgamut.errors import TextgamutError
-from textgamut.generation.checkpoints import load_causal_model, load_tokenizer
 from textgamut.generation.engines.transformers import TransformersEngine, decode_after
 from textgamut.generation.requests import Request, Sample, encode
 from textgamut.generation.sampling import draw_tokens, random_stream
+from textgamut.models.checkpoints import load_causal_model, load_tokenizer
 
 BEGINNINGS = [
     "The president said",

@@ -292,7 +292,7 @@ def test_means() -> None:
 
 @pytest.mark.slow
 def test_a_real_model_prefers_text_to_noise(smollm2) -> None:
-    from textgamut.generation.checkpoints import load_causal_model, load_tokenizer
+    from textgamut.models.checkpoints import load_causal_model, load_tokenizer
 
     model = load_causal_model(smollm2, torch.float32, torch.device("cpu"))
     tokenizer = load_tokenizer(smollm2)

@@ -19,9 +19,9 @@ from textgamut.config.entries.datasets import (
     WebTextDataset,
 )
 from textgamut.config.entries.sources import FileSource
+from textgamut.datasets.creative import CREATIVE
 from textgamut.datasets.extract import extract
 from textgamut.errors import TextgamutError
-from textgamut.prompts import CREATIVE
 
 SHARED = ROOT.parent / "shared/data"
 

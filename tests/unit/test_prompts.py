@@ -12,23 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textgamut.config.entries.sources import WheelMember, WheelSource
+from textgamut.datasets.creative import CREATIVE
 from textgamut.errors import TextgamutError
 from textgamut.generation.requests import Request, encode
-from textgamut.prompts import (
-    CREATIVE,
+from textgamut.models.context import context_length
+from textgamut.sources.fetch import fetch
+from textgamut.tasks.answers import biography_of
+from textgamut.tasks.chat_formats import dress, neutralised
+from textgamut.tasks.lengths import check_lengths
+from textgamut.tasks.templates import (
     Prompt,
     biographies_prompt,
-    biography_of,
-    check_lengths,
-    context_length,
     continuation_prompt,
     creative_prompt,
-    dress,
     fewer_examples,
     given_prompt,
-    neutralised,
 )
-from textgamut.sources.fetch import fetch
 
 TEXT = "one two  three\nfour five six seven eight nine ten eleven twelve"
 PROMPT = continuation_prompt(TEXT, 10)
@@ -201,14 +200,14 @@ def ids_of(prompt: Prompt, chat: str, tokenizer: Any) -> list[int]:
 
 @pytest.fixture(scope="session")
 def smollm2_tokenizer(smollm2: Path) -> Any:
-    from textgamut.generation.checkpoints import load_tokenizer
+    from textgamut.models.checkpoints import load_tokenizer
 
     return load_tokenizer(smollm2)
 
 
 @pytest.fixture(scope="session")
 def gemma_tokenizer(demo: Any) -> Any:
-    from textgamut.generation.checkpoints import load_tokenizer, prepare
+    from textgamut.models.checkpoints import load_tokenizer, prepare
 
     return load_tokenizer(prepare(demo.models["gemma-3-270m"].source))
 

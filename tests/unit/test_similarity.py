@@ -111,7 +111,7 @@ def test_sbert_knows_what_a_text_is_about(demo) -> None:
     """With a real sentence embedder, another wording is closer than another matter."""
     import torch
 
-    from textgamut.embedding import embed
+    from textgamut.features.embed import embed
     from textgamut.sources.fetch import fetch
 
     embedder = demo.embedders["minilm"]

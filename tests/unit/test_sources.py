@@ -296,7 +296,8 @@ def test_long_downloads_report_how_far_they_are(server, monkeypatch, caplog):
 def test_two_processes_at_once_download_once(server, tmp_path):
     server.delay = 0.5
     code = (
-        "import sys; from textgamut.config.entries.sources import UrlSource; from textgamut.sources import fetch\n"
+        "import sys; from textgamut.config.entries.sources import UrlSource\n"
+        "from textgamut.sources.fetch import fetch\n"
         "source = UrlSource.model_validate_json(sys.argv[1])\n"
         "print('ready', flush=True); input(); print(fetch(source))"
     )

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics import reduction, support
+from textgamut.features import reduce as reduction
+from textgamut.metrics import support
 from textgamut.metrics.support import (
     Interval,
     SmallSampleWarning,

@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
+from textgamut.datasets.creative import CREATIVE
 from textgamut.errors import TextgamutError
-from textgamut.prompts import CREATIVE
-from textgamut.tasks import (
+from textgamut.tasks.answers import keep_longest, measured_text
+from textgamut.tasks.draws import (
     draw_biography_prompts,
     draw_biography_references,
     draw_creative,
@@ -16,8 +17,6 @@ from textgamut.tasks import (
     draw_labels,
     draw_prompts,
     draw_references,
-    keep_longest,
-    measured_text,
 )
 
 TEXTS = pd.DataFrame(

@@ -9,20 +9,14 @@ import collections
 import json
 import os
 
-from textgamut import (
-    embedding,
-    figures,
-    plan,
-    ranking_figures,
-    tables,
-    tasks,
-    text_figures,
-)
+from textgamut.features import embed as embedding
+from textgamut import figures, plan, ranking_figures, tables, text_figures
+from textgamut.tasks import draws as tasks
 from textgamut.datasets.card import REVISION as CARD_REVISION
 from textgamut.datasets.extract import REVISION as DATASETS_REVISION
 from textgamut.generation import REVISION as GENERATION_REVISION
 from textgamut.explain import REVISION as EXPLAIN_REVISION
-from textgamut.generation.checkpoints import CONVERSION
+from textgamut.models.checkpoints import CONVERSION
 from textgamut.metrics.divergence import REVISION as DIVERGENCE_REVISION
 from textgamut.metrics.entities import REVISION as ENTITIES_REVISION
 from textgamut.metrics.essay import REVISION as ESSAY_REVISION
@@ -33,7 +27,7 @@ from textgamut.metrics.readability import REVISION as READABILITY_REVISION
 from textgamut.metrics.similarity import REVISION as SIMILARITY_REVISION
 from textgamut.metrics.support import REVISION as SUPPORT_REVISION
 from textgamut.metrics.support import SMALL_N
-from textgamut.prompts import REVISION as PROMPTS_REVISION
+from textgamut.tasks.templates import REVISION as PROMPTS_REVISION
 from textgamut.rankings import (
     agreement,
     bradley_terry,

@@ -26,7 +26,7 @@ def score(options: argparse.Namespace) -> None:
     Raises:
         TextgamutError: A file, a column, an entry or a value is wrong.
     """
-    from textgamut.generation.devices import lease
+    from textgamut.models.devices import lease
     from textgamut.progress import recorded_warnings
 
     if options.explain and "support" not in options.metrics:
@@ -73,8 +73,8 @@ def _scores(
     rows: list[Row] = []
     embedder = support = None
     if {"support", "divergence"} & set(options.metrics):
-        from textgamut.embedding import embed
-        from textgamut.generation.checkpoints import prepare
+        from textgamut.features.embed import embed
+        from textgamut.models.checkpoints import prepare
 
         embedder = _embedder(options)
         n = min(len(reference), len(generated))
@@ -90,7 +90,7 @@ def _scores(
         if "divergence" in options.metrics:
             rows += divergence_scores(*features, None, options.kmeans_seeds)
     if "ngram" in options.metrics:
-        from textgamut.generation.checkpoints import load_tokenizer, prepare
+        from textgamut.models.checkpoints import load_tokenizer, prepare
 
         model = _model(options.tokenizer, options.config) if options.tokenizer else None
         tokenizer = load_tokenizer(prepare(_weights(model, options.tokenizer))) if model else None
@@ -98,7 +98,7 @@ def _scores(
     if "likelihood" in options.metrics:
         import torch
 
-        from textgamut.generation.checkpoints import load_causal_model, load_tokenizer, prepare
+        from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 
         model = _model(options.scorer, options.config)
         folder = prepare(_weights(model, options.scorer))

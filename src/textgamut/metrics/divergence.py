@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics.reduction import reduce_features, same_size
+from textgamut.features.reduce import reduce_features, same_size
 
 REVISION = 1
 """Raised when the same features give other numbers."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.embedding import context_length
 from textgamut.errors import TextgamutError
+from textgamut.models.context import context_length
 from textgamut.progress import Progress
 
 REVISION = 1
@@ -109,7 +109,7 @@ def likelihood(
         )
     if truncated:
         warnings.warn(
-            f"{truncated} of {len(tokens)} texts were cut to the {context_length(model)} tokens "
+            f"{truncated} of {len(tokens)} texts were cut to the {context_length(model.config.to_dict(), model=model)} tokens "
             "that the model can take",
             stacklevel=2,
         )
@@ -147,7 +147,7 @@ def _tokenize(
         ids: list[int] = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
         return ids
 
-    context = context_length(model)
+    context = context_length(model.config.to_dict(), model=model)
     heads, scored, truncated = [], [], 0
     for prompt, continuation in zip(map(encode, prompts), map(encode, continuations), strict=True):
         # BOS is read, and the last token only predicted: prompt and continuation have the whole context.

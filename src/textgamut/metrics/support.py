@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.generation.devices import choose_device
-from textgamut.metrics.reduction import blocks, checked, first_copies, same_size
-from textgamut.metrics.reduction import reduce_features as reduce_features
+from textgamut.features.reduce import blocks, checked, first_copies, same_size
+from textgamut.features.reduce import reduce_features as reduce_features
+from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:
     import torch

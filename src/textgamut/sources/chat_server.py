@@ -161,8 +161,8 @@ def key_of(source: OpenAISource) -> str | None:
     key = os.environ.get(source.key_variable, "").strip()
     if not key:
         raise TextgamutError(
-            f"{redacted(source.url)}: the environment variable {source.key_variable} is not set: it is to hold "
-            f"the key for {source.model}"
+            f"{redacted(source.url)}: the environment variable {source.key_variable} is not set: it must "
+            f"hold the key for {source.model}"
         )
     if not (key.isascii() and key.isprintable()):
         raise TextgamutError(f"the environment variable {source.key_variable} holds what no key can be")

@@ -42,8 +42,8 @@ def download(url: str, part: Path, by_hand: str) -> Path:
     # `from None`: the client's own messages may hold the whole URL
     except PassingError as error:
         raise TextgamutError(
-            f"{redacted(url)}: could not be downloaded in {ATTEMPTS} attempts: {error}. Connect and try again "
-            f"(what came so far is kept), or {by_hand}"
+            f"{redacted(url)}: could not be downloaded in {ATTEMPTS} attempts: {error}. Connect and try "
+            f"again (what came so far is kept), or {by_hand}"
         ) from None
     except httpx.InvalidURL:
         raise TextgamutError(f"{redacted(url)}: not a valid URL") from None

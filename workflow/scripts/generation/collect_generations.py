@@ -9,7 +9,7 @@ import pandas as pd
 
 from textgamut.errors import TextgamutError
 from textgamut.files import read_table, write_meta, write_table
-from textgamut.tasks import keep_longest, measured_text
+from textgamut.tasks.answers import keep_longest, measured_text
 from textgamut.text import count_words
 from textgamut.workflow.jobs import job
 

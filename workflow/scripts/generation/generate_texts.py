@@ -20,13 +20,14 @@ from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource
 from textgamut.errors import TextgamutError
 from textgamut.files import read_table, write_meta, write_table
-from textgamut.generation.checkpoints import load_tokenizer, prepare
-from textgamut.generation.devices import choose_dtype, device_name, lease
-from textgamut.generation.engines import Engine, open_engine
+from textgamut.generation.engines.engine import Engine, open_engine
 from textgamut.generation.journal import Journal, fingerprint, read_samples
 from textgamut.generation.requests import Request, Sample
+from textgamut.models.checkpoints import load_tokenizer, prepare
+from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import Progress
-from textgamut.prompts import Prompt, dress, dress_for_server
+from textgamut.tasks.chat_formats import dress, dress_for_server
+from textgamut.tasks.templates import Prompt
 from textgamut.workflow.jobs import job, lock_of
 
 logger = logging.getLogger("textgamut.generate_texts")

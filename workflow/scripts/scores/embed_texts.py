@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.embedders import Embedder
-from textgamut.embedding import compute_dtype, embed
+from textgamut.features.embed import compute_dtype, embed
 from textgamut.files import read_table, write_array, write_meta
-from textgamut.generation.checkpoints import prepare
-from textgamut.generation.devices import device_name, lease
+from textgamut.models.checkpoints import prepare
+from textgamut.models.devices import device_name, lease
 from textgamut.workflow.jobs import job
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.explain import Side, support_page
 from textgamut.files import read_array, read_table, write_bytes, write_meta
-from textgamut.generation.devices import lease
+from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
 from textgamut.scores import support_scores
 from textgamut.workflow.jobs import job

@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from textgamut.features.reduce import reduce_features
 from textgamut.files import read_array, write_json, write_meta
-from textgamut.generation.devices import lease
-from textgamut.metrics.reduction import reduce_features
 from textgamut.metrics.support import SmallSampleWarning, support_sweep
+from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
 from textgamut.tables import ALL, SUPPORT
 from textgamut.workflow.jobs import job

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from textgamut.config.entries.sources import Source
 from textgamut.files import read_json, write_json, write_meta
-from textgamut.generation.checkpoints import prepare
+from textgamut.models.checkpoints import prepare
 from textgamut.workflow.jobs import job
 
 

@@ -11,10 +11,10 @@ from pydantic import TypeAdapter
 
 from textgamut.config.entries.sources import ModelSource, OpenAISource
 from textgamut.files import read_json, write_json, write_meta
-from textgamut.generation.checkpoints import load_tokenizer, prepare
-from textgamut.prompts import require_chat_template
+from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.sources.cache import offline
 from textgamut.sources.chat_server import key_of
+from textgamut.tasks.chat_formats import require_chat_template
 from textgamut.workflow.jobs import job
 
 

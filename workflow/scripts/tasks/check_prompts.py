@@ -11,9 +11,12 @@ from pydantic import TypeAdapter
 from textgamut.config.entries.sources import Source
 from textgamut.errors import TextgamutError
 from textgamut.files import read_json, read_table, write_json, write_meta
-from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.generation.requests import Request, encode
-from textgamut.prompts import Prompt, check_lengths, context_length, dress, fewer_examples
+from textgamut.models.checkpoints import load_tokenizer, prepare
+from textgamut.models.context import context_length
+from textgamut.tasks.chat_formats import dress
+from textgamut.tasks.lengths import check_lengths
+from textgamut.tasks.templates import Prompt, fewer_examples
 from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.check_prompts")

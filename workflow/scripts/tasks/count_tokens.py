@@ -8,8 +8,8 @@ from pydantic import TypeAdapter
 
 from textgamut.config.entries.sources import Source
 from textgamut.files import read_table, write_json, write_meta
-from textgamut.generation.checkpoints import load_tokenizer, prepare
 from textgamut.metrics.tokens_per_word import tokens_per_word
+from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.workflow.jobs import job
 
 

@@ -4,8 +4,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut import tasks
 from textgamut.files import read_table, write_meta, write_table
+from textgamut.tasks import draws as tasks
 from textgamut.text import count_words
 from textgamut.workflow.jobs import job
 

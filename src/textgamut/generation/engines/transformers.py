@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ from textgamut.generation.requests import Request, Sample, encode, ordered
 from textgamut.generation.sampling import Chooser, random_stream
 
 if TYPE_CHECKING:
-    import torch
+    pass
+from textgamut.generation.rows import Rows
 
 logger = logging.getLogger(__name__)
 
@@ -151,94 +151,6 @@ class TransformersEngine:
     def _up_to_the_end(self, tokens: list[int]) -> list[int]:
         ends = [step for step, token in enumerate(tokens) if token in self._end_tokens]
         return tokens[: ends[0] + 1] if ends else tokens
-
-
-class Rows:
-    """The running rows of a batch: their tokens, padded on the left, and the model's cache of them."""
-
-    def __init__(self, model: Any, prompts: Sequence[Sequence[int]]) -> None:
-        """Pad the prompts; nothing is computed yet."""
-        import torch
-        from transformers.cache_utils import Cache, DynamicCache
-
-        from textgamut.generation.cache import GrowingLayer
-
-        self.model = model
-        width = max(map(len, prompts))
-        device = model.get_input_embeddings().weight.device
-        padding = [[0] * (width - len(prompt)) for prompt in prompts]
-        self.ids = torch.tensor([[*pad, *p] for pad, p in zip(padding, prompts, strict=True)], device=device)
-        self.mask = torch.tensor(
-            [[*pad, *([1] * len(p))] for pad, p in zip(padding, prompts, strict=True)], device=device
-        )
-        accepted = inspect.signature(model.forward).parameters
-        self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
-        self.has_positions = "position_ids" in accepted
-        # Without the configuration every layer keeps all of its past, also one with a sliding window, which
-        # the mask alone then enforces: so rows can lose their padding.
-        self.plain = layer_types(model) <= {"full_attention", "sliding_attention"}
-        self.cache = (
-            Cache(layer_class_to_replicate=GrowingLayer) if self.plain else DynamicCache(config=model.config)
-        )
-
-    @property
-    def lengths(self) -> torch.Tensor:
-        """Tokens of each row, (rows,)."""
-        return self.mask.sum(dim=1)
-
-    def read(self, hidden: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Read the prompts.
-
-        Args:
-            hidden: Whether the hidden states are wanted, too.
-
-        Returns:
-            float32 logits of the next token (rows, vocabulary); last hidden states (rows, width, dimensions).
-        """
-        positions = (self.mask.cumsum(dim=1) - 1).clamp(min=0)
-        output = self._forward(self.ids, self.mask, positions, output_hidden_states=hidden)
-        return output.logits[:, -1].float(), output.hidden_states[-1] if hidden else None
-
-    def append(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Append a token (rows,) to every row; return the float32 logits of the next (rows, vocabulary)."""
-        import torch
-
-        self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
-        self.mask = torch.cat([self.mask, self.mask.new_ones((len(tokens), 1))], dim=1)
-        output = self._forward(tokens[:, None], self.mask, self.lengths[:, None] - 1)
-        logits: torch.Tensor = output.logits[:, -1].float()
-        return logits
-
-    def keep(self, rows: torch.Tensor) -> None:
-        """Go on with some rows only, without the padding that none of them needs."""
-        self.ids, self.mask = self.ids[rows], self.mask[rows]
-        if not self.plain:
-            self.cache.batch_select_indices(rows)
-            return
-        unused = int(self.mask.argmax(dim=1).min())
-        self.ids, self.mask = self.ids[:, unused:], self.mask[:, unused:]
-        for layer in self.cache.layers:
-            layer.keep(rows, unused)
-
-    def _forward(self, ids: torch.Tensor, mask: Any, positions: torch.Tensor, **options: Any) -> Any:
-        if self.has_positions:
-            options["position_ids"] = positions
-        return self.model(
-            input_ids=ids,
-            attention_mask=mask,
-            past_key_values=self.cache,
-            use_cache=True,
-            **self._last_only,
-            **options,
-        )
-
-
-def layer_types(model: Any) -> set[str]:
-    """Name the kinds of layers of a model, as its configuration does, or by its sliding window."""
-    config = model.config.get_text_config()
-    if named := getattr(config, "layer_types", None):
-        return set(named)
-    return {"sliding_attention" if getattr(config, "sliding_window", None) else "full_attention"}
 
 
 def decode_after(tokenizer: Any, prompt: list[int], new: list[int]) -> str:

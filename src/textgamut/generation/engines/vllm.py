@@ -8,9 +8,9 @@ from typing import Any
 
 from textgamut.config.entries.decoding import Decoding, GreedyDecoding, SamplingDecoding
 from textgamut.errors import TextgamutError
-from textgamut.generation.checkpoints import load_tokenizer
 from textgamut.generation.engines.transformers import decode_after
 from textgamut.generation.requests import Request, Sample, encode, ordered, seed_of
+from textgamut.models.checkpoints import load_tokenizer
 
 ROUNDS = 8
 """Samples that are given to vLLM at once, in multiples of those that run at a time."""

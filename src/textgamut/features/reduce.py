@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.generation.devices import choose_device
+from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:
     import torch

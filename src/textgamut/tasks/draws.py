@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from textgamut.datasets.creative import CREATIVE
 from textgamut.draws import hashed, shuffled, take
 from textgamut.errors import TextgamutError, nearest
-from textgamut.prompts import (
+from textgamut.tasks.templates import (
     BIOGRAPHY_NAME_WORDS,
-    CREATIVE,
     Prompt,
     biographies_prompt,
-    biography_of,
     continuation_prompt,
     creative_prompt,
     given_prompt,
@@ -29,12 +28,16 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+from textgamut.tasks.answers import _cut_after
 
 REVISION = 1
 """Raised when a draw gives other texts from the same dataset."""
 
+
 EXAMPLE_WORDS = 350
 """Longest in-context example, in words (PR appendix B.5, the authors' code)."""
+
+
 PROMPT_SEED = 0
 """In-context examples and creative prompts are drawn once: every generation seed sees the same prompts."""
 
@@ -302,46 +305,6 @@ def draw_given_references(
     return chosen.assign(text=[_cut_after(text, max_words) for text in chosen["text"]])
 
 
-def measured_text(kind: str, base: str, continuation: str, max_words: int | None) -> str:
-    """Make the text that is measured from what a model wrote.
-
-    Args:
-        kind: The kind of the task.
-        base: The prompt, as a pre-trained model reads it.
-        continuation: What the model wrote after its prompt.
-        max_words: Longest text, in words; None: as it is.
-
-    Returns:
-        ``continuation``: prompt and continuation, cut. ``biographies``: the first biography, in the form of
-        the references (``prompts.biography_of``), cut. ``creative``: the answer, cut. ``prompted``: the
-        continuation with the white space that it begins with, cut.
-    """
-    if kind == "prompted":
-        return _cut_after(continuation, max_words)
-    whole = {
-        "continuation": base + continuation,
-        "biographies": biography_of(continuation),
-        "creative": continuation.strip(),
-    }[kind]
-    return whole if max_words is None else cut_words(whole, max_words)
-
-
-def keep_longest(samples: pd.DataFrame, keep: int) -> pd.DataFrame:
-    """Keep the longest completions of each prompt (NW section 5: 10 of 20).
-
-    Args:
-        samples: ``prompt_id``, ``completion``, ``continuation``.
-        keep: How many of each prompt; of equally long ones those with the lower number.
-
-    Returns:
-        The rows that are kept, in their order.
-    """
-    ranked = samples.assign(words=-samples["continuation"].map(count_words)).reset_index(drop=True)
-    order = ranked.sort_values(["prompt_id", "words", "completion"], kind="stable")
-    kept = order.groupby("prompt_id", sort=False).head(keep).index.sort_values()
-    return samples.iloc[kept].reset_index(drop=True)
-
-
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Mix the bits of each key: the finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
     import numpy as np
@@ -385,10 +348,3 @@ def _table(ids: Iterable[str], prompts: Iterable[Prompt]) -> pd.DataFrame:
 
     rows = [(id_, *prompt) for id_, prompt in zip(ids, prompts, strict=True)]
     return pd.DataFrame(rows, columns=["id", *Prompt._fields])
-
-
-def _cut_after(text: str, max_words: int | None) -> str:
-    """Cut a continuation, which keeps the white space that parts it from its prompt."""
-    if max_words is None:
-        return text
-    return text[: len(text) - len(text.lstrip())] + cut_words(text, max_words)

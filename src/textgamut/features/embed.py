@@ -12,19 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.generation.checkpoints import load_tokenizer, silence_transformers
-from textgamut.generation.devices import choose_dtype
+from textgamut.models.checkpoints import load_tokenizer, silence_transformers
+from textgamut.models.devices import choose_dtype
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
     import torch
 
     from textgamut.config.entries.embedders import Embedder
+from textgamut.models.context import context_length
 
 logger = logging.getLogger(__name__)
 
+
 REVISION = 1
 """Raised when the same texts give other features."""
+
 
 CPU_TOKENS = 2048
 """Tokens that a CPU takes at once, padding included: with more, the states no longer fit into its caches, and
@@ -111,15 +114,6 @@ def compute_dtype(embedder: Embedder, device: torch.device) -> torch.dtype:
     """Resolve an embedder's dtype on a device: ``auto`` is float32 on a CPU, 16 bits on a GPU."""
     on_cpu = embedder.dtype == "auto" and device.type == "cpu"
     return choose_dtype("float32" if on_cpu else embedder.dtype, device)
-
-
-def context_length(model: Any) -> int | None:
-    """Return how many tokens a transformer can take; None where its positions have no end."""
-    length: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    # RoBERTa and its kin number their positions from the padding token's id + 1 on.
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    offset = getattr(table, "padding_idx", None)
-    return length if length is None or offset is None else length - offset - 1
 
 
 def _batches(
@@ -212,7 +206,7 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
 
 def _check_room(network: _Network, max_tokens: int) -> None:
     """Make sure that ``max_tokens`` fits the model, and a token fits into it."""
-    longest = context_length(network.model)
+    longest = context_length(network.model.config.to_dict(), model=network.model)
     if longest is not None and max_tokens > longest:
         raise TextgamutError(f"max_tokens: {max_tokens} is more than the {longest} that this model can take")
     special = network.tokenizer.num_special_tokens_to_add()

@@ -1,0 +1,1 @@
+"""Features: texts to vectors."""

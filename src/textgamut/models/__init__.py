@@ -1,0 +1,1 @@
+"""Models: everything that loads weights."""

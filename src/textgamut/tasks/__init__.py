@@ -1,0 +1,1 @@
+"""Tasks: texts to prompts and references, and what is measured of an answer."""
