@@ -16,7 +16,7 @@ import torch
 from filelock import FileLock
 from helpers import ROOT, load_script
 
-from textgamut import files as io
+from textgamut import files
 from textgamut.config.entries.models import Model
 from textgamut.errors import TextgamutError
 from textgamut.generation.engines.transformers import TransformersEngine
@@ -33,7 +33,7 @@ class Cell:
         source = {"kind": "file", "path": str(tiny.write_checkpoint(folder / "checkpoint", architecture))}
         self.model = Model(label="Tiny", family="Tiny", source=source, chat="none", dtype="float32")
         texts = [f"Text number {i}, of some length" + "." * (i % 7) for i in range(12)]
-        io.write_table(
+        files.write_table(
             folder / "prompts.parquet",
             pd.DataFrame({"id": [f"p{i}" for i in range(12)], "base": texts, "user": texts, "start": "x"}),
         )
@@ -72,7 +72,7 @@ def test_samples_and_their_record(cell: Cell) -> None:
     frame = cell.generate(work)
     assert frame["id"].tolist() == [f"p{i}/{number}" for i in range(12) for number in (0, 1)]
     assert frame["tokens"].between(1, 8).all()
-    meta = io.read_json(work.samples.with_name("0-of-1.meta.json"))
+    meta = files.read_json(work.samples.with_name("0-of-1.meta.json"))
     assert (meta["samples"], meta["new_tokens"]) == (24, frame["tokens"].sum())
     assert (meta["batch_size"], meta["dtype"], meta["device"]) == (5, "torch.float32", "cpu")
     assert meta["generation_seconds"] > 0
@@ -106,7 +106,7 @@ def test_more_completions_keep_those_that_there_are(cell: Cell, tmp_path: Path) 
     kept = more.index.intersection(few.index)
     assert len(kept) == 6
     pd.testing.assert_frame_equal(more.loc[kept], few.loc[kept])
-    assert io.read_json(work.samples.with_name("0-of-2.meta.json"))["resumed_samples"] == 6
+    assert files.read_json(work.samples.with_name("0-of-2.meta.json"))["resumed_samples"] == 6
 
 
 def test_a_loaded_model_goes_on_with_the_other_cells(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from helpers import ROOT
 
-from textgamut import files as io
-from textgamut import tables
+from textgamut import files
 from textgamut.errors import TextgamutError
+from textgamut.report import tables
 from textgamut.sources.cache import digest
 
 TEXTS = pd.DataFrame(
@@ -53,10 +53,10 @@ def test_extract_dataset(tmp_path: Path) -> None:
     texts, meta = tmp_path / "references.parquet", tmp_path / "references.meta.json"
     script("sources", "extract_dataset")(settings, None, 5.0, texts)
     pd.testing.assert_frame_equal(pd.read_parquet(texts), TEXTS)
-    assert io.read_json(meta)["counts"]["distinct"] == 40
+    assert files.read_json(meta)["counts"]["distinct"] == 40
     described = {"dataset": entry | {"licence": "CC0"}, "revision": 1}
     script("sources", "describe_dataset")(described, "mine", texts, meta, tmp_path / "card.json")
-    card = io.read_json(tmp_path / "card.json")
+    card = files.read_json(tmp_path / "card.json")
     assert card["texts"] == 40
     assert card["groups"] == {"topic": {"a": 20, "b": 20}}
     assert card["source_sha256"] == digest(tmp_path / "mine.csv")
@@ -66,7 +66,7 @@ def test_extract_dataset(tmp_path: Path) -> None:
 
 
 def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:
-    io.write_table(tmp_path / "texts.parquet", TEXTS)
+    files.write_table(tmp_path / "texts.parquet", TEXTS)
     settings = {
         "task": "x",
         "kind": "continuation",
@@ -83,7 +83,7 @@ def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:
 
 
 def test_draw_subset_has_the_columns_of_generations(tmp_path: Path) -> None:
-    io.write_table(tmp_path / "texts.parquet", TEXTS)
+    files.write_table(tmp_path / "texts.parquet", TEXTS)
     settings = {"task": "x", "kind": "subsets", "n": 6, "min_words": 5, "max_words": 6, "group": "topic",
                 "labels": ["b"]}  # fmt: skip
     script("tasks", "draw_subset")(settings, 1, tmp_path / "texts.parquet", tmp_path / "generations.parquet")
@@ -98,14 +98,14 @@ PROMPTS = pd.DataFrame({"id": ["q", "p"], "base": ["three", "one two"], "user": 
 
 def collect(folder: Path, rows: list[tuple[str, int, str]], **settings) -> pd.DataFrame:
     """Collect samples that lie in two shards, the last one first."""
-    io.write_table(folder / "prompts.parquet", PROMPTS)
+    files.write_table(folder / "prompts.parquet", PROMPTS)
     samples = pd.DataFrame(rows, columns=["prompt_id", "completion", "continuation"]).assign(
         tokens=3, finish="stop"
     )
     samples.insert(0, "id", [f"{row.prompt_id}/{row.completion}" for row in samples.itertuples()])
     shards = [folder / f"{i}-of-2.parquet" for i in range(2)]
     for path, part in zip(shards, (samples[1:], samples[:1]), strict=True):
-        io.write_table(path, part)
+        files.write_table(path, part)
     output = folder / "generations.parquet"
     script("generation", "collect_generations")(settings, folder / "prompts.parquet", shards, output)
     return pd.read_parquet(output)
@@ -115,7 +115,7 @@ def test_collect_generations_joins_prompt_and_continuation(tmp_path: Path) -> No
     frame = collect(tmp_path, [("p", 0, " b c d"), ("q", 0, "")], kind="continuation", max_words=4)
     assert list(frame) == ["id", "prompt_id", "text", "tokens", "finish"]
     assert frame["text"].tolist() == ["three", "one two b c"]  # in the order of the prompts
-    meta = io.read_json(tmp_path / "generations.meta.json")
+    meta = files.read_json(tmp_path / "generations.meta.json")
     assert (meta["samples"], meta["empty_continuations"], meta["shorter_than_max_words"]) == (2, 1, 1)
     assert meta["mean_words_before_cut"] == (1 + 5) / 2
 
@@ -132,7 +132,7 @@ def test_collect_generations_keeps_the_longest_completions(tmp_path: Path) -> No
     frame = collect(tmp_path, rows, kind="prompted", max_words=None, keep=2)
     assert frame["id"].tolist() == ["q/0", "q/2", "p/0", "p/2"]
     assert frame["text"].tolist() == [" a", " a b c", " a b", " a b"]
-    assert io.read_json(tmp_path / "generations.meta.json")["samples"] == 6
+    assert files.read_json(tmp_path / "generations.meta.json")["samples"] == 6
 
 
 @pytest.mark.parametrize("strange", [[("p", 0, " a")], [("p", 0, " a"), ("q", 0, ""), ("r", 0, " a")]])
@@ -144,7 +144,7 @@ def test_collect_generations_refuses_samples_of_other_prompts(tmp_path: Path, st
 
 def drawn(folder: Path, texts: pd.DataFrame, **settings) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Draw prompts and references of a task."""
-    io.write_table(folder / "texts.parquet", texts)
+    files.write_table(folder / "texts.parquet", texts)
     script("tasks", "draw_prompts")(settings, folder / "texts.parquet", folder / "prompts.parquet")
     script("tasks", "draw_references")(settings, 1, folder / "texts.parquet", folder / "references.parquet")
     return pd.read_parquet(folder / "prompts.parquet"), pd.read_parquet(folder / "references.parquet")
@@ -201,7 +201,7 @@ def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
     check = script("tasks", "check_prompts")
     paths = tmp_path / "prompts.parquet", tmp_path / "lengths.json"
     check(model | {"task": "b", "examples": 6, "max_new_tokens": 100}, "smollm2", *paths)
-    lengths = io.read_json(paths[1])
+    lengths = files.read_json(paths[1])
     assert (lengths["prompts"], lengths["context"], lengths["max_new_tokens"]) == (5, 8192, 100)
     assert lengths["total"] == lengths["mean"] * 5
     assert 6 * 40 < lengths["mean"] <= lengths["max"] < 6 * 80
@@ -228,10 +228,10 @@ def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
 
 @pytest.mark.slow
 def test_tokens_per_word_are_counted_and_tabulated(tmp_path: Path, model: dict) -> None:
-    io.write_table(tmp_path / "texts.parquet", TEXTS)
+    files.write_table(tmp_path / "texts.parquet", TEXTS)
     ratio = tmp_path / "smollm2.json"
     script("tasks", "count_tokens")({"source": model["source"]}, tmp_path / "texts.parquet", ratio)
-    counted = io.read_json(ratio)
+    counted = files.read_json(ratio)
     assert counted["texts"] == 40
     assert counted["words"] == 40 * 14  # thirteen words and a comma
     assert 1 <= counted["mean"] < 1.5
@@ -251,9 +251,9 @@ def features(tmp_path: Path) -> Path:
     """Generated features, references that are nearly the same, and references far away."""
     rng = np.random.default_rng(0)
     generated = rng.normal(size=(50, 6)).astype(np.float32)
-    io.write_array(tmp_path / "generated.npy", generated)
-    io.write_array(tmp_path / "same.npy", generated + np.float32(1e-4))
-    io.write_array(tmp_path / "opposite.npy", -10 - np.abs(rng.normal(size=(50, 6))).astype(np.float32))
+    files.write_array(tmp_path / "generated.npy", generated)
+    files.write_array(tmp_path / "same.npy", generated + np.float32(1e-4))
+    files.write_array(tmp_path / "opposite.npy", -10 - np.abs(rng.normal(size=(50, 6))).astype(np.float32))
     return tmp_path
 
 
@@ -266,7 +266,7 @@ def score(features: Path, family: str, settings: dict, *more) -> pd.DataFrame:
         features / "scores.json",
         *more,
     )
-    return pd.DataFrame(io.read_json(features / "scores.json"))
+    return pd.DataFrame(files.read_json(features / "scores.json"))
 
 
 def test_score_support_scores_every_draw(features: Path) -> None:
@@ -277,15 +277,15 @@ def test_score_support_scores_every_draw(features: Path) -> None:
     assert value[7, "precision"] == value[7, "recall"] == 1.0
     assert value[8, "precision"] < 0.1  # the references are one tight corner of the sphere
     assert (table["low"] <= table["value"]).all()
-    assert io.read_json(features / "scores.meta.json")["warnings"] == []  # of small N: told once per run
+    assert files.read_json(features / "scores.meta.json")["warnings"] == []  # of small N: told once per run
 
 
 def test_score_support_per_group(features: Path) -> None:
     """References have their own groups, generated texts those of their prompts."""
     dataset = pd.DataFrame({"id": [f"t{i}" for i in range(50)], "topic": ["a"] * 25 + ["b"] * 24 + [None]})
-    io.write_table(features / "dataset.parquet", dataset)
-    io.write_table(features / "generations.parquet", pd.DataFrame({"prompt_id": dataset["id"][::-1]}))
-    io.write_table(features / "references.parquet", dataset[["topic"]])
+    files.write_table(features / "dataset.parquet", dataset)
+    files.write_table(features / "generations.parquet", pd.DataFrame({"prompt_id": dataset["id"][::-1]}))
+    files.write_table(features / "references.parquet", dataset[["topic"]])
     texts = [features / f"{name}.parquet" for name in ("dataset", "generations", "references", "references")]
     table = score(features, "support", {"k": 4, "bootstrap": 20, "groups": ["topic"]}, texts)
     assert set(table["group"]) == {"all", "topic=a", "topic=b"}
@@ -303,13 +303,13 @@ def test_score_divergence_scores_every_draw(features: Path) -> None:
 
 
 def test_score_ngram_counts_words(tmp_path: Path) -> None:
-    io.write_table(
+    files.write_table(
         tmp_path / "g.parquet",
         pd.DataFrame({"id": list("xyz"), "text": ["a b c d e", "a b c d f", "g h a b"]}),
     )
     settings = {"tokenizer": None, "self_bleu_sample": None}
     script("scores", "score_ngram")(settings, CELL, tmp_path / "g.parquet", tmp_path / "ngram.json")
-    value = pd.DataFrame(io.read_json(tmp_path / "ngram.json")).set_index("metric")["value"]
+    value = pd.DataFrame(files.read_json(tmp_path / "ngram.json")).set_index("metric")["value"]
     assert value["distinct_1"] == 8 / 14
     assert value["text_distinct_2"] == pytest.approx((4 / 5 + 4 / 5 + 3 / 4) / 3)
     assert value["repetition_4"] == 0
@@ -325,8 +325,8 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
     texts = pd.DataFrame(
         {"id": ["1", "2"], "prompt_id": ["p", "q"], "text": ["The cat sat on the mat.", "Once upon a time"]}
     )
-    io.write_table(tmp_path / "g.parquet", texts)
-    io.write_table(tmp_path / "p.parquet", pd.DataFrame({"id": ["q", "p"], "base": ["Once upon", "The cat"]}))
+    files.write_table(tmp_path / "g.parquet", texts)
+    files.write_table(tmp_path / "p.parquet", pd.DataFrame({"id": ["q", "p"], "base": ["Once upon", "The cat"]}))
     source = demo.models["smollm2-135m-instruct"].source.model_dump(mode="json")
     values = []
     for prompts in (tmp_path / "p.parquet", None):
@@ -340,7 +340,7 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
             prompts,
             tmp_path / "l.json",
         )
-        rows = io.read_json(tmp_path / "l.json")
+        rows = files.read_json(tmp_path / "l.json")
         values.append({row["metric"]: row["value"] for row in rows})
     assert set(values[0]) == {"perplexity", "coherence"}
     assert set(values[1]) == {"perplexity"}
@@ -356,7 +356,7 @@ def test_sweep_support_varies_one_at_a_time(features: Path) -> None:
         [features / "same.npy"],
         features / "sweep.json",
     )
-    table = tables.tidy(io.read_json(features / "sweep.json"))
+    table = tables.tidy(files.read_json(features / "sweep.json"))
     assert set(zip(table["n"], table["k"], strict=True)) == {(10, 4), (50, 4), (50, 1)}
     settings = {"task": "t", "embedder": "Mini", "n": 50, "k": 4,
                 "models": {"m": {"label": "M", "family": "f", "chat": False}}}  # fmt: skip
@@ -370,7 +370,7 @@ def test_explain_support_shows_what_was_missed(features: Path) -> None:
         frame = pd.DataFrame(
             {"id": [f"{name}-{i}" for i in range(50)], "text": [f"{name} & {i}" for i in range(50)]}
         )
-        io.write_table(features / f"{name}.parquet", frame)
+        files.write_table(features / f"{name}.parquet", frame)
     script("scores", "explain_support")(
         {"k": 4, "embedder": "Mini"}, "What was missed", features / "generations.parquet",
         features / "generated.npy", features / "references.parquet", features / "opposite.npy",
@@ -391,7 +391,7 @@ def scores(tmp_path: Path) -> Path:
         for metric in ("precision", "recall", "density", "coverage")
     ]  # fmt: skip
     for task in ("t", "other"):
-        io.write_json(tmp_path / f"{task}.json", [row for row in rows if row["task"] == task])
+        files.write_json(tmp_path / f"{task}.json", [row for row in rows if row["task"] == task])
     script("scores", "collect_scores")([tmp_path / "t.json", tmp_path / "other.json"], tmp_path / "s.parquet")
     return tmp_path / "s.parquet"
 
@@ -412,7 +412,7 @@ def test_tables_and_figures_show_one_task(scores: Path, tmp_path: Path) -> None:
 
 
 def test_wrong_features_name_no_half_output(tmp_path: Path) -> None:
-    io.write_array(tmp_path / "g.npy", np.full((9, 2), np.nan, dtype=np.float32))
+    files.write_array(tmp_path / "g.npy", np.full((9, 2), np.nan, dtype=np.float32))
     score_support = script("scores", "score_support")
     with pytest.raises(TextgamutError, match="reference features: row 0"):
         score_support(
@@ -436,7 +436,7 @@ def test_fetch_model_of_a_server_looks_for_its_key(tmp_path: Path, monkeypatch: 
     assert not card.exists()
     monkeypatch.setenv("EXAMPLE_KEY", "c4n4ry")
     script("sources", "fetch_model")(settings, "EXAMPLE_KEY", card)
-    written = io.read_json(card)
+    written = files.read_json(card)
     assert (written["served_by"], written["model"]) == ("https://api.example/v1", "m")
     assert "c4n4ry" not in "".join(path.read_text() for path in tmp_path.iterdir())
     monkeypatch.delenv("EXAMPLE_KEY")

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from helpers import ROOT
 
-from textgamut import files as io
+from textgamut import files
 
 CELL = {"task": "wiki", "model": "m", "decoding": "d", "seed": 1}
 
@@ -22,7 +22,7 @@ def script(stage: str, rule: str):
 
 
 def write(path: Path, **columns: list) -> Path:
-    io.write_table(path, pd.DataFrame(columns))
+    files.write_table(path, pd.DataFrame(columns))
     return path
 
 
@@ -45,10 +45,10 @@ def test_score_readability_counts_an_empty_text_and_gives_it_no_value(
     assert texts["flesch"].isna().tolist() == [False, True, False]
     assert texts["flesch"][0] > 80 > 0 > texts["flesch"][2]
     assert texts["gunning_fog"][0] < 5 < 30 < texts["gunning_fog"][2]
-    rows = {row["metric"]: row for row in io.read_json(tmp_path / "r.json")}
+    rows = {row["metric"]: row for row in files.read_json(tmp_path / "r.json")}
     assert rows["flesch"]["value"] == pytest.approx(np.nanmean(texts["flesch"]))
     assert rows["flesch"]["n"] == 3
-    assert any("1 of 3 texts" in line for line in io.read_json(tmp_path / "r.meta.json")["warnings"])
+    assert any("1 of 3 texts" in line for line in files.read_json(tmp_path / "r.meta.json")["warnings"])
 
 
 def test_score_similarity_pairs_a_text_with_the_reference_of_its_prompt(
@@ -59,8 +59,8 @@ def test_score_similarity_pairs_a_text_with_the_reference_of_its_prompt(
         id=["q", "p"],
         text=["Nothing alike at all.", "The dog sat on the mat. It slept."],
     )
-    io.write_array(tmp_path / "theirs.npy", np.array([[0.0, 1.0], [1.0, 0.0]], dtype=np.float32))
-    io.write_array(tmp_path / "ours.npy", np.array([[2.0, 0.0], [1.0, 1.0], [0.0, -1.0]], dtype=np.float32))
+    files.write_array(tmp_path / "theirs.npy", np.array([[0.0, 1.0], [1.0, 0.0]], dtype=np.float32))
+    files.write_array(tmp_path / "ours.npy", np.array([[2.0, 0.0], [1.0, 1.0], [0.0, -1.0]], dtype=np.float32))
     script("scores", "score_similarity")(
         {}, CELL, generations, tmp_path / "ours.npy", references, tmp_path / "theirs.npy", tmp_path / "s.json"
     )
@@ -115,7 +115,7 @@ def test_an_essay_model_is_trained_and_scores(generations: Path, tmp_path: Path)
     script("sources", "train_essay_model")(
         {"revision": 1}, tmp_path / "asap.tsv", tmp_path / "essay/card.json"
     )
-    card = io.read_json(tmp_path / "essay/card.json")
+    card = files.read_json(tmp_path / "essay/card.json")
     assert card["essays"] == ESSAYS
     assert -1 <= card["quadratic_weighted_kappa"] <= 1
     assert len(card["quadratic_weighted_kappa_of_folds"]) == 5
@@ -200,6 +200,6 @@ def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
     table = pd.read_csv(tmp_path / "ranking/ranking.csv").set_index("method")
     # On p long dominates; on q both texts are empty; on r the criteria disagree.
     assert table.loc["M, $long_$", "dominance"] == pytest.approx(1 / 3)
-    meta = io.read_json(tmp_path / "ranking/ranking.meta.json")
+    meta = files.read_json(tmp_path / "ranking/ranking.meta.json")
     assert meta["prompts"] == 6
     assert any(note.startswith("no Q*Text") for note in meta["notes"])

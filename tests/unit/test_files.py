@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from textgamut import files as io
+from textgamut import files
 from textgamut.errors import TextgamutError
 from textgamut.progress import Progress
 from textgamut.workflow.jobs import job
@@ -19,8 +19,8 @@ from textgamut.workflow.jobs import job
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
-    io.write_bytes(path, b"old")
-    with pytest.raises(RuntimeError), io.atomic(path) as temporary:  # noqa: PT012
+    files.write_bytes(path, b"old")
+    with pytest.raises(RuntimeError), files.atomic(path) as temporary:  # noqa: PT012
         temporary.write_bytes(b"half")
         raise RuntimeError
     assert path.read_bytes() == b"old"
@@ -29,33 +29,33 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 
 def test_round_trips(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["a"], "value": [1.5]})
-    io.write_table(tmp_path / "t.parquet", frame)
-    pd.testing.assert_frame_equal(io.read_table(tmp_path / "t.parquet", ["id"]), frame)
+    files.write_table(tmp_path / "t.parquet", frame)
+    pd.testing.assert_frame_equal(files.read_table(tmp_path / "t.parquet", ["id"]), frame)
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
-    io.write_array(tmp_path / "a.npy", array)
-    assert (io.read_array(tmp_path / "a.npy") == array).all()
+    files.write_array(tmp_path / "a.npy", array)
+    assert (files.read_array(tmp_path / "a.npy") == array).all()
 
 
 def test_missing_column(tmp_path: Path) -> None:
-    io.write_table(tmp_path / "t.parquet", pd.DataFrame({"id": ["a"]}))
+    files.write_table(tmp_path / "t.parquet", pd.DataFrame({"id": ["a"]}))
     with pytest.raises(TextgamutError, match=r"t\.parquet: no column text; it has id"):
-        io.read_table(tmp_path / "t.parquet", ["id", "text"])
+        files.read_table(tmp_path / "t.parquet", ["id", "text"])
 
 
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="allow_pickle"):
-        io.read_array(tmp_path / "a.npy")
+        files.read_array(tmp_path / "a.npy")
 
 
 def test_nan_is_no_json(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        io.write_json(tmp_path / "x.json", {"value": float("nan")})
+        files.write_json(tmp_path / "x.json", {"value": float("nan")})
     assert not list(tmp_path.iterdir())
 
 
 def test_meta_stands_beside_the_output(tmp_path: Path) -> None:
-    io.write_meta(tmp_path / "generations.parquet", {"seed": 1}, time.monotonic(), dtype="bfloat16")
+    files.write_meta(tmp_path / "generations.parquet", {"seed": 1}, time.monotonic(), dtype="bfloat16")
     meta = json.loads((tmp_path / "generations.meta.json").read_text())
     assert meta["settings"] == {"seed": 1}
     assert meta["dtype"] == "bfloat16"
@@ -65,7 +65,7 @@ def test_meta_stands_beside_the_output(tmp_path: Path) -> None:
 
 def test_slugs_with_dots_have_records_of_their_own(tmp_path: Path) -> None:
     for name in ("qwen2.5-0.5b.json", "qwen2.5-7b.json", "qwen2.json"):
-        io.write_meta(tmp_path / name, {}, time.monotonic())
+        files.write_meta(tmp_path / name, {}, time.monotonic())
     assert len(list(tmp_path.iterdir())) == 3
 
 

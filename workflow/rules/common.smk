@@ -10,12 +10,18 @@ import json
 import os
 
 from textgamut.features import embed as embedding
-from textgamut import figures, plan, ranking_figures, tables, text_figures
+from textgamut.report.figures import (
+    precision_recall as figures,
+    rankings as ranking_figures,
+    texts as text_figures,
+)
+from textgamut.workflow import plan
+from textgamut.report import tables
 from textgamut.tasks import draws as tasks
 from textgamut.datasets.card import REVISION as CARD_REVISION
 from textgamut.datasets.extract import REVISION as DATASETS_REVISION
 from textgamut.generation import REVISION as GENERATION_REVISION
-from textgamut.explain import REVISION as EXPLAIN_REVISION
+from textgamut.report.missed import REVISION as EXPLAIN_REVISION
 from textgamut.models.checkpoints import CONVERSION
 from textgamut.metrics.divergence import REVISION as DIVERGENCE_REVISION
 from textgamut.metrics.entities import REVISION as ENTITIES_REVISION
@@ -32,12 +38,12 @@ from textgamut.rankings import (
     agreement,
     bradley_terry,
     dominance,
-    hasse,
     method_scores,
     qtext,
     rank,
     ufg_depth,
 )
+from textgamut.report.figures import hasse
 from textgamut.metrics.tokens_per_word import REVISION as WORDS_REVISION
 
 

@@ -108,9 +108,9 @@ def likelihood(
             f"{empty} of {len(tokens)} continuations have no token: no part in any mean", stacklevel=2
         )
     if truncated:
+        limit = context_length(model.config.to_dict(), model=model)
         warnings.warn(
-            f"{truncated} of {len(tokens)} texts were cut to the {context_length(model.config.to_dict(), model=model)} tokens "
-            "that the model can take",
+            f"{truncated} of {len(tokens)} texts were cut to the {limit} tokens that the model can take",
             stacklevel=2,
         )
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.drawing import render
 from textgamut.files import write_bytes, write_meta
-from textgamut.text_figures import correlation_figure
+from textgamut.report.figures.style import render
+from textgamut.report.figures.texts import correlation_figure
 from textgamut.workflow.jobs import job
 
 

@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.drawing import render
 from textgamut.files import write_bytes, write_meta
-from textgamut.tables import parameter_table, read_texts_table
-from textgamut.text_figures import parameter_figure
+from textgamut.report.figures.style import render
+from textgamut.report.figures.texts import parameter_figure
+from textgamut.report.tables import parameter_table, read_texts_table
 from textgamut.workflow.jobs import job
 
 

@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.drawing import render
-from textgamut.figures import ModelStyle, precision_recall_figure, subsets_figure
 from textgamut.files import read_table, write_bytes, write_meta
-from textgamut.tables import COLUMNS
+from textgamut.report.figures.precision_recall import ModelStyle, precision_recall_figure, subsets_figure
+from textgamut.report.figures.style import render
+from textgamut.report.tables import COLUMNS
 from textgamut.workflow.jobs import job
 
 

@@ -4,10 +4,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.drawing import render
-from textgamut.figures import ModelStyle, sweep_figure
 from textgamut.files import read_json, write_bytes, write_meta
-from textgamut.tables import tidy
+from textgamut.report.figures.precision_recall import ModelStyle
+from textgamut.report.figures.style import render
+from textgamut.report.figures.sweep import sweep_figure
+from textgamut.report.tables import tidy
 from textgamut.workflow.jobs import job
 
 

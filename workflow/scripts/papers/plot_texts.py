@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.drawing import render
 from textgamut.files import write_bytes, write_meta
-from textgamut.tables import read_texts_table
-from textgamut.text_figures import text_metrics_figure
+from textgamut.report.figures.style import render
+from textgamut.report.figures.texts import text_metrics_figure
+from textgamut.report.tables import read_texts_table
 from textgamut.workflow.jobs import job
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.drawing import render
 from textgamut.files import read_table, write_bytes, write_meta
 from textgamut.progress import recorded_warnings
-from textgamut.ranking_figures import ranking_figures
 from textgamut.rankings.method_scores import wide_method_scores
 from textgamut.rankings.rank import rank, ranking_tables
-from textgamut.tables import to_html
+from textgamut.report.figures.rankings import ranking_figures
+from textgamut.report.figures.style import render
+from textgamut.report.html import to_html
 from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.rank_methods")

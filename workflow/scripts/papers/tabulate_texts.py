@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_bytes, write_meta
-from textgamut.tables import correlation_table, texts_table, to_html
+from textgamut.report.html import to_html
+from textgamut.report.tables import correlation_table, texts_table
 from textgamut.workflow.jobs import job
 
 

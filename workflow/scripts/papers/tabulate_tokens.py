@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.files import read_json, write_bytes, write_meta
 from textgamut.metrics.tokens_per_word import tokens_table
-from textgamut.tables import to_html
+from textgamut.report.html import to_html
 from textgamut.workflow.jobs import job
 
 

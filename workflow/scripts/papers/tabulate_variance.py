@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_bytes, write_meta
-from textgamut.tables import COLUMNS, to_html, variance_table
+from textgamut.report.html import to_html
+from textgamut.report.tables import COLUMNS, variance_table
 from textgamut.workflow.jobs import job
 
 

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from textgamut.files import read_json, write_meta, write_table
-from textgamut.tables import tidy
+from textgamut.report.tables import tidy
 from textgamut.workflow.jobs import job
 
 

@@ -4,11 +4,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.explain import Side, support_page
 from textgamut.files import read_array, read_table, write_bytes, write_meta
+from textgamut.metrics.scores import support_scores
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
-from textgamut.scores import support_scores
+from textgamut.report.missed import Side, support_page
 from textgamut.workflow.jobs import job
 
 

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 from textgamut.config.entries.sources import Source
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.entities import entity_metrics, find_entities, load_tagger
+from textgamut.metrics.scores import text_rows
 from textgamut.progress import recorded_warnings
-from textgamut.scores import text_rows
 from textgamut.sources.fetch import fetch
 from textgamut.text import count_words
 from textgamut.workflow.jobs import job

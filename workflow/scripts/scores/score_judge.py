@@ -9,8 +9,8 @@ import numpy as np
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.judge import judge
+from textgamut.metrics.scores import text_rows
 from textgamut.progress import recorded_warnings
-from textgamut.scores import text_rows
 from textgamut.sources.chat_server import ServedModel
 from textgamut.workflow.jobs import job
 

@@ -8,10 +8,10 @@ from pydantic import TypeAdapter
 
 from textgamut.config.entries.sources import Source
 from textgamut.files import read_table, write_meta, write_scores
+from textgamut.metrics.scores import Columns, Row, likelihood_scores
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import recorded_warnings
-from textgamut.scores import Columns, Row, likelihood_scores
 from textgamut.workflow.jobs import job
 
 

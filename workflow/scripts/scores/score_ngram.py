@@ -8,9 +8,9 @@ from pydantic import TypeAdapter
 
 from textgamut.config.entries.sources import Source
 from textgamut.files import read_table, write_meta, write_scores
+from textgamut.metrics.scores import ngram_scores
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.progress import recorded_warnings
-from textgamut.scores import ngram_scores
 from textgamut.workflow.jobs import job
 
 

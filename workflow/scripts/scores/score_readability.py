@@ -7,8 +7,8 @@ from typing import Any
 
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.readability import readability
+from textgamut.metrics.scores import text_rows
 from textgamut.progress import recorded_warnings
-from textgamut.scores import text_rows
 from textgamut.workflow.jobs import job
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, read_table, write_meta, write_scores
+from textgamut.metrics.scores import text_rows
 from textgamut.metrics.similarity import bleu, cosine_similarity
 from textgamut.progress import recorded_warnings
-from textgamut.scores import text_rows
 from textgamut.workflow.jobs import job
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 
 from textgamut.files import read_array, read_table, write_json, write_meta
+from textgamut.metrics.scores import support_scores
 from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
-from textgamut.scores import support_scores
 from textgamut.workflow.jobs import job
 
 

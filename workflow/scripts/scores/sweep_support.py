@@ -6,10 +6,11 @@ from typing import Any
 
 from textgamut.features.reduce import reduce_features
 from textgamut.files import read_array, write_json, write_meta
+from textgamut.metrics.catalogue import SUPPORT
+from textgamut.metrics.scores import ALL
 from textgamut.metrics.support import SmallSampleWarning, support_sweep
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
-from textgamut.tables import ALL, SUPPORT
 from textgamut.workflow.jobs import job
 
 

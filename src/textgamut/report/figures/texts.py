@@ -1,6 +1,6 @@
 """Metrics of single texts -> figures: means, deviations, correlations, parameters of decoding (NW section 6).
 
-Tables are those of :mod:`textgamut.tables`. Labels and titles are shown literally, never as markup.
+Tables are those of :mod:`textgamut.report.tables`. Labels and titles are shown literally, never as markup.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from textgamut.drawing import (
+from textgamut.metrics.catalogue import METRICS, RANGES, label_of
+from textgamut.report.figures.style import (
     COLOURS,
     INK,
     notice_figure,
@@ -21,30 +22,14 @@ from textgamut.drawing import (
     small_print,
     titled_figure,
 )
-from textgamut.tables import METRICS, RANGES, rescaled
+from textgamut.report.tables import rescaled
 
 REVISION = 1
 """Raised when the same tables give another picture."""
 
+
 MOST_METHODS = 60
 """Rows that a figure of means and deviations can hold and still be read."""
-
-LABELS = {
-    "flesch": "Flesch",
-    "gunning_fog": "Gunning fog",
-    "text_distinct_2": "distinct-2",
-    "repetition_4": "rep-4",
-    "information_density": "info density",
-    "entity_overlap": "entity overlap",
-    "sbert": "S-BERT",
-    "bleu": "BLEU",
-}
-"""Metric -> its name in print, where that is not its own with spaces."""
-
-
-def label_of(metric: str) -> str:
-    """Return the name of a metric in print."""
-    return LABELS.get(metric, metric.replace("_", " "))
 
 
 @own_settings()

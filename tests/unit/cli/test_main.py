@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from textgamut.cli import main
+from textgamut.cli.main import main
 from textgamut.metrics.ngram import diversity, self_bleu
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "over", "under", "mat", "road", "then", "and"]

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textgamut.commands import print_json, settings_of
+from textgamut.cli.common import print_json, settings_of
 from textgamut.errors import TextgamutError, nearest
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def rank(options: argparse.Namespace) -> None:
     from textgamut.rankings.method_scores import method_scores, wide_method_scores
     from textgamut.rankings.rank import rank as rank_scores
     from textgamut.rankings.rank import ranking_tables
-    from textgamut.rankings.show import show
+    from textgamut.report.terminal import show
 
     if not 2 <= options.depth_of <= 6:
         raise TextgamutError(f"--depth-of {options.depth_of}: 2 to 6 methods can be compared")
@@ -47,9 +47,9 @@ def rank(options: argparse.Namespace) -> None:
         ranking = rank_scores(scores, options.depth_of)
     tables = ranking_tables(ranking)
     if options.output:
-        from textgamut.drawing import render
         from textgamut.files import write_bytes
-        from textgamut.ranking_figures import ranking_figures
+        from textgamut.report.figures.rankings import ranking_figures
+        from textgamut.report.figures.style import render
 
         files = {f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()}
         for name, figure in ranking_figures(ranking, {}, options.file.name).items():

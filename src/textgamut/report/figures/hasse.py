@@ -13,8 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from textgamut.drawing import COLOURS, INK, own_settings
 from textgamut.errors import TextgamutError
+from textgamut.report.figures.style import COLOURS, INK, own_settings
 
 REVISION = 1
 """Raised when the same orders give another picture."""

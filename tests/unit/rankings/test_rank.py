@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from textgamut.cli import main
-from textgamut.drawing import render
+from textgamut.cli.main import main
 from textgamut.errors import TextgamutError
-from textgamut.ranking_figures import ranking_figures
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.rank import rank, ranking_tables
+from textgamut.report.figures.rankings import ranking_figures
+from textgamut.report.figures.style import render
 
 CRITERIA = ["coherence", "diversity", "perplexity"]
 

@@ -1,6 +1,6 @@
-"""Tidy scores -> the papers' figures, as matplotlib figures that no global setting and no clock changes.
+"""Precision against recall of a task's models (PR Figures 1 and 2).
 
-``scores`` is tidy as in :mod:`textgamut.tables`. Labels and titles are shown literally, never as markup.
+``scores`` is tidy as in ``report.tables``. Labels and titles are shown literally, never as markup.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from matplotlib.patches import Ellipse
 from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.drawing import (
+from textgamut.errors import TextgamutError, nearest
+from textgamut.report.figures.labels import _TURN, _place_labels
+from textgamut.report.figures.style import (
     COLOURS,
     INK,
     name_entries,
@@ -28,17 +30,16 @@ from textgamut.drawing import (
     own_settings,
     settle,
     small_print,
-    titled_figure,
 )
-from textgamut.errors import TextgamutError, nearest
-from textgamut.tables import precision_recall_runs
+from textgamut.report.tables import precision_recall_runs
 
 REVISION = 1
 """Raised when the same scores give another picture."""
 
-_TURN = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+
 _CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN)])
-_LEADER = 12  # points: a label farther from its marker than this is tied to it by a line
+
+
 _MARKERS = {True: ("o", "chat"), False: ("^", "pre-trained")}
 
 
@@ -99,7 +100,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
 
     Raises:
         TextgamutError: The scores are not comparable or lack a value (see
-            :func:`textgamut.tables.precision_recall_runs`), or a model has no style.
+            :func:`textgamut.report.tables.precision_recall_runs`), or a model has no style.
     """
     runs = precision_recall_runs(scores, alike=["task", "embedder", "n", "k"])
     runs = _in_order(runs, models)
@@ -208,75 +209,6 @@ def subsets_figure(
     return figure
 
 
-@own_settings()
-def sweep_figure(
-    scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, n: int, k: int
-) -> Figure:
-    """Precision and recall as N varies at one k, and as k varies at one N (PR Figures 6 and B.1).
-
-    Args:
-        scores: Tidy scores of one task, decoding and embedder, for several N and k.
-        models: Style of each slug in ``scores``; others are ignored. Its order is the order of drawing.
-        title: Title of the figure.
-        n: The N at which k varies.
-        k: The k at which N varies.
-
-    Returns:
-        The figure, 7.2 x 4.2 inches: a row per metric, lines through the means over the runs, bands of one
-        standard deviation. Models of one family have one colour and other line styles.
-
-    Raises:
-        TextgamutError: As :func:`precision_recall_figure`.
-    """
-    runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder"])
-    runs = _in_order(runs, models)
-    figure = titled_figure(title, 7.2, 4.2)
-    panels = figure.subplots(2, 2, sharex="col", sharey="row")
-    slugs = list(dict.fromkeys(runs["model"]))
-    families = dict.fromkeys(models[slug].family for slug in slugs)
-    colours = dict(zip(families, itertools.cycle(COLOURS), strict=False))
-    styles = {slug: (colours[models[slug].family], _line_style(slug, slugs, models)) for slug in slugs}
-    columns = [("n", runs[runs["k"] == k], f"N (k = {k})"), ("k", runs[runs["n"] == n], f"k (N = {n})")]
-    for row, metric in enumerate(["precision", "recall"]):
-        for column, (varied, some, label) in enumerate(columns):
-            axes = panels[row, column]
-            axes.grid(color="#E5E5E5", linewidth=0.7)
-            axes.set_axisbelow(True)
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
-            for slug in slugs:
-                cells = some[some["model"] == slug].groupby(varied)[metric]
-                at, means = cells.mean().index.to_numpy(dtype=float), cells.mean().to_numpy()
-                spreads = np.nan_to_num(cells.std(ddof=1).to_numpy())
-                colour, line = styles[slug]
-                axes.plot(at, means, line, color=colour, marker=".", ms=6, lw=1.3)
-                band = np.clip([means - spreads, means + spreads], 0, 1)
-                axes.fill_between(at, *band, color=colour, alpha=0.13, lw=0)
-            axes.set_ylim(0, 1.03)
-            if row == 1:
-                axes.set_xlabel(label)
-            if column == 0:
-                axes.set_ylabel(metric.capitalize())
-    handles = [Line2D([], [], color=colour, ls=line, marker=".") for colour, line in styles.values()]
-    legend = figure.legend(
-        handles, [""] * len(slugs), loc="outside right upper", frameon=False, fontsize=8.5, handlelength=2.5
-    )
-    name_entries(legend, [textwrap.fill(models[slug].label, 20) for slug in slugs])
-    counts = runs.groupby(["model", "n", "k"]).size()
-    over = " to ".join(str(count) for count in dict.fromkeys([counts.min(), counts.max()]))
-    small_print(
-        figure,
-        f"{runs['embedder'].iloc[0]}. Lines: means; bands: 1 sd over {over} runs (seeds, reference draws).",
-    )
-    settle(figure)
-    return figure
-
-
-def _line_style(slug: str, slugs: list[str], models: Mapping[str, ModelStyle]) -> str:
-    kin = [other for other in slugs if models[other].family == models[slug].family]
-    return ["-", "--", ":", "-."][kin.index(slug) % 4]
-
-
 def _in_order(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:
     for slug in runs["model"].unique():
         if slug not in models:
@@ -359,87 +291,3 @@ def _small_print(
         who = ", ".join(bare) if cells else "any model"
         text += f" Too few runs for {spread} of {who}."
     small_print(figure, text)
-
-
-def _place_labels(
-    figure: Figure, axes: Axes, marks: list[tuple[str, tuple[float, float]]], points: NDArray[np.float64]
-) -> None:
-    """Write each label beside its marker, off the other labels, the markers and, if it can be, the points.
-
-    Every label goes where it costs least while the others stand still; a few rounds of that settle.
-    """
-    texts = [
-        axes.annotate(
-            label,
-            place,
-            (0, 0),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=8.5,
-            parse_math=False,
-            zorder=5,
-            path_effects=[withStroke(linewidth=2, foreground="white")],
-        )
-        for label, place in marks
-    ]
-    # From here on in points of 1/72 inch.
-    scale = 72 / figure.dpi
-    markers = scale * axes.transData.transform([place for _, place in marks])
-    near = scale * axes.transData.transform(points)
-    low, high = scale * axes.get_window_extent().get_points()
-    sizes = [scale * np.array(text.get_window_extent().size) + 2 for text in texts]
-    angle, away = (
-        grid.ravel() for grid in np.meshgrid(_TURN[::3], [7.0, 11.0, 16.0, 23.0, 32.0, 44.0, 60.0])
-    )
-    direction = np.column_stack([np.cos(angle), np.sin(angle)])
-    ends = direction * away[:, None]
-    boxes = [
-        marker + ends + np.clip(1.4 * direction, -1, 1) * size / 2
-        for marker, size in zip(markers, sizes, strict=True)
-    ]
-    alone, lines = [], []
-    for own, (centres, size) in enumerate(zip(boxes, sizes, strict=True)):
-        others = np.delete(markers, own, axis=0)
-        outside = ((centres - size / 2 < low) | (centres + size / 2 > high)).any(axis=1)
-        gaps = _gap(centres, size, others)
-        cost = 0.08 * away + 50 * outside + 0.5 * (_gap(centres, size, near) == 0).sum(axis=1)
-        cost += 20 * (_gap(centres, size, markers) < 5).sum(axis=1) + 2 * (gaps < away[:, None]).any(axis=1)
-        line = markers[own] + ends[:, None] * np.linspace(0.1, 1, 12)[:, None]
-        crossed = np.hypot(*np.moveaxis(line[:, :, None] - near, 3, 0)).min(axis=1) < 2
-        alone.append(cost + 0.3 * (away > _LEADER) * crossed.sum(axis=1))
-        lines.append(line)
-    chosen = [int(cost.argmin()) for cost in alone]
-    for _ in range(4):
-        for own, (centres, size) in enumerate(zip(boxes, sizes, strict=True)):
-            cost = alone[own].copy()
-            line = lines[own]
-            for other in range(len(marks)):
-                if other != own:
-                    taken, room = boxes[other][chosen[other]], sizes[other]
-                    cost += 20 * (np.abs(centres - taken) < (size + room) / 2).all(axis=1)
-                    cost += 5 * (np.abs(line - taken) < room / 2).all(axis=2).any(axis=1)
-                    if away[chosen[other]] > _LEADER:
-                        cost += 5 * (_gap(centres, size, lines[other][chosen[other]]) == 0).any(axis=1)
-                    cost += 5 * (np.hypot(*np.moveaxis(line - markers[other], 2, 0)) < 5).any(axis=1)
-            chosen[own] = int(cost.argmin())
-    for own, (text, choice) in enumerate(zip(texts, chosen, strict=True)):
-        text.set_position(tuple(boxes[own][choice] - markers[own]))
-        if away[choice] > _LEADER:
-            axes.annotate(
-                "",
-                marks[own][1],
-                tuple(ends[choice]),
-                textcoords="offset points",
-                arrowprops={"arrowstyle": "-", "color": "#777777", "lw": 0.6, "shrinkA": 0, "shrinkB": 4},
-                zorder=3,
-            )
-
-
-def _gap(
-    centres: NDArray[np.float64], size: NDArray[np.float64], points: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Distance (C, P) from each of C boxes of one size to each of P points; 0 inside."""
-    beyond = np.maximum(np.abs(points[None] - centres[:, None]) - size / 2, 0)
-    distance: NDArray[np.float64] = np.hypot(beyond[..., 0], beyond[..., 1])
-    return distance

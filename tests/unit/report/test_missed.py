@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textgamut import explain
 from textgamut.errors import TextgamutError
-from textgamut.explain import Missed, Side, explain_page, missed_texts
 from textgamut.metrics.support import support_metrics
+from textgamut.report import missed as explain
+from textgamut.report.missed import Missed, Side, explain_page, missed_texts
 
 NASTY = [
     "<script>alert(1)</script><img src=x onerror=alert(1)>",

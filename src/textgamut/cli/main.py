@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from textgamut import __version__
-from textgamut.commands import print_json, registry
-from textgamut.commands.rank import rank
-from textgamut.commands.score import score
+from textgamut.cli.common import print_json, registry
+from textgamut.cli.rank import rank
+from textgamut.cli.score import score
 from textgamut.errors import TextgamutError
 
 FAMILIES = ("support", "divergence", "ngram", "likelihood")
@@ -207,9 +207,10 @@ def plan(options: argparse.Namespace) -> None:
     Raises:
         TextgamutError: The experiment or a registry is wrong.
     """
+    from textgamut.cli.plan import show
     from textgamut.config.loading import load_config
     from textgamut.config.yaml import read_yaml
-    from textgamut.plan import make_plan, show
+    from textgamut.workflow.plan import make_plan
 
     registries = registry(options.config, "models")[0].parent
     file = options.configfile or registries / "demo.yaml"
@@ -222,7 +223,7 @@ def plan(options: argparse.Namespace) -> None:
 
 def doctor(options: argparse.Namespace) -> int:
     """Print what this machine can do; return 1 when something is broken that every run needs, else 0."""
-    from textgamut.doctor import examine, show
+    from textgamut.cli.doctor import examine, show
 
     checks = examine(offline=options.offline)
     broken = [f"{check.area}: {check.name}" for check in checks if check.state == "broken"]

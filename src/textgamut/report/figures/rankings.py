@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from textgamut.drawing import (
+from textgamut.rankings.rank import RANKINGS, Ranking
+from textgamut.report.figures.hasse import hasse_figure
+from textgamut.report.figures.style import (
     COLOURS,
     INK,
     name_entries,
@@ -22,8 +24,6 @@ from textgamut.drawing import (
     small_print,
     titled_figure,
 )
-from textgamut.rankings.hasse import hasse_figure
-from textgamut.rankings.rank import RANKINGS, Ranking
 
 REVISION = 1
 """Raised when the same rankings give another picture."""

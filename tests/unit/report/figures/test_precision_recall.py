@@ -12,15 +12,15 @@ import pytest
 from matplotlib.patches import Ellipse
 from matplotlib.text import Text
 
-from textgamut.drawing import render
 from textgamut.errors import TextgamutError
-from textgamut.figures import (
+from textgamut.report.figures.precision_recall import (
     ModelStyle,
     error_ellipse,
     precision_recall_figure,
     subsets_figure,
-    sweep_figure,
 )
+from textgamut.report.figures.style import render
+from textgamut.report.figures.sweep import sweep_figure
 
 # The models of PR Figure 1 in its two clusters: (precision, recall).
 PAPER = {

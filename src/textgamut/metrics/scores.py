@@ -1,4 +1,4 @@
-"""Features or texts of one cell -> rows of the tidy table (see :mod:`textgamut.tables`), a family at a time.
+"""Features or texts of one cell -> rows of the tidy table of scores, a family at a time.
 
 A row here says metric, value, group, n, and what else applies; the caller adds whose row it is.
 """
@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.tables import ALL, SUPPORT
+from textgamut.metrics.catalogue import SUPPORT
+
+ALL = "all"
+"""The group of all texts."""
 
 Row = dict[str, Any]
 Columns = dict[str, NDArray[np.float64]]

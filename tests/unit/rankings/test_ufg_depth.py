@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textgamut.drawing import render
 from textgamut.errors import TextgamutError
 from textgamut.metrics.ngram import diversity
 from textgamut.rankings import ufg_depth as module
 from textgamut.rankings.dominance import dominance_orders
-from textgamut.rankings.hasse import hasse_edges, hasse_figure, hasse_levels
 from textgamut.rankings.ufg_depth import ufg_depth
+from textgamut.report.figures.hasse import hasse_edges, hasse_figure, hasse_levels
+from textgamut.report.figures.style import render
 
 DECODING = Path(__file__).parents[3] / "shared/data/decoding"
 

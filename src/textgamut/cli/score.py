@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textgamut.commands import print_json, registry, settings_of
+from textgamut.cli.common import print_json, registry, settings_of
 from textgamut.errors import TextgamutError, nearest
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textgamut.config.entries.embedders import Embedder
     from textgamut.config.entries.models import Model
     from textgamut.config.entries.sources import FetchedSource
-    from textgamut.scores import Row, SupportScores
+    from textgamut.metrics.scores import Row, SupportScores
 
 
 def score(options: argparse.Namespace) -> None:
@@ -45,8 +45,8 @@ def score(options: argparse.Namespace) -> None:
     with lease(1) as device, recorded_warnings() as warnings:
         embedder, rows, support = _scores(options, reference, generated, device)
     if options.explain:
-        from textgamut.explain import Side, support_page
         from textgamut.files import write_bytes
+        from textgamut.report.missed import Side, support_page
 
         assert support is not None
         assert embedder is not None
@@ -68,7 +68,7 @@ def _scores(
     options: argparse.Namespace, reference: pd.DataFrame, generated: pd.DataFrame, device: torch.device
 ) -> tuple[Embedder | None, list[Row], SupportScores | None]:
     """Compute the families that are asked for."""
-    from textgamut.scores import divergence_scores, likelihood_scores, ngram_scores, support_scores
+    from textgamut.metrics.scores import divergence_scores, likelihood_scores, ngram_scores, support_scores
 
     rows: list[Row] = []
     embedder = support = None
@@ -177,7 +177,8 @@ def _print(rows: list[Row], references: int, generated: int, embedder: Embedder 
     from rich.table import Table
     from rich.text import Text
 
-    from textgamut.tables import ALL, READS_AS, SUPPORT
+    from textgamut.metrics.catalogue import READS_AS, SUPPORT
+    from textgamut.metrics.scores import ALL
 
     console = Console()
     if not console.is_terminal:

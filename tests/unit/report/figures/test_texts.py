@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from textgamut.drawing import render
-from textgamut.tables import correlation_table, parameter_table, texts_table
-from textgamut.text_figures import correlation_figure, parameter_figure, text_metrics_figure
+from textgamut.report.figures.style import render
+from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
+from textgamut.report.tables import correlation_table, parameter_table, texts_table
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from textgamut.errors import TextgamutError
-from textgamut.tables import (
+from textgamut.report.html import to_html
+from textgamut.report.tables import (
     correlation_table,
     parameter_table,
     precision_recall_runs,
@@ -18,7 +19,6 @@ from textgamut.tables import (
     summary_table,
     texts_table,
     tidy,
-    to_html,
     variance_table,
 )
 

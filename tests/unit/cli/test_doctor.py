@@ -21,9 +21,9 @@ import yaml
 from helpers import ROOT
 from huggingface_hub import constants
 
-from textgamut import doctor
-from textgamut.cli import main
-from textgamut.doctor import Check, examine
+from textgamut.cli import doctor
+from textgamut.cli.doctor import Check, examine
+from textgamut.cli.main import main
 from textgamut.models.devices import choose_device, choose_dtype
 
 CANARY = "c4n4ry"

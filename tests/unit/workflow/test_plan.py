@@ -17,13 +17,13 @@ import pytest
 import yaml
 from helpers import ROOT
 
-from textgamut import files as io
-from textgamut.cli import main
+from textgamut import files
+from textgamut.cli.main import main
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
 from textgamut.metrics.judge import DIVERSITY, QUALITY
-from textgamut.plan import Line, Plan, make_plan
+from textgamut.workflow.plan import Line, Plan, make_plan
 
 SAMPLING = {"strategy": "sampling", "max_new_tokens": 100}
 DECODING: dict[str, Any] = {
@@ -97,14 +97,14 @@ def write_shard(
     """Write a finished shard and its record, as the workflow does."""
     _, model, decoding, seed = cell.split("/")
     path = folder / "results" / cell / "shards" / f"{split}.parquet"
-    io.write_table(path, pd.DataFrame({"prompt_id": ["p"]}))
+    files.write_table(path, pd.DataFrame({"prompt_id": ["p"]}))
     settings = {
         "model": config.models[model].science(),
         "decoding": config.decoding[decoding].model_dump(mode="json"),
         "seed": int(seed.removeprefix("seed")),
     }
     facts = {"device": device, "samples": samples, "new_tokens": tokens, "generation_seconds": seconds}
-    io.write_meta(path, settings | changed, time.monotonic(), **facts)
+    files.write_meta(path, settings | changed, time.monotonic(), **facts)
     return path
 
 
@@ -162,9 +162,9 @@ def test_the_number_of_prompts_is_found_where_it_stands(tmp_path) -> None:
     )
     config = configured(kind="prompted", n=None, texts=1314)
     assert only(make_plan(config, tmp_path)).samples == 2 * 1314
-    io.write_table(tmp_path / "data/texts/references.parquet", pd.DataFrame({"id": range(1300)}))
+    files.write_table(tmp_path / "data/texts/references.parquet", pd.DataFrame({"id": range(1300)}))
     assert only(make_plan(config, tmp_path)).samples == 2 * 1300
-    io.write_table(tmp_path / "data/t/prompts.parquet", pd.DataFrame({"id": range(1200)}))
+    files.write_table(tmp_path / "data/t/prompts.parquet", pd.DataFrame({"id": range(1200)}))
     assert only(make_plan(config, tmp_path)).samples == 2 * 1200
 
 
@@ -269,14 +269,14 @@ def test_dollars_need_prompts(tmp_path) -> None:
     assert (only(plan).dollars, only(plan).gpu_hours, only(plan).hours) == (None, 0, None)
     assert plan.totals["dollars"].unknown == 1
     prompt = {"id": "p", "base": "x" * 48, "user": "not what a base model reads", "start": None}
-    io.write_table(tmp_path / "data/t/prompts.parquet", pd.DataFrame([prompt] * 400))
+    files.write_table(tmp_path / "data/t/prompts.parquet", pd.DataFrame([prompt] * 400))
     line = only(make_plan(config, tmp_path))
     assert line.prompt_tokens == 800 * 12
     assert line.dollars == pytest.approx((80_000 * 8 + 9_600 * 2) / 1e6)
 
 
 def test_counted_prompts_are_told(tmp_path) -> None:
-    io.write_json(tmp_path / "data/t/lengths/fast/48.json", {"mean": 17.5, "total": 7000, "prompts": 400})
+    files.write_json(tmp_path / "data/t/lengths/fast/48.json", {"mean": 17.5, "total": 7000, "prompts": 400})
     assert only(make_plan(configured(), tmp_path)).prompt_tokens == 800 * 17.5
 
 
@@ -286,7 +286,7 @@ def test_sets_of_texts_are_embedded_once_each(tmp_path) -> None:
     assert (plan.embeddings, plan.embeddings_done, plan.embedded_texts.known) == (7, 0, 7 * 400)
     assert plan.disk["features"].known == 7 * 400 * 1024 * 4
     for folder in ("data/t/draw1", "results/t/fast/warm/seed2"):
-        io.write_array(tmp_path / folder / "features/e.npy", np.zeros((400, 384), np.float32))
+        files.write_array(tmp_path / folder / "features/e.npy", np.zeros((400, 384), np.float32))
     plan = make_plan(config, tmp_path)
     assert (plan.embeddings_done, plan.embedded_texts.known) == (2, 5 * 400)
     assert plan.disk["features"].known == 5 * 400 * 384 * 4
@@ -304,7 +304,7 @@ def test_a_judge_is_asked_about_every_text_and_every_ten(tmp_path) -> None:
     write_shard(tmp_path, config, "t/fast/plain/seed1", samples=45, tokens=45 * 60)
     shorter = 2 * (45 + 4 * 10) * 40
     assert make_plan(config, tmp_path).judgings[0].prompt_tokens == round(tokens - shorter)
-    io.write_json(tmp_path / "results/t/fast/plain/seed1/scores/judge.json", {})
+    files.write_json(tmp_path / "results/t/fast/plain/seed1/scores/judge.json", {})
     (judging,) = make_plan(config, tmp_path).judgings
     assert (judging.cells_done, judging.questions) == (1, 49)
 
@@ -318,7 +318,7 @@ def test_fetched_weights_take_no_more_space(tmp_path) -> None:
     disk = make_plan(config, tmp_path).disk
     assert (disk["weights"].known, disk["weights"].unknown) == (142e9, 1)
     assert disk["texts"].known == 4 * 80_000 * 5
-    io.write_json(tmp_path / "data/models/large.json", {})
+    files.write_json(tmp_path / "data/models/large.json", {})
     assert make_plan(config, tmp_path).disk["weights"].known == 2e9
 
 
@@ -347,7 +347,7 @@ def test_the_multicriteria_paper_is_planned_fast_and_whole(tmp_path) -> None:
     """MC Table 1: 1,862,394 texts. Planning stays quick with a shard of every cell on disk."""
     config = paper("mc")
     template = write_shard(tmp_path, configured(), "t/fast/plain/seed1").with_name("0-of-1.meta.json")
-    record = io.read_json(template)
+    record = files.read_json(template)
     for i, cell in enumerate(config.generated()):
         if i % 2:
             settings = {
@@ -413,7 +413,7 @@ def test_json_says_the_same(project, capsys) -> None:
 
 def test_nothing_is_changed_and_no_heavy_package_is_loaded(project) -> None:
     before = sorted(project.rglob("*"))
-    code = "import sys; from textgamut.cli import main; main(['plan']); print(sorted(sys.modules))"
+    code = "import sys; from textgamut.cli.main import main; main(['plan']); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for name in ("torch", "transformers", "snakemake", "sklearn"):
         assert f"'{name}'" not in done.stdout

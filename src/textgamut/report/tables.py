@@ -10,7 +10,6 @@ or ``column=value``. The order of the rows never changes a number.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,56 +19,22 @@ import pandas as pd
 
 from textgamut.config.cells import HUMAN
 from textgamut.errors import TextgamutError
+from textgamut.metrics.catalogue import METRICS, RANGES
+from textgamut.metrics.scores import ALL
 
 REVISION = 3
 """Raised when the same scores give other tables."""
 
-ALL = "all"
-"""The group of all texts."""
+
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
+
+
 COLUMNS = [*CELL, "seed", "draw", "metric", "value", "deviation", "low", "high"]
-READS_AS = {
-    "precision": "generated texts inside the references' support ↑",
-    "recall": "references inside the generated texts' support ↑",
-    "density": "reference balls around a generated text, over k",
-    "coverage": "reference balls that hold a generated text ↑",
-    "mauve": "closeness of the two distributions ↑",
-    "frontier_integral": "divergence of the two distributions ↓",
-    "f_1_8": "quality: F-score, precision weighs 8 times ↑",
-    "f_8": "diversity: F-score, recall weighs 8 times ↑",
-    "self_bleu": "likeness of the generated texts to each other ↓",
-    **{f"distinct_{n}": f"distinct {n}-grams among all {n}-grams ↑" for n in (1, 2, 3, 4)},
-    "repetition_4": "repeated 4-grams within a text ↓",
-    "diversity": "distinct 2-, 3- and 4-grams within texts ↑",
-    "perplexity": "surprise of the scoring model",
-    "coherence": "log-likelihood of a token given the prompt ↑",
-    "text_distinct_2": "distinct 2-grams of a text, over its words ↑",
-    "flesch": "reading ease: less is harder",
-    "gunning_fog": "years of schooling to read it",
-    "information_density": "named entities a word ↑",
-    "entity_overlap": "entities shared with the reference ↑",
-    "sbert": "cosine of the embeddings of text and reference ↑",
-    "bleu": "n-grams shared with the reference, 0 to 100 ↑",
-    "essay": "grade of an essay, by a trained LSTM ↑",
-    "judge_coherence": "a model's verdict, 1 to 5 ↑",
-    "judge_insightfulness": "a model's verdict, 1 to 5 ↑",
-    "judge_plausibility": "a model's verdict, 1 to 5 ↑",
-    "judge_diversity": "share of batches that a model finds diverse ↑",
-}
-"""All metrics, in the order of a table's columns -> what a value says; an arrow points to the better end."""
-METRICS = list(READS_AS)
-SUPPORT = METRICS[:4]
-RANGES = {
-    "flesch": (30, 60),
-    "essay": (4.5, 5.5),
-    "entity_overlap": (0, 1),
-    "sbert": (0, 1),
-    "information_density": (0, 0.5),
-    "gunning_fog": (10, 25),
-    "text_distinct_2": (0.5, 1),
-}
-"""Metric -> what its means are rescaled by in figures (NW section 6); others by their least and largest."""
+
+
 _KEY = [*CELL, "seed", "draw", "metric"]
+
+
 _TEXT = ["task", "model", "decoding", "embedder", "group", "metric"]
 
 
@@ -346,79 +311,3 @@ def parameter_table(table: pd.DataFrame, decodings: Mapping[str, Mapping[str, An
                 for name in metrics
             ]
     return pd.DataFrame(rows, columns=["strategy", "parameter", "value", "metric", "mean", "sd"])
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{caption}</title>
-<style>
-:root {{ color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #666; --rule: #ddd; }}
-@media (prefers-color-scheme: dark) {{
-  :root {{ --ink: #e6e6e6; --paper: #16181c; --soft: #a0a0a0; --rule: #3a3d42; }}
-}}
-body {{ margin: 1rem; overflow-x: auto; color: var(--ink); background: var(--paper);
-  font: 14px/1.4 system-ui, sans-serif; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums;
-  border-block: 2px solid var(--ink); }}
-caption {{ text-align: left; padding-bottom: .6rem; font-weight: 600; }}
-th, td {{ padding: .3rem .7rem; text-align: left; white-space: nowrap; }}
-thead th {{ color: var(--soft); border-bottom: 1px solid var(--ink); }}
-tbody tr + tr td {{ border-top: 1px solid var(--rule); }}
-.number {{ text-align: right; }}
-</style>
-</head>
-<body>
-<table>
-<caption>{caption}</caption>
-<thead>
-<tr>{head}</tr>
-</thead>
-<tbody>
-{body}
-</tbody>
-</table>
-</body>
-</html>
-"""
-
-
-def to_html(frame: pd.DataFrame, caption: str) -> str:
-    """Write a table as one HTML page without scripts or external resources.
-
-    Args:
-        frame: Any table. A numeric column ``x`` with a column ``x_sd`` becomes one column "mean ± sd".
-        caption: The page's title and the table's caption, as plain text.
-
-    Returns:
-        UTF-8 text of the page. Everything is escaped; fractions have 3 decimals, counts none, and what is
-        not there is a dash.
-    """
-    names = [str(name) for name in frame.columns]
-    columns = {name: frame.iloc[:, place] for place, name in enumerate(names)}
-    folded = {f"{name}_sd" for name in names} & set(names)
-    head, cells = [], []
-    for name in names:
-        if name in folded:
-            continue
-        numeric = pd.api.types.is_numeric_dtype(columns[name])
-        mark = ' class="number"' if numeric else ""
-        head.append(f'<th scope="col"{mark}>{html.escape(name)}</th>')
-        values = [_cell_text(value) for value in columns[name]]
-        if f"{name}_sd" in folded:
-            spreads = columns[f"{name}_sd"]
-            values = [
-                value if pd.isna(spread) else f"{value} ± {_cell_text(spread)}"
-                for value, spread in zip(values, spreads, strict=True)
-            ]
-        cells.append([f"<td{mark}>{html.escape(value)}</td>" for value in values])
-    body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True))
-    return _PAGE.format(caption=html.escape(caption), head="".join(head), body=body)
-
-
-def _cell_text(value: Any) -> str:
-    if pd.isna(value):
-        return "—"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,87 @@
+"""``textgamut plan``: what an experiment will take."""
+
+from __future__ import annotations
+
+from textgamut.workflow.plan import Plan, Sum
+
+
+def show(plan: Plan) -> None:
+    """Print a plan as a table."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    names = ["cells done", "jobs to do", "samples done", "to do", "new tokens ≤", "prompt tokens", "tokens/s"]
+    paid = any(line.paid for line in plan.lines)
+    table = Table("task", "model", box=None, pad_edge=False, header_style="dim")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column()
+    for name in ("job hours", "GPU hours", *(["US$"] if paid else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in plan.lines:
+        row = [line.task, line.model, f"{line.cells_done:,} of {line.cells:,}"]
+        row += [f"{line.jobs - line.jobs_done:,}", f"{line.samples_done:,}", _whole(line.samples_left)]
+        row += [_whole(line.new_tokens), _whole(line.prompt_tokens), _whole(line.tokens_per_second)]
+        row += [line.rate_from if line.tokens_per_second else ""]
+        row += [_decimal(line.hours), _decimal(line.gpu_hours)]
+        row += [_decimal(line.dollars) if line.paid else ""] if paid else []
+        table.add_row(*map(Text, row))
+    total = plan.totals
+    row = ["in all", "", f"{total['cells_done'].known:,} of {total['cells'].known:,}"]
+    row += [f"{total['jobs'].known - total['jobs_done'].known:,}"]
+    row += [_whole(total[name]) for name in ("samples_done", "samples_left", "new_tokens", "prompt_tokens")]
+    row += ["", "", _decimal(total["hours"]), _decimal(total["gpu_hours"])]
+    row += [_decimal(total["dollars"])] if paid else []
+    table.add_section()
+    table.add_row(*map(Text, row), style="bold")
+    console.print(table)
+    console.print()
+    if plan.embeddings:
+        sets, texts = plan.embeddings - plan.embeddings_done, _whole(plan.embedded_texts)
+        done = f" ({plan.embeddings_done:,} sets are done)" if plan.embeddings_done else ""
+        console.print(Text(f"To embed with {plan.embedder}: {sets:,} sets of texts, {texts} in all{done}"))
+    for judging in plan.judgings:
+        asked, read = _whole(judging.questions), _whole(judging.prompt_tokens)
+        cost = f"about {read} prompt tokens, US$ {_decimal(judging.dollars)}"
+        done = f" ({judging.cells_done:,} of {judging.cells:,} cells are done)" if judging.cells_done else ""
+        console.print(Text(f"To ask {judging.judge} as judge: {asked} questions, {cost}{done}"))
+    disk = ", ".join(f"{name} {_bytes(size)}" for name, size in plan.disk.items())
+    console.print(Text(f"Disk, about: {disk}"))
+    sums = [*plan.totals.values(), *plan.disk.values(), plan.embedded_texts]
+    gaps = any(each.unknown for each in sums) or any(line.hours is None for line in plan.lines)
+    if gaps or any(judging.dollars is None for judging in plan.judgings):
+        console.print(Text(UNKNOWN, style="dim"))
+
+
+UNKNOWN = (
+    "?: not known. Hours need the model's tokens_per_second in models.yaml, or a first finished shard; "
+    "samples need an extracted dataset, or its `texts` in datasets.yaml; prompt tokens, and so US$, need "
+    "drawn prompts, and US$ the model's prices; weights need the model's gigabytes."
+)
+
+
+def _known(value: float | Sum | None, form: str) -> str:
+    if isinstance(value, Sum):
+        known = format(value.known, form)
+        return known if not value.unknown else f"{known} + ?" if value.known else "?"
+    return "?" if value is None else format(value, form)
+
+
+def _whole(value: float | Sum | None) -> str:
+    return _known(value, ",.0f")
+
+
+def _decimal(value: float | Sum | None) -> str:
+    size = value.known if isinstance(value, Sum) else value or 0
+    return _known(value, ",.2f" if 0 < size < 100 else ",.0f")
+
+
+def _bytes(size: Sum) -> str:
+    text = f"{size.known / 1e9:,.1f} GB" if size.known >= 1e8 else f"{size.known / 1e6:,.1f} MB"
+    if not size.unknown:
+        return text
+    return f"{text} + ?" if size.known else "?"

@@ -1,0 +1,1 @@
+"""Figures: as matplotlib figures that no global setting and no clock changes."""
