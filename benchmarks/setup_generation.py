@@ -14,7 +14,7 @@ from textgamut.generation.requests import Request
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.models.devices import choose_device, choose_dtype
 from textgamut.sources.fetch import fetch
-from textgamut.tasks.chat_formats import dress
+from textgamut.tasks.chat_formats import render_prompt
 from textgamut.tasks.templates import CONTINUE_INSTRUCTION, Prompt, continuation_prompt
 from textgamut.text import cut_words
 
@@ -72,6 +72,6 @@ def load(
         prompt = continuation_prompt(cut_words(texts[name], length), length)
         if asks:
             prompt = Prompt(prompt.base, f"{asks[len(requests) % len(asks)]} {prompt.base}", "")
-        requests.append(Request(name, 0, *dress(prompt, entry.chat, tokenizer)))
+        requests.append(Request(name, 0, *render_prompt(prompt, entry.chat, tokenizer)))
     network = load_causal_model(folder, choose_dtype(dtype, device), device)
     return Setup(network, tokenizer, requests)

@@ -19,7 +19,7 @@ def shuffled(ids: Iterable[str], *key: str | int) -> list[str]:
         ids: Distinct ids.
         key: What the shuffle is for; another key gives an independent order.
     """
-    return sorted(ids, key=lambda name: rank(name, *key))
+    return sorted(ids, key=lambda name: order_key(name, *key))
 
 
 def hashed(end: int, *key: str | int) -> int:
@@ -27,7 +27,7 @@ def hashed(end: int, *key: str | int) -> int:
     return int.from_bytes(_digest("", key)) % end
 
 
-def rank(name: str, *key: str | int) -> tuple[bytes, str]:
+def order_key(name: str, *key: str | int) -> tuple[bytes, str]:
     """Return the place of an id in the seeded shuffle of a key: ``shuffled`` sorts by it."""
     return _digest(name, key), name
 

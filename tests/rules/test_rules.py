@@ -326,7 +326,9 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
         {"id": ["1", "2"], "prompt_id": ["p", "q"], "text": ["The cat sat on the mat.", "Once upon a time"]}
     )
     files.write_table(tmp_path / "g.parquet", texts)
-    files.write_table(tmp_path / "p.parquet", pd.DataFrame({"id": ["q", "p"], "base": ["Once upon", "The cat"]}))
+    files.write_table(
+        tmp_path / "p.parquet", pd.DataFrame({"id": ["q", "p"], "base": ["Once upon", "The cat"]})
+    )
     source = demo.models["smollm2-135m-instruct"].source.model_dump(mode="json")
     values = []
     for prompts in (tmp_path / "p.parquet", None):

@@ -60,7 +60,9 @@ def test_score_similarity_pairs_a_text_with_the_reference_of_its_prompt(
         text=["Nothing alike at all.", "The dog sat on the mat. It slept."],
     )
     files.write_array(tmp_path / "theirs.npy", np.array([[0.0, 1.0], [1.0, 0.0]], dtype=np.float32))
-    files.write_array(tmp_path / "ours.npy", np.array([[2.0, 0.0], [1.0, 1.0], [0.0, -1.0]], dtype=np.float32))
+    files.write_array(
+        tmp_path / "ours.npy", np.array([[2.0, 0.0], [1.0, 1.0], [0.0, -1.0]], dtype=np.float32)
+    )
     script("scores", "score_similarity")(
         {}, CELL, generations, tmp_path / "ours.npy", references, tmp_path / "theirs.npy", tmp_path / "s.json"
     )

@@ -343,7 +343,7 @@ def test_the_rules_make_texts_and_card_and_offline_the_same_again(
     cache = str(tmp_path / "cache")
     done = run_snakemake(project, *run, TEXTGAMUT_CACHE=cache)
     assert done.returncode == 0, done.stdout
-    texts, card = project / "data/moons/references.parquet", project / "data/moons/card.md"
+    texts, card = project / "data/moons/texts.parquet", project / "data/moons/card.md"
     assert pd.read_parquet(texts)["title"].tolist() == undisturbed["title"][:20].tolist()
     assert "| first revision in the window | 20 |" in card.read_text()
     before = texts.read_bytes()

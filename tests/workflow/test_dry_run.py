@@ -48,7 +48,7 @@ def test_essays_that_are_there_train_a_model(project: Path) -> None:
 
 
 def test_every_dataset_plans(project: Path, demo: Config) -> None:
-    targets = [f"data/{slug}/references.parquet" for slug in demo.datasets]
+    targets = [f"data/{slug}/texts.parquet" for slug in demo.datasets]
     assert jobs(run_snakemake(project, "-n", *targets).stdout) == {
         "extract_dataset": len(targets),
         "total": len(targets),
@@ -57,7 +57,7 @@ def test_every_dataset_plans(project: Path, demo: Config) -> None:
 
 @pytest.mark.slow
 def test_another_contact_extracts_nothing_anew_and_another_filter_does(project: Path) -> None:
-    run = ("data/biographies-sample/references.parquet", "--cores", "1")
+    run = ("data/biographies-sample/texts.parquet", "--cores", "1")
     assert run_snakemake(project, *run).returncode == 0
     edit(project / "config/demo.yaml", "contact", value="me@example.org")
     edit(project / "config/demo.yaml", "requests_per_second", value=1)

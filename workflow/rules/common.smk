@@ -40,7 +40,7 @@ from textgamut.rankings import (
     dominance,
     method_scores,
     qtext,
-    rank,
+    ranking as rank,
     ufg_depth,
 )
 from textgamut.report.figures import hasse
@@ -192,7 +192,7 @@ def reference_texts(wildcards):
 
 
 def dataset_of(wildcards):
-    return f"data/{CONFIG.experiment.tasks[wildcards.task].dataset}/references.parquet"
+    return f"data/{CONFIG.experiment.tasks[wildcards.task].dataset}/texts.parquet"
 
 
 def family(wildcards, name):

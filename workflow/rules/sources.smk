@@ -9,8 +9,8 @@ rule extract_dataset:
     input:
         source=lambda wildcards: source_files(CONFIG.datasets[wildcards.dataset].source),
     output:
-        texts="data/{dataset}/references.parquet",
-        meta="data/{dataset}/references.meta.json",
+        texts="data/{dataset}/texts.parquet",
+        meta="data/{dataset}/texts.meta.json",
     log:
         "logs/extract_dataset/{dataset}.log",
     priority: 100
@@ -33,8 +33,8 @@ rule extract_dataset:
 rule describe_dataset:
     """Texts of a dataset -> its card: source, filters, licence, checksum, lengths, revision ids."""
     input:
-        texts="data/{dataset}/references.parquet",
-        meta="data/{dataset}/references.meta.json",
+        texts="data/{dataset}/texts.parquet",
+        meta="data/{dataset}/texts.meta.json",
     output:
         card="data/{dataset}/card.json",
         page=report(

@@ -134,7 +134,7 @@ rule check_prompts:
 rule count_tokens:
     """Texts of a dataset, and a model's tokenizer -> tokens per word (PR Table B.2)."""
     input:
-        texts="data/{dataset}/references.parquet",
+        texts="data/{dataset}/texts.parquet",
         card="data/models/{model}.json",
     output:
         ratio="data/{dataset}/tokens-per-word/{model}.json",

@@ -94,7 +94,7 @@ def examine(
     return checks
 
 
-def show(checks: Sequence[Check]) -> None:
+def print_checks(checks: Sequence[Check]) -> None:
     """Print checks in aligned lines, with marks on a terminal and words elsewhere."""
     broken = ", ".join(f"{check.name} ({check.area})" for check in checks if check.state == "broken")
     last = f"Broken, and every run needs it: {broken}" if broken else "What every run needs is there."

@@ -207,7 +207,7 @@ def plan(options: argparse.Namespace) -> None:
     Raises:
         TextgamutError: The experiment or a registry is wrong.
     """
-    from textgamut.cli.plan import show
+    from textgamut.cli.plan import print_plan
     from textgamut.config.loading import load_config
     from textgamut.config.yaml import read_yaml
     from textgamut.workflow.plan import make_plan
@@ -218,17 +218,17 @@ def plan(options: argparse.Namespace) -> None:
     if options.json:
         print_json(configfile=str(file), **asdict(found))
     else:
-        show(found)
+        print_plan(found)
 
 
 def doctor(options: argparse.Namespace) -> int:
     """Print what this machine can do; return 1 when something is broken that every run needs, else 0."""
-    from textgamut.cli.doctor import examine, show
+    from textgamut.cli.doctor import examine, print_checks
 
     checks = examine(offline=options.offline)
     broken = [f"{check.area}: {check.name}" for check in checks if check.state == "broken"]
     if options.json:
         print_json(broken=broken, checks=list(map(asdict, checks)))
     else:
-        show(checks)
+        print_checks(checks)
     return 1 if broken else 0

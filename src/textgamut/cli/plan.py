@@ -5,7 +5,7 @@ from __future__ import annotations
 from textgamut.workflow.plan import Plan, Sum
 
 
-def show(plan: Plan) -> None:
+def print_plan(plan: Plan) -> None:
     """Print a plan as a table."""
     from rich.console import Console
     from rich.table import Table

@@ -26,9 +26,8 @@ def rank(options: argparse.Namespace) -> None:
     """
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import method_scores, wide_method_scores
-    from textgamut.rankings.rank import rank as rank_scores
-    from textgamut.rankings.rank import ranking_tables
-    from textgamut.report.terminal import show
+    from textgamut.rankings.ranking import rank_methods, ranking_tables
+    from textgamut.report.terminal import print_ranking
 
     if not 2 <= options.depth_of <= 6:
         raise TextgamutError(f"--depth-of {options.depth_of}: 2 to 6 methods can be compared")
@@ -44,7 +43,7 @@ def rank(options: argparse.Namespace) -> None:
             scores = (method_scores if long else wide_method_scores)(frame, options.higher, options.lower)
         except TextgamutError as error:
             raise TextgamutError(f"{options.file}: {error}") from None
-        ranking = rank_scores(scores, options.depth_of)
+        ranking = rank_methods(scores, options.depth_of)
     tables = ranking_tables(ranking)
     if options.output:
         from textgamut.files import write_bytes
@@ -67,7 +66,7 @@ def rank(options: argparse.Namespace) -> None:
         }
         print_json(settings=settings_of(options), **content, notes=ranking.notes, warnings=messages)
     else:
-        show(ranking, scores)
+        print_ranking(ranking, scores)
 
 
 def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:

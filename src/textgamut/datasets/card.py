@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textgamut.datasets.digests import fingerprint, text_digest
+from textgamut.datasets.digests import dataset_digest, text_digest
 from textgamut.text import count_words
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def make_card(
         "source_sha256": meta.get("source_sha256"),
         "counts": meta["counts"],
         "texts": len(frame),
-        "sha256": fingerprint(frame),
+        "sha256": dataset_digest(frame),
         "revision": meta["settings"]["revision"],
         "words": {
             "least": min(words),

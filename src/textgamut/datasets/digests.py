@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def fingerprint(frame: pd.DataFrame) -> str:
+def dataset_digest(frame: pd.DataFrame) -> str:
     """Return the SHA-256 of a dataset: of the lines ``<sha256 of the text>  <id>``, in their order."""
     lines = (f"{text_digest(text)}  {id_}\n" for id_, text in zip(frame["id"], frame["text"], strict=True))
     return hashlib.sha256("".join(lines).encode()).hexdigest()

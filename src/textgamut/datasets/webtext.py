@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from textgamut.datasets.table import one_file, rows_of_jsonl
-from textgamut.draws import rank, take
+from textgamut.draws import order_key, take
 from textgamut.errors import TextgamutError
 from textgamut.text import count_words
 
@@ -51,7 +51,7 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
     if entry.n is None:
         drawn = list(texts())
     else:
-        drawn = heapq.nsmallest(entry.n, texts(), key=lambda row: rank(row[1], "webtext", entry.seed))
+        drawn = heapq.nsmallest(entry.n, texts(), key=lambda row: order_key(row[1], "webtext", entry.seed))
         take([id_ for _, id_, _ in drawn], entry.n, f"{path}: texts of {entry.min_words} words or more")
     frame = pd.DataFrame([row[1:] for row in sorted(drawn)], columns=["id", "text"])
     frame.attrs["counts"] = counts | {"drawn": len(frame)}

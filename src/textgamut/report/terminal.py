@@ -7,13 +7,13 @@ from typing import Any
 import pandas as pd
 
 from textgamut.rankings.method_scores import MethodScores
-from textgamut.rankings.rank import RANKINGS, Ranking, orders_table
+from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
 
 MOST = 30
 """Methods, and orders, that are printed; all of them are in the files."""
 
 
-def show(ranking: Ranking, scores: MethodScores) -> None:
+def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
     """Print a ranking as tables."""
     from rich.console import Console
     from rich.table import Table

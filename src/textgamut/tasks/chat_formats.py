@@ -13,7 +13,7 @@ CHAT_FORMATS = {"llama-2": ("[INST]", "[/INST]"), "vicuna": ("USER:", "ASSISTANT
 """What stands before the instruction and after it (PR Tables B.3, B.6); Mistral Instruct uses Llama-2's."""
 
 
-def dress(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]:
+def render_prompt(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]:
     """Render a prompt for one model.
 
     In a tokenizer's own template, a prompt that spells one of its special tokens has it with a space after
@@ -46,14 +46,14 @@ def dress(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]:
     return f"{before} {user}{joint}{after}" + (joint + start if start else ""), False
 
 
-def dress_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
-    """Render a prompt for a served model; see ``dress``.
+def render_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
+    """Render a prompt for a served model; see ``render_prompt``.
 
     A server puts the user's message into the model's chat template by itself, and most have no way to begin
     the answer: what would be its start ends the message.
     """
     if chat != "template":
-        return dress(prompt, chat, None)
+        return render_prompt(prompt, chat, None)
     return prompt.user + (_joint(prompt) + prompt.start if prompt.start else ""), True
 
 

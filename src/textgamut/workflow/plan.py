@@ -382,7 +382,7 @@ def count_prompts(config: Config, task: str, folder: Path) -> int | None:
     entry = config.experiment.tasks[task]
     if entry.n is not None:
         return entry.n
-    for path in (f"data/{task}/prompts.parquet", f"data/{entry.dataset}/references.parquet"):
+    for path in (f"data/{task}/prompts.parquet", f"data/{entry.dataset}/texts.parquet"):
         if (folder / path).exists():
             return _rows(folder / path)
     dataset = config.datasets[entry.dataset]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textgamut.datasets.card import make_card, render_card
-from textgamut.datasets.digests import fingerprint
+from textgamut.datasets.digests import dataset_digest
 
 ENTRY = {
     "format": "new-wiki",
@@ -68,7 +68,7 @@ def test_the_rows_of_a_wiki_hold_everything_but_the_texts() -> None:
 def test_the_checksum_sees_every_change() -> None:
     changed = FRAME.assign(text=[*FRAME["text"][:29], "other"])
     renamed = FRAME.assign(id=[*FRAME["id"][:29], "other"])
-    prints = {fingerprint(frame) for frame in (FRAME, changed, renamed, FRAME[::-1], FRAME[:29])}
+    prints = {dataset_digest(frame) for frame in (FRAME, changed, renamed, FRAME[::-1], FRAME[:29])}
     assert len(prints) == 5
 
 

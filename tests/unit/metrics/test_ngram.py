@@ -4,10 +4,10 @@ import gzip
 import json
 import math
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import ROOT
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +21,7 @@ from textgamut.metrics.ngram import (
     text_diversity,
 )
 
-DECODING = Path(__file__).parents[3] / "shared/data/decoding"
+DECODING = ROOT.parent / "shared/data/decoding"
 
 texts_of = st.lists(st.integers(0, 3), max_size=14)  # few tokens, so that texts share and repeat n-grams
 corpora = st.lists(texts_of, min_size=2, max_size=7)

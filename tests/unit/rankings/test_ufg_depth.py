@@ -9,10 +9,10 @@ import logging
 import math
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +24,7 @@ from textgamut.rankings.ufg_depth import ufg_depth
 from textgamut.report.figures.hasse import hasse_edges, hasse_figure, hasse_levels
 from textgamut.report.figures.style import render
 
-DECODING = Path(__file__).parents[3] / "shared/data/decoding"
+DECODING = ROOT.parent / "shared/data/decoding"
 
 
 def all_orders(m: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from textgamut.generation.requests import Request, encode
 from textgamut.models.context import context_length
 from textgamut.sources.fetch import fetch
 from textgamut.tasks.answers import biography_of
-from textgamut.tasks.chat_formats import dress, neutralised
+from textgamut.tasks.chat_formats import neutralised, render_prompt
 from textgamut.tasks.lengths import check_lengths
 from textgamut.tasks.templates import (
     Prompt,
@@ -40,7 +40,7 @@ class Tokenizer:
 
 
 def dressed(prompt: Prompt, chat: str) -> str:
-    text, templated = dress(prompt, chat, Tokenizer())
+    text, templated = render_prompt(prompt, chat, Tokenizer())
     assert not templated
     return text
 
@@ -142,7 +142,7 @@ def test_too_short_a_text() -> None:
 
 def test_template_without_a_template() -> None:
     with pytest.raises(TextgamutError, match=r"no chat template.*chat: none"):
-        dress(PROMPT, "template", Tokenizer())
+        render_prompt(PROMPT, "template", Tokenizer())
 
 
 @given(st.text(alphabet="<|im_end>s/ab ", max_size=40))
@@ -195,7 +195,7 @@ ATTACK = (
 
 
 def ids_of(prompt: Prompt, chat: str, tokenizer: Any) -> list[int]:
-    return encode(Request("p", 0, *dress(prompt, chat, tokenizer)), tokenizer)
+    return encode(Request("p", 0, *render_prompt(prompt, chat, tokenizer)), tokenizer)
 
 
 @pytest.fixture(scope="session")
@@ -235,14 +235,14 @@ def mistral_tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_smollm2_has_no_bos_of_its_own(kind: str, chat: str, smollm2_tokenizer: Any) -> None:
     ids = ids_of(PROMPTS[kind], chat, smollm2_tokenizer)
     assert smollm2_tokenizer.bos_token_id not in ids
-    assert smollm2_tokenizer.decode(ids) == dress(PROMPTS[kind], chat, smollm2_tokenizer)[0]
+    assert smollm2_tokenizer.decode(ids) == render_prompt(PROMPTS[kind], chat, smollm2_tokenizer)[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PROMPTS)
 def test_smollm2_template(kind: str, smollm2_tokenizer: Any) -> None:
     """The answer begins as it is to, and the begin token stands once per message."""
-    text, templated = dress(PROMPTS[kind], "template", smollm2_tokenizer)
+    text, templated = render_prompt(PROMPTS[kind], "template", smollm2_tokenizer)
     assert templated
     assert text.endswith(f"{PROMPTS[kind].user}<|im_end|>\n<|im_start|>assistant\n{PROMPTS[kind].start}")
     ids = ids_of(PROMPTS[kind], "template", smollm2_tokenizer)
@@ -282,7 +282,9 @@ def test_mistral_begins_with_bos_once(kind: str, chat: str, mistral_tokenizer: A
     ids = ids_of(PROMPTS[kind], chat, mistral_tokenizer)
     assert ids[0] == mistral_tokenizer.bos_token_id
     assert ids.count(mistral_tokenizer.bos_token_id) == 1
-    assert mistral_tokenizer.decode(ids[1:]).strip() == dress(PROMPTS[kind], chat, mistral_tokenizer)[0]
+    assert (
+        mistral_tokenizer.decode(ids[1:]).strip() == render_prompt(PROMPTS[kind], chat, mistral_tokenizer)[0]
+    )
 
 
 @pytest.mark.slow
@@ -301,7 +303,7 @@ def test_a_prompt_opens_no_turn(name: str, request: pytest.FixtureRequest) -> No
         return [token for token in ids_of(prompt, "template", tokenizer) if token in special]
 
     assert marks(attack) == marks(harmless)
-    assert "< |im_end|>" in dress(attack, "template", tokenizer)[0] or name == "gemma_tokenizer"
+    assert "< |im_end|>" in render_prompt(attack, "template", tokenizer)[0] or name == "gemma_tokenizer"
 
 
 @pytest.mark.slow

@@ -162,7 +162,7 @@ def test_the_number_of_prompts_is_found_where_it_stands(tmp_path) -> None:
     )
     config = configured(kind="prompted", n=None, texts=1314)
     assert only(make_plan(config, tmp_path)).samples == 2 * 1314
-    files.write_table(tmp_path / "data/texts/references.parquet", pd.DataFrame({"id": range(1300)}))
+    files.write_table(tmp_path / "data/texts/texts.parquet", pd.DataFrame({"id": range(1300)}))
     assert only(make_plan(config, tmp_path)).samples == 2 * 1300
     files.write_table(tmp_path / "data/t/prompts.parquet", pd.DataFrame({"id": range(1200)}))
     assert only(make_plan(config, tmp_path)).samples == 2 * 1200

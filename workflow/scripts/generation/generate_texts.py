@@ -26,7 +26,7 @@ from textgamut.generation.requests import Request, Sample
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import Progress
-from textgamut.tasks.chat_formats import dress, dress_for_server
+from textgamut.tasks.chat_formats import render_for_server, render_prompt
 from textgamut.tasks.templates import Prompt
 from textgamut.workflow.jobs import job, lock_of
 
@@ -168,9 +168,9 @@ def rendered_prompts(table: pd.DataFrame, model: Model) -> Iterator[tuple[str, b
     """Yield each prompt as the model reads it, and whether a chat template has dressed it."""
     prompts = [Prompt(row.base, row.user, row.start) for row in table.itertuples()]
     if model.engine == "openai":
-        return (dress_for_server(prompt, model.chat) for prompt in prompts)
+        return (render_for_server(prompt, model.chat) for prompt in prompts)
     tokenizer = load_tokenizer(prepare(model.source))
-    return (dress(prompt, model.chat, tokenizer) for prompt in prompts)
+    return (render_prompt(prompt, model.chat, tokenizer) for prompt in prompts)
 
 
 def files_of(model: Model) -> list[tuple[str, int, int]]:

@@ -11,7 +11,8 @@ import pandas as pd
 from textgamut.files import read_table, write_bytes, write_meta
 from textgamut.progress import recorded_warnings
 from textgamut.rankings.method_scores import wide_method_scores
-from textgamut.rankings.rank import rank, ranking_tables
+from textgamut.rankings.ranking import rank_methods as rank_scores
+from textgamut.rankings.ranking import ranking_tables
 from textgamut.report.figures.rankings import ranking_figures
 from textgamut.report.figures.style import render
 from textgamut.report.html import to_html
@@ -46,7 +47,7 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
             kind: {name: facts[kind] for name, facts in settings["kinds"].items()}
             for kind in ("model", "strategy", "decoding")
         }
-        ranking = rank(scores, settings["ranking"]["depth_of"], kinds)
+        ranking = rank_scores(scores, settings["ranking"]["depth_of"], kinds)
     if several and lacking:
         ranking.notes.append(
             f"{lacking} single texts are empty, or too short for a criterion: no part in their prompt's mean"

@@ -14,7 +14,7 @@ from textgamut.files import read_json, read_table, write_json, write_meta
 from textgamut.generation.requests import Request, encode
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.context import context_length
-from textgamut.tasks.chat_formats import dress
+from textgamut.tasks.chat_formats import render_prompt
 from textgamut.tasks.lengths import check_lengths
 from textgamut.tasks.templates import Prompt, fewer_examples
 from textgamut.workflow.jobs import job
@@ -32,7 +32,7 @@ def check_prompts(settings: dict[str, Any], model: str, prompts: Path, lengths: 
 
     def measure(shown: int | None = None) -> dict[str, int]:
         return {
-            id_: len(encode(Request(id_, 0, *dress(variant, settings["chat"], tokenizer)), tokenizer))
+            id_: len(encode(Request(id_, 0, *render_prompt(variant, settings["chat"], tokenizer)), tokenizer))
             for id_, variant in (
                 (id_, prompt if shown is None else fewer_examples(prompt, shown))
                 for id_, prompt in variants.items()

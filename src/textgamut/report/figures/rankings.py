@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from textgamut.rankings.rank import RANKINGS, Ranking
+from textgamut.rankings.ranking import RANKINGS, Ranking
 from textgamut.report.figures.hasse import hasse_figure
 from textgamut.report.figures.style import (
     COLOURS,

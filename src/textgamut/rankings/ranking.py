@@ -66,7 +66,7 @@ class Ranking:
     """What could not be computed, and why."""
 
 
-def rank(
+def rank_methods(
     scores: MethodScores, depth_of: int = 4, kinds: Mapping[str, Mapping[str, str]] | None = None
 ) -> Ranking:
     """Rank methods by dominance, worth, Q*Text, and the depth of their orders (MC sections 4 and 5).

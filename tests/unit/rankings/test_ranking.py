@@ -13,7 +13,7 @@ import pytest
 from textgamut.cli.main import main
 from textgamut.errors import TextgamutError
 from textgamut.rankings.method_scores import MethodScores
-from textgamut.rankings.rank import rank, ranking_tables
+from textgamut.rankings.ranking import rank_methods, ranking_tables
 from textgamut.report.figures.rankings import ranking_figures
 from textgamut.report.figures.style import render
 
@@ -37,7 +37,7 @@ QUALITY = {"c": 0.3, "a": 1.0, "d": 0.0, "b": 0.6, "e": -0.4}
 
 
 def test_all_rankings_find_the_order_that_is_there() -> None:
-    ranking = rank(scores(QUALITY))
+    ranking = rank_methods(scores(QUALITY))
     assert list(ranking.methods["method"]) == ["a", "b", "c", "d", "e"]
     for name in ("rank_dominance", "rank_worth"):
         assert list(ranking.methods[name]) == [1, 2, 3, 4, 5]
@@ -62,7 +62,7 @@ def test_rankings_do_not_depend_on_the_order_of_methods_and_prompts() -> None:
         some.values[np.ix_(prompts, methods)],
         some.higher,
     )
-    one, two = rank(some), rank(other)
+    one, two = rank_methods(some), rank_methods(other)
     pd.testing.assert_frame_equal(one.methods, two.methods, rtol=1e-9)
     assert one.depth is not None
     assert two.depth is not None
@@ -70,7 +70,7 @@ def test_rankings_do_not_depend_on_the_order_of_methods_and_prompts() -> None:
 
 
 def test_the_winners_add_up_to_the_prompts() -> None:
-    ranking = rank(scores(QUALITY), kinds={"model": dict(zip(QUALITY, "xxyyy", strict=True))})
+    ranking = rank_methods(scores(QUALITY), kinds={"model": dict(zip(QUALITY, "xxyyy", strict=True))})
     sums = ranking.winners.groupby(["of", "which"])["count"].sum()
     assert len(sums) == 4
     assert (sums == 60).all()
@@ -86,7 +86,7 @@ def test_equally_good_methods_share_a_rank_in_any_order() -> None:
         some = MethodScores(
             [f"p{i}" for i in order], ["a", "b", "c"], ["x", "y"], both, np.array([True, True])
         )
-        table = rank(some).methods.set_index("method")
+        table = rank_methods(some).methods.set_index("method")
         assert table.loc["a", "pareto"] == table.loc["b", "pareto"]
 
 
@@ -94,7 +94,7 @@ def test_no_criterion_takes_the_name_of_a_column() -> None:
     some = scores(QUALITY)
     for name in ("q_text", "worth", "rank_dominance", "method"):
         with pytest.raises(TextgamutError, match=f"criterion '{name}' has the name of a column"):
-            rank(replace(some, criteria=["coherence", "diversity", name]))
+            rank_methods(replace(some, criteria=["coherence", "diversity", name]))
 
 
 def test_a_criterion_without_any_value_is_refused() -> None:
@@ -102,26 +102,26 @@ def test_a_criterion_without_any_value_is_refused() -> None:
     values = some.values.copy()
     values[..., 1] = np.nan
     with pytest.raises(TextgamutError, match="criterion 'diversity' has no value"):
-        rank(replace(some, values=values))
+        rank_methods(replace(some, values=values))
 
 
 def test_what_does_not_exist_is_left_out_and_said() -> None:
     always = scores({"best": 9.0, "middle": 5.0, "worst": 0.0}, noise=0.01)
-    ranking = rank(always)
+    ranking = rank_methods(always)
     assert "worth" not in ranking.methods
     assert any(note.startswith("no worth: ") for note in ranking.notes)
     assert list(ranking.methods["method"]) == ["best", "middle", "worst"]  # by dominance
     without = MethodScores(
         always.prompts, always.methods, CRITERIA[:2], always.values[..., :2], always.higher[:2]
     )
-    assert any("no Q*Text" in note and "perplexity" in note for note in rank(without).notes)
+    assert any("no Q*Text" in note and "perplexity" in note for note in rank_methods(without).notes)
 
 
 def test_an_empty_text_is_the_worst_and_counts() -> None:
     some = scores({"a": 0.1, "b": 0.0})
     values = some.values.copy()
     values[:30, 0] = np.nan  # half of a's texts are empty
-    ranking = rank(MethodScores(some.prompts, some.methods, some.criteria, values, some.higher))
+    ranking = rank_methods(MethodScores(some.prompts, some.methods, some.criteria, values, some.higher))
     assert list(ranking.methods["method"]) == ["b", "a"]
     dominated = ranking.dominance.set_index(["method_1", "method_2"])["wins"]
     assert dominated[("b", "a")] >= 30
@@ -131,7 +131,7 @@ def test_an_empty_text_is_the_worst_and_counts() -> None:
 
 
 def test_the_figures_show_every_method_and_are_the_same_each_time() -> None:
-    ranking = rank(scores(QUALITY))
+    ranking = rank_methods(scores(QUALITY))
     families = dict.fromkeys("abc", "Mistral_1") | dict.fromkeys("de", "$x$")
     first, again = (
         {
@@ -148,7 +148,7 @@ def test_the_figures_show_every_method_and_are_the_same_each_time() -> None:
 def test_figures_of_which_there_is_nothing_say_why(case: str) -> None:
     some = scores({"best": 9.0, "worst": 0.0}, noise=0.01)
     some = MethodScores(some.prompts, some.methods, CRITERIA[:2], some.values[..., :2], some.higher[:2])
-    ranking = rank(some)
+    ranking = rank_methods(some)
     figures = ranking_figures(ranking, {}, "title")
     text = " ".join(
         t.get_text() for t in figures[{"one ranking": "agreement", "one order": "orders"}[case]].axes[0].texts
@@ -157,7 +157,7 @@ def test_figures_of_which_there_is_nothing_say_why(case: str) -> None:
 
 
 def test_many_methods_are_shown_in_part() -> None:
-    ranking = rank(scores({f"method {i}": i / 60 for i in range(60)}, prompts=40, noise=1))
+    ranking = rank_methods(scores({f"method {i}": i / 60 for i in range(60)}, prompts=40, noise=1))
     figure = ranking_figures(ranking, {}, "many")["ranking"]
     assert len(figure.axes[0].get_yticks()) == 40
 
@@ -231,7 +231,7 @@ def test_tables_and_figures_are_written_when_asked_for(
     assert code == 0
     assert "written" in err
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {f"{name}.csv" for name in ranking_tables(rank(scores(QUALITY)))} | {
+    assert names == {f"{name}.csv" for name in ranking_tables(rank_methods(scores(QUALITY)))} | {
         f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg")
     }
 
