@@ -9,6 +9,9 @@ from textgamut.config.cells import HUMAN, PLACEHOLDER
 from textgamut.config.loading import load_config
 from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.errors import TextgamutError
+from textgamut.workflow.families import missing_families
+from textgamut.workflow.notices import small_tasks
+from textgamut.workflow.planned_shards import write_planned_shards
 from textgamut.config.yaml import read_yaml
 
 # Read here and not by `configfile:`, which would merge an experiment into the default one, key by key.
@@ -59,8 +62,23 @@ onstart:
             f"{EXPERIMENT}: contact: {PLACEHOLDER} is nobody: give your mail address or project page, which "
             "Wikipedia and Wikidata ask for"
         )
-    for warning in small_tasks():
-        logger.warning(warning)
+    for notice in small_tasks(CONFIG):
+        logger.warning(notice)
+    generating = [
+        job
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name == "generate_texts"
+    ]
+    write_planned_shards(
+        Path(paths.PLANNED_SHARDS),
+        [job.wildcards_dict for job in generating],
+        [job.params.settings for job in generating],
+        # The jobs of a group share a cluster job; a local run has no groups.
+        [
+            None if workflow.local_exec else workflow.dag.get_job_group(job)
+            for job in generating
+        ],
+    )
 
 
 report: "workflow/report/workflow.rst"
@@ -74,21 +92,13 @@ include: "workflow/rules/scores.smk"
 include: "workflow/rules/papers.smk"
 
 
-if workflow.is_main_process:  # told by a dry run, too
-    for warning in missing_families():
-        logger.warning(warning)
+if workflow.is_main_process:  # also in a dry run
+    for notice in missing_families(CONFIG):
+        logger.warning(notice)
 
 
 rule all:
     default_target: True
     input:
-        "results/scores.parquet",
-        sorted(
-            {
-                f"data/{task.dataset}/card.md"
-                for task in CONFIG.experiment.tasks.values()
-            }
-        ),
-        [path for task in CONFIG.experiment.tasks for path in paper_outputs(task)],
-        experiment_outputs(),
+        outputs.experiment_files(CONFIG),
     localrule: True

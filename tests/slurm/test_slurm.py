@@ -156,7 +156,7 @@ def test_the_jobs_of_a_group_share_a_slurm_job(cluster: Cluster, run: Path) -> N
     assert generating["TresPerNode"] == "gres:gpu:1"  # one GPU, one job after the other
     assert generating["TimeLimit"] == "06:00:00"
     logs = [(run / LOG.format(seed)).read_text() for seed in (1, 2)]
-    assert sum("loading SmolLM2" in log for log in logs) == 1
+    assert sum("loading chat" in log for log in logs) == 1
 
 
 def test_jobs_that_outlive_a_killed_snakemake_do_nothing_twice(
@@ -179,7 +179,7 @@ def test_jobs_that_outlive_a_killed_snakemake_do_nothing_twice(
     assert code == 0, output
     wait_until(lambda: not scripts(folder), "the first job")
     assert shard.read_bytes() == expected
-    assert "loading SmolLM2" not in (folder / LOG.format(1)).read_text()
+    assert "loading chat" not in (folder / LOG.format(1)).read_text()
 
 
 def test_what_went_wrong_is_told_and_only_that_runs_again(

@@ -230,7 +230,7 @@ def test_a_job_that_outlives_its_killed_run_is_waited_for(finished: Path, edited
     command = [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))]
     process = subprocess.Popen(command, cwd=edited, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
-    while not (log.exists() and "loading SmolLM2" in log.read_text()):
+    while not (log.exists() and "loading chat" in log.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.kill()

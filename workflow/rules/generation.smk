@@ -5,42 +5,32 @@ cells of that model, whose own jobs then find their work done: with those of its
 else with all that the run is to make; where targets are named, with none.
 """
 
-# For the script, outside of what causes reruns.
-config["together"] = {
-    "models": {name: entry("models", name) for name in CONFIG.models},
-    "decoding": {name: entry("decoding", name) for name in CONFIG.decoding},
-}
-
 
 rule generate_texts:
     """Prompts -> what the model writes after them. Killed, it resumes from its journal."""
     input:
-        prompts="data/{task}/prompts.parquet",
-        card="data/models/{model}.json",
-        lengths=lambda wildcards: checked_prompts(wildcards),
+        prompts=paths.PROMPTS,
+        card=paths.MODEL_CARD,
+        lengths=bound(inputs.prompt_lengths),
     output:
-        samples="results/{task}/{model}/{decoding}/seed{seed}/shards/{shard}-of-{shards}.parquet",
+        samples=paths.SHARD,
     log:
-        "logs/generate_texts/{task}/{model}/{decoding}/seed{seed}/{shard}-of-{shards}.log",
+        paths.GENERATION_LOG,
     benchmark:
-        "logs/generate_texts/{task}/{model}/{decoding}/seed{seed}/{shard}-of-{shards}.tsv"
+        paths.GENERATION_LOG.replace(".log", ".tsv")
     group:
         "generate/{task}/{model}"
     conda:
         "../../envs/cuda.yaml"
     threads: 8
     resources:
-        **gpus(lambda wildcards: CONFIG.models[wildcards.model].gpus),
-        batch_size=batch_size,
-        mem_mb=generation_memory,
-        runtime=generation_minutes,
+        **request_gpus(bound(resources.generation_gpus)),
+        batch_size=bound(resources.generation_batch_size),
+        source=bound(resources.model_source),
+        mem_mb=bound(resources.generation_memory),
+        runtime=bound(resources.generation_minutes),
     params:
-        settings=lambda wildcards: {
-            "model": CONFIG.models[wildcards.model].science(),
-            "decoding": entry("decoding", wildcards.decoding),
-            "completions": CONFIG.experiment.tasks[wildcards.task].completions,
-            "revision": [GENERATION_REVISION, PROMPTS_REVISION, CONVERSION],
-        },
+        settings=bound(settings.generate_texts),
     message:
         "Generating {wildcards.task} with {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}, shard {wildcards.shard} of {wildcards.shards}"
     script:
@@ -50,10 +40,10 @@ rule generate_texts:
 rule collect_generations:
     """Samples -> the texts that are measured: prompt and continuation, cut to the task's length."""
     input:
-        prompts="data/{task}/prompts.parquet",
-        samples=shards_of,
+        prompts=paths.PROMPTS,
+        samples=bound(inputs.shards),
     output:
-        generations="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        generations=paths.GENERATIONS,
     log:
         "logs/collect_generations/{task}/{model}/{decoding}/seed{seed}.log",
     group:
@@ -61,10 +51,7 @@ rule collect_generations:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: task_settings(
-            wildcards, "kind", "max_words", "keep"
-        )
-        | {"revision": GENERATION_REVISION},
+        settings=bound(settings.collect_generations),
     message:
         "Collecting {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:

@@ -4,33 +4,22 @@
 rule plot_precision_recall:
     """Scores of a task -> PR Figure 1 (continuation) or PR Figure 2 (subsets), as SVG and PNG."""
     input:
-        table="results/scores.parquet",
+        table=paths.ALL_SCORES,
     output:
-        svg=report(
-            "results/papers/{paper}/{task}/precision-recall.svg",
-            caption="../report/precision-recall.rst",
-            category="{task}",
-            labels={"what": "figure: precision and recall"},
+        svg=in_report(
+            f"{paths.PAPER_TASK}/precision-recall.svg",
+            "precision-recall",
+            "{task}",
+            "figure: precision and recall",
         ),
-        png="results/papers/{paper}/{task}/precision-recall.png",
+        png=f"{paths.PAPER_TASK}/precision-recall.png",
     log:
         "logs/plot_precision_recall/{paper}/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "task": wildcards.task,
-            "kind": CONFIG.experiment.tasks[wildcards.task].kind,
-            "dataset": CONFIG.experiment.tasks[wildcards.task].dataset,
-            "subsets": getattr(CONFIG.experiment.tasks[wildcards.task], "subsets", {}),
-            "references": getattr(
-                CONFIG.experiment.tasks[wildcards.task], "references", []
-            ),
-            "models": styles(wildcards.task),
-            "embedder": CONFIG.embedders[CONFIG.experiment.embedder].label,
-            "revision": figures.REVISION,
-        },
+        settings=bound(settings.plot_precision_recall),
     message:
         "Plotting precision and recall of {wildcards.task}"
     script:
@@ -40,14 +29,14 @@ rule plot_precision_recall:
 rule tabulate_scores:
     """Scores of a task -> mean and standard deviation per model, as CSV and HTML."""
     input:
-        table="results/scores.parquet",
+        table=paths.ALL_SCORES,
     output:
-        csv="results/papers/{paper}/{task}/scores.csv",
-        html=report(
-            "results/papers/{paper}/{task}/scores.html",
-            caption="../report/scores.rst",
-            category="{task}",
-            labels={"what": "table: all scores"},
+        csv=f"{paths.PAPER_TASK}/scores.csv",
+        html=in_report(
+            f"{paths.PAPER_TASK}/scores.html",
+            "scores",
+            "{task}",
+            "table: all scores",
         ),
     log:
         "logs/tabulate_scores/{paper}/{task}.log",
@@ -55,7 +44,7 @@ rule tabulate_scores:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {"task": wildcards.task, "revision": tables.REVISION},
+        settings=bound(settings.tabulate_scores),
     message:
         "Tabulating the scores of {wildcards.task}"
     script:
@@ -65,14 +54,14 @@ rule tabulate_scores:
 rule tabulate_variance:
     """Scores of a task -> how far they move with the seed and with the references, as in PR Table B.5."""
     input:
-        table="results/scores.parquet",
+        table=paths.ALL_SCORES,
     output:
-        csv="results/papers/{paper}/{task}/variance.csv",
-        html=report(
-            "results/papers/{paper}/{task}/variance.html",
-            caption="../report/variance.rst",
-            category="{task}",
-            labels={"what": "table: spread over seeds and references"},
+        csv=f"{paths.PAPER_TASK}/variance.csv",
+        html=in_report(
+            f"{paths.PAPER_TASK}/variance.html",
+            "variance",
+            "{task}",
+            "table: spread over seeds and references",
         ),
     log:
         "logs/tabulate_variance/{paper}/{task}.log",
@@ -80,7 +69,7 @@ rule tabulate_variance:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {"task": wildcards.task, "revision": tables.REVISION},
+        settings=bound(settings.tabulate_variance),
     message:
         "Tabulating the spread of {wildcards.task}"
     script:
@@ -90,27 +79,22 @@ rule tabulate_variance:
 rule plot_sweep:
     """Sweeps of all cells of a task -> PR Figures 6 and B.1, as SVG and PNG."""
     input:
-        scores=lambda wildcards: sweep_files(wildcards.task),
+        scores=bound(inputs.sweeps),
     output:
-        svg=report(
-            "results/papers/{paper}/{task}/sweep.svg",
-            caption="../report/sweep.rst",
-            category="{task}",
-            labels={"what": "figure: N and k vary"},
+        svg=in_report(
+            f"{paths.PAPER_TASK}/sweep.svg",
+            "sweep",
+            "{task}",
+            "figure: N and k vary",
         ),
-        png="results/papers/{paper}/{task}/sweep.png",
+        png=f"{paths.PAPER_TASK}/sweep.png",
     log:
         "logs/plot_sweep/{paper}/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "n", "k", "sweep")
-        | {
-            "models": styles(wildcards.task),
-            "embedder": CONFIG.embedders[CONFIG.experiment.embedder].label,
-            "revision": figures.REVISION,
-        },
+        settings=bound(settings.plot_sweep),
     message:
         "Plotting the sweep of {wildcards.task}"
     script:
@@ -120,17 +104,14 @@ rule plot_sweep:
 rule tabulate_tokens:
     """Tokens per word of some models -> PR Table B.2, as CSV and HTML."""
     input:
-        ratios=lambda wildcards: [
-            f"data/{CONFIG.experiment.tokens_per_word.dataset}/tokens-per-word/{model}.json"
-            for model in CONFIG.experiment.tokens_per_word.models
-        ],
+        ratios=bound(inputs.counted_tokens),
     output:
-        csv="results/papers/{paper}/tokens-per-word.csv",
-        html=report(
-            "results/papers/{paper}/tokens-per-word.html",
-            caption="../report/tokens-per-word.rst",
-            category="{paper}",
-            labels={"what": "table: tokens per word"},
+        csv=f"{paths.PAPER}/tokens-per-word.csv",
+        html=in_report(
+            f"{paths.PAPER}/tokens-per-word.html",
+            "tokens-per-word",
+            "{paper}",
+            "table: tokens per word",
         ),
     log:
         "logs/tabulate_tokens/{paper}.log",
@@ -138,17 +119,7 @@ rule tabulate_tokens:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "dataset": CONFIG.experiment.tokens_per_word.dataset,
-            "models": {
-                model: {
-                    "label": CONFIG.models[model].label,
-                    "family": CONFIG.models[model].family,
-                }
-                for model in CONFIG.experiment.tokens_per_word.models
-            },
-            "revision": [WORDS_REVISION, tables.REVISION],
-        },
+        settings=bound(settings.tabulate_tokens),
     message:
         "Tabulating tokens per word"
     script:
@@ -158,28 +129,23 @@ rule tabulate_tokens:
 rule tabulate_texts:
     """Metrics of single texts -> mean, deviation, correlations, as CSV and HTML (NW Tables 3 and 4)."""
     input:
-        texts="results/{task}/texts.parquet",
+        texts=paths.ALL_TEXT_SCORES,
     output:
-        csv="results/papers/{paper}/{task}/texts.csv",
-        html=report(
-            "results/papers/{paper}/{task}/texts.html",
-            caption="../report/texts.rst",
-            category="{task}",
-            labels={"what": "table: metrics of single texts"},
+        csv=f"{paths.PAPER_TASK}/texts.csv",
+        html=in_report(
+            f"{paths.PAPER_TASK}/texts.html",
+            "texts",
+            "{task}",
+            "table: metrics of single texts",
         ),
-        correlations="results/papers/{paper}/{task}/correlations.csv",
+        correlations=f"{paths.PAPER_TASK}/correlations.csv",
     log:
         "logs/tabulate_texts/{paper}/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "task": wildcards.task,
-            "methods": method_names(wildcards.task),
-            "missing": missing_families(),
-            "revision": tables.REVISION,
-        },
+        settings=bound(settings.tabulate_texts),
     message:
         "Tabulating the metrics of single texts of {wildcards.task}"
     script:
@@ -189,25 +155,22 @@ rule tabulate_texts:
 rule plot_correlations:
     """Correlations between the metrics of single texts -> NW Figure 4, as SVG and PNG."""
     input:
-        correlations="results/papers/{paper}/{task}/correlations.csv",
+        correlations=f"{paths.PAPER_TASK}/correlations.csv",
     output:
-        svg=report(
-            "results/papers/{paper}/{task}/correlations.svg",
-            caption="../report/correlations.rst",
-            category="{task}",
-            labels={"what": "figure: correlations of the metrics"},
+        svg=in_report(
+            f"{paths.PAPER_TASK}/correlations.svg",
+            "correlations",
+            "{task}",
+            "figure: correlations of the metrics",
         ),
-        png="results/papers/{paper}/{task}/correlations.png",
+        png=f"{paths.PAPER_TASK}/correlations.png",
     log:
         "logs/plot_correlations/{paper}/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "task": wildcards.task,
-            "revision": text_figures.REVISION,
-        },
+        settings=bound(settings.plot_correlations),
     message:
         "Plotting the correlations of {wildcards.task}"
     script:
@@ -217,25 +180,22 @@ rule plot_correlations:
 rule plot_texts:
     """Means and deviations of the metrics of single texts -> NW Figures 1, 2, 3, 5 at once, as SVG and PNG."""
     input:
-        table="results/papers/{paper}/{task}/texts.csv",
+        table=f"{paths.PAPER_TASK}/texts.csv",
     output:
-        svg=report(
-            "results/papers/{paper}/{task}/texts.svg",
-            caption="../report/texts.rst",
-            category="{task}",
-            labels={"what": "figure: metrics of single texts"},
+        svg=in_report(
+            f"{paths.PAPER_TASK}/texts.svg",
+            "texts",
+            "{task}",
+            "figure: metrics of single texts",
         ),
-        png="results/papers/{paper}/{task}/texts.png",
+        png=f"{paths.PAPER_TASK}/texts.png",
     log:
         "logs/plot_texts/{paper}/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "task": wildcards.task,
-            "revision": text_figures.REVISION,
-        },
+        settings=bound(settings.plot_texts),
     message:
         "Plotting the metrics of single texts of {wildcards.task}"
     script:
@@ -245,27 +205,23 @@ rule plot_texts:
 rule plot_parameters:
     """Metrics of single texts -> how they move with each parameter of decoding (NW Figures 1 to 3)."""
     input:
-        table="results/papers/{paper}/{task}/texts.csv",
+        table=f"{paths.PAPER_TASK}/texts.csv",
     output:
-        csv="results/papers/{paper}/{task}/parameters.csv",
-        svg=report(
-            "results/papers/{paper}/{task}/parameters.svg",
-            caption="../report/parameters.rst",
-            category="{task}",
-            labels={"what": "figure: parameters of decoding"},
+        csv=f"{paths.PAPER_TASK}/parameters.csv",
+        svg=in_report(
+            f"{paths.PAPER_TASK}/parameters.svg",
+            "parameters",
+            "{task}",
+            "figure: parameters of decoding",
         ),
-        png="results/papers/{paper}/{task}/parameters.png",
+        png=f"{paths.PAPER_TASK}/parameters.png",
     log:
         "logs/plot_parameters/{paper}/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "task": wildcards.task,
-            "decodings": decodings(wildcards.task),
-            "revision": [tables.REVISION, text_figures.REVISION],
-        },
+        settings=bound(settings.plot_parameters),
     message:
         "Plotting the parameters of decoding of {wildcards.task}"
     script:
@@ -275,10 +231,7 @@ rule plot_parameters:
 rule rank_methods:
     """Metrics of single texts -> the methods ranked by dominance, worth, depth and Q*Text (MC sections 4, 5)."""
     input:
-        texts=lambda wildcards: [
-            f"results/{task}/texts.parquet"
-            for task in CONFIG.ranked()[wildcards.ranked]
-        ],
+        texts=bound(inputs.ranked_texts),
     output:
         **ranking_outputs(),
     log:
@@ -290,7 +243,7 @@ rule rank_methods:
     resources:
         mem_mb=4000,
     params:
-        settings=lambda wildcards: ranking_settings(wildcards.ranked),
+        settings=bound(settings.rank_methods),
     message:
         "Ranking the methods of {wildcards.ranked}"
     script:

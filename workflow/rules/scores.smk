@@ -7,29 +7,22 @@ One rule per family of metrics; only the families that the experiment names are 
 rule embed_texts:
     """Texts of a cell or of a draw of references -> their feature vectors."""
     input:
-        texts=lambda wildcards: (
-            f"{wildcards.folder}/references.parquet"
-            if wildcards.folder.startswith("data/")
-            else f"{wildcards.folder}/generations.parquet"
-        ),
-        card="data/embedders/{embedder}.json",
+        texts=bound(inputs.embedded_texts),
+        card=paths.EMBEDDER_CARD,
     output:
-        features="{folder}/features/{embedder}.npy",
+        features=paths.FEATURES,
     log:
         "logs/embed_texts/{folder}/{embedder}.log",
     group:
-        embedding_group
+        resources.embedding_group
     conda:
         "../../envs/cuda.yaml"
     resources:
-        **gpus(lambda wildcards: 1),
-        batch_size=lambda wildcards: CONFIG.embedders[wildcards.embedder].batch_size,
+        **request_gpus(resources.one_gpu),
+        batch_size=bound(resources.embedding_batch_size),
         mem_mb=1500,
     params:
-        settings=lambda wildcards: {
-            "embedder": CONFIG.embedders[wildcards.embedder].science(),
-            "revision": embedding.REVISION,
-        },
+        settings=bound(settings.embed_texts),
     message:
         "Embedding {wildcards.folder} with {wildcards.embedder}"
     script:
@@ -39,11 +32,11 @@ rule embed_texts:
 rule score_support:
     """Features of both sides -> precision, recall, density, coverage against every draw of references."""
     input:
-        generated="results/{task}/{model}/{decoding}/seed{seed}/features/{embedder}.npy",
-        references=references_of("features/{embedder}.npy"),
-        texts=lambda wildcards: group_tables(wildcards),
+        generated=paths.CELL_FEATURES,
+        references=bound(inputs.reference_features),
+        texts=bound(inputs.group_tables),
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/{embedder}/support.json",
+        scores=paths.fill_some(paths.FEATURE_SCORES, family="support"),
     log:
         "logs/score_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
@@ -53,9 +46,7 @@ rule score_support:
     conda:
         "../../envs/cuda.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "k", "draws", "groups")
-        | family_settings(wildcards, "support")
-        | {"revision": SUPPORT_REVISION},
+        settings=bound(settings.score_support),
     message:
         "Scoring the support of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -65,10 +56,10 @@ rule score_support:
 rule score_divergence:
     """Features of both sides -> MAUVE, frontier integral, F_1/8, F_8 against every draw of references."""
     input:
-        generated="results/{task}/{model}/{decoding}/seed{seed}/features/{embedder}.npy",
-        references=references_of("features/{embedder}.npy"),
+        generated=paths.CELL_FEATURES,
+        references=bound(inputs.reference_features),
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/{embedder}/divergence.json",
+        scores=paths.fill_some(paths.FEATURE_SCORES, family="divergence"),
     log:
         "logs/score_divergence/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
@@ -78,9 +69,7 @@ rule score_divergence:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "draws")
-        | family_settings(wildcards, "divergence")
-        | {"revision": [DIVERGENCE_REVISION, SUPPORT_REVISION]},
+        settings=bound(settings.score_divergence),
     message:
         "Scoring the divergence of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -90,11 +79,11 @@ rule score_divergence:
 rule score_ngram:
     """Texts of a cell -> Self-BLEU, distinct-n, rep-4, diversity."""
     input:
-        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        card=lambda wildcards: cards(family(wildcards, "ngram").tokenizer),
+        texts=paths.GENERATIONS,
+        card=bound(inputs.ngram_cards),
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/ngram.json",
-        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/ngram.parquet",
+        scores=paths.fill_some(paths.SCORES, family="ngram"),
+        texts=paths.fill_some(paths.TEXT_SCORES, family="ngram"),
     log:
         "logs/score_ngram/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -104,11 +93,7 @@ rule score_ngram:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: family_settings(wildcards, "ngram")
-        | {
-            "tokenizer": source_of(family(wildcards, "ngram").tokenizer),
-            "revision": NGRAM_REVISION,
-        },
+        settings=bound(settings.score_ngram),
     message:
         "Scoring the wording of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -118,18 +103,12 @@ rule score_ngram:
 rule score_likelihood:
     """Texts of a cell, and their prompts -> perplexity and coherence."""
     input:
-        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        prompts=lambda wildcards: (
-            []
-            if CONFIG.experiment.tasks[wildcards.task].kind == "subsets"
-            else [f"data/{wildcards.task}/prompts.parquet"]
-        ),
-        card=lambda wildcards: [
-            path for model in likelihood_models(wildcards) for path in cards(model)
-        ],
+        texts=paths.GENERATIONS,
+        prompts=bound(inputs.prompts),
+        card=bound(inputs.likelihood_cards),
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/likelihood.json",
-        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/likelihood.parquet",
+        scores=paths.fill_some(paths.SCORES, family="likelihood"),
+        texts=paths.fill_some(paths.TEXT_SCORES, family="likelihood"),
     log:
         "logs/score_likelihood/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -140,23 +119,11 @@ rule score_likelihood:
         "../../envs/cuda.yaml"
     threads: 8
     resources:
-        **gpus(
-            lambda wildcards: max(
-                CONFIG.models[model].gpus for model in likelihood_models(wildcards)
-            )
-        ),
-        batch_size=lambda wildcards: min(
-            CONFIG.models[model].batch_size for model in likelihood_models(wildcards)
-        ),
-        mem_mb=likelihood_memory,
+        **request_gpus(bound(resources.likelihood_gpus)),
+        batch_size=bound(resources.likelihood_batch_size),
+        mem_mb=bound(resources.likelihood_memory),
     params:
-        settings=lambda wildcards: {
-            "source": source_of(family(wildcards, "likelihood").scorer),
-            "generator": generator_source(wildcards),
-            "perplexity_of": family(wildcards, "likelihood").perplexity_of,
-            "dtype": family(wildcards, "likelihood").dtype,
-            "revision": [LIKELIHOOD_REVISION, CONVERSION],
-        },
+        settings=bound(settings.score_likelihood),
     message:
         "Scoring the likelihood of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -166,10 +133,10 @@ rule score_likelihood:
 rule score_readability:
     """Texts of a cell -> Flesch reading ease and Gunning fog."""
     input:
-        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
+        texts=paths.GENERATIONS,
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/readability.json",
-        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/readability.parquet",
+        scores=paths.fill_some(paths.SCORES, family="readability"),
+        texts=paths.fill_some(paths.TEXT_SCORES, family="readability"),
     log:
         "logs/score_readability/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -179,7 +146,7 @@ rule score_readability:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {"revision": READABILITY_REVISION},
+        settings=bound(settings.score_readability),
     message:
         "Scoring the readability of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -189,12 +156,12 @@ rule score_readability:
 rule score_entities:
     """Texts of a cell, and the references of their prompts -> information density, entity overlap."""
     input:
-        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        references=references_of_prompts,
-        card=lambda wildcards: f"data/taggers/{family(wildcards, 'entities').tagger}.json",
+        texts=paths.GENERATIONS,
+        references=bound(inputs.references_of_prompts),
+        card=bound(inputs.tagger_card),
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/entities.json",
-        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/entities.parquet",
+        scores=paths.fill_some(paths.SCORES, family="entities"),
+        texts=paths.fill_some(paths.TEXT_SCORES, family="entities"),
     log:
         "logs/score_entities/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -203,14 +170,11 @@ rule score_entities:
         "score/{task}/{model}"
     conda:
         "../../envs/cpu.yaml"
-    threads: tagging_processes
+    threads: bound(resources.tagging_processes)
     resources:
-        mem_mb=lambda wildcards, threads: 1000 + 500 * threads,
+        mem_mb=resources.tagging_memory,
     params:
-        settings=lambda wildcards: {
-            "tagger": entry("taggers", family(wildcards, "entities").tagger)["source"],
-            "revision": ENTITIES_REVISION,
-        },
+        settings=bound(settings.score_entities),
     message:
         "Scoring the entities of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -220,15 +184,15 @@ rule score_entities:
 rule score_similarity:
     """Texts of a cell, and the references of their prompts -> S-BERT and BLEU."""
     input:
-        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        features=f"results/{{task}}/{{model}}/{{decoding}}/seed{{seed}}/features/{CONFIG.experiment.embedder}.npy",
-        references=lambda wildcards: first_draw(wildcards, "references.parquet"),
-        reference_features=lambda wildcards: first_draw(
-            wildcards, f"features/{CONFIG.experiment.embedder}.npy"
+        texts=paths.GENERATIONS,
+        features=paths.fill_some(
+            paths.CELL_FEATURES, embedder=CONFIG.experiment.embedder
         ),
+        references=bound(inputs.first_references),
+        reference_features=bound(inputs.first_reference_features),
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/similarity.json",
-        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/similarity.parquet",
+        scores=paths.fill_some(paths.SCORES, family="similarity"),
+        texts=paths.fill_some(paths.TEXT_SCORES, family="similarity"),
     log:
         "logs/score_similarity/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -238,7 +202,7 @@ rule score_similarity:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {"revision": SIMILARITY_REVISION},
+        settings=bound(settings.score_similarity),
     message:
         "Scoring the similarity of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -248,12 +212,12 @@ rule score_similarity:
 rule score_essay:
     """Texts of a cell -> the grades that a model trained on essays gives them."""
     input:
-        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        model="data/models/essay/model.safetensors",
-        vocabulary="data/models/essay/vocabulary.json",
+        texts=paths.GENERATIONS,
+        model=paths.ESSAY_MODEL,
+        vocabulary=paths.ESSAY_VOCABULARY,
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/essay.json",
-        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/essay.parquet",
+        scores=paths.fill_some(paths.SCORES, family="essay"),
+        texts=paths.fill_some(paths.TEXT_SCORES, family="essay"),
     log:
         "logs/score_essay/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -263,7 +227,7 @@ rule score_essay:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {"revision": ESSAY_REVISION},
+        settings=bound(settings.score_essay),
     message:
         "Grading the texts of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -273,11 +237,11 @@ rule score_essay:
 rule score_judge:
     """Texts of a cell -> the verdict of a served model."""
     input:
-        texts="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        card=lambda wildcards: cards(family(wildcards, "judge").model),
+        texts=paths.GENERATIONS,
+        card=bound(inputs.judge_cards),
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/judge.json",
-        texts="results/{task}/{model}/{decoding}/seed{seed}/scores/judge.parquet",
+        scores=paths.fill_some(paths.SCORES, family="judge"),
+        texts=paths.fill_some(paths.TEXT_SCORES, family="judge"),
     log:
         "logs/score_judge/{task}/{model}/{decoding}/seed{seed}.log",
     wildcard_constraints:
@@ -285,17 +249,10 @@ rule score_judge:
     conda:
         "../../envs/cpu.yaml"
     resources:  # no reason to judge anew
-        source=lambda wildcards: json.dumps(source_of(family(wildcards, "judge").model)),
-        batch_size=lambda wildcards: CONFIG.models[
-            family(wildcards, "judge").model
-        ].batch_size,
+        source=bound(resources.judge_source),
+        batch_size=bound(resources.judge_batch_size),
     params:
-        settings=lambda wildcards: {
-            "source": CONFIG.models[family(wildcards, "judge").model].science()[
-                "source"
-            ],
-            "revision": JUDGE_REVISION,
-        },
+        settings=bound(settings.score_judge),
     message:
         "Judging the texts of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -305,10 +262,10 @@ rule score_judge:
 rule sweep_support:
     """Features of both sides -> the support metrics for several N and k, from one pass over the distances."""
     input:
-        generated="results/{task}/{model}/{decoding}/seed{seed}/features/{embedder}.npy",
-        references=references_of("features/{embedder}.npy"),
+        generated=paths.CELL_FEATURES,
+        references=bound(inputs.reference_features),
     output:
-        scores="results/{task}/{model}/{decoding}/seed{seed}/scores/{embedder}/sweep.json",
+        scores=paths.fill_some(paths.FEATURE_SCORES, family="sweep"),
     log:
         "logs/sweep_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
@@ -318,8 +275,7 @@ rule sweep_support:
     conda:
         "../../envs/cuda.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "k", "draws", "sweep")
-        | {"revision": SUPPORT_REVISION},
+        settings=bound(settings.sweep_support),
     message:
         "Sweeping N and k of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
@@ -329,18 +285,13 @@ rule sweep_support:
 rule explain_support:
     """Features and texts of both sides -> the texts that precision and recall missed, as a page to read."""
     input:
-        generations="results/{task}/{model}/{decoding}/seed{seed}/generations.parquet",
-        generated="results/{task}/{model}/{decoding}/seed{seed}/features/{embedder}.npy",
-        reference_texts=lambda wildcards: first_draw(wildcards, "references.parquet"),
-        references=lambda wildcards: first_draw(
-            wildcards, f"features/{wildcards.embedder}.npy"
-        ),
+        generations=paths.GENERATIONS,
+        generated=paths.CELL_FEATURES,
+        reference_texts=bound(inputs.first_references),
+        references=bound(inputs.first_reference_features),
     output:
-        page=report(
-            "results/{task}/{model}/{decoding}/seed{seed}/explain/{embedder}.html",
-            caption="../report/missed.rst",
-            category="{task}",
-            labels={"what": "texts missed: {model}, {decoding}"},
+        page=in_report(
+            paths.MISSED_TEXTS, "missed", "{task}", "texts missed: {model}, {decoding}"
         ),
     log:
         "logs/explain_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
@@ -351,12 +302,7 @@ rule explain_support:
     conda:
         "../../envs/cuda.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "k")
-        | {
-            "draw": CONFIG.experiment.tasks[wildcards.task].draws[0],
-            "embedder": CONFIG.embedders[wildcards.embedder].label,
-            "revision": [SUPPORT_REVISION, EXPLAIN_REVISION],
-        },
+        settings=bound(settings.explain_support),
     message:
         "Showing what was missed in {wildcards.task} by {wildcards.model}, {wildcards.decoding}"
     script:
@@ -366,14 +312,9 @@ rule explain_support:
 rule collect_scores:
     """Scores of all cells -> one tidy table, one row per (cell, draw, metric)."""
     input:
-        scores=[
-            path
-            for task in CONFIG.experiment.tasks
-            for cell in scored_cells(task)
-            for path in score_files(cell)
-        ],
+        scores=outputs.all_score_files(CONFIG),
     output:
-        table="results/scores.parquet",
+        table=paths.ALL_SCORES,
     log:
         "logs/collect_scores.log",
     localrule: True
@@ -388,21 +329,17 @@ rule collect_scores:
 rule collect_texts:
     """Metrics of the single texts of a task -> one tidy table, one row per text."""
     input:
-        generations=lambda wildcards: [
-            f"{cell.path}/generations.parquet" for cell in scored_cells(wildcards.task)
-        ],
-        scores=lambda wildcards: text_score_files(wildcards.task),
+        generations=bound(inputs.scored_generations),
+        scores=bound(inputs.text_scores),
     output:
-        texts="results/{task}/texts.parquet",
+        texts=paths.ALL_TEXT_SCORES,
     log:
         "logs/collect_texts/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "metrics": CONFIG.metrics(wildcards.task).per_text()
-        },
+        settings=bound(settings.collect_texts),
     message:
         "Collecting the metrics of single texts of {wildcards.task}"
     script:

@@ -7,10 +7,10 @@ Downloads go to the shared cache ($TEXTGAMUT_CACHE). Priority: what can fail che
 rule extract_dataset:
     """Source -> all texts of a dataset, with their group columns."""
     input:
-        source=lambda wildcards: source_files(CONFIG.datasets[wildcards.dataset].source),
+        source=bound(inputs.dataset_files),
     output:
-        texts="data/{dataset}/texts.parquet",
-        meta="data/{dataset}/texts.meta.json",
+        texts=paths.TEXTS,
+        meta=paths.TEXTS_META,
     log:
         "logs/extract_dataset/{dataset}.log",
     priority: 100
@@ -20,10 +20,7 @@ rule extract_dataset:
         contact=CONFIG.experiment.contact or "",
         requests_per_second=str(CONFIG.experiment.requests_per_second),
     params:
-        settings=lambda wildcards: {
-            "dataset": CONFIG.datasets[wildcards.dataset].science(),
-            "revision": DATASETS_REVISION,
-        },
+        settings=bound(settings.extract_dataset),
     message:
         "Extracting dataset {wildcards.dataset}"
     script:
@@ -33,26 +30,18 @@ rule extract_dataset:
 rule describe_dataset:
     """Texts of a dataset -> its card: source, filters, licence, checksum, lengths, revision ids."""
     input:
-        texts="data/{dataset}/texts.parquet",
-        meta="data/{dataset}/texts.meta.json",
+        texts=paths.TEXTS,
+        meta=paths.TEXTS_META,
     output:
-        card="data/{dataset}/card.json",
-        page=report(
-            "data/{dataset}/card.md",
-            caption="../report/card.rst",
-            category="datasets",
-            labels={"what": "card: {dataset}"},
-        ),
+        card=paths.DATASET_CARD,
+        page=in_report(paths.DATASET_PAGE, "card", "datasets", "card: {dataset}"),
     log:
         "logs/describe_dataset/{dataset}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "dataset": entry("datasets", wildcards.dataset),
-            "revision": CARD_REVISION,
-        },
+        settings=bound(settings.describe_dataset),
     message:
         "Describing dataset {wildcards.dataset}"
     script:
@@ -62,25 +51,18 @@ rule describe_dataset:
 rule fetch_model:
     """Checkpoint of a model -> in the cache, converted and checked; what it is, in data/."""
     input:
-        source=lambda wildcards: source_files(CONFIG.models[wildcards.model].source),
+        source=bound(inputs.model_files),
     output:
-        card="data/models/{model}.json",
+        card=paths.MODEL_CARD,
     log:
         "logs/fetch_model/{model}.log",
     priority: 100
     conda:
         "../../envs/cpu.yaml"
     resources:  # no reason to fetch anew
-        key_variable=lambda wildcards: getattr(
-            CONFIG.models[wildcards.model].source, "key_variable", None
-        )
-        or "",
+        key_variable=bound(resources.key_variable),
     params:
-        settings=lambda wildcards: {
-            "source": CONFIG.models[wildcards.model].science()["source"],
-            "chat": CONFIG.models[wildcards.model].chat,
-            "revision": CONVERSION,
-        },
+        settings=bound(settings.fetch_model),
     message:
         "Fetching model {wildcards.model}"
     script:
@@ -90,21 +72,16 @@ rule fetch_model:
 rule fetch_embedder:
     """Checkpoint of an embedder -> in the cache; what it is, in data/."""
     input:
-        source=lambda wildcards: source_files(
-            CONFIG.embedders[wildcards.embedder].source
-        ),
+        source=bound(inputs.embedder_files),
     output:
-        card="data/embedders/{embedder}.json",
+        card=paths.EMBEDDER_CARD,
     log:
         "logs/fetch_embedder/{embedder}.log",
     priority: 100
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "source": entry("embedders", wildcards.embedder)["source"],
-            "revision": CONVERSION,
-        },
+        settings=bound(settings.fetch_embedder),
     message:
         "Fetching embedder {wildcards.embedder}"
     script:
@@ -114,19 +91,16 @@ rule fetch_embedder:
 rule fetch_tagger:
     """Pipeline of a tagger -> in the cache; what it is, in data/."""
     input:
-        source=lambda wildcards: source_files(CONFIG.taggers[wildcards.tagger].source),
+        source=bound(inputs.tagger_files),
     output:
-        card="data/taggers/{tagger}.json",
+        card=paths.TAGGER_CARD,
     log:
         "logs/fetch_tagger/{tagger}.log",
     priority: 100
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "source": entry("taggers", wildcards.tagger)["source"],
-            "revision": ENTITIES_REVISION,
-        },
+        settings=bound(settings.fetch_tagger),
     message:
         "Fetching tagger {wildcards.tagger}"
     script:
@@ -136,11 +110,11 @@ rule fetch_tagger:
 rule train_essay_model:
     """Graded essays of the user -> an LSTM that grades; how well it does, by cross-validation, in its card."""
     input:
-        essays=lambda wildcards: essays(),
+        essays=essays_file(CONFIG) or [],
     output:
-        model="data/models/essay/model.safetensors",
-        vocabulary="data/models/essay/vocabulary.json",
-        card="data/models/essay/card.json",
+        model=paths.ESSAY_MODEL,
+        vocabulary=paths.ESSAY_VOCABULARY,
+        card=paths.ESSAY_CARD,
     log:
         "logs/train_essay_model.log",
     priority: 100
@@ -149,7 +123,7 @@ rule train_essay_model:
     resources:
         mem_mb=3000,
     params:
-        settings={"revision": ESSAY_REVISION},
+        settings=bound(settings.train_essay_model),
     message:
         "Training the essay model"
     script:

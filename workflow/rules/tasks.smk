@@ -7,9 +7,9 @@ Prompts that do not fit into a model's context are an error here, before anythin
 rule draw_prompts:
     """Texts of a dataset -> the prompts of a task."""
     input:
-        texts=dataset_of,
+        texts=bound(inputs.task_texts),
     output:
-        prompts="data/{task}/prompts.parquet",
+        prompts=paths.PROMPTS,
     log:
         "logs/draw_prompts/{task}.log",
     priority: 90
@@ -17,8 +17,7 @@ rule draw_prompts:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: prompt_settings(wildcards)
-        | {"revision": [tasks.REVISION, PROMPTS_REVISION]},
+        settings=bound(settings.draw_prompts),
     message:
         "Drawing the prompts of {wildcards.task}"
     script:
@@ -28,9 +27,9 @@ rule draw_prompts:
 rule draw_references:
     """Human texts -> one draw of references, disjoint from every prompt and subset; or another model's texts."""
     input:
-        texts=reference_texts,
+        texts=bound(inputs.reference_texts),
     output:
-        references="data/{task}/draw{draw}/references.parquet",
+        references=paths.REFERENCES,
     log:
         "logs/draw_references/{task}/draw{draw}.log",
     priority: 90
@@ -38,17 +37,7 @@ rule draw_references:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: task_settings(
-            wildcards,
-            "kind",
-            "dataset",
-            "n",
-            "min_words",
-            "max_words",
-            "group",
-            "references",
-        )
-        | {"revision": tasks.REVISION},
+        settings=bound(settings.draw_references),
     message:
         "Drawing references {wildcards.draw} of {wildcards.task}"
     script:
@@ -58,9 +47,9 @@ rule draw_references:
 rule draw_subset:
     """Human texts -> a subset that plays a model: a cell whose decoding is `human`."""
     input:
-        texts=dataset_of,
+        texts=bound(inputs.task_texts),
     output:
-        generations="results/{task}/{model}/human/seed{seed}/generations.parquet",
+        generations=paths.fill_some(paths.GENERATIONS, decoding=HUMAN),
     log:
         "logs/draw_subset/{task}/{model}/seed{seed}.log",
     wildcard_constraints:
@@ -70,13 +59,7 @@ rule draw_subset:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: task_settings(
-            wildcards, "kind", "dataset", "n", "min_words", "max_words", "group"
-        )
-        | {
-            "labels": CONFIG.experiment.tasks[wildcards.task].subsets[wildcards.model],
-            "revision": tasks.REVISION,
-        },
+        settings=bound(settings.draw_subset),
     message:
         "Drawing subset {wildcards.model} of {wildcards.task}, seed {wildcards.seed}"
     script:
@@ -86,16 +69,18 @@ rule draw_subset:
 rule copy_references:
     """References of a prompted task -> a cell beside those of the models: what humans wrote after the prompts."""
     input:
-        references="data/{task}/draw{draw}/references.parquet",
+        references=paths.REFERENCES,
     output:
-        generations=f"results/{{task}}/{HUMAN}/{HUMAN}/seed{{draw}}/generations.parquet",
+        generations=paths.fill_some(
+            paths.GENERATIONS, model=HUMAN, decoding=HUMAN, seed="{draw}"
+        ),
     log:
         "logs/copy_references/{task}/draw{draw}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings={"revision": tasks.REVISION},
+        settings=bound(settings.copy_references),
     message:
         "Copying references {wildcards.draw} of {wildcards.task}"
     script:
@@ -105,10 +90,10 @@ rule copy_references:
 rule check_prompts:
     """Prompts, and a model's tokenizer -> how long they are; an error if prompt and answer overflow the context."""
     input:
-        prompts="data/{task}/prompts.parquet",
-        card="data/models/{model}.json",
+        prompts=paths.PROMPTS,
+        card=paths.MODEL_CARD,
     output:
-        lengths="data/{task}/lengths/{model}/{tokens}.json",
+        lengths=paths.LENGTHS,
     log:
         "logs/check_prompts/{task}/{model}/{tokens}.log",
     wildcard_constraints:
@@ -118,13 +103,7 @@ rule check_prompts:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: task_settings(wildcards, "examples")
-        | {
-            "source": source_of(wildcards.model),
-            "chat": CONFIG.models[wildcards.model].chat,
-            "max_new_tokens": int(wildcards.tokens),
-            "revision": [PROMPTS_REVISION, CONVERSION],
-        },
+        settings=bound(settings.check_prompts),
     message:
         "Checking the prompts of {wildcards.task} for {wildcards.model}, with {wildcards.tokens} new tokens"
     script:
@@ -134,10 +113,10 @@ rule check_prompts:
 rule count_tokens:
     """Texts of a dataset, and a model's tokenizer -> tokens per word (PR Table B.2)."""
     input:
-        texts="data/{dataset}/texts.parquet",
-        card="data/models/{model}.json",
+        texts=paths.TEXTS,
+        card=paths.MODEL_CARD,
     output:
-        ratio="data/{dataset}/tokens-per-word/{model}.json",
+        ratio=paths.TOKENS_PER_WORD,
     log:
         "logs/count_tokens/{dataset}/{model}.log",
     group:
@@ -145,10 +124,7 @@ rule count_tokens:
     conda:
         "../../envs/cpu.yaml"
     params:
-        settings=lambda wildcards: {
-            "source": source_of(wildcards.model),
-            "revision": [WORDS_REVISION, CONVERSION],
-        },
+        settings=bound(settings.count_tokens),
     message:
         "Counting the tokens per word of {wildcards.dataset} for {wildcards.model}"
     script:

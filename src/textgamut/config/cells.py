@@ -32,17 +32,12 @@ PLACEHOLDER = "you@example.org"
 
 
 class Cell(NamedTuple):
-    """One set of generated texts: a directory under ``results/``."""
+    """One set of generated texts, in a folder of its own."""
 
     task: str
     model: str
     decoding: str
     seed: int
-
-    @property
-    def path(self) -> str:
-        """Directory of the cell, relative to the working directory."""
-        return f"results/{self.task}/{self.model}/{self.decoding}/seed{self.seed}"
 
 
 class Config(NamedTuple):

@@ -19,6 +19,9 @@ from textgamut.models.devices import choose_device
 if TYPE_CHECKING:
     import torch
 
+REVISION = 1
+"""Raised when the same features are reduced to others."""
+
 BLOCK_BYTES = 16 * 2**20
 """Size of a block of float64 numbers: small enough that the allocator hands out the same memory again."""
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CONVERSION = 1
-"""Revision of the conversion below: raised when it writes other weights or another tokenizer."""
+REVISION = 1
+"""Raised when the conversion of a checkpoint writes other weights or another tokenizer."""
 
 
 def prepare(source: Source) -> Path:
@@ -40,7 +40,7 @@ def prepare(source: Source) -> Path:
         raise TextgamutError(f"{path}: a checkpoint is a folder or a .gguf file")
     from filelock import FileLock
 
-    target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{CONVERSION}"
+    target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{target}.lock"):
         if not target.exists():

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+REVISION = 1
+"""Raised when another part of an answer is measured."""
+
 BIOGRAPHY_ENDS = ("\n\n- Biography", "\n\n#")
 """Where a generated biography ends: what follows is the next one, or a heading (PR, the authors' code)."""
 

@@ -14,7 +14,7 @@ from textgamut.errors import TextgamutError
 from textgamut.text import count_words, cut_words
 
 REVISION = 2
-"""Raised when a prompt, or what is kept of an answer, changes by so much as a space."""
+"""Raised when a prompt changes by so much as a space."""
 
 
 CONTINUE_INSTRUCTION = "Continue the following text: {beginning}"

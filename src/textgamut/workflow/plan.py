@@ -33,6 +33,8 @@ from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding,
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
+from textgamut.workflow import paths
+from textgamut.workflow.paths import fill
 
 BYTES_PER_TOKEN = 5
 
@@ -175,7 +177,7 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
         None if (size := config.models[name].gigabytes) is None else size * 1e9
         for name in sorted(named)
         if not isinstance(config.models[name].source, OpenAISource)
-        and not (folder / f"data/models/{name}.json").exists()
+        and not (folder / fill(paths.MODEL_CARD, model=name)).exists()
     ]
     disk = {
         "weights": _sum(weights),
@@ -189,7 +191,7 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
 
 def read_shards(folder: Path) -> Iterator[Shard]:
     """Yield the finished shards under a folder, as the records beside them tell; unreadable ones are none."""
-    for path in folder.glob("results/*/*/*/seed*/shards/*-of-*.meta.json"):
+    for path in folder.glob(_any(paths.SHARD).replace(".parquet", ".meta.json")):
         name = re.fullmatch(r"(\d+)-of-(\d+)", path.name.removesuffix(".meta.json"))
         samples = path.with_name(path.name.replace(".meta.json", ".parquet"))
         try:
@@ -206,7 +208,7 @@ def read_shards(folder: Path) -> Iterator[Shard]:
             continue
 
 
-def computed(decoding: Decoding | None) -> int:
+def computed_tokens(decoding: Decoding | None) -> int:
     """Return how many tokens a decoding setting computes for each new one."""
     if isinstance(decoding, BeamDecoding):
         return decoding.beams
@@ -217,7 +219,7 @@ class _Rate(NamedTuple):
     """How fast one job of a model is."""
 
     per_second: float | None
-    """Tokens computed (see :func:`computed`) a second."""
+    """Tokens computed (see :func:`computed_tokens`) a second."""
     told: str
     gpus: int
 
@@ -242,7 +244,7 @@ class _Rates:
             return _Rate(entry.tokens_per_second, told, entry.gpus)
         device = found[-1].device
         rates = [
-            shard.tokens * computed(self._config.decoding.get(shard.cell.decoding)) / shard.seconds
+            shard.tokens * computed_tokens(self._config.decoding.get(shard.cell.decoding)) / shard.seconds
             for shard in found
             if shard.device == device
         ]
@@ -295,7 +297,7 @@ def _line(
         if new == 0:
             takes = 0
         elif new is not None and rate.per_second is not None:
-            takes = new * computed(decoding) / rate.per_second
+            takes = new * computed_tokens(decoding) / rate.per_second
         tokens, seconds = _plus(tokens, new), _plus(seconds, takes)
         gpu_seconds = _plus(gpu_seconds, None if takes is None else takes * rate.gpus)
     if not model.gpus:
@@ -355,7 +357,7 @@ def _judgings(
             cells_of[settings.model] += config.cells(task)
     quality, diversity = (len(question) / CHARACTERS_PER_TOKEN for question in (QUALITY, DIVERSITY))
     for judge, cells in cells_of.items():
-        left = [cell for cell in cells if not (folder / cell.path / "scores/judge.json").exists()]
+        left = [cell for cell in cells if not (folder / fill(paths.SCORES, cell, family="judge")).exists()]
         known = [(cell, texts) for cell in left if (texts := prompts[cell.task]) is not None]
         all_known = len(known) == len(left)
         questions = sum(texts + texts // BATCH for _, texts in known)
@@ -382,7 +384,7 @@ def count_prompts(config: Config, task: str, folder: Path) -> int | None:
     entry = config.experiment.tasks[task]
     if entry.n is not None:
         return entry.n
-    for path in (f"data/{task}/prompts.parquet", f"data/{entry.dataset}/texts.parquet"):
+    for path in (fill(paths.PROMPTS, task=task), fill(paths.TEXTS, dataset=entry.dataset)):
         if (folder / path).exists():
             return _rows(folder / path)
     dataset = config.datasets[entry.dataset]
@@ -392,8 +394,8 @@ def count_prompts(config: Config, task: str, folder: Path) -> int | None:
 
 def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float | None:
     """Return the mean tokens of a task's prompts for a model; None: not known yet."""
-    prompts = folder / f"data/{task}/prompts.parquet"
-    for lengths in (folder / f"data/{task}/lengths/{model}").glob("*[0-9].json"):  # all count the same
+    prompts = folder / fill(paths.PROMPTS, task=task)
+    for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all alike
         mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
         return mean
     if isinstance(config.models[model].source, OpenAISource) and prompts.exists():
@@ -413,23 +415,29 @@ def _embedded(
         if not {"support", "divergence", "similarity"} & set(config.metrics(task).families()):
             continue
         texts = prompts[task]
-        draws = (f"data/{task}/draw{draw}" for draw in entry.draws)
+        draws = (fill(paths.DRAW, task=task, draw=draw) for draw in entry.draws)
         sizes = dict.fromkeys(draws, texts)
-        cells = (cell.path for cell in config.cells(task))
+        cells = (fill(paths.CELL, cell) for cell in config.cells(task))
         sizes |= dict.fromkeys(cells, None if texts is None else texts * entry.kept)
         if config.metrics(task).similarity:
-            sizes |= dict.fromkeys((cell.path for cell in config.human_cells(task)), texts)
+            sizes |= dict.fromkeys((fill(paths.CELL, cell) for cell in config.human_cells(task)), texts)
         for path, size in sizes.items():
-            yield (folder / path / f"features/{config.experiment.embedder}.npy").exists(), size
+            features = fill(paths.FEATURES, folder=path, embedder=config.experiment.embedder)
+            yield (folder / features).exists(), size
 
 
 def _dimensions(embedder: str, folder: Path) -> int:
     """Return the length of a feature: that of one that is there, else a usual one."""
-    for path in folder.glob(f"data/*/draw*/features/{embedder}.npy"):
+    for path in folder.glob(fill(paths.REFERENCE_FEATURES, task="*", draw="*", embedder=embedder)):
         import numpy as np
 
         return int(np.load(path, mmap_mode="r").shape[1])
     return DIMENSIONS
+
+
+def _any(path: str) -> str:
+    """Return a path with a star for each wildcard."""
+    return re.sub(r"\{\w+\}", "*", path)
 
 
 def _rows(path: Path) -> int:

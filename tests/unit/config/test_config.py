@@ -16,6 +16,8 @@ from textgamut.config.loading import load_config
 from textgamut.config.schema import json_schema
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
+from textgamut.workflow import paths
+from textgamut.workflow.paths import fill
 
 DEMO = read_yaml(ROOT / "config/demo.yaml")
 
@@ -259,7 +261,7 @@ def test_missing_source_file(project: Path) -> None:
 def test_cells_are_models_by_decodings_by_seeds(demo: Config) -> None:
     cells = demo.cells("news")
     assert len(cells) == len(set(cells)) == 2 * 1 * 2
-    assert cells[0].path == "results/news/smollm2-135m-instruct/nucleus-0.95/seed1"
+    assert fill(paths.CELL, cells[0]) == "results/news/smollm2-135m-instruct/nucleus-0.95/seed1"
     assert {cell.decoding for cell in demo.cells("topics")} == {HUMAN}
 
 
@@ -478,7 +480,7 @@ def test_texts_are_generated_once() -> None:
     """Of two creative tasks with the same texts, and of references that are a cell already."""
     own = CREATIVE | {"references": {"model": "smollm2-135m-instruct", "decoding": "nucleus-0.9"}}
     loaded = load(tasks(c=own, d=CREATIVE | {"texts_of": "c"}, p=PROMPTED))
-    assert [cell.path for cell in loaded.generated()] == [
+    assert [fill(paths.CELL, cell) for cell in loaded.generated()] == [
         "results/c/smollm2-135m-instruct/nucleus-0.9/seed1",
         "results/c/smollm2-135m-instruct/nucleus-0.9/seed2",
         "results/c/smollm2-135m-instruct/nucleus-0.9/seed7",

@@ -23,6 +23,8 @@ from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
 from textgamut.metrics.judge import DIVERSITY, QUALITY
+from textgamut.workflow import paths
+from textgamut.workflow.paths import fill
 from textgamut.workflow.plan import Line, Plan, make_plan
 
 SAMPLING = {"strategy": "sampling", "max_new_tokens": 100}
@@ -354,7 +356,7 @@ def test_the_multicriteria_paper_is_planned_fast_and_whole(tmp_path) -> None:
                 "model": config.models[cell.model].science(),
                 "decoding": config.decoding[cell.decoding].model_dump(mode="json"),
             }
-            folder = tmp_path / cell.path / "shards"
+            folder = tmp_path / fill(paths.CELL, cell) / "shards"
             folder.mkdir(parents=True)
             (folder / "0-of-1.parquet").touch()
             content = record | {"settings": settings, "samples": 1000, "new_tokens": 20_000 + i}

@@ -4,6 +4,7 @@ The model once loaded, the job goes on with the other cells of the same model an
 make. Their own jobs then find their journals full, and load nothing.
 """
 
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,9 @@ from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import Progress
 from textgamut.tasks.chat_formats import render_for_server, render_prompt
 from textgamut.tasks.templates import Prompt
+from textgamut.workflow import paths
 from textgamut.workflow.jobs import job, lock_of
+from textgamut.workflow.planned_shards import companions
 
 logger = logging.getLogger("textgamut.generate_texts")
 
@@ -209,31 +212,28 @@ def mark_of(path: Path) -> str | None:
 
 if "snakemake" in globals() and __name__ != "__mp_main__":  # vLLM's workers import this file
     w = snakemake.wildcards
-    together = snakemake.config["together"]
+    seed, shard, shards = int(w.seed), int(w.shard), int(w.shards)
 
     def work_of(decoding: str, seed: int, settings: dict[str, Any]) -> Work:
-        cell = f"{w.task}/{w.model}/{decoding}/seed{seed}"
-        shard = f"{w.shard}-of-{w.shards}"
-        return Work(
-            settings,
-            seed,
-            Path(f"results/{cell}/shards/{shard}.parquet"),
-            Path(f"logs/generate_texts/{cell}/{shard}.log"),
-        )
+        cell = {"task": w.task, "model": w.model, "decoding": decoding, "seed": seed}
+        names = {**cell, "shard": shard, "shards": shards}
+        samples, log = paths.fill(paths.SHARD, **names), paths.fill(paths.GENERATION_LOG, **names)
+        return Work(settings, seed, Path(samples), Path(log))
 
-    own = work_of(w.decoding, int(w.seed), snakemake.params.settings)
-    others = [
-        work_of(decoding, seed, own.settings | {"decoding": together["decoding"][decoding]})
-        for other in together.get("shards", [])
-        if (other["task"], other["model"], str(other["shard"])) == (w.task, w.model, w.shard)
-        for decoding, seed in [(other["decoding"], int(other["seed"]))]
-        if (decoding, seed) != (w.decoding, own.seed)
-    ]
+    own = work_of(w.decoding, seed, snakemake.params.settings)
+    planned = companions(Path(paths.PLANNED_SHARDS), w.task, w.model, w.decoding, seed, shard)
+    model = own.settings["model"] | {
+        "source": json.loads(snakemake.resources.source),
+        "label": w.model,
+        "family": w.model,
+        "batch_size": snakemake.resources.batch_size,
+        "gpus": snakemake.resources.lease,
+    }
     with job(f"generate_texts {w.task}/{w.model}/{w.decoding}/seed{w.seed} {w.shard}-of-{w.shards}", own.log):
         generate_texts(
             own,
-            others,
-            Model.model_validate(together["models"][w.model]),
+            [work_of(other.decoding, other.seed, other.settings) for other in planned],
+            Model.model_validate(model),
             snakemake.resources.batch_size,
             snakemake.threads,
             Path(snakemake.input.prompts),

@@ -23,6 +23,9 @@ from textgamut.report.figures.style import (
 )
 from textgamut.report.tables import precision_recall_runs
 
+REVISION = 1
+"""Raised when the same scores give another picture."""
+
 
 @own_settings()
 def sweep_figure(

@@ -1,0 +1,209 @@
+"""Inputs of rules that depend on the configuration: functions of it and of a job's wildcards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from textgamut.config.cells import HUMAN, Config
+from textgamut.config.entries.models import Model
+from textgamut.workflow import outputs, paths
+from textgamut.workflow.families import family_of
+from textgamut.workflow.methods import scored_cells
+from textgamut.workflow.paths import fill
+
+
+def source_files(source: Any) -> list[str]:
+    """Return the user's own files that a source reads: an edit of them reruns what is made of them."""
+    name = getattr(source, "path", None) or getattr(source, "snapshot", None)
+    if not name:
+        return []
+    path = Path(name).expanduser()
+    return sorted(map(str, filter(Path.is_file, path.rglob("*")))) if path.is_dir() else [str(path)]
+
+
+def dataset_files(config: Config, wildcards: Any) -> list[str]:
+    """Return the user's files behind a dataset."""
+    return source_files(config.datasets[wildcards.dataset].source)
+
+
+def model_files(config: Config, wildcards: Any) -> list[str]:
+    """Return the user's files behind a model."""
+    return source_files(config.models[wildcards.model].source)
+
+
+def embedder_files(config: Config, wildcards: Any) -> list[str]:
+    """Return the user's files behind an embedder."""
+    return source_files(config.embedders[wildcards.embedder].source)
+
+
+def tagger_files(config: Config, wildcards: Any) -> list[str]:
+    """Return the user's files behind a tagger."""
+    return source_files(config.taggers[wildcards.tagger].source)
+
+
+def task_texts(config: Config, wildcards: Any) -> str:
+    """Return the texts of a task's dataset."""
+    return fill(paths.TEXTS, dataset=config.experiment.tasks[wildcards.task].dataset)
+
+
+def reference_texts(config: Config, wildcards: Any) -> str:
+    """Return what references are drawn from: the dataset or, for a creative task, the cell with that seed.
+
+    Raises:
+        ValueError: The task has no such draw.
+    """
+    if config.experiment.tasks[wildcards.task].kind != "creative":
+        return task_texts(config, wildcards)
+    for cell in config.reference_cells(wildcards.task):
+        if cell.seed == int(wildcards.draw):
+            return fill(paths.GENERATIONS, cell)
+    raise ValueError(f"{wildcards.task} has no draw {wildcards.draw}")
+
+
+def model_cards(model: str | None) -> list[str]:
+    """Return the card of a model, which is fetched and checked before; nothing for None."""
+    return [fill(paths.MODEL_CARD, model=model)] if model else []
+
+
+def prompt_lengths(config: Config, wildcards: Any) -> list[str]:
+    """Return the check of a model's prompts; a served model's tokens are not known.
+
+    There is one for each length of answer, so that a longer one is checked without a rerun of finished cells.
+    """
+    if config.models[wildcards.model].engine == "openai":
+        return []
+    tokens = config.decoding[wildcards.decoding].max_new_tokens
+    return [fill(paths.LENGTHS, wildcards, tokens=tokens)]
+
+
+def shards(config: Config, wildcards: Any) -> list[str]:
+    """Return the shards of a cell; those of another task if the cell's task measures that task's texts."""
+    count = config.models[wildcards.model].shards
+    task = config.texts_of(wildcards.task)
+    return [fill(paths.SHARD, wildcards, task=task, shard=i, shards=count) for i in range(count)]
+
+
+def embedded_texts(_config: Config, wildcards: Any) -> str:
+    """Return the texts in a folder: of a draw of references, or of a cell."""
+    name = "references" if wildcards.folder.startswith("data/") else "generations"
+    return f"{wildcards.folder}/{name}.parquet"
+
+
+def draws(config: Config, wildcards: Any, path: str) -> list[str]:
+    """Return a file of every draw of references.
+
+    Args:
+        config: The configuration.
+        wildcards: The job's, ``task`` among them.
+        path: The file, with the wildcard ``draw``.
+    """
+    numbers = config.experiment.tasks[wildcards.task].draws
+    return [fill(path, wildcards, draw=number) for number in numbers]
+
+
+def references(config: Config, wildcards: Any) -> list[str]:
+    """Return the references of every draw."""
+    return draws(config, wildcards, paths.REFERENCES)
+
+
+def reference_features(config: Config, wildcards: Any) -> list[str]:
+    """Return the features of every draw of references."""
+    return draws(config, wildcards, paths.REFERENCE_FEATURES)
+
+
+def first_references(config: Config, wildcards: Any) -> str:
+    """Return the references of the first draw."""
+    return references(config, wildcards)[0]
+
+
+def first_reference_features(config: Config, wildcards: Any) -> str:
+    """Return the features of the first draw, by the rule's embedder or else the experiment's."""
+    embedder = getattr(wildcards, "embedder", config.experiment.embedder)
+    draw = config.experiment.tasks[wildcards.task].draws[0]
+    return fill(paths.REFERENCE_FEATURES, wildcards, draw=draw, embedder=embedder)
+
+
+def references_of_prompts(config: Config, wildcards: Any) -> list[str]:
+    """Return the texts that humans wrote after the prompts of a task; only prompted tasks have them."""
+    prompted = config.experiment.tasks[wildcards.task].kind == "prompted"
+    return [first_references(config, wildcards)] if prompted else []
+
+
+def prompts(config: Config, wildcards: Any) -> list[str]:
+    """Return the prompts of a task; subsets of human texts have none."""
+    subsets = config.experiment.tasks[wildcards.task].kind == "subsets"
+    return [] if subsets else [fill(paths.PROMPTS, wildcards)]
+
+
+def group_tables(config: Config, wildcards: Any) -> list[str]:
+    """Return the tables that hold the groups: dataset, generations, each draw of references."""
+    if not config.experiment.tasks[wildcards.task].groups:
+        return []
+    generations = fill(paths.GENERATIONS, wildcards)
+    return [task_texts(config, wildcards), generations, *references(config, wildcards)]
+
+
+def ngram_cards(config: Config, wildcards: Any) -> list[str]:
+    """Return the card of the model whose tokens are counted, if there is one."""
+    return model_cards(family_of(config, wildcards.task, "ngram").tokenizer)
+
+
+def likelihood_models(config: Config, wildcards: Any) -> list[str]:
+    """Return the models that a cell's likelihood needs: the scorer and, if requested, the generator."""
+    settings = family_of(config, wildcards.task, "likelihood")
+    return list(dict.fromkeys([settings.scorer, *generator(config, wildcards)]))
+
+
+def generator(config: Config, wildcards: Any) -> list[str]:
+    """Return the model that wrote the texts of a cell, if their perplexity is to be its own."""
+    own = family_of(config, wildcards.task, "likelihood").perplexity_of == "generator"
+    return [wildcards.model] if own and wildcards.decoding != HUMAN else []
+
+
+def likelihood_cards(config: Config, wildcards: Any) -> list[str]:
+    """Return the cards of the models that a cell's likelihood needs."""
+    return [card for model in likelihood_models(config, wildcards) for card in model_cards(model)]
+
+
+def tagger_card(config: Config, wildcards: Any) -> str:
+    """Return the card of the tagger of a task."""
+    return fill(paths.TAGGER_CARD, tagger=family_of(config, wildcards.task, "entities").tagger)
+
+
+def judge(config: Config, wildcards: Any) -> Model:
+    """Return the model that judges the texts of a task."""
+    return config.models[family_of(config, wildcards.task, "judge").model]
+
+
+def judge_cards(config: Config, wildcards: Any) -> list[str]:
+    """Return the card of the model that judges."""
+    return model_cards(family_of(config, wildcards.task, "judge").model)
+
+
+def scored_generations(config: Config, wildcards: Any) -> list[str]:
+    """Return the texts of all cells of a task, those of the references included."""
+    return [fill(paths.GENERATIONS, cell) for cell in scored_cells(config, wildcards.task)]
+
+
+def counted_tokens(config: Config, _wildcards: Any) -> list[str]:
+    """Return the tokens per word of each model that the experiment counts them for."""
+    counted = config.experiment.tokens_per_word
+    if counted is None:
+        raise ValueError("the experiment counts no tokens per word")
+    return [fill(paths.TOKENS_PER_WORD, dataset=counted.dataset, model=model) for model in counted.models]
+
+
+def ranked_texts(config: Config, wildcards: Any) -> list[str]:
+    """Return the metrics of single texts of the tasks that are ranked."""
+    return [fill(paths.ALL_TEXT_SCORES, task=task) for task in config.ranked()[wildcards.ranked]]
+
+
+def text_scores(config: Config, wildcards: Any) -> list[str]:
+    """Return the metrics of single texts of all cells of a task."""
+    return outputs.text_score_files(config, wildcards.task)
+
+
+def sweeps(config: Config, wildcards: Any) -> list[str]:
+    """Return the sweeps of all cells of a task."""
+    return outputs.sweep_files(config, wildcards.task)

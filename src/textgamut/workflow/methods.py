@@ -1,0 +1,55 @@
+"""Methods: a model with a decoding setting each, and how they are named in tables and figures."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from textgamut.config.cells import HUMAN, Cell, Config
+
+
+def scored_cells(config: Config, task: str) -> list[Cell]:
+    """Return the cells of a task and, if it appears beside them, the one of its references."""
+    return config.cells(task) + config.human_cells(task)
+
+
+def methods(config: Config, task: str) -> list[tuple[str, str]]:
+    """Return the methods of a task, (model, decoding) each, in the order of the configuration."""
+    return list(dict.fromkeys((cell.model, cell.decoding) for cell in scored_cells(config, task)))
+
+
+def decodings(config: Config, task: str) -> dict[str, dict[str, Any]]:
+    """Return the decoding settings of a task as plain data, by slug."""
+    slugs = dict.fromkeys(decoding for _, decoding in methods(config, task))
+    return {slug: config.decoding[slug].model_dump(mode="json") for slug in slugs if slug != HUMAN}
+
+
+def model_styles(config: Config, task: str) -> dict[str, dict[str, Any]]:
+    """Return how each model of a task is drawn, by slug: label, family, whether it is a chat model."""
+    styles = {}
+    for cell in config.cells(task):
+        model = config.models.get(cell.model) if cell.decoding != HUMAN else None
+        styles[cell.model] = (
+            {"label": model.label, "family": model.family, "chat": model.chat != "none"}
+            if model
+            else {"label": cell.model, "family": HUMAN, "chat": False}
+        )
+    return styles
+
+
+def method_names(config: Config, task: str) -> list[list[str]]:
+    """Return the names of a task's methods, no two alike: a list of model, decoding, name."""
+    styles = model_styles(config, task) | {HUMAN: {"label": HUMAN}}
+    generated = [method for method in methods(config, task) if method[0] != HUMAN]
+    models, settings = (set(column) for column in zip(*generated, strict=True))
+    labels = collections.Counter(styles[model]["label"] for model in models)
+
+    def name(model: str, decoding: str) -> str:
+        label: str = styles[model]["label"]
+        if labels[label] > 1:
+            label = f"{label} ({model})"
+        if model == HUMAN or len(settings) == 1:
+            return label
+        return decoding if len(models) == 1 else f"{label}, {decoding}"
+
+    return [[*method, name(*method)] for method in methods(config, task)]

@@ -1,0 +1,128 @@
+"""Outputs: the files that an experiment consists of."""
+
+from __future__ import annotations
+
+from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.report.figures.texts import MOST_METHODS
+from textgamut.report.tables import varied_parameters
+from textgamut.workflow import paths
+from textgamut.workflow.families import computed_families
+from textgamut.workflow.methods import decodings, methods, scored_cells
+from textgamut.workflow.paths import fill
+
+FEATURE_FAMILIES = ("support", "divergence")
+"""Families that compare the features of two sets: no set is compared with itself."""
+
+RANKING = {
+    "table": "ranking.csv",
+    "page": "ranking.html",
+    "svg": "ranking.svg",
+    "png": "ranking.png",
+    "agreement": "agreement.csv",
+    "agreement_page": "agreement.html",
+    "agreement_svg": "agreement.svg",
+    "agreement_png": "agreement.png",
+    "orders": "orders.csv",
+    "orders_svg": "orders.svg",
+    "orders_png": "orders.png",
+    "winners": "winners.csv",
+    "winners_page": "winners.html",
+    "dominance": "dominance.csv",
+}
+"""Output of the rule rank_methods -> file in the folder of a ranking."""
+
+RANKING_CAPTIONS = {
+    "page": "table: ranking",
+    "svg": "figure: ranking",
+    "agreement_page": "table: agreement of the rankings",
+    "agreement_svg": "figure: agreement of the rankings",
+    "orders_svg": "figure: deepest and shallowest order",
+    "winners_page": "table: first and last by Q*Text",
+}
+"""Output of the rule rank_methods that the report shows -> its caption."""
+
+
+def score_files(config: Config, cell: Cell) -> list[str]:
+    """Return the scores of a cell, one file per family."""
+    embedder = config.experiment.embedder
+    return [
+        fill(paths.FEATURE_SCORES, cell, embedder=embedder, family=name)
+        if name in FEATURE_FAMILIES
+        else fill(paths.SCORES, cell, family=name)
+        for name in computed_families(config, cell.task)
+        if cell.model != HUMAN or name not in FEATURE_FAMILIES
+    ]
+
+
+def all_score_files(config: Config) -> list[str]:
+    """Return the scores of all cells of the experiment."""
+    return [
+        file
+        for task in config.experiment.tasks
+        for cell in scored_cells(config, task)
+        for file in score_files(config, cell)
+    ]
+
+
+def text_score_files(config: Config, task: str) -> list[str]:
+    """Return the metrics of the single texts of a task: for each cell, one file per family that has them."""
+    families = config.metrics(task).families()
+    return [
+        fill(paths.TEXT_SCORES, cell, family=name)
+        for cell in scored_cells(config, task)
+        for name in computed_families(config, task)
+        if families[name].per_text
+    ]
+
+
+def sweep_files(config: Config, task: str) -> list[str]:
+    """Return the sweeps of a task's cells."""
+    embedder = config.experiment.embedder
+    return [
+        fill(paths.FEATURE_SCORES, cell, embedder=embedder, family="sweep") for cell in config.cells(task)
+    ]
+
+
+def task_files(config: Config, task: str) -> list[str]:
+    """Return the figures, tables and pages of a task."""
+    folder = fill(paths.PAPER_TASK, paper=config.experiment.name, task=task)
+    settings = config.experiment.tasks[task]
+    support = config.metrics(task).support is not None
+    names = ["scores.csv", "scores.html"]
+    if config.metrics(task).of_texts():
+        names += ["texts.csv", "texts.html", "correlations.csv"]
+        names += ["correlations.svg", "correlations.png"]
+        if len(methods(config, task)) <= MOST_METHODS:
+            names += ["texts.svg", "texts.png"]
+        if varied_parameters(decodings(config, task).values()):
+            names += ["parameters.csv", "parameters.svg", "parameters.png"]
+    if support:
+        names += ["precision-recall.svg", "precision-recall.png"]
+        if max(len(settings.seeds), len(settings.draws)) > 1:
+            names += ["variance.csv", "variance.html"]
+    if settings.sweep:
+        names += ["sweep.svg", "sweep.png"]
+    return [f"{folder}/{name}" for name in names] + [
+        fill(paths.MISSED_TEXTS, cell, embedder=config.experiment.embedder)
+        for cell in config.cells(task)
+        if support and cell.seed == settings.seeds[0]
+    ]
+
+
+def experiment_files(config: Config) -> list[str]:
+    """Return everything that an experiment consists of: what the rule all asks for."""
+    name = config.experiment.name
+    folder = fill(paths.PAPER, paper=name)
+    datasets = sorted({task.dataset for task in config.experiment.tasks.values()})
+    counted = ["csv", "html"] if config.experiment.tokens_per_word else []
+    return [
+        paths.ALL_SCORES,
+        *(fill(paths.DATASET_PAGE, dataset=dataset) for dataset in datasets),
+        *(file for task in config.experiment.tasks for file in task_files(config, task)),
+        *(f"{folder}/tokens-per-word.{suffix}" for suffix in counted),
+        *(
+            f"{fill(paths.RANKING, paper=name, ranked=ranked)}/{file}"
+            for ranked in config.ranked()
+            for file in RANKING.values()
+        ),
+    ]

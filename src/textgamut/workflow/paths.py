@@ -1,0 +1,75 @@
+"""Paths of a run, relative to the working directory: the one place that spells ``results/...``.
+
+Names in braces are wildcards of the rules; :func:`fill` replaces them.
+"""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import Any
+
+TEXTS = "data/{dataset}/texts.parquet"
+TEXTS_META = "data/{dataset}/texts.meta.json"
+DATASET_CARD = "data/{dataset}/card.json"
+DATASET_PAGE = "data/{dataset}/card.md"
+TOKENS_PER_WORD = "data/{dataset}/tokens-per-word/{model}.json"
+
+MODEL_CARD = "data/models/{model}.json"
+EMBEDDER_CARD = "data/embedders/{embedder}.json"
+TAGGER_CARD = "data/taggers/{tagger}.json"
+ESSAY_MODEL = "data/models/essay/model.safetensors"
+ESSAY_VOCABULARY = "data/models/essay/vocabulary.json"
+ESSAY_CARD = "data/models/essay/card.json"
+
+PROMPTS = "data/{task}/prompts.parquet"
+LENGTHS = "data/{task}/lengths/{model}/{tokens}.json"
+DRAW = "data/{task}/draw{draw}"
+REFERENCES = f"{DRAW}/references.parquet"
+
+CELL = "results/{task}/{model}/{decoding}/seed{seed}"
+"""Folder of a cell, see :class:`textgamut.config.cells.Cell`."""
+GENERATION_LOG = "logs/generate_texts/{task}/{model}/{decoding}/seed{seed}/{shard}-of-{shards}.log"
+SHARD = f"{CELL}/shards/{{shard}}-of-{{shards}}.parquet"
+GENERATIONS = f"{CELL}/generations.parquet"
+SCORES = f"{CELL}/scores/{{family}}.json"
+TEXT_SCORES = f"{CELL}/scores/{{family}}.parquet"
+FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
+MISSED_TEXTS = f"{CELL}/explain/{{embedder}}.html"
+
+FEATURES = "{folder}/features/{embedder}.npy"
+"""Features of the texts in a folder, a cell's or a draw's."""
+CELL_FEATURES = f"{CELL}/features/{{embedder}}.npy"
+REFERENCE_FEATURES = f"{DRAW}/features/{{embedder}}.npy"
+
+ALL_SCORES = "results/scores.parquet"
+ALL_TEXT_SCORES = "results/{task}/texts.parquet"
+PAPER = "results/papers/{paper}"
+PAPER_TASK = "results/papers/{paper}/{task}"
+RANKING = "results/papers/{paper}/{ranked}/ranking"
+
+PLANNED_SHARDS = ".snakemake/planned-shards.json"
+"""The shards that a run is to generate, written when it starts."""
+
+
+def fill(path: str, wildcards: Any = None, **values: object) -> str:
+    """Replace the wildcards of a path.
+
+    Args:
+        path: A path with names in braces.
+        wildcards: Has the names as attributes: Snakemake's wildcards, or a cell.
+        values: Values by name; they take precedence.
+
+    Raises:
+        AttributeError: A name has no value.
+    """
+    names = {name for _, name, _, _ in Formatter().parse(path) if name}
+    return path.format(
+        **{name: values[name] if name in values else getattr(wildcards, name) for name in names}
+    )
+
+
+def fill_some(path: str, **values: str) -> str:
+    """Replace some wildcards of a path by name, and keep the others."""
+    for name, value in values.items():
+        path = path.replace(f"{{{name}}}", value)
+    return path

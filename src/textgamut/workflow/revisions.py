@@ -1,0 +1,100 @@
+"""Revisions: which modules decide the output of each rule.
+
+A module whose output can change has a ``REVISION``, an integer that is raised only when the same input gives
+another output. A rule is rerun when one of its modules has another revision, and not when their code changes
+otherwise: a comment costs no GPU hours. A test compares this table with what each rule's script imports.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from textgamut import generation
+from textgamut.datasets import card, extract
+from textgamut.features import embed, reduce
+from textgamut.metrics import (
+    divergence,
+    entities,
+    essay,
+    judge,
+    likelihood,
+    ngram,
+    readability,
+    similarity,
+    support,
+    tokens_per_word,
+)
+from textgamut.models import checkpoints
+from textgamut.rankings import (
+    agreement,
+    bradley_terry,
+    dominance,
+    method_scores,
+    qtext,
+    ranking,
+    ufg_depth,
+)
+from textgamut.report import missed, tables
+from textgamut.report.figures import hasse, precision_recall, rankings, sweep, texts
+from textgamut.tasks import answers, draws, templates
+
+MODULES: dict[str, tuple[ModuleType, ...]] = {
+    "extract_dataset": (extract,),
+    "describe_dataset": (card,),
+    "fetch_model": (checkpoints,),
+    "fetch_embedder": (checkpoints,),
+    "fetch_tagger": (entities,),
+    "train_essay_model": (essay,),
+    "draw_prompts": (draws, templates),
+    "draw_references": (draws,),
+    "draw_subset": (draws,),
+    "copy_references": (draws,),
+    "check_prompts": (templates, checkpoints),
+    "count_tokens": (tokens_per_word, checkpoints),
+    "generate_texts": (generation, templates, checkpoints),
+    "collect_generations": (answers,),
+    "embed_texts": (embed, checkpoints),
+    "score_support": (support, reduce),
+    "score_divergence": (divergence, reduce),
+    "score_ngram": (ngram, checkpoints),
+    "score_likelihood": (likelihood, checkpoints),
+    "score_readability": (readability,),
+    "score_entities": (entities,),
+    "score_similarity": (similarity,),
+    "score_essay": (essay,),
+    "score_judge": (judge,),
+    "sweep_support": (support, reduce),
+    "explain_support": (support, reduce, missed),
+    "plot_precision_recall": (precision_recall,),
+    "plot_sweep": (sweep,),
+    "plot_correlations": (texts,),
+    "plot_texts": (texts,),
+    "plot_parameters": (tables, texts),
+    "tabulate_scores": (tables,),
+    "tabulate_variance": (tables,),
+    "tabulate_tokens": (tokens_per_word, tables),
+    "tabulate_texts": (tables,),
+    "rank_methods": (
+        agreement,
+        bradley_terry,
+        dominance,
+        hasse,
+        method_scores,
+        qtext,
+        ranking,
+        ufg_depth,
+        rankings,
+        tables,
+    ),
+}
+"""Rule -> the modules whose revisions it carries in its settings."""
+
+
+def revision_of(rule: str) -> int | list[int]:
+    """Return the revisions of a rule's modules, in their order; a single one as a number.
+
+    Raises:
+        KeyError: The rule is not in the table.
+    """
+    numbers: list[int] = [module.REVISION for module in MODULES[rule]]
+    return numbers[0] if len(numbers) == 1 else numbers

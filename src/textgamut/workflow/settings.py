@@ -1,0 +1,323 @@
+"""Settings: everything that the output of a rule depends on besides its input files, as one dictionary.
+
+One function per rule, with the rule's name, returns its ``params.settings``. It is one dictionary, since
+Snakemake compares the values of params as a set, without their names, and would miss that 4 and 8 changed
+places. Batch sizes and GPUs are resources (:mod:`textgamut.workflow.resources`), which never cause a rerun.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from textgamut.config.cells import HUMAN, Config
+from textgamut.config.entries.models import Model
+from textgamut.config.experiment import SubsetsTask
+from textgamut.workflow import inputs
+from textgamut.workflow.families import family_of, missing_families
+from textgamut.workflow.methods import decodings, method_names, model_styles
+from textgamut.workflow.revisions import revision_of
+
+Settings = dict[str, Any]
+
+
+def _rule(function: Callable[[Config, Any], Settings]) -> Callable[[Config, Any], Settings]:
+    """Add the revisions of the rule of that name."""
+
+    @functools.wraps(function)
+    def settings(config: Config, wildcards: Any) -> Settings:
+        return function(config, wildcards) | {"revision": revision_of(function.__name__)}
+
+    return settings
+
+
+def _task(config: Config, wildcards: Any, *fields: str) -> Settings:
+    """Return some settings of the task: those on which a stage depends, and no others."""
+    task = config.experiment.tasks[wildcards.task]
+    present = {name for name in fields if name in type(task).model_fields}
+    return {"task": wildcards.task, **task.model_dump(mode="json", include=present)}
+
+
+def _source(config: Config, model: str) -> Any:
+    return config.models[model].model_dump(mode="json")["source"]
+
+
+def _science_of_source(model: Model) -> Any:
+    return model.science()["source"]
+
+
+# --- sources --------------------------------------------------------------------------------------------
+
+
+@_rule
+def extract_dataset(config: Config, wildcards: Any) -> Settings:
+    return {"dataset": config.datasets[wildcards.dataset].science()}
+
+
+@_rule
+def describe_dataset(config: Config, wildcards: Any) -> Settings:
+    return {"dataset": config.datasets[wildcards.dataset].model_dump(mode="json")}
+
+
+@_rule
+def fetch_model(config: Config, wildcards: Any) -> Settings:
+    model = config.models[wildcards.model]
+    return {"source": _science_of_source(model), "chat": model.chat}
+
+
+@_rule
+def fetch_embedder(config: Config, wildcards: Any) -> Settings:
+    return {"source": config.embedders[wildcards.embedder].model_dump(mode="json")["source"]}
+
+
+@_rule
+def fetch_tagger(config: Config, wildcards: Any) -> Settings:
+    return {"source": config.taggers[wildcards.tagger].model_dump(mode="json")["source"]}
+
+
+@_rule
+def train_essay_model(_config: Config, _wildcards: Any) -> Settings:
+    return {}
+
+
+# --- tasks ----------------------------------------------------------------------------------------------
+
+
+@_rule
+def draw_prompts(config: Config, wildcards: Any) -> Settings:
+    fields = ["kind", "dataset", "n", "min_words", "prompt_words", "examples"]
+    if config.experiment.tasks[wildcards.task].kind == "biographies":
+        fields.append("draws")  # persons that are references are no examples
+    # A task that measures the texts of another one has that task's prompts.
+    return _task(config, wildcards, *fields) | {"task": config.texts_of(wildcards.task)}
+
+
+@_rule
+def draw_references(config: Config, wildcards: Any) -> Settings:
+    fields = ("kind", "dataset", "n", "min_words", "max_words", "group", "references")
+    return _task(config, wildcards, *fields)
+
+
+@_rule
+def draw_subset(config: Config, wildcards: Any) -> Settings:
+    task = config.experiment.tasks[wildcards.task]
+    assert isinstance(task, SubsetsTask)
+    labels = task.subsets[wildcards.model]
+    fields = ("kind", "dataset", "n", "min_words", "max_words", "group")
+    return _task(config, wildcards, *fields) | {"labels": labels}
+
+
+@_rule
+def copy_references(_config: Config, _wildcards: Any) -> Settings:
+    return {}
+
+
+@_rule
+def check_prompts(config: Config, wildcards: Any) -> Settings:
+    return _task(config, wildcards, "examples") | {
+        "source": _source(config, wildcards.model),
+        "chat": config.models[wildcards.model].chat,
+        "max_new_tokens": int(wildcards.tokens),
+    }
+
+
+@_rule
+def count_tokens(config: Config, wildcards: Any) -> Settings:
+    return {"source": _source(config, wildcards.model)}
+
+
+# --- generation -----------------------------------------------------------------------------------------
+
+
+@_rule
+def generate_texts(config: Config, wildcards: Any) -> Settings:
+    return {
+        "model": config.models[wildcards.model].science(),
+        "decoding": config.decoding[wildcards.decoding].model_dump(mode="json"),
+        "completions": config.experiment.tasks[wildcards.task].completions,
+    }
+
+
+@_rule
+def collect_generations(config: Config, wildcards: Any) -> Settings:
+    return _task(config, wildcards, "kind", "max_words", "keep")
+
+
+# --- scores ---------------------------------------------------------------------------------------------
+
+
+@_rule
+def embed_texts(config: Config, wildcards: Any) -> Settings:
+    return {"embedder": config.embedders[wildcards.embedder].science()}
+
+
+@_rule
+def score_support(config: Config, wildcards: Any) -> Settings:
+    family: Settings = family_of(config, wildcards.task, "support").model_dump(mode="json")
+    return _task(config, wildcards, "k", "draws", "groups") | family
+
+
+@_rule
+def score_divergence(config: Config, wildcards: Any) -> Settings:
+    family: Settings = family_of(config, wildcards.task, "divergence").model_dump(mode="json")
+    return _task(config, wildcards, "draws") | family
+
+
+@_rule
+def score_ngram(config: Config, wildcards: Any) -> Settings:
+    family = family_of(config, wildcards.task, "ngram")
+    source = _source(config, family.tokenizer) if family.tokenizer else None
+    return {**family.model_dump(mode="json"), "tokenizer": source}
+
+
+@_rule
+def score_likelihood(config: Config, wildcards: Any) -> Settings:
+    family = family_of(config, wildcards.task, "likelihood")
+    generator = inputs.generator(config, wildcards)
+    return {
+        "source": _source(config, family.scorer),
+        "generator": _source(config, generator[0]) if generator else None,
+        "perplexity_of": family.perplexity_of,
+        "dtype": family.dtype,
+    }
+
+
+@_rule
+def score_readability(_config: Config, _wildcards: Any) -> Settings:
+    return {}
+
+
+@_rule
+def score_entities(config: Config, wildcards: Any) -> Settings:
+    tagger = family_of(config, wildcards.task, "entities").tagger
+    return {"tagger": config.taggers[tagger].model_dump(mode="json")["source"]}
+
+
+@_rule
+def score_similarity(_config: Config, _wildcards: Any) -> Settings:
+    return {}
+
+
+@_rule
+def score_essay(_config: Config, _wildcards: Any) -> Settings:
+    return {}
+
+
+@_rule
+def score_judge(config: Config, wildcards: Any) -> Settings:
+    return {"source": _science_of_source(inputs.judge(config, wildcards))}
+
+
+@_rule
+def sweep_support(config: Config, wildcards: Any) -> Settings:
+    return _task(config, wildcards, "k", "draws", "sweep")
+
+
+@_rule
+def explain_support(config: Config, wildcards: Any) -> Settings:
+    return _task(config, wildcards, "k") | {
+        "draw": config.experiment.tasks[wildcards.task].draws[0],
+        "embedder": config.embedders[wildcards.embedder].label,
+    }
+
+
+def collect_texts(config: Config, wildcards: Any) -> Settings:
+    """Return the columns of the table; it computes nothing, so it has no revision."""
+    return {"metrics": config.metrics(wildcards.task).per_text()}
+
+
+# --- papers ---------------------------------------------------------------------------------------------
+
+
+def _drawn(config: Config, wildcards: Any) -> Settings:
+    """Return what figures of a task's models depend on."""
+    return {
+        "models": model_styles(config, wildcards.task),
+        "embedder": config.embedders[config.experiment.embedder].label,
+    }
+
+
+@_rule
+def plot_precision_recall(config: Config, wildcards: Any) -> Settings:
+    task = config.experiment.tasks[wildcards.task]
+    return _drawn(config, wildcards) | {
+        "task": wildcards.task,
+        "kind": task.kind,
+        "dataset": task.dataset,
+        "subsets": task.subsets if isinstance(task, SubsetsTask) else {},
+        "references": task.references if isinstance(task, SubsetsTask) else [],
+    }
+
+
+@_rule
+def plot_sweep(config: Config, wildcards: Any) -> Settings:
+    return _task(config, wildcards, "n", "k", "sweep") | _drawn(config, wildcards)
+
+
+@_rule
+def plot_correlations(_config: Config, wildcards: Any) -> Settings:
+    return {"task": wildcards.task}
+
+
+@_rule
+def plot_texts(_config: Config, wildcards: Any) -> Settings:
+    return {"task": wildcards.task}
+
+
+@_rule
+def plot_parameters(config: Config, wildcards: Any) -> Settings:
+    return {"task": wildcards.task, "decodings": decodings(config, wildcards.task)}
+
+
+@_rule
+def tabulate_scores(_config: Config, wildcards: Any) -> Settings:
+    return {"task": wildcards.task}
+
+
+@_rule
+def tabulate_variance(_config: Config, wildcards: Any) -> Settings:
+    return {"task": wildcards.task}
+
+
+@_rule
+def tabulate_tokens(config: Config, _wildcards: Any) -> Settings:
+    counted = config.experiment.tokens_per_word
+    if counted is None:
+        raise ValueError("the experiment counts no tokens per word")
+    models = {slug: config.models[slug] for slug in counted.models}
+    return {
+        "dataset": counted.dataset,
+        "models": {slug: {"label": model.label, "family": model.family} for slug, model in models.items()},
+    }
+
+
+@_rule
+def tabulate_texts(config: Config, wildcards: Any) -> Settings:
+    return {
+        "task": wildcards.task,
+        "methods": method_names(config, wildcards.task),
+        "missing": missing_families(config),
+    }
+
+
+@_rule
+def rank_methods(config: Config, wildcards: Any) -> Settings:
+    tasks = config.ranked()[wildcards.ranked]
+    ranking = config.experiment.tasks[tasks[0]].ranking
+    assert ranking is not None
+    named = [method for method in method_names(config, tasks[0]) if method[0] != HUMAN]
+    styles = model_styles(config, tasks[0])
+    return {
+        "title": ", ".join(tasks),
+        "ranking": ranking.model_dump(mode="json"),
+        "methods": named,
+        "kinds": {
+            name: {
+                "model": styles[model]["label"],
+                "strategy": config.decoding[decoding].strategy,
+                "decoding": decoding,
+            }
+            for model, decoding, name in named
+        },
+    }
