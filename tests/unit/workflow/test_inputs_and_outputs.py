@@ -1,0 +1,106 @@
+"""Inputs and outputs of the rules, asked without a dry run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from textgamut.config.cells import HUMAN, Config
+from textgamut.config.entries.sources import FileSource
+from textgamut.workflow import inputs, outputs
+from textgamut.workflow.families import computed_families, family_of, missing_families
+from textgamut.workflow.notices import small_tasks
+
+NEWS = SimpleNamespace(task="news", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1")
+
+
+def with_task(config: Config, slug: str, **fields: object) -> Config:
+    task = config.experiment.tasks[slug].model_copy(update=fields)
+    tasks = config.experiment.tasks | {slug: task}
+    return config._replace(experiment=config.experiment.model_copy(update={"tasks": tasks}))
+
+
+def test_the_files_of_a_user_are_inputs(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    for name in ("a.txt", "b/c.txt"):
+        (tmp_path / name).touch()
+    folder = FileSource(kind="file", path=str(tmp_path))
+    file = FileSource(kind="file", path=str(tmp_path / "a.txt"))
+    assert inputs.source_files(folder) == [str(tmp_path / "a.txt"), str(tmp_path / "b/c.txt")]
+    assert inputs.source_files(file) == [str(tmp_path / "a.txt")]
+    assert inputs.source_files(None) == []
+
+
+def test_a_cell_has_as_many_shards_as_its_models_entry_says(demo: Config) -> None:
+    model = demo.models[NEWS.model].model_copy(update={"shards": 2})
+    config = demo._replace(models=demo.models | {NEWS.model: model})
+    folder = "results/news/smollm2-135m-instruct/nucleus-0.95/seed1/shards"
+    assert inputs.shards(config, NEWS) == [f"{folder}/0-of-2.parquet", f"{folder}/1-of-2.parquet"]
+
+
+def test_the_tokens_of_a_served_model_are_not_checked(demo: Config) -> None:
+    served = SimpleNamespace(task="news", model="davinci-002", decoding="nucleus-0.95")
+    assert inputs.prompt_lengths(demo, served) == []
+    tokens = demo.decoding[NEWS.decoding].max_new_tokens
+    assert inputs.prompt_lengths(demo, NEWS) == [f"data/news/lengths/{NEWS.model}/{tokens}.json"]
+
+
+def test_every_draw_of_references_is_an_input(demo: Config) -> None:
+    draws = demo.experiment.tasks["news"].draws
+    cell = SimpleNamespace(**vars(NEWS) | {"embedder": "other"})
+    assert inputs.reference_features(demo, cell) == [
+        f"data/news/draw{draw}/features/other.npy" for draw in draws
+    ]
+    assert inputs.first_reference_features(demo, cell) == f"data/news/draw{draws[0]}/features/other.npy"
+    assert inputs.first_reference_features(demo, NEWS) == f"data/news/draw{draws[0]}/features/minilm.npy"
+
+
+def test_groups_need_the_tables_that_hold_them(demo: Config) -> None:
+    assert inputs.group_tables(with_task(demo, "news", groups=[]), NEWS) == []
+    tables = inputs.group_tables(with_task(demo, "news", groups=["topic"]), NEWS)
+    assert tables[0] == "data/news-articles/texts.parquet"
+    assert tables[1].endswith("/generations.parquet")
+    assert len(tables) == 2 + len(demo.experiment.tasks["news"].draws)
+
+
+def test_the_texts_of_a_folder() -> None:
+    for folder, name in (("data/news/draw1", "references"), ("results/a/b/c/seed1", "generations")):
+        found = inputs.embedded_texts(None, SimpleNamespace(folder=folder))  # type: ignore[arg-type]
+        assert found == f"{folder}/{name}.parquet"
+
+
+def test_a_family_that_a_task_does_not_compute_is_an_error(demo: Config) -> None:
+    with pytest.raises(ValueError, match="news has no metrics of the family judge"):
+        family_of(demo, "news", "judge")
+
+
+def test_no_set_is_compared_with_itself(demo: Config) -> None:
+    task = next(slug for slug in demo.experiment.tasks if demo.human_cells(slug))
+    [cell] = demo.human_cells(task)
+    files = outputs.score_files(demo, cell)
+    assert cell.model == HUMAN
+    assert not any("support" in file or "divergence" in file for file in files)
+    assert len(files) == len(set(computed_families(demo, task)) - set(outputs.FEATURE_FAMILIES))
+
+
+def test_an_experiment_consists_of_each_file_once(demo: Config) -> None:
+    files = outputs.experiment_files(demo)
+    assert len(files) == len(set(files))
+    assert files[0] == "results/scores.parquet"
+    assert "results/papers/demo/news/precision-recall.svg" in files
+    assert "results/papers/demo/decoding/ranking/ranking.csv" in files
+    assert "data/news-articles/card.md" in files
+
+
+def test_no_essay_score_without_the_essays(demo: Config) -> None:
+    assert missing_families(demo) == []
+
+
+def test_small_tasks_are_named(demo: Config) -> None:
+    [*notices] = small_tasks(demo)
+    assert any(notice.startswith("task news: N = ") for notice in notices)
+    assert small_tasks(with_task(with_task(demo, "news", n=1000), "topics", n=1000)) == [
+        notice for notice in notices if not notice.startswith(("task news", "task topics"))
+    ]

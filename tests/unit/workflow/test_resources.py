@@ -1,0 +1,82 @@
+"""Resources: what a job requests of its machine."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from textgamut.config.cells import Config
+from textgamut.workflow import resources
+
+CHAT = SimpleNamespace(
+    task="news", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1", shard="0", shards="1"
+)
+
+
+def two(_wildcards: SimpleNamespace) -> int:
+    return 2
+
+
+def none(_wildcards: SimpleNamespace) -> int:
+    return 0
+
+
+def changed(config: Config, **fields: object) -> Config:
+    model = config.models[CHAT.model].model_copy(update=fields)
+    return config._replace(models=config.models | {CHAT.model: model})
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "request_of_two"),
+    [("gpu", "gpu", 2), ("gres", "gres", "gpu:2"), ("gres:a100", "gres", "gpu:a100:2")],
+)
+def test_gpus_in_the_form_that_a_cluster_wants(form: str, name: str, request_of_two: object) -> None:
+    requested = resources.gpus(two, form)
+    assert set(requested) == {name, "lease"}
+    assert requested[name](CHAT) == request_of_two
+    assert requested["lease"](CHAT) == 2
+
+
+def test_no_gpu_is_no_request_to_slurm() -> None:
+    assert resources.gpus(none, "gres:a100")["gres"](CHAT) == ""
+
+
+def test_generation_has_half_as_much_time_again_as_the_rate_says(demo: Config) -> None:
+    n, tokens = demo.experiment.tasks["news"].n, demo.decoding[CHAT.decoding].max_new_tokens
+    config = changed(demo, tokens_per_second=10.0, shards=2)
+    assert n
+    assert resources.generation_minutes(config, CHAT) == 20 + int(1.5 * n * tokens / 2 / 10 / 60)
+    assert resources.generation_minutes(changed(demo, tokens_per_second=None), CHAT) == 180
+
+
+def test_memory_grows_with_the_weights_and_the_attempt(demo: Config) -> None:
+    config = changed(demo, gigabytes=10.0)
+    assert resources.generation_memory(config, CHAT, 1) == 15_000
+    assert resources.generation_memory(config, CHAT, 2) == 30_000
+    assert resources.generation_memory(changed(demo, gigabytes=None), CHAT, 1) == 3000
+
+
+def test_likelihood_takes_the_larger_model_and_the_smaller_batch(demo: Config) -> None:
+    cell = SimpleNamespace(task="decoding", model=CHAT.model, decoding="greedy-64")
+    family = demo.metrics("decoding").likelihood
+    assert family
+    scorer = demo.models[family.scorer]
+    names = {CHAT.model, family.scorer} if family.perplexity_of == "generator" else {family.scorer}
+    assert resources.likelihood_gpus(demo, cell) == max(demo.models[name].gpus for name in names)
+    assert resources.likelihood_batch_size(demo, cell) == min(demo.models[name].batch_size for name in names)
+    assert resources.likelihood_memory(demo, cell, 1) >= 3000 + 1200 * (scorer.gigabytes or 0)
+
+
+def test_a_cells_embedding_goes_with_its_texts_and_a_draws_alone() -> None:
+    cell = SimpleNamespace(folder="results/news/chat/greedy/seed1")
+    draw = SimpleNamespace(folder="data/news/draw1")
+    assert resources.embedding_group(cell) == "embed/news/chat"
+    assert resources.embedding_group(draw) is None
+
+
+def test_many_texts_are_tagged_by_several_processes(demo: Config) -> None:
+    assert resources.tagging_processes(demo, CHAT) == 1
+    large = demo.experiment.tasks["news"].model_copy(update={"n": 4000})
+    experiment = demo.experiment.model_copy(update={"tasks": {"news": large}})
+    assert resources.tagging_processes(demo._replace(experiment=experiment), CHAT) == 8

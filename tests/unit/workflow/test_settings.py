@@ -1,0 +1,128 @@
+"""Settings: an edit of an entry changes the settings of the rules whose output depends on it, and no others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from helpers import EXPERIMENTS, ROOT
+
+from textgamut.config.cells import Config
+from textgamut.config.loading import load_config
+from textgamut.config.yaml import read_yaml
+from textgamut.workflow import revisions, settings
+from textgamut.workflow.methods import method_names
+
+SMK = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+RULES = {block.split(":", 1)[0]: block for block in re.split(r"(?m)^rule ", SMK)[1:]}
+COLLECTING = {"collect_scores", "collect_texts"}
+"""Rules that compute nothing: they have no revision."""
+
+JOB = SimpleNamespace(
+    task="news", dataset="news-articles", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1",
+    draw="1", embedder="minilm", tagger="en-core-web-sm", tokens="64", ranked="decoding",
+)  # fmt: skip
+
+
+def job_of(rule: str, config: Config) -> SimpleNamespace | None:
+    """Return wildcards for which the rule makes sense in the demo; None if it has no such job."""
+    if rule in ("tabulate_tokens", "score_essay", "train_essay_model", "score_judge"):
+        return None
+    if rule == "draw_subset":
+        task = next(slug for slug, task in config.experiment.tasks.items() if task.kind == "subsets")
+        return SimpleNamespace(**vars(JOB) | {"task": task, "model": next(iter(config.cells(task))).model})
+    for slug in config.experiment.tasks:
+        family = rule.removeprefix("score_")
+        if not rule.startswith("score_") or getattr(config.metrics(slug), family):
+            return SimpleNamespace(**vars(JOB) | {"task": slug})
+    return None
+
+
+def all_settings(config: Config) -> Iterator[tuple[str, Any]]:
+    for rule in revisions.MODULES:
+        job = job_of(rule, config)
+        if job:
+            yield rule, getattr(settings, rule)(config, job)
+
+
+def test_every_rule_has_the_settings_of_its_name_and_its_revisions() -> None:
+    named = {rule for rule, block in RULES.items() if f"settings=bound(settings.{rule})" in block}
+    assert named == set(RULES) - {"collect_scores"}
+    assert set(revisions.MODULES) == set(RULES) - COLLECTING
+
+
+def test_settings_are_plain_data_with_the_revisions(demo: Config) -> None:
+    for rule, found in all_settings(demo):
+        assert json.loads(json.dumps(found)) == found, rule
+        assert found["revision"] == revisions.revision_of(rule)
+
+
+def differing(before: Config, after: Config) -> set[str]:
+    old, new = dict(all_settings(before)), dict(all_settings(after))
+    return {rule for rule, found in new.items() if found != old[rule]}
+
+
+def test_hardware_reruns_nothing(demo: Config) -> None:
+    model = demo.models[JOB.model].model_copy(
+        update={"batch_size": 1, "gpus": 4, "shards": 3, "gigabytes": 9}
+    )
+    embedder = demo.embedders["minilm"].model_copy(update={"batch_size": 1})
+    after = demo._replace(
+        models=demo.models | {JOB.model: model}, embedders=demo.embedders | {"minilm": embedder}
+    )
+    assert differing(demo, after) == set()
+
+
+def test_another_temperature_generates_anew_and_is_tabulated(demo: Config) -> None:
+    decoding = demo.decoding[JOB.decoding].model_copy(update={"temperature": 0.5})
+    after = demo._replace(decoding=demo.decoding | {JOB.decoding: decoding})
+    assert differing(demo, after) == {"generate_texts", "plot_parameters"}
+
+
+def test_another_label_is_only_drawn_and_tabulated(demo: Config) -> None:
+    model = demo.models[JOB.model].model_copy(update={"label": "Another"})
+    after = demo._replace(models=demo.models | {JOB.model: model})
+    drawn = {"plot_precision_recall", "plot_sweep", "tabulate_texts", "rank_methods"}
+    assert "generate_texts" not in differing(demo, after)
+    assert differing(demo, after) <= drawn
+
+
+def test_another_k_scores_anew(demo: Config) -> None:
+    task = demo.experiment.tasks["news"].model_copy(update={"k": 3})
+    experiment = demo.experiment.model_copy(update={"tasks": demo.experiment.tasks | {"news": task}})
+    assert differing(demo, demo._replace(experiment=experiment)) == {
+        "score_support",
+        "sweep_support",
+        "explain_support",
+        "plot_sweep",
+    }
+
+
+def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Config) -> None:
+    task = next(slug for slug in demo.experiment.tasks if demo.metrics(slug).likelihood)
+    metrics = demo.metrics(task)
+    assert metrics.likelihood
+    own = metrics.likelihood.model_copy(update={"perplexity_of": "generator"})
+    entry = demo.experiment.tasks[task].model_copy(
+        update={"metrics": metrics.model_copy(update={"likelihood": own})}
+    )
+    experiment = demo.experiment.model_copy(update={"tasks": demo.experiment.tasks | {task: entry}})
+    config = demo._replace(experiment=experiment)
+    by_model = SimpleNamespace(task=task, model=JOB.model, decoding="greedy-64")
+    by_humans = SimpleNamespace(task=task, model="human", decoding="human")
+    source = demo.models[JOB.model].model_dump(mode="json")["source"]
+    assert settings.score_likelihood(config, by_model)["generator"] == source
+    assert settings.score_likelihood(config, by_humans)["generator"] is None
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_no_two_methods_have_the_same_name(path: Any) -> None:
+    config = load_config(read_yaml(path), str(path), ROOT / "config")
+    for task, entry in config.experiment.tasks.items():
+        if entry.kind != "subsets":
+            names = [name for *_, name in method_names(config, task)]
+            assert len(set(names)) == len(names)
