@@ -1,4 +1,4 @@
-"""Planned shards: a job generates with the model that it has loaded what its run, or its group, is to make."""
+"""Planned shards: with the model that it has loaded, a job generates what its run or its group planned."""
 
 from __future__ import annotations
 

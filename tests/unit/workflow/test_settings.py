@@ -1,4 +1,4 @@
-"""Settings: an edit of an entry changes the settings of the rules whose output depends on it, and no others."""
+"""Settings: an edit of an entry changes the settings of the rules that depend on it, and no others."""
 
 from __future__ import annotations
 
