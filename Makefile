@@ -41,6 +41,7 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/snakemake --lint
 
 format: .venv/dev
