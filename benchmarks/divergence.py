@@ -37,10 +37,10 @@ def features(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(reference: np.ndarray, generated: np.ndarray, seeds: range) -> dict[str, float]:
-    from textgamut.metrics.divergence import METRICS, divergence_metrics
+    from textgamut.metrics.divergence import divergence_metrics
 
     result = divergence_metrics(reference, generated, seeds=seeds)
-    return {name: getattr(result, name) for name in METRICS}
+    return {name: getattr(result, name) for name in result.deviations}
 
 
 def peer(reference: np.ndarray, generated: np.ndarray, seeds: range) -> dict[str, float]:

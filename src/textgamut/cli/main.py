@@ -14,8 +14,7 @@ from textgamut.cli.common import print_json, registry
 from textgamut.cli.rank import rank
 from textgamut.cli.score import score
 from textgamut.errors import TextgamutError
-
-FAMILIES = ("support", "divergence", "ngram", "likelihood")
+from textgamut.metrics.catalogue import METRICS, metrics_of, scored_families
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,12 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--metrics",
         nargs="+",
-        choices=FAMILIES,
+        choices=scored_families(),
         metavar="FAMILY",
-        default=["support", "divergence", "ngram"],
-        help="families to compute: support (precision, recall, density, coverage), divergence (MAUVE, "
-        "frontier integral, F_1/8, F_8), ngram (Self-BLEU, distinct-n, rep-4, diversity), likelihood "
-        "(perplexity, coherence); by default all but likelihood",
+        default=[family for family in scored_families() if family != "likelihood"],
+        help=f"families to compute: {_families()}; by default all but likelihood",
     )
     command.add_argument(
         "--embedder",
@@ -199,6 +196,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--json", action="store_true", help="print JSON instead of lines")
     command.set_defaults(run=doctor)
     return parser
+
+
+def _families() -> str:
+    """List the families that can be scored, each with its metrics."""
+    labels = {name: [METRICS[metric].label for metric in metrics_of(name)] for name in scored_families()}
+    return ", ".join(f"{name} ({', '.join(dict.fromkeys(found))})" for name, found in labels.items())
 
 
 def plan(options: argparse.Namespace) -> None:

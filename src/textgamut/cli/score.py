@@ -177,7 +177,7 @@ def _print(rows: list[Row], references: int, generated: int, embedder: Embedder 
     from rich.table import Table
     from rich.text import Text
 
-    from textgamut.metrics.catalogue import READS_AS, SUPPORT
+    from textgamut.metrics.catalogue import METRICS, metrics_of
     from textgamut.metrics.scores import ALL
 
     console = Console()
@@ -192,7 +192,7 @@ def _print(rows: list[Row], references: int, generated: int, embedder: Embedder 
     for row in rows:
         if row["group"] == ALL:
             cells = (row["metric"], f"{row['value']:.4f}", _uncertainty(row))
-            whole.add_row(*(Text(cell) for cell in cells), Text(READS_AS[row["metric"]], style="dim"))
+            whole.add_row(*(Text(cell) for cell in cells), Text(METRICS[row["metric"]].reads_as, style="dim"))
     console.print(whole)
 
     found: dict[str, dict[str, float]] = {}
@@ -200,9 +200,10 @@ def _print(rows: list[Row], references: int, generated: int, embedder: Embedder 
         if row["group"] != ALL:
             found.setdefault(row["group"], {})[row["metric"]] = row["value"]
     if found:
-        groups = Table("group", *SUPPORT, box=None, pad_edge=False, header_style="dim")
+        support = metrics_of("support")
+        groups = Table("group", *support, box=None, pad_edge=False, header_style="dim")
         for group, values in found.items():
-            of_group = (f"{values[name]:.4f}" if name in values else "—" for name in SUPPORT)
+            of_group = (f"{values[name]:.4f}" if name in values else "—" for name in support)
             groups.add_row(Text(group), *(Text(cell) for cell in of_group))
         console.print()
         console.print(groups)

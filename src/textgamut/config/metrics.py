@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from textgamut.config.entries.base import Strict
+from textgamut.metrics.catalogue import FAMILIES, text_metrics_of
 
 
 def _distinct(values: list[int]) -> list[int]:
@@ -20,21 +21,14 @@ Distinct = AfterValidator(_distinct)
 Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), Distinct]
 
 
-class Family(Strict):
-    """A family of metrics."""
-
-    per_text: ClassVar[tuple[str, ...]] = ()
-    """The metrics that it gives to every single text."""
-
-
-class SupportSettings(Family):
+class SupportSettings(Strict):
     """Precision, recall, density and coverage (PR section 4); k stands in the task."""
 
     bootstrap: Annotated[int, Field(ge=2)] = 200
     """Half-samples behind the 95 % intervals."""
 
 
-class DivergenceSettings(Family):
+class DivergenceSettings(Strict):
     """MAUVE, frontier integral, F_1/8 and F_8 over k-means histograms (PR appendix A)."""
 
     seeds: Seeds = [0, 1, 2, 3, 4]
@@ -43,10 +37,8 @@ class DivergenceSettings(Family):
     """Number of clusters; none given: a tenth of the number of texts."""
 
 
-class NgramSettings(Family):
+class NgramSettings(Strict):
     """Self-BLEU, distinct-n, rep-4 and diversity."""
-
-    per_text: ClassVar[tuple[str, ...]] = ("text_distinct_2", "repetition_4", "diversity")
 
     tokenizer: str | None = None
     """Model whose tokens are counted (the paper: GPT-2's); none given: words, split on white space."""
@@ -54,10 +46,8 @@ class NgramSettings(Family):
     """Share of the texts that Self-BLEU scores, each against all others (the paper: 0.2); none given: all."""
 
 
-class LikelihoodSettings(Family):
+class LikelihoodSettings(Strict):
     """Perplexity, and for continuations coherence, under one scoring model."""
-
-    per_text: ClassVar[tuple[str, ...]] = ("perplexity", "coherence")
 
     scorer: str
     """Model that scores, of any task or none."""
@@ -67,43 +57,33 @@ class LikelihoodSettings(Family):
     """Whose surprise the perplexity is: the scorer's, or that of the model that wrote the text (MC)."""
 
 
-class ReadabilitySettings(Family):
+class ReadabilitySettings(Strict):
     """Flesch reading ease and Gunning fog (NW section 4.2)."""
 
-    per_text: ClassVar[tuple[str, ...]] = ("flesch", "gunning_fog")
 
-
-class EntitiesSettings(Family):
+class EntitiesSettings(Strict):
     """Information density and, where a prompt has a reference, entity overlap (NW section 4.2)."""
-
-    per_text: ClassVar[tuple[str, ...]] = ("information_density", "entity_overlap")
 
     tagger: str = "en-core-web-sm"
     """Entry of taggers.yaml that finds the named entities."""
 
 
-class SimilaritySettings(Family):
+class SimilaritySettings(Strict):
     """S-BERT and BLEU with the reference of the same prompt (NW section 4.2).
 
     S-BERT is the cosine of the features that the experiment's embedder gives.
     """
 
-    per_text: ClassVar[tuple[str, ...]] = ("sbert", "bleu")
 
-
-class EssaySettings(Family):
+class EssaySettings(Strict):
     """The score of an LSTM that was trained on graded essays (NW section 4.2)."""
-
-    per_text: ClassVar[tuple[str, ...]] = ("essay",)
 
     essays: str
     """Your copy of the ASAP corpus, ``training_set_rel3.tsv``. Without the file there is no essay score."""
 
 
-class JudgeSettings(Family):
+class JudgeSettings(Strict):
     """A served model's verdict: coherence, insightfulness, plausibility, diversity (PR appendix B.2)."""
-
-    per_text: ClassVar[tuple[str, ...]] = ("judge_coherence", "judge_insightfulness", "judge_plausibility")
 
     model: str
     """Model that judges, of models.yaml; its engine is openai."""
@@ -135,18 +115,18 @@ class Metrics(Strict):
             raise ValueError(f"no family is named; there are {', '.join(type(self).model_fields)}")
         return self
 
-    def families(self) -> dict[str, Family]:
-        """Return the families that are asked for, by name."""
+    def families(self) -> dict[str, Strict]:
+        """Return the settings of the families that are asked for, by the family's name."""
         named = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: family for name, family in named.items() if family is not None}
 
     def per_text(self) -> list[str]:
         """Return the metrics that every single text gets."""
-        return [metric for family in self.families().values() for metric in family.per_text]
+        return [metric for family in self.families() for metric in text_metrics_of(family)]
 
     def of_texts(self) -> bool:
         """Say whether a family is asked for that is about single texts alone: then these are tabulated."""
-        return any((self.readability, self.entities, self.similarity, self.essay, self.judge))
+        return any(FAMILIES[family].of_texts for family in self.families())
 
     def models(self) -> dict[str, str]:
         """Return the models that the metrics load: key of the setting -> slug."""

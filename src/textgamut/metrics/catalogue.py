@@ -1,69 +1,407 @@
-"""Catalogue of all metrics."""
+"""The catalogue of metrics: every fact about a metric, once.
+
+Settings, tables, figures, the command line and the README read these two tables. To add a metric to a family,
+write the function that computes it and add one entry here. A new family also needs its settings in
+``config.metrics`` and a rule.
+
+This module imports nothing of the package, so that the configuration can use it.
+
+Papers: PR is Le Bronnec et al. 2024, NW is New-Wiki Eval, MC is the multicriteria benchmark.
+"""
 
 from __future__ import annotations
 
-READS_AS = {
-    "precision": "generated texts inside the references' support ↑",
-    "recall": "references inside the generated texts' support ↑",
-    "density": "reference balls around a generated text, over k",
-    "coverage": "reference balls that hold a generated text ↑",
-    "mauve": "closeness of the two distributions ↑",
-    "frontier_integral": "divergence of the two distributions ↓",
-    "f_1_8": "quality: F-score, precision weighs 8 times ↑",
-    "f_8": "diversity: F-score, recall weighs 8 times ↑",
-    "self_bleu": "likeness of the generated texts to each other ↓",
-    **{f"distinct_{n}": f"distinct {n}-grams among all {n}-grams ↑" for n in (1, 2, 3, 4)},
-    "repetition_4": "repeated 4-grams within a text ↓",
-    "diversity": "distinct 2-, 3- and 4-grams within texts ↑",
-    "perplexity": "surprise of the scoring model",
-    "coherence": "log-likelihood of a token given the prompt ↑",
-    "text_distinct_2": "distinct 2-grams of a text, over its words ↑",
-    "flesch": "reading ease: less is harder",
-    "gunning_fog": "years of schooling to read it",
-    "information_density": "named entities a word ↑",
-    "entity_overlap": "entities shared with the reference ↑",
-    "sbert": "cosine of the embeddings of text and reference ↑",
-    "bleu": "n-grams shared with the reference, 0 to 100 ↑",
-    "essay": "grade of an essay, by a trained LSTM ↑",
-    "judge_coherence": "a model's verdict, 1 to 5 ↑",
-    "judge_insightfulness": "a model's verdict, 1 to 5 ↑",
-    "judge_plausibility": "a model's verdict, 1 to 5 ↑",
-    "judge_diversity": "share of batches that a model finds diverse ↑",
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A family of metrics: they are computed together, by one rule, with one block of settings."""
+
+    name: str
+    """Its key in an experiment's ``metrics``."""
+    description: str
+    """What it looks at, in one line."""
+    from_files: bool = False
+    """Whether ``textgamut score`` computes it from two files of texts."""
+    of_texts: bool = False
+    """Whether it is about single texts: tasks with such a family get tables and figures of single texts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A metric: what it is called, what its values mean, and where it comes from."""
+
+    name: str
+    """Its column in tables and its key in files of scores."""
+    family: str
+    """Name of its family."""
+    label: str
+    """Its name in print."""
+    says: str
+    """What a value says, in a few words."""
+    definition: str = ""
+    """How it is computed, in one line, if ``says`` leaves that open."""
+    range: tuple[float, float]
+    """Smallest and largest possible value; infinite where there is no bound."""
+    better: Literal["higher", "lower"] | None
+    """Which values are better, or None if neither end is."""
+    level: Literal["set", "text", "both"]
+    """``set``: a value for a set of texts. ``text``: a value for each text; that of a set is the mean.
+    ``both``: a metric of sets that is also reported for each text."""
+    source: str
+    """Who defined it, and where the papers use it."""
+    rescale: tuple[float, float] | None = None
+    """Range by which figures rescale its means (NW section 6), or None for the range of these means."""
+
+    @property
+    def arrow(self) -> str:
+        """An arrow to the better end, or an empty string."""
+        return {"higher": "↑", "lower": "↓", None: ""}[self.better]
+
+    @property
+    def reads_as(self) -> str:
+        """What a value says, and which end is better."""
+        return f"{self.says} {self.arrow}".rstrip()
+
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        Family(
+            name="support",
+            description="how far two sets of embedded texts lie inside each other's nearest-neighbour balls",
+            from_files=True,
+        ),
+        Family(
+            name="divergence",
+            description="how far the k-means histograms of two sets of embedded texts differ",
+            from_files=True,
+        ),
+        Family(name="ngram", description="how repetitive the wording is", from_files=True),
+        Family(
+            name="likelihood", description="how probable a language model finds the texts", from_files=True
+        ),
+        Family(name="readability", description="how hard English texts are to read", of_texts=True),
+        Family(
+            name="entities",
+            description="how many named entities texts mention, and share with their references",
+            of_texts=True,
+        ),
+        Family(
+            name="similarity",
+            description="how close texts are to the references of the same prompts",
+            of_texts=True,
+        ),
+        Family(
+            name="essay",
+            description="how a model that was trained on graded essays grades the texts",
+            of_texts=True,
+        ),
+        Family(name="judge", description="how a served model judges biographies", of_texts=True),
+    )
 }
-"""All metrics, in the order of a table's columns -> what a value says; an arrow points to the better end."""
+"""Name -> family, in the order in which experiments list them."""
 
-
-METRICS = list(READS_AS)
-
-
-SUPPORT = METRICS[:4]
-
-
-RANGES = {
-    "flesch": (30, 60),
-    "essay": (4.5, 5.5),
-    "entity_overlap": (0, 1),
-    "sbert": (0, 1),
-    "information_density": (0, 0.5),
-    "gunning_fog": (10, 25),
-    "text_distinct_2": (0.5, 1),
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            name="precision",
+            family="support",
+            label="precision",
+            says="generated texts inside the references' support",
+            range=(0, 1),
+            better="higher",
+            level="set",
+            source="Kynkäänniemi et al. 2019; PR section 4",
+        ),
+        Metric(
+            name="recall",
+            family="support",
+            label="recall",
+            says="references inside the generated texts' support",
+            range=(0, 1),
+            better="higher",
+            level="set",
+            source="Kynkäänniemi et al. 2019; PR section 4",
+        ),
+        Metric(
+            name="density",
+            family="support",
+            label="density",
+            says="reference balls around a generated text, over k",
+            definition="about 1 for equal sets",
+            range=(0, inf),
+            better=None,
+            level="set",
+            source="Naeem et al. 2020",
+        ),
+        Metric(
+            name="coverage",
+            family="support",
+            label="coverage",
+            says="reference balls that hold a generated text",
+            range=(0, 1),
+            better="higher",
+            level="set",
+            source="Naeem et al. 2020",
+        ),
+        Metric(
+            name="mauve",
+            family="divergence",
+            label="MAUVE",
+            says="closeness of the two distributions",
+            definition="area under their divergence frontier",
+            range=(0, 1),
+            better="higher",
+            level="set",
+            source="Pillutla et al. 2021; PR appendix A.2",
+        ),
+        Metric(
+            name="frontier_integral",
+            family="divergence",
+            label="frontier integral",
+            says="divergence of the two distributions",
+            definition="mean divergence along the frontier",
+            range=(0, 1),
+            better="lower",
+            level="set",
+            source="Liu et al. 2021; PR Figure A.5",
+        ),
+        Metric(
+            name="f_1_8",
+            family="divergence",
+            label="F_1/8",
+            says="quality: F-score, precision weighs 8 times",
+            definition="the best of the precision-recall curve",
+            range=(0, 1),
+            better="higher",
+            level="set",
+            source="Sajjadi et al. 2018; PR appendix A.1",
+        ),
+        Metric(
+            name="f_8",
+            family="divergence",
+            label="F_8",
+            says="diversity: F-score, recall weighs 8 times",
+            definition="the best of the precision-recall curve",
+            range=(0, 1),
+            better="higher",
+            level="set",
+            source="Sajjadi et al. 2018; PR appendix A.1",
+        ),
+        Metric(
+            name="self_bleu",
+            family="ngram",
+            label="Self-BLEU",
+            says="likeness of the generated texts to each other",
+            definition="mean BLEU-4 of each text against all others",
+            range=(0, 1),
+            better="lower",
+            level="set",
+            source="Zhu et al. 2018; PR section 5.2",
+        ),
+        *(
+            Metric(
+                name=f"distinct_{n}",
+                family="ngram",
+                label=f"distinct-{n}",
+                says=f"distinct {n}-grams among all {n}-grams",
+                definition="counted over all texts",
+                range=(0, 1),
+                better="higher",
+                level="set",
+                source="Li et al. 2016; PR section 5.2",
+            )
+            for n in (1, 2, 3, 4)
+        ),
+        Metric(
+            name="repetition_4",
+            family="ngram",
+            label="rep-4",
+            says="repeated 4-grams within a text",
+            definition="1 - distinct 4-grams / all 4-grams",
+            range=(0, 1),
+            better="lower",
+            level="both",
+            source="Welleck et al. 2020; NW section 4.2, equation 4",
+        ),
+        Metric(
+            name="diversity",
+            family="ngram",
+            label="diversity",
+            says="distinct 2-, 3- and 4-grams within texts",
+            definition="product of their shares among all 2-, 3- and 4-grams",
+            range=(0, 1),
+            better="higher",
+            level="both",
+            source="Su et al. 2022; MC appendix A",
+        ),
+        Metric(
+            name="perplexity",
+            family="likelihood",
+            label="perplexity",
+            says="surprise of the scoring model",
+            definition="exp of the mean negative log-likelihood of a token",
+            range=(1, inf),
+            better=None,
+            level="both",
+            source="Bahl et al. 1977; PR Figure 7; MC appendix A",
+        ),
+        Metric(
+            name="coherence",
+            family="likelihood",
+            label="coherence",
+            says="log-likelihood of a token given the prompt",
+            definition="mean over the tokens of a continuation",
+            range=(-inf, 0),
+            better="higher",
+            level="both",
+            source="Su et al. 2022; MC appendix A",
+        ),
+        Metric(
+            name="text_distinct_2",
+            family="ngram",
+            label="distinct-2",
+            says="distinct 2-grams of a text, over its words",
+            range=(0, 1),
+            better="higher",
+            level="text",
+            source="Li et al. 2016; NW section 4.2, equation 3",
+            rescale=(0.5, 1),
+        ),
+        Metric(
+            name="flesch",
+            family="readability",
+            label="Flesch",
+            says="reading ease: less is harder",
+            definition="206.8 - 1.015 words/sentence - 84.6 syllables/word, 0 to 100 for usual prose",
+            range=(-inf, inf),
+            better=None,
+            level="text",
+            source="Flesch 1948; NW section 4.2, equation 1",
+            rescale=(30, 60),
+        ),
+        Metric(
+            name="gunning_fog",
+            family="readability",
+            label="Gunning fog",
+            says="years of schooling to read it",
+            definition="0.4 (words/sentence + 100 x share of words of three syllables or more)",
+            range=(0.4, inf),
+            better=None,
+            level="text",
+            source="Gunning 1952; NW section 4.2, equation 2",
+            rescale=(10, 25),
+        ),
+        Metric(
+            name="information_density",
+            family="entities",
+            label="info density",
+            says="named entities a word",
+            range=(0, inf),
+            better="higher",
+            level="text",
+            source="NW section 4.2, equation 5",
+            rescale=(0, 0.5),
+        ),
+        Metric(
+            name="entity_overlap",
+            family="entities",
+            label="entity overlap",
+            says="entities shared with the reference",
+            definition="Jaccard index of the two sets of entities",
+            range=(0, 1),
+            better="higher",
+            level="text",
+            source="NW section 4.2, equation 6",
+            rescale=(0, 1),
+        ),
+        Metric(
+            name="sbert",
+            family="similarity",
+            label="S-BERT",
+            says="cosine of the embeddings of text and reference",
+            range=(-1, 1),
+            better="higher",
+            level="text",
+            source="Reimers and Gurevych 2019; NW section 4.2",
+            rescale=(0, 1),
+        ),
+        Metric(
+            name="bleu",
+            family="similarity",
+            label="BLEU",
+            says="n-grams shared with the reference, 0 to 100",
+            definition="sentence BLEU-4 of sacrebleu",
+            range=(0, 100),
+            better="higher",
+            level="text",
+            source="Papineni et al. 2002; NW appendix 9.3",
+        ),
+        Metric(
+            name="essay",
+            family="essay",
+            label="essay",
+            says="grade of an essay, by a trained LSTM",
+            definition="in the units of the essays' grades, not cut to their range",
+            range=(-inf, inf),
+            better="higher",
+            level="text",
+            source="NW section 4.2",
+            rescale=(4.5, 5.5),
+        ),
+        *(
+            Metric(
+                name=f"judge_{criterion}",
+                family="judge",
+                label=f"judge {criterion}",
+                says="a model's verdict, 1 to 5",
+                definition=question,
+                range=(1, 5),
+                better="higher",
+                level="text",
+                source="PR appendix B.2",
+            )
+            for criterion, question in (
+                ("coherence", "how easy it is to read and understand"),
+                ("insightfulness", "how insightful or interesting it is"),
+                ("plausibility", "how likely it is a biography from Wikipedia"),
+            )
+        ),
+        Metric(
+            name="judge_diversity",
+            family="judge",
+            label="judge diversity",
+            says="share of batches that a model finds diverse",
+            definition="batches of ten texts",
+            range=(0, 1),
+            better="higher",
+            level="set",
+            source="PR appendix B.2",
+        ),
+    )
 }
-"""Metric -> what its means are rescaled by in figures (NW section 6); others by their least and largest."""
+"""Name -> metric, in the order of a table's columns."""
 
 
-LABELS = {
-    "flesch": "Flesch",
-    "gunning_fog": "Gunning fog",
-    "text_distinct_2": "distinct-2",
-    "repetition_4": "rep-4",
-    "information_density": "info density",
-    "entity_overlap": "entity overlap",
-    "sbert": "S-BERT",
-    "bleu": "BLEU",
-}
-"""Metric -> its name in print, where that is not its own with spaces."""
+def metrics_of(family: str) -> list[str]:
+    """Return the names of a family's metrics, in the order of a table's columns."""
+    return [metric.name for metric in METRICS.values() if metric.family == family]
 
 
-def label_of(metric: str) -> str:
-    """Return the name of a metric in print."""
-    return LABELS.get(metric, metric.replace("_", " "))
+def text_metrics_of(family: str) -> list[str]:
+    """Return the names of the metrics that a family gives to each text, in the order of ``texts.parquet``.
+
+    Those of single texts alone come first, before those that a set has too.
+    """
+    of_texts = [METRICS[name] for name in metrics_of(family) if METRICS[name].level != "set"]
+    return [metric.name for metric in sorted(of_texts, key=lambda metric: metric.level == "both")]
+
+
+def scored_families() -> list[str]:
+    """Return the names of the families that ``textgamut score`` computes from two files of texts."""
+    return [family.name for family in FAMILIES.values() if family.from_files]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,9 +22,6 @@ from textgamut.features.reduce import reduce_features, same_size
 
 REVISION = 1
 """Raised when the same features give other numbers."""
-
-METRICS = ("mauve", "frontier_integral", "f_1_8", "f_8")
-"""Fields of ``DivergenceMetrics`` that are scores."""
 
 ITERATIONS = 500
 REDOS = 5
@@ -99,7 +97,7 @@ def divergence_metrics(
         raise TextgamutError(f"seeds = {seeds}: at least one k-means seed, and none twice")
     reduced = reduce_features(ref, gen, explained_variance)
 
-    values: dict[str, list[float]] = {name: [] for name in METRICS}
+    values: dict[str, list[float]] = defaultdict(list)
     curves = []
     for seed in seeds:
         p_hist, q_hist = cluster_histograms(*reduced, clusters, seed)

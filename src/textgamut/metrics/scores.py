@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics.catalogue import SUPPORT
+from textgamut.metrics.catalogue import metrics_of
 
 ALL = "all"
 """The group of all texts."""
@@ -63,14 +63,14 @@ def support_scores(
     intervals = bootstrap_intervals(*reduced, result, bootstrap) if bootstrap and result.n > 4 * k else {}
     facts = {"n": result.n, "k": k}
     rows = []
-    for name in SUPPORT:
+    for name in metrics_of("support"):
         interval = intervals[name]._asdict() if name in intervals else {}
         rows.append(facts | {"group": ALL, "metric": name, "value": getattr(result, name)} | interval)
     for column, sides in (groups or {}).items():
         for group, metrics in group_metrics(result, *sides).items():
             rows += [
                 facts | {"group": f"{column}={group}", "metric": name, "value": value}
-                for name in SUPPORT
+                for name in metrics_of("support")
                 if not np.isnan(value := getattr(metrics, name))
             ]
     return SupportScores(rows, *reduced, result.in_reference, result.in_generated)
@@ -84,7 +84,7 @@ def divergence_scores(
     Args, Raises, Warns:
         As ``metrics.divergence.divergence_metrics``.
     """
-    from textgamut.metrics.divergence import METRICS, divergence_metrics
+    from textgamut.metrics.divergence import divergence_metrics
 
     result = divergence_metrics(reference, generated, clusters, seeds)
     facts = {"n": result.n, "group": ALL}
@@ -92,7 +92,7 @@ def divergence_scores(
         facts
         | {"metric": name, "value": getattr(result, name)}
         | ({"deviation": result.deviations[name]} if len(seeds) > 1 else {})
-        for name in METRICS
+        for name in result.deviations
     ]
 
 

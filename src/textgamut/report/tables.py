@@ -19,7 +19,7 @@ import pandas as pd
 
 from textgamut.config.cells import HUMAN
 from textgamut.errors import TextgamutError
-from textgamut.metrics.catalogue import METRICS, RANGES
+from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.scores import ALL
 
 REVISION = 3
@@ -240,13 +240,13 @@ def rescaled(table: pd.DataFrame, metric: str, deviations: bool = False) -> pd.S
     """Rescale a metric's means, or deviations, of :func:`texts_table` for a figure (NW section 6).
 
     Returns:
-        Means by ``RANGES``, 0 to 1 inside the range; means of other metrics, and deviations, from their least
-        (0) to their largest (1) among the models' texts, beside which the humans' may lie outside; 0.5 where
-        all are the same.
+        Means by the range in the catalogue, 0 to 1 inside it; means of metrics without one, and deviations,
+        from their least (0) to their largest (1) among the models' texts, beside which the humans' may lie
+        outside; 0.5 where all are the same.
     """
     values = table[f"{metric}_sd" if deviations else metric].astype(float)
-    if metric in RANGES and not deviations:
-        low, high = RANGES[metric]
+    if (scale := METRICS[metric].rescale) and not deviations:
+        low, high = scale
     else:
         written = values[table["model"] != HUMAN] if "model" in table else values
         low, high = written.min(), written.max()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.figures.texts import MOST_METHODS
 from textgamut.report.tables import varied_parameters
 from textgamut.workflow import paths
@@ -66,12 +67,11 @@ def all_score_files(config: Config) -> list[str]:
 
 def text_score_files(config: Config, task: str) -> list[str]:
     """Return the metrics of the single texts of a task: for each cell, one file per family that has them."""
-    families = config.metrics(task).families()
     return [
         fill(paths.TEXT_SCORES, cell, family=name)
         for cell in scored_cells(config, task)
         for name in computed_families(config, task)
-        if families[name].per_text
+        if text_metrics_of(name)
     ]
 
 

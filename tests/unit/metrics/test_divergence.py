@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics.divergence import (
-    METRICS,
     cluster_histograms,
     divergence_metrics,
     f_beta,
@@ -254,7 +253,7 @@ def test_several_seeds_are_the_single_ones_together() -> None:
     reference, generated = sets(0)
     together = divergence_metrics(reference, generated, seeds=(4, 7, 9))
     singles = [divergence_metrics(reference, generated, seeds=(seed,)) for seed in (4, 7, 9)]
-    for name in METRICS:
+    for name in ("mauve", "frontier_integral", "f_1_8", "f_8"):
         values = [getattr(single, name) for single in singles]
         assert together.by_seed[name] == tuple(values)
         assert getattr(together, name) == pytest.approx(np.mean(values))

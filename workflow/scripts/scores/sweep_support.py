@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.features.reduce import reduce_features
 from textgamut.files import read_array, write_json, write_meta
-from textgamut.metrics.catalogue import SUPPORT
+from textgamut.metrics.catalogue import metrics_of
 from textgamut.metrics.scores import ALL
 from textgamut.metrics.support import SmallSampleWarning, support_sweep
 from textgamut.models.devices import lease
@@ -27,7 +27,9 @@ def sweep_support(
             reduced = reduce_features(read_array(path), features)
             for result in support_sweep(*reduced, list(dict.fromkeys(points))):
                 facts = cell | {"draw": draw, "n": result.n, "k": result.k, "group": ALL}
-                rows += [facts | {"metric": name, "value": getattr(result, name)} for name in SUPPORT]
+                rows += [
+                    facts | {"metric": name, "value": getattr(result, name)} for name in metrics_of("support")
+                ]
     write_meta(scores, settings, started, warnings=messages)
     write_json(scores, rows)
 

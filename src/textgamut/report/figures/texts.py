@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from textgamut.metrics.catalogue import METRICS, RANGES, label_of
+from textgamut.metrics.catalogue import METRICS
 from textgamut.report.figures.style import (
     COLOURS,
     INK,
@@ -26,6 +26,12 @@ from textgamut.report.tables import rescaled
 
 REVISION = 1
 """Raised when the same tables give another picture."""
+
+
+PAPER_ORDER = (
+    "flesch", "essay", "entity_overlap", "sbert", "information_density", "gunning_fog", "text_distinct_2",
+)  # fmt: skip
+"""Order of the ranges in a figure's small print, that of NW section 6; those of other metrics follow."""
 
 
 MOST_METHODS = 60
@@ -60,8 +66,10 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
         axes.set_xlabel("standard deviation" if deviations else "mean", fontsize=9, color=INK)
         axes.xaxis.set_label_position("bottom")
     panels[0].set_yticks(range(len(names)), names, parse_math=False)
-    ranges = ", ".join(f"{label_of(name)} {low:g} to {high:g}" for name, (low, high) in RANGES.items()
-                       if name in metrics)  # fmt: skip
+    order = {name: place for place, name in enumerate(PAPER_ORDER)}
+    ordered = [METRICS[name] for name in sorted(metrics, key=lambda name: order.get(name, len(order)))]
+    scales = [(metric.label, *metric.rescale) for metric in ordered if metric.rescale]
+    ranges = ", ".join(f"{label} {low:g} to {high:g}" for label, low, high in scales)
     fixed = f"means of {ranges} from white to blue; others" if ranges else "means"
     small_print(
         figure, f"Numbers: over the texts of a method. Colours: {fixed} and deviations by least and largest."
@@ -87,7 +95,7 @@ def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
     values = correlations.to_numpy(dtype=float)
     _heat(axes, (values + 1) / 2, values, "RdBu", decimals=2)
     _name_columns(axes, names)
-    axes.set_yticks(range(len(names)), [label_of(name) for name in names])
+    axes.set_yticks(range(len(names)), [METRICS[name].label for name in names])
     small_print(figure, "Pearson correlation over single texts that have both metrics.")
     settle(figure)
     return figure
@@ -127,7 +135,7 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
                 line = "-" if i < len(COLOURS) - 1 else "--"
                 axes.plot(
                     at, shade, line, color=COLOURS[i % (len(COLOURS) - 1)], marker=".", ms=6, lw=1.3,
-                    label=label_of(name),
+                    label=METRICS[name].label,
                 )  # fmt: skip
             axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
             if row == 1:
@@ -173,5 +181,5 @@ def _heat(
 
 
 def _name_columns(axes: Axes, metrics: list[str]) -> None:
-    names = [label_of(name) for name in metrics]
+    names = [METRICS[name].label for name in metrics]
     axes.set_xticks(range(len(names)), names, rotation=35, ha="left", rotation_mode="anchor")
