@@ -4,7 +4,7 @@ CORES  ?= all
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo report test test-fast test-wiki test-slurm lint format schema bench clean
+.PHONY: demo report test test-fast test-wiki test-slurm lint format schema readme bench clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -51,6 +51,9 @@ format: .venv/dev
 
 schema: .venv/demo  ## after a change of src/textgamut/config
 	$(BIN)/python -m textgamut.config.schema > config/schema.json
+
+readme: .venv/demo  ## after a change of src/textgamut/metrics/catalogue.py
+	$(BIN)/python -m textgamut.report.readme
 
 bench: .venv/dev  ## speed against the peers, side by side
 	$(BIN)/python benchmarks/support.py
