@@ -110,6 +110,15 @@ def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
+def read_attributes(path: Path) -> dict[str, Any]:
+    """Read the attributes (``frame.attrs``) of a data frame that was written as parquet, without its rows."""
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_schema(path).metadata or {}
+    attributes: dict[str, Any] = json.loads(metadata.get(b"PANDAS_ATTRS", b"{}"))
+    return attributes
+
+
 def write_array(path: Path, array: NDArray[Any]) -> None:
     """Write an array atomically as .npy."""
     with atomic(path) as temporary, temporary.open("wb") as stream:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
-
+from typing import Any
 
 _WORD = re.compile(r"\S+")
 
@@ -29,6 +25,18 @@ def cut_words(text: str, n: int) -> str:
             break
         end = match.end()
     return text[:end].lstrip()
+
+
+def cut_continuation(text: str, n: int | None) -> str:
+    """Cut a text after its n-th word like ``cut_words``, but keep the white space that it begins with.
+
+    Args:
+        text: A text that continues another one.
+        n: Number of words; None: the text is returned as it is.
+    """
+    if n is None:
+        return text
+    return text[: len(text) - len(text.lstrip())] + cut_words(text, n)
 
 
 @cache

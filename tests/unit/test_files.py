@@ -2,8 +2,6 @@
 
 import json
 import logging
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 from textgamut import files
 from textgamut.errors import TextgamutError
 from textgamut.progress import Progress
-from textgamut.workflow.jobs import job
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -34,6 +31,15 @@ def test_round_trips(tmp_path: Path) -> None:
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     files.write_array(tmp_path / "a.npy", array)
     assert (files.read_array(tmp_path / "a.npy") == array).all()
+
+
+def test_attributes_are_read_without_the_rows(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["a"]})
+    files.write_table(tmp_path / "plain.parquet", frame)
+    frame.attrs["fingerprint"] = "x"
+    files.write_table(tmp_path / "t.parquet", frame)
+    assert files.read_attributes(tmp_path / "t.parquet") == {"fingerprint": "x"}
+    assert files.read_attributes(tmp_path / "plain.parquet") == {}
 
 
 def test_missing_column(tmp_path: Path) -> None:
@@ -67,36 +73,6 @@ def test_slugs_with_dots_have_records_of_their_own(tmp_path: Path) -> None:
     for name in ("qwen2.5-0.5b.json", "qwen2.5-7b.json", "qwen2.json"):
         files.write_meta(tmp_path / name, {}, time.monotonic())
     assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_job_waits_for_the_same_job_of_an_earlier_run(tmp_path: Path) -> None:
-    """The job of a killed run goes on: the one that replaces it must not write at the same time."""
-    code = (
-        "import sys, time; from pathlib import Path; from textgamut.workflow.jobs import job\n"
-        "with job('x', Path('x.log')):\n"
-        "    Path('events').open('a').write('begin '); time.sleep(1); Path('events').open('a').write('end ')"
-    )
-    jobs = [subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) for _ in range(2)]
-    assert [process.wait() for process in jobs] == [0, 0]
-    assert (tmp_path / "events").read_text() == "begin end begin end "
-
-
-def test_job_tells_bad_input_in_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = tmp_path / "logs/x.log"
-    with pytest.raises(SystemExit) as error, job("rule cell", log):
-        raise TextgamutError("x.yaml: key: wrong")
-    assert error.value.code == 1
-    shown = capsys.readouterr().err
-    assert "Error in rule cell: x.yaml: key: wrong" in shown
-    assert "Traceback" not in shown
-    assert "Traceback" in log.read_text()
-
-
-def test_job_tells_a_bug_with_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as error, job("rule cell", tmp_path / "x.log"):
-        raise KeyError("bug")
-    assert error.value.code == 1
-    assert "Traceback" in capsys.readouterr().err
 
 
 def test_progress_says_how_many_of_how_many(caplog: pytest.LogCaptureFixture) -> None:

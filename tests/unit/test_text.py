@@ -1,4 +1,4 @@
-"""Tokens per word: NLTK's words without a download, special tokens uncounted, the published values beside."""
+"""Words: cuts; NLTK's without a download; tokens per word, the published values beside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics.tokens_per_word import tokens_per_word, tokens_table
-from textgamut.text import nltk_words
+from textgamut.text import cut_continuation, cut_words, nltk_words
 
 
 def letters(text: str, add_special_tokens: bool, split_special_tokens: bool) -> dict[str, list[str]]:
@@ -52,3 +52,10 @@ def test_published_values_stand_beside_their_family() -> None:
     assert table["tokens per word"].tolist() == [4, 4]
     assert table["published"]["Mistral 7B"] == 1.313
     assert math.isnan(table["published"]["X"])
+
+
+def test_a_cut_continuation_keeps_the_space_before_it() -> None:
+    assert cut_words("  a\n b c ", 2) == "a\n b"
+    assert cut_continuation("  a\n b c ", 2) == "  a\n b"
+    assert cut_continuation("  a\n b c ", None) == "  a\n b c "
+    assert cut_continuation(" \n", 2) == " \n"

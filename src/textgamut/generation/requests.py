@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypedDict
 
-from textgamut.errors import TextgamutError
 from textgamut.generation.sampling import random_stream
+from textgamut.tasks.chat_formats import encode_prompt
 
 
 class Request(NamedTuple):
@@ -19,6 +19,11 @@ class Request(NamedTuple):
     """The prompt as the model reads it."""
     templated: bool
     """Whether a chat template has written the special tokens, BOS among them."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What names the sample in its cell."""
+        return self.prompt_id, self.completion
 
 
 class Sample(TypedDict):
@@ -35,24 +40,8 @@ class Sample(TypedDict):
 
 
 def encode(request: Request, tokenizer: Any) -> list[int]:
-    """Return the tokens of a request: BOS exactly once, for models that have one.
-
-    Text of a dataset may spell a special token, such as ``<|endoftext|>``: it is read as letters. Only a chat
-    template's own special tokens are special.
-
-    Raises:
-        TextgamutError: There is no token at all.
-    """
-    ids: list[int] = tokenizer(
-        request.text,
-        add_special_tokens=not request.templated,
-        split_special_tokens=not request.templated,
-    )["input_ids"]
-    if not ids:
-        raise TextgamutError(
-            f"prompt {request.prompt_id!r} is empty, and the model has no token to begin with"
-        )
-    return ids
+    """Return the tokens of a request's prompt; see ``chat_formats.encode_prompt``."""
+    return encode_prompt(request.prompt_id, request.text, request.templated, tokenizer)
 
 
 def seed_of(request: Request, seed: int) -> int:

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics.catalogue import metrics_of
+from textgamut.text import count_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from spacy.language import Language
+
+    from textgamut.metrics.judge import Judgements
 
 ALL = "all"
 """The group of all texts."""
@@ -74,6 +82,54 @@ def support_scores(
                 if not np.isnan(value := getattr(metrics, name))
             ]
     return SupportScores(rows, *reduced, result.in_reference, result.in_generated)
+
+
+def sweep_scores(
+    reference: ArrayLike, generated: ArrayLike, k: int, vary_n: Sequence[int], vary_k: Sequence[int]
+) -> list[Row]:
+    """Score the support for several N with one k, and for all texts with several k.
+
+    Args:
+        reference: (N, d) features.
+        generated: (N, d) features.
+        k: Neighbours where N varies.
+        vary_n: Numbers of texts, the first ones of each side.
+        vary_k: Numbers of neighbours, of all texts.
+
+    Returns:
+        Rows of the support metrics of each pair (N, k), once, in the order of ``vary_n`` and ``vary_k``.
+
+    Raises, Warns:
+        As ``metrics.support.support_sweep``.
+    """
+    from textgamut.features.reduce import reduce_features
+    from textgamut.metrics.support import support_sweep
+
+    points = [(n, k) for n in vary_n] + [(len(np.asarray(generated)), k) for k in vary_k]
+    return [
+        {"n": result.n, "k": result.k, "group": ALL, "metric": name, "value": getattr(result, name)}
+        for result in support_sweep(*reduce_features(reference, generated), list(dict.fromkeys(points)))
+        for name in metrics_of("support")
+    ]
+
+
+def group_labels(
+    column: str, dataset: pd.DataFrame, generations: pd.DataFrame, references: pd.DataFrame
+) -> tuple[list[str | None], list[str | None]]:
+    """Return the group of each reference, and of each generated text: that of the text of its prompt.
+
+    Args:
+        column: The column of the groups.
+        dataset: ``id`` and the column.
+        generations: ``prompt_id``, the ``id`` of a text of the dataset; of another, it has no group.
+        references: The column.
+    """
+
+    def labels(groups: pd.Series[Any]) -> list[str | None]:
+        return [None if missing else str(label) for label, missing in zip(groups, groups.isna(), strict=True)]
+
+    of_text = dataset.set_index("id")[column]
+    return labels(references[column]), labels(of_text.reindex(generations["prompt_id"]))
 
 
 def divergence_scores(
@@ -169,6 +225,182 @@ def likelihood_scores(
     if prompts is not None:
         values["coherence"], columns["coherence"] = result.coherence, result.coherences
     return [_row(len(continuations), name, value) for name, value in values.items()], columns
+
+
+def cell_likelihood_scores(
+    texts: pd.DataFrame,
+    prompts: pd.DataFrame | None,
+    load: Callable[[Any], tuple[Any, Any]],
+    scorer: Any,
+    generator: Any | None,
+    perplexity_of: Literal["scorer", "generator"],
+    batch_size: int,
+) -> tuple[list[Row], Columns]:
+    """Score the texts of a cell by their likelihood, each without its prompt and given it.
+
+    Args:
+        texts: ``prompt_id``, ``text``.
+        prompts: ``id``, ``base``; None: there are none, and no coherence.
+        load: Returns the model and the tokenizer of a source. One model is held at a time.
+        scorer: Source of the model that scores.
+        generator: Source of the model that wrote the texts; None: humans did.
+        perplexity_of: Whose perplexity is wanted: that of the generator is left out if there is no generator.
+        batch_size: Texts at once, at most.
+
+    Returns, Raises, Warns:
+        As :func:`likelihood_scores`.
+    """
+    continuations, beginnings = list(texts["text"]), None
+    if prompts is not None:
+        beginnings = list(prompts["base"].iloc[prompt_rows(texts["prompt_id"], prompts["id"])])
+        continuations = [t.removeprefix(start) for t, start in zip(continuations, beginnings, strict=True)]
+
+    def scores_by(source: Any) -> tuple[list[Row], Columns]:
+        return likelihood_scores(*load(source), beginnings, continuations, batch_size)
+
+    rows, columns = scores_by(scorer)
+    if perplexity_of == "generator" and generator != scorer:
+        rows = [row for row in rows if row["metric"] != "perplexity"]
+        del columns["perplexity"]
+        if generator is not None:
+            own_rows, own_columns = scores_by(generator)
+            rows += [row for row in own_rows if row["metric"] == "perplexity"]
+            columns["perplexity"] = own_columns["perplexity"]
+    return rows, columns
+
+
+def readability_scores(texts: Sequence[str]) -> tuple[list[Row], Columns]:
+    """Score texts by Flesch reading ease and Gunning fog: the means, and both of each text.
+
+    Args, Raises, Warns:
+        As ``metrics.readability.readability`` and :func:`text_rows`.
+    """
+    from textgamut.metrics.readability import readability
+
+    columns = asdict(readability(texts))
+    return text_rows(columns), columns
+
+
+def entity_scores(
+    texts: pd.DataFrame, references: pd.DataFrame | None, tagger: Language, processes: int = 1
+) -> tuple[list[Row], Columns]:
+    """Score texts by their named entities: information density and, given references, entity overlap.
+
+    Args:
+        texts: ``prompt_id``, ``text``.
+        references: ``id`` of a prompt, ``text`` that a human wrote after it; None: no overlap.
+        tagger: A pipeline of spaCy.
+        processes: How many share the texts.
+
+    Returns:
+        The means, and the metrics of each text.
+
+    Raises, Warns:
+        As ``metrics.entities`` and :func:`text_rows`; a prompt has no reference.
+    """
+    from textgamut.metrics.entities import entity_metrics, find_entities
+
+    words = np.array([count_words(text) for text in texts["text"]])
+    found = find_entities(list(texts["text"]), tagger, processes=processes)
+    of_references = None
+    if references is not None:
+        rows = prompt_rows(texts["prompt_id"], references["id"])
+        named = find_entities(list(references["text"]), tagger, processes=processes)
+        of_references = [named[row] for row in rows]
+    metrics = entity_metrics(found, words, of_references)
+    columns = {"information_density": metrics.information_density}
+    if metrics.entity_overlap is not None:
+        columns["entity_overlap"] = metrics.entity_overlap
+    return text_rows(columns), columns
+
+
+def similarity_scores(
+    texts: pd.DataFrame, features: ArrayLike, references: pd.DataFrame, reference_features: ArrayLike
+) -> tuple[list[Row], Columns]:
+    """Score texts by their likeness to the references of their prompts: S-BERT and BLEU.
+
+    Args:
+        texts: ``prompt_id``, ``text``.
+        features: (N, d), row i for text i.
+        references: ``id`` of a prompt, ``text`` that a human wrote after it.
+        reference_features: (M, d), row i for reference i.
+
+    Returns:
+        The means, and both of each text; NaN for an empty one.
+
+    Raises, Warns:
+        As ``metrics.similarity`` and :func:`text_rows`; a prompt has no reference.
+    """
+    from textgamut.metrics.similarity import bleu, cosine_similarity
+
+    rows = prompt_rows(texts["prompt_id"], references["id"])
+    columns = {
+        "sbert": cosine_similarity(features, np.asarray(reference_features)[rows]),
+        "bleu": bleu(list(texts["text"]), list(references["text"].iloc[rows])),
+    }
+    empty = [not text.strip() for text in texts["text"]]
+    for values in columns.values():
+        values[empty] = np.nan
+    return text_rows(columns), columns
+
+
+def judge_scores(verdict: Judgements) -> tuple[list[Row], Columns]:
+    """Return a judge's verdict as scores: the means, and those of each text; diversity has none of a text.
+
+    ``n`` is the number of texts, also of the diversity, which is a mean over batches of them.
+
+    Warns:
+        As :func:`text_rows`.
+    """
+    columns = {
+        f"judge_{name}": getattr(verdict, name) for name in ("coherence", "insightfulness", "plausibility")
+    }
+    rows = text_rows(columns) + text_rows({"judge_diversity": verdict.diversity})
+    return [row | {"n": len(verdict.coherence)} for row in rows], columns
+
+
+def text_table(
+    cell: Mapping[str, Any], texts: pd.DataFrame, scores: Sequence[pd.DataFrame], metrics: Sequence[str]
+) -> pd.DataFrame:
+    """Join the metrics of the single texts of a cell: one row per text.
+
+    Args:
+        cell: ``model``, ``decoding``, ``seed``.
+        texts: ``id``, ``prompt_id``, ``text``.
+        scores: Tables with ``id`` and a column for each metric, in any order of rows.
+        metrics: Those that are kept; NaN if no table has it.
+
+    Returns:
+        ``model``, ``decoding``, ``seed``, ``id``, ``prompt_id``, ``words``, and the metrics (float64).
+    """
+    frame = texts.assign(**cell, words=[count_words(text) for text in texts["text"]])
+    for table in scores:
+        frame = frame.merge(table, on="id", how="left", validate="one_to_one")
+    present = {name: frame.get(name, np.nan) for name in metrics}
+    kept = frame[["model", "decoding", "seed", "id", "prompt_id", "words"]]
+    return kept.assign(**present).astype(dict.fromkeys(metrics, "float64"))
+
+
+def prompt_rows(prompt_ids: pd.Series[Any], ids: pd.Series[Any]) -> NDArray[np.intp]:
+    """Return the row of each text's prompt in a table of prompts, or of what humans wrote after them.
+
+    Args:
+        prompt_ids: (N,) prompt of each text.
+        ids: The table's ids, each once.
+
+    Raises:
+        TextgamutError: A prompt is not in the table; the message names the first such text.
+    """
+    import pandas as pd
+
+    wanted = pd.Index(prompt_ids)
+    rows: NDArray[np.intp] = pd.Index(ids).get_indexer(wanted)
+    if (missing := rows < 0).any():
+        row = int(missing.argmax())
+        raise TextgamutError(
+            f"text {row}: its prompt {wanted[row]!r} is not in the table of prompts or references"
+        )
+    return rows
 
 
 def text_rows(columns: Columns) -> list[Row]:

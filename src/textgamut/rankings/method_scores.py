@@ -5,8 +5,9 @@ A *method* is a model with a decoding strategy and its parameters; a *criterion*
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,43 @@ def wide_method_scores(
     every = np.arange(len(frame))
     values = [(every, frame[criterion]) for criterion in named]
     return _Cells(frame).scores(named, len(higher), values, missing_as_worst)
+
+
+class PromptMeans(NamedTuple):
+    """What each method scored on each prompt of several tasks."""
+
+    table: pd.DataFrame
+    """As for :func:`wide_method_scores`: ``prompt``, ``method``, and a column for each criterion, NaN where
+    all texts of a method on a prompt lack it."""
+    incomplete: int
+    """Texts that lack a criterion and so have no part in a mean; 0 if there is one text of each prompt."""
+
+
+def prompt_means(
+    texts: Mapping[str, pd.DataFrame], names: Mapping[tuple[str, str], str], criteria: Sequence[str]
+) -> PromptMeans:
+    """Average the metrics of single texts over the seeds and completions of each prompt.
+
+    Args:
+        texts: Task -> its table, one row per text: ``model``, ``decoding``, ``prompt_id`` and the criteria.
+        names: (model, decoding) -> name of the method; texts of others, such as humans', are left out.
+        criteria: Metrics to average.
+
+    Returns:
+        The means, one row per (prompt, method), in the order of their first text. Prompts of different tasks
+        are different: ``prompt`` is ``{task}/{prompt_id}``.
+    """
+    frames, incomplete, several = [], 0, False
+    for task, table in texts.items():
+        pairs = zip(table["model"], table["decoding"], strict=True)
+        method = pd.Series([names.get(pair) for pair in pairs], index=table.index, dtype="str")
+        frame = table.assign(method=method).dropna(subset="method")
+        frame["prompt"] = f"{task}/" + frame["prompt_id"]
+        means = frame.groupby(["prompt", "method"], sort=False, as_index=False)[list(criteria)].mean()
+        several |= len(means) < len(frame)
+        incomplete += int(frame[list(criteria)].isna().any(axis=1).sum())
+        frames.append(means)
+    return PromptMeans(pd.concat(frames, ignore_index=True), incomplete if several else 0)
 
 
 def _named(higher: Sequence[str], lower: Sequence[str]) -> list[str]:

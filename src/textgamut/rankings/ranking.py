@@ -21,7 +21,7 @@ from textgamut.rankings.dominance import (
     dominance_table,
     pareto_front,
 )
-from textgamut.rankings.method_scores import MethodScores
+from textgamut.rankings.method_scores import MethodScores, prompt_means, wide_method_scores
 from textgamut.rankings.qtext import CRITERIA, dominant_counts, q_text
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
 
@@ -158,6 +158,42 @@ def rank_methods(
         depth,
         notes,
     )
+
+
+def rank_texts(
+    texts: Mapping[str, pd.DataFrame],
+    names: Mapping[tuple[str, str], str],
+    higher: Sequence[str],
+    lower: Sequence[str],
+    depth_of: int = 4,
+    kinds: Mapping[str, Mapping[str, str]] | None = None,
+) -> tuple[MethodScores, Ranking]:
+    """Rank methods by the metrics of the single texts of one task, or of several at once.
+
+    Args:
+        texts: Task -> its table; see :func:`method_scores.prompt_means`.
+        names: (model, decoding) -> name of the method.
+        higher: Criteria of which higher is better.
+        lower: Criteria of which lower is better.
+        depth_of: As for :func:`rank_methods`.
+        kinds: As for :func:`rank_methods`.
+
+    Returns:
+        The scores, in the order of the texts, and the rankings.
+
+    Raises:
+        TextgamutError: As :func:`method_scores.wide_method_scores` and :func:`rank_methods`.
+    """
+    means = prompt_means(texts, names, [*higher, *lower])
+    scores = wide_method_scores(means.table, higher, lower, missing_as_worst=True)
+    ranking = rank_methods(scores, depth_of, kinds)
+    if means.incomplete:
+        note = (
+            f"{means.incomplete} single texts are empty, or too short for a criterion: no part in their "
+            "prompt's mean"
+        )
+        ranking = replace(ranking, notes=[*ranking.notes, note])
+    return scores, ranking
 
 
 def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:

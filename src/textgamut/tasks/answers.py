@@ -2,22 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from textgamut.tasks.templates import (
-    BIOGRAPHY_NAME_WORDS,
-)
-from textgamut.text import count_words, cut_words
+from textgamut.errors import TextgamutError
+from textgamut.tasks.templates import BIOGRAPHY_NAME_WORDS
+from textgamut.text import count_words, cut_continuation, cut_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
+REVISION = 1
+"""Raised when another part of an answer is measured."""
 
 REVISION = 1
 """Raised when another part of an answer is measured."""
 
 BIOGRAPHY_ENDS = ("\n\n- Biography", "\n\n#")
 """Where a generated biography ends: what follows is the next one, or a heading (PR, the authors' code)."""
+
+
+class Answers(NamedTuple):
+    """The texts of a cell that are measured."""
+
+    texts: pd.DataFrame
+    """One row per text: ``id``, ``prompt_id``, ``text``, ``tokens``, ``finish``; in the order of the prompts,
+    the completions of each by number."""
+    counts: dict[str, int | float]
+    """``samples``, all that were generated; ``shorter_than_max_words``, of the texts that are measured;
+    ``empty_continuations``, of all samples; ``mean_words_before_cut``, of the texts that are measured."""
+
+
+def measured_answers(
+    samples: pd.DataFrame, prompts: pd.DataFrame, kind: str, max_words: int | None, keep: int | None = None
+) -> Answers:
+    """Make the texts that are measured from all samples of a cell.
+
+    Args:
+        samples: The samples of all shards, in any order: ``id``, ``prompt_id``, ``completion``,
+            ``continuation``, ``tokens``, ``finish``.
+        prompts: The prompts of the task: ``id``, ``base``.
+        kind: The kind of the task.
+        max_words: Longest text, in words; None: as it is.
+        keep: How many of the longest completions of each prompt are measured; None: all.
+
+    Raises:
+        TextgamutError: A prompt has no sample, or a sample has no prompt.
+    """
+    beginnings = prompts.set_index("id")["base"]
+    if unmatched := set(samples["prompt_id"]) ^ set(beginnings.index):
+        raise TextgamutError(
+            f"{len(unmatched)} of prompts and samples have no partner, such as {min(unmatched)!r}"
+        )
+    place = {id_: i for i, id_ in enumerate(beginnings.index)}
+    frame = samples.sort_values(
+        ["prompt_id", "completion"],
+        key=lambda column: column.map(place) if column.name == "prompt_id" else column,
+    ).reset_index(drop=True)
+    written, empty = len(frame), sum(not text.strip() for text in frame["continuation"])
+    if keep:
+        frame = keep_longest(frame, keep)
+    pairs = list(zip(frame["prompt_id"], frame["continuation"], strict=True))
+    whole = [measured_text(kind, beginnings[id_], text, None) for id_, text in pairs]
+    texts = [measured_text(kind, beginnings[id_], text, max_words) for id_, text in pairs]
+    counts = {
+        "samples": written,
+        "shorter_than_max_words": sum(count_words(text) < max_words for text in texts) if max_words else 0,
+        "empty_continuations": empty,
+        "mean_words_before_cut": sum(map(count_words, whole)) / len(whole),
+    }
+    return Answers(frame.assign(text=texts)[["id", "prompt_id", "text", "tokens", "finish"]], counts)
 
 
 def measured_text(kind: str, base: str, continuation: str, max_words: int | None) -> str:
@@ -35,7 +88,7 @@ def measured_text(kind: str, base: str, continuation: str, max_words: int | None
         continuation with the white space that it begins with, cut.
     """
     if kind == "prompted":
-        return _cut_after(continuation, max_words)
+        return cut_continuation(continuation, max_words)
     whole = {
         "continuation": base + continuation,
         "biographies": biography_of(continuation),
@@ -58,13 +111,6 @@ def keep_longest(samples: pd.DataFrame, keep: int) -> pd.DataFrame:
     order = ranked.sort_values(["prompt_id", "words", "completion"], kind="stable")
     kept = order.groupby("prompt_id", sort=False).head(keep).index.sort_values()
     return samples.iloc[kept].reset_index(drop=True)
-
-
-def _cut_after(text: str, max_words: int | None) -> str:
-    """Cut a continuation, which keeps the white space that parts it from its prompt."""
-    if max_words is None:
-        return text
-    return text[: len(text) - len(text.lstrip())] + cut_words(text, max_words)
 
 
 def biography_of(continuation: str) -> str:

@@ -57,6 +57,28 @@ def render_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
     return prompt.user + (_joint(prompt) + prompt.start if prompt.start else ""), True
 
 
+def encode_prompt(prompt_id: str, text: str, templated: bool, tokenizer: Any) -> list[int]:
+    """Return the tokens of a rendered prompt: BOS exactly once, for models that have one.
+
+    Text of a dataset may spell a special token, such as ``<|endoftext|>``: it is read as letters. Only a chat
+    template's own special tokens are special.
+
+    Args:
+        prompt_id: For the message.
+        text: The prompt, as ``render_prompt`` returns it.
+        templated: The same.
+        tokenizer: The model's tokenizer.
+
+    Raises:
+        TextgamutError: There is no token at all.
+    """
+    options = {"add_special_tokens": not templated, "split_special_tokens": not templated}
+    ids: list[int] = tokenizer(text, **options)["input_ids"]
+    if not ids:
+        raise TextgamutError(f"prompt {prompt_id!r} is empty, and the model has no token to begin with")
+    return ids
+
+
 def _joint(prompt: Prompt) -> str:
     """Return what sets off an instruction: a space, or for several paragraphs a blank line (PR B.3, B.6)."""
     return "\n\n" if "\n\n" in prompt.user else " "

@@ -1,13 +1,13 @@
-"""Tasks: which texts of a dataset are prompts, references, or play a model; what of an answer is measured.
+"""Draws: which texts of a dataset are the prompts of a task, its references, or play a model.
 
-Every draw depends on the task's name, the seeds and the ids alone (see ``draw.shuffled``). Prompts and
+Every draw depends on the task's name, the seeds and the ids alone (see ``draws.shuffled``). Prompts and
 references never share a text, and neither do references and the subsets that play models, whatever the seeds.
 Tables of prompts have the columns ``id``, ``base``, ``user``, ``start``, whatever the kind of task.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from textgamut.datasets.creative import CREATIVE
 from textgamut.draws import hashed, shuffled, take
@@ -20,15 +20,14 @@ from textgamut.tasks.templates import (
     creative_prompt,
     given_prompt,
 )
-from textgamut.text import count_words, cut_words
+from textgamut.text import count_words, cut_continuation, cut_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
-from textgamut.tasks.answers import _cut_after
 
 REVISION = 1
 """Raised when a draw gives other texts from the same dataset."""
@@ -42,7 +41,91 @@ PROMPT_SEED = 0
 """In-context examples and creative prompts are drawn once: every generation seed sees the same prompts."""
 
 
-def draw_prompts(texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_words: int) -> pd.DataFrame:
+DATASET_COLUMNS = {
+    "continuation": ["id", "text"],
+    "biographies": ["id", "name", "text"],
+    "creative": [],
+    "prompted": ["id", "prompt"],
+}
+"""Kind of a task -> columns of the dataset from which its prompts are drawn."""
+
+
+def draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Draw the prompts of a task.
+
+    Args:
+        texts: The dataset, with the columns of ``DATASET_COLUMNS``.
+        settings: ``kind``, ``task``, ``n``, and what else the function of that kind takes.
+
+    Returns:
+        One row per prompt: ``id``, ``base``, ``user``, ``start``.
+
+    Raises:
+        TextgamutError: As the function of that kind.
+    """
+    task, n = settings["task"], settings["n"]
+    match settings["kind"]:
+        case "continuation":
+            return draw_continuation_prompts(texts, task, n, settings["min_words"], settings["prompt_words"])
+        case "biographies":
+            dataset, examples, draws = (settings[name] for name in ("dataset", "examples", "draws"))
+            return draw_biography_prompts(texts, task, dataset, n, examples, draws)
+        case "creative":
+            return draw_creative_prompts(task, n)
+        case "prompted":
+            return draw_given_prompts(texts, task, n)
+    raise ValueError(f"task {task!r}: no prompts are drawn for the kind {settings['kind']!r}")
+
+
+def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int) -> pd.DataFrame:
+    """Draw one set of references of a task.
+
+    Args:
+        texts: The dataset (``id``, ``text``, group columns); of a creative task, the texts of another cell.
+        settings: ``kind``, ``task``, ``n``, ``max_words``, and what else the function of that kind takes.
+        draw: The seed of this draw.
+
+    Returns:
+        One row per reference: ``id``, ``text`` and, but for creative tasks, the dataset's other columns.
+
+    Raises:
+        TextgamutError: As the function of that kind.
+    """
+    task, n, max_words = settings["task"], settings["n"], settings["max_words"]
+    match settings["kind"]:
+        case "subsets":
+            group, labels = settings["group"], settings["references"]
+            return draw_labels(
+                texts, task, n, settings["min_words"], max_words, group, labels, "references", draw
+            )
+        case "continuation":
+            return draw_continuation_references(texts, task, n, settings["min_words"], max_words, draw)
+        case "biographies":
+            return draw_biography_references(texts, task, settings["dataset"], n, max_words, draw)
+        case "creative":
+            return texts[["id", "text"]]
+        case "prompted":
+            return draw_given_references(texts, task, n, max_words)
+    raise ValueError(f"task {task!r}: no references are drawn for the kind {settings['kind']!r}")
+
+
+def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int]) -> pd.DataFrame:
+    """Return texts that humans wrote as the generations of a cell: each is the answer to itself.
+
+    Args:
+        texts: ``id``, ``text``.
+        tokens: Of each text, or of all.
+
+    Returns:
+        ``id``, ``prompt_id``, ``text``, ``tokens``, ``finish``.
+    """
+    frame = texts[["id", "text"]].assign(prompt_id=texts["id"], tokens=tokens, finish="human")
+    return frame[["id", "prompt_id", "text", "tokens", "finish"]]
+
+
+def draw_continuation_prompts(
+    texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_words: int
+) -> pd.DataFrame:
     """Draw the human texts whose beginnings are the prompts (PR appendix B.4).
 
     Args:
@@ -68,7 +151,7 @@ def draw_prompts(texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_
     return _table(ids, (continuation_prompt(text, prompt_words) for text in texts.loc[ids, "text"]))
 
 
-def draw_references(
+def draw_continuation_references(
     texts: pd.DataFrame, task: str, n: int, min_words: int, max_words: int, draw: int
 ) -> pd.DataFrame:
     """Draw one set of references among the texts that are no prompts, cut to the task's length.
@@ -302,7 +385,7 @@ def draw_given_references(
         ``id``, ``text`` and the dataset's other columns.
     """
     chosen = texts.set_index("id", drop=False).loc[_given(texts, task, n)].reset_index(drop=True)
-    return chosen.assign(text=[_cut_after(text, max_words) for text in chosen["text"]])
+    return chosen.assign(text=[cut_continuation(text, max_words) for text in chosen["text"]])
 
 
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:

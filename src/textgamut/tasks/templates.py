@@ -1,4 +1,4 @@
-"""The papers' prompt templates as data, how each chat format dresses them, and what is kept of an answer.
+"""The papers' prompt templates as data, and the prompts that are made from them.
 
 A prompt has two variants made from one template: ``base`` for pre-trained models, and ``user`` plus
 ``start`` for chat models, where ``start`` is the beginning of the answer, put outside the instruction so
@@ -8,10 +8,13 @@ that the model does not open with "Sure! Here is ..." (PR appendix B.4).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textgamut.errors import TextgamutError
 from textgamut.text import count_words, cut_words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REVISION = 2
 """Raised when a prompt changes by so much as a space."""
@@ -49,6 +52,12 @@ class Prompt(NamedTuple):
     base: str
     user: str
     start: str
+
+
+def prompts_of(table: pd.DataFrame) -> dict[str, Prompt]:
+    """Return the prompts of a task: id -> prompt, in the order of its table (see ``tasks.draws``)."""
+    columns = (table[name] for name in Prompt._fields)
+    return dict(zip(table["id"], map(Prompt, *columns), strict=True))
 
 
 def continuation_prompt(text: str, words: int) -> Prompt:

@@ -1,14 +1,19 @@
 """Tasks: disjoint, seeded draws."""
 
+from typing import get_args
+
 import pandas as pd
 import pytest
 
+from textgamut.config.experiment import Task
 from textgamut.datasets.creative import CREATIVE
 from textgamut.errors import TextgamutError
-from textgamut.tasks.answers import keep_longest, measured_text
 from textgamut.tasks.draws import (
+    DATASET_COLUMNS,
     draw_biography_prompts,
     draw_biography_references,
+    draw_continuation_prompts,
+    draw_continuation_references,
     draw_creative,
     draw_creative_prompts,
     draw_examples,
@@ -17,6 +22,7 @@ from textgamut.tasks.draws import (
     draw_labels,
     draw_prompts,
     draw_references,
+    human_generations,
 )
 
 TEXTS = pd.DataFrame(
@@ -30,7 +36,7 @@ SIZES = {"task": "news", "n": 30, "min_words": 11}
 
 
 def references(draw: int, texts: pd.DataFrame = TEXTS, **changes) -> pd.DataFrame:
-    return draw_references(texts, **(SIZES | {"max_words": 15} | changes), draw=draw)
+    return draw_continuation_references(texts, **(SIZES | {"max_words": 15} | changes), draw=draw)
 
 
 def labels(role: str, seed: int, wanted: list[str], **changes) -> pd.DataFrame:
@@ -39,7 +45,7 @@ def labels(role: str, seed: int, wanted: list[str], **changes) -> pd.DataFrame:
 
 
 def test_prompts_and_references_are_disjoint_for_every_draw() -> None:
-    prompts = set(draw_prompts(TEXTS, **SIZES, prompt_words=10)["id"])
+    prompts = set(draw_continuation_prompts(TEXTS, **SIZES, prompt_words=10)["id"])
     assert len(prompts) == 30
     draws = [frozenset(references(draw)["id"]) for draw in range(20)]
     assert all(len(ids) == 30 and not ids & prompts for ids in draws)
@@ -49,9 +55,8 @@ def test_prompts_and_references_are_disjoint_for_every_draw() -> None:
 def test_row_order_does_not_matter() -> None:
     mixed = TEXTS.sample(frac=1, random_state=0)
     pd.testing.assert_frame_equal(references(1), references(1, mixed))
-    pd.testing.assert_frame_equal(
-        draw_prompts(TEXTS, **SIZES, prompt_words=10), draw_prompts(mixed, **SIZES, prompt_words=10)
-    )
+    ordered, other = (draw_continuation_prompts(texts, **SIZES, prompt_words=10) for texts in (TEXTS, mixed))
+    pd.testing.assert_frame_equal(ordered, other)
 
 
 def test_tasks_draw_other_texts() -> None:
@@ -66,7 +71,7 @@ def test_texts_are_cut_and_short_ones_left_out() -> None:
 
 
 def test_prompts_are_the_first_words() -> None:
-    prompts = draw_prompts(TEXTS, **SIZES, prompt_words=10)
+    prompts = draw_continuation_prompts(TEXTS, **SIZES, prompt_words=10)
     whole = TEXTS.set_index("id")["text"]
     for row in prompts.itertuples():
         words = whole[row.id].split()[:10]
@@ -91,7 +96,7 @@ def test_references_and_subsets_are_disjoint_for_every_seed() -> None:
     ("draw", "message"),
     [
         (
-            lambda: draw_prompts(TEXTS, **(SIZES | {"n": 101}), prompt_words=10),
+            lambda: draw_continuation_prompts(TEXTS, **(SIZES | {"n": 101}), prompt_words=10),
             "202 are asked for.* only 200",
         ),
         (lambda: references(1, n=150), "150 are asked for, but there are only 50"),
@@ -257,35 +262,40 @@ def test_given_references_are_cut_and_keep_the_space_after_the_prompt() -> None:
         draw_given_prompts(GIVEN, "wiki", 31)
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        ("continuation", "one two  Ada: She"),
-        ("biographies", "Ada:\n\nShe wrote much."),
-        ("creative", "Ada: She wrote much."),
-        ("prompted", "  Ada: She wrote much."),
-    ],
-)
-def test_what_is_measured(kind: str, text: str) -> None:
-    written = "  Ada: She wrote much.\n\n- Biography of Bob: no"
-    assert measured_text(kind, "one two", written, 4) == text
+def test_a_task_draws_by_its_kind() -> None:
+    news = SIZES | {"kind": "continuation", "dataset": "d", "max_words": 15, "prompt_words": 10}
+    same = pd.testing.assert_frame_equal
+    same(draw_prompts(TEXTS, news), draw_continuation_prompts(TEXTS, **SIZES, prompt_words=10))
+    same(draw_references(TEXTS, news, 7), references(7))
+
+    topics = ["politics", "sport"]
+    subsets = news | {"kind": "subsets", "n": 20, "group": "topic", "references": topics}
+    same(draw_references(TEXTS, subsets, 7), labels("references", 7, topics))
+
+    sizes = {"task": "b", "dataset": "people", "n": 20}
+    lives = sizes | {"kind": "biographies", "examples": 2, "draws": [1, 2], "max_words": 15}
+    same(draw_prompts(PEOPLE, lives), draw_biography_prompts(PEOPLE, **sizes, examples=2, draws=[1, 2]))
+    same(draw_references(PEOPLE, lives, 2), draw_biography_references(PEOPLE, **sizes, max_words=15, draw=2))
+
+    creative = {"kind": "creative", "task": "c", "n": 9, "max_words": 3}
+    same(draw_prompts(TEXTS, creative), draw_creative_prompts("c", 9))
+    same(draw_references(TEXTS, creative, 1), TEXTS[["id", "text"]])  # another cell's, as they are
+
+    prompted = {"kind": "prompted", "task": "wiki", "n": 12, "max_words": 3}
+    same(draw_prompts(GIVEN, prompted), draw_given_prompts(GIVEN, "wiki", 12))
+    same(draw_references(GIVEN, prompted, 1), draw_given_references(GIVEN, "wiki", 12, 3))
 
 
-def test_what_is_measured_uncut() -> None:
-    assert measured_text("prompted", "one two", "  a\n b ", None) == "  a\n b "
+def test_every_kind_of_task_draws() -> None:
+    tasks = get_args(get_args(Task)[0])
+    kinds = {get_args(task.model_fields["kind"].annotation)[0] for task in tasks}
+    assert kinds == {*DATASET_COLUMNS, "subsets"}  # subsets have no prompts
 
 
-def test_the_longest_completions_are_kept() -> None:
-    words = {"p": [3, 5, 5, 1], "q": [2, 2, 2, 9]}
-    samples = pd.DataFrame(
-        [
-            {"prompt_id": id_, "completion": i, "continuation": " w" * n}
-            for id_, counts in words.items()
-            for i, n in enumerate(counts)
-        ]
-    )
-    kept = keep_longest(samples, 2)
-    assert list(zip(kept["prompt_id"], kept["completion"], strict=True)) == [
-        ("p", 1), ("p", 2), ("q", 0), ("q", 3)
-    ]  # fmt: skip
-    pd.testing.assert_frame_equal(keep_longest(samples, 4), samples)
+def test_texts_of_humans_are_answers_to_themselves() -> None:
+    cell = human_generations(TEXTS.head(2), [3, 4])
+    assert cell.to_dict("list") == {
+        "id": ["t0", "t1"], "prompt_id": ["t0", "t1"], "text": TEXTS["text"][:2].tolist(),
+        "tokens": [3, 4], "finish": ["human", "human"],
+    }  # fmt: skip
+    assert human_generations(TEXTS, 0)["tokens"].eq(0).all()

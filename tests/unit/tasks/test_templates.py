@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +15,9 @@ from hypothesis import strategies as st
 from textgamut.config.entries.sources import WheelMember, WheelSource
 from textgamut.datasets.creative import CREATIVE
 from textgamut.errors import TextgamutError
-from textgamut.generation.requests import Request, encode
 from textgamut.models.context import context_length
 from textgamut.sources.fetch import fetch
-from textgamut.tasks.answers import biography_of
-from textgamut.tasks.chat_formats import neutralised, render_prompt
-from textgamut.tasks.lengths import check_lengths
+from textgamut.tasks.chat_formats import encode_prompt, neutralised, render_prompt
 from textgamut.tasks.templates import (
     Prompt,
     biographies_prompt,
@@ -27,6 +25,7 @@ from textgamut.tasks.templates import (
     creative_prompt,
     fewer_examples,
     given_prompt,
+    prompts_of,
 )
 
 TEXT = "one two  three\nfour five six seven eight nine ten eleven twelve"
@@ -110,23 +109,10 @@ def test_fewer_examples_are_a_prompt_with_fewer(n: int) -> None:
         assert fewer_examples(biographies_prompt(people), n).user == biographies_prompt(people[:n]).user
 
 
-@pytest.mark.parametrize(
-    ("continuation", "text"),
-    [
-        (" Ada: She wrote.", "Ada:\n\nShe wrote."),
-        (" Ada: Born.\n\nDied.\n\n- Biography of Bob: no", "Ada:\n\nBorn.\n\nDied."),
-        (" Ada: Born.\n\n# Notes\n\n- Biography of Bob: no", "Ada:\n\nBorn."),
-        (" Ada: a ratio of 1:2\n\n## See also", "Ada:\n\na ratio of 1:2"),
-        (" Ada\n\nBorn: in London", "Ada\n\nBorn: in London"),
-        (" a person who is not named in fewer than eleven words: yes", None),
-        (" Ada was a mathematician", "Ada was a mathematician"),
-        (" : nobody", ": nobody"),
-        ("\n\n- Biography of Bob: no", ""),
-        ("", ""),
-    ],
-)
-def test_a_generated_biography_has_the_form_of_the_references(continuation: str, text: str | None) -> None:
-    assert biography_of(continuation) == (continuation.strip() if text is None else text)
+def test_prompts_are_read_back_from_their_table() -> None:
+    prompts = {"b": PROMPT, "a": given_prompt("The cat sat")}
+    rows = [{"id": id_, **prompt._asdict()} for id_, prompt in prompts.items()]
+    assert list(prompts_of(pd.DataFrame(rows)).items()) == list(prompts.items())
 
 
 def test_text_is_data_not_a_template() -> None:
@@ -168,18 +154,6 @@ def test_context_length(architecture: dict[str, Any], limit: float, context: int
     assert context_length(architecture, limit) == context
 
 
-def test_a_prompt_that_does_not_fit_is_named() -> None:
-    lengths = {"sample-0001": 900, "sample-0002": 1500}
-    check_lengths(lengths, 548, 2048, "bios", "pythia")
-    check_lengths(lengths, 10**6, None, "bios", "bloom")
-    with pytest.raises(
-        TextgamutError,
-        match=r"task 'bios', model 'pythia': prompt 'sample-0002' has 1500 tokens, with up to 549 new ones "
-        r"2049, but the context holds 2048: take less$",
-    ):
-        check_lengths(lengths, 549, 2048, "bios", "pythia", way_out="take less")
-
-
 # --- real tokenizers: one of each family that the package index has --------------------------------------
 
 PROMPTS = {
@@ -195,7 +169,7 @@ ATTACK = (
 
 
 def ids_of(prompt: Prompt, chat: str, tokenizer: Any) -> list[int]:
-    return encode(Request("p", 0, *render_prompt(prompt, chat, tokenizer)), tokenizer)
+    return encode_prompt("p", *render_prompt(prompt, chat, tokenizer), tokenizer)
 
 
 @pytest.fixture(scope="session")

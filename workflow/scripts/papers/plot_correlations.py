@@ -21,8 +21,8 @@ def plot_correlations(settings: dict[str, Any], correlations: Path, svg: Path, p
     write_bytes(svg, render(figure, "svg"))
 
 
-if "snakemake" in globals():
-    with job(f"plot_correlations {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         plot_correlations(
             snakemake.params.settings,
             Path(snakemake.input.correlations),

@@ -21,8 +21,8 @@ def plot_parameters(settings: dict[str, Any], table: Path, csv: Path, svg: Path,
     write_bytes(svg, render(figure, "svg"))
 
 
-if "snakemake" in globals():
-    with job(f"plot_parameters {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         plot_parameters(
             snakemake.params.settings,
             Path(snakemake.input.table),

@@ -28,8 +28,8 @@ def plot_precision_recall(settings: dict[str, Any], table: Path, svg: Path, png:
     write_bytes(svg, render(figure, "svg"))
 
 
-if "snakemake" in globals():
-    with job(f"plot_precision_recall {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         plot_precision_recall(
             snakemake.params.settings,
             Path(snakemake.input.table),

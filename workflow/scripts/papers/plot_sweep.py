@@ -23,8 +23,8 @@ def plot_sweep(settings: dict[str, Any], scores: list[Path], svg: Path, png: Pat
     write_bytes(svg, render(figure, "svg"))
 
 
-if "snakemake" in globals():
-    with job(f"plot_sweep {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         plot_sweep(
             snakemake.params.settings,
             [Path(path) for path in snakemake.input.scores],

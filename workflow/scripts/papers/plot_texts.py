@@ -19,8 +19,8 @@ def plot_texts(settings: dict[str, Any], table: Path, svg: Path, png: Path) -> N
     write_bytes(svg, render(figure, "svg"))
 
 
-if "snakemake" in globals():
-    with job(f"plot_texts {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         plot_texts(
             snakemake.params.settings,
             Path(snakemake.input.table),

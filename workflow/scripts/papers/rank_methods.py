@@ -74,8 +74,8 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     )
 
 
-if "snakemake" in globals():
-    with job(f"rank_methods {snakemake.wildcards.ranked}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         rank_methods(
             snakemake.params.settings,
             {Path(path).parent.name: Path(path) for path in snakemake.input.texts},

@@ -19,8 +19,8 @@ def tabulate_scores(settings: dict[str, Any], table: Path, csv: Path, html: Path
     write_bytes(html, to_html(summary, f"Scores of {settings['task']}").encode())
 
 
-if "snakemake" in globals():
-    with job(f"tabulate_scores {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         tabulate_scores(
             snakemake.params.settings,
             Path(snakemake.input.table),

@@ -24,8 +24,8 @@ def tabulate_texts(settings: dict[str, Any], texts: Path, csv: Path, html: Path,
     write_bytes(csv, table.to_csv(index=False).encode())
 
 
-if "snakemake" in globals():
-    with job(f"tabulate_texts {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         tabulate_texts(
             snakemake.params.settings,
             Path(snakemake.input.texts),

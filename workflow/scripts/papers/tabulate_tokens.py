@@ -20,8 +20,8 @@ def tabulate_tokens(settings: dict[str, Any], ratios: list[Path], csv: Path, htm
     write_bytes(html, to_html(table, caption).encode())
 
 
-if "snakemake" in globals():
-    with job("tabulate_tokens", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         tabulate_tokens(
             snakemake.params.settings,
             [Path(path) for path in snakemake.input.ratios],

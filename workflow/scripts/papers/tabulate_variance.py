@@ -20,8 +20,8 @@ def tabulate_variance(settings: dict[str, Any], table: Path, csv: Path, html: Pa
     write_bytes(html, to_html(variance, caption).encode())
 
 
-if "snakemake" in globals():
-    with job(f"tabulate_variance {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         tabulate_variance(
             snakemake.params.settings,
             Path(snakemake.input.table),

@@ -15,6 +15,6 @@ def collect_scores(scores: list[Path], table: Path) -> None:
     write_table(table, frame)
 
 
-if "snakemake" in globals():
-    with job("collect_scores", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         collect_scores([Path(path) for path in snakemake.input.scores], Path(snakemake.output.table))

@@ -31,8 +31,8 @@ def _cell(cell: dict[str, Any], generations: Path, scores: list[Path], metrics: 
     return frame[KEY].assign(**present).astype(dict.fromkeys(metrics, "float64"))
 
 
-if "snakemake" in globals():
-    with job(f"collect_texts {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         by_cell: dict[Path, list[Path]] = {Path(path).parent: [] for path in snakemake.input.generations}
         for path in snakemake.input.scores:
             by_cell[Path(path).parents[1]].append(Path(path))

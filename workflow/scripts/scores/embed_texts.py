@@ -38,8 +38,8 @@ def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: 
     write_array(features, vectors)
 
 
-if "snakemake" in globals():
-    with job(f"embed_texts {snakemake.wildcards.folder}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         embed_texts(
             snakemake.params.settings,
             snakemake.resources.batch_size,

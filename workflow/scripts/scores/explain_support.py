@@ -33,12 +33,11 @@ def explain_support(
     write_bytes(page, content.encode())
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"explain_support {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         explain_support(
             snakemake.params.settings,
-            f"{w.task} by {w.model}, {w.decoding}, seed {w.seed}: what precision and recall missed",
+            f"{snakemake.wildcards.task} by {snakemake.wildcards.model}, {snakemake.wildcards.decoding}, seed {snakemake.wildcards.seed}: what precision and recall missed",
             Path(snakemake.input.generations),
             Path(snakemake.input.generated),
             Path(snakemake.input.reference_texts),

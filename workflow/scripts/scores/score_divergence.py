@@ -7,7 +7,7 @@ from typing import Any
 from textgamut.files import read_array, write_json, write_meta
 from textgamut.metrics.scores import divergence_scores
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def score_divergence(
@@ -24,13 +24,11 @@ def score_divergence(
     write_json(scores, rows)
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"score_divergence {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         score_divergence(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)}
-            | {"embedder": w.embedder},
+            cell_of(snakemake.wildcards),
             Path(snakemake.input.generated),
             [Path(path) for path in snakemake.input.references],
             Path(snakemake.output.scores),

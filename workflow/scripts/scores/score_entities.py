@@ -14,7 +14,7 @@ from textgamut.metrics.scores import text_rows
 from textgamut.progress import recorded_warnings
 from textgamut.sources.fetch import fetch
 from textgamut.text import count_words
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def score_entities(
@@ -46,12 +46,11 @@ def score_entities(
     write_scores(scores, cell, rows, frame["id"], columns)
 
 
-if "snakemake" in globals() and __name__ == "__main__":  # not once more in the processes that it starts
-    w = snakemake.wildcards
-    with job(f"score_entities {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         score_entities(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            cell_of(snakemake.wildcards),
             Path(snakemake.input.texts),
             Path(snakemake.input.references[0]) if snakemake.input.references else None,
             Path(snakemake.output.scores),

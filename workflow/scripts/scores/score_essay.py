@@ -8,7 +8,7 @@ from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.essay import essay_scores, load_essay_model
 from textgamut.metrics.scores import text_rows
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def score_essay(
@@ -24,12 +24,11 @@ def score_essay(
     write_scores(scores, cell, rows, frame["id"], columns)
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"score_essay {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         score_essay(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            cell_of(snakemake.wildcards),
             Path(snakemake.input.texts),
             Path(snakemake.input.model).parent,
             Path(snakemake.output.scores),

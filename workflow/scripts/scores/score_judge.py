@@ -12,7 +12,7 @@ from textgamut.metrics.judge import judge
 from textgamut.metrics.scores import text_rows
 from textgamut.progress import recorded_warnings
 from textgamut.sources.chat_server import ServedModel
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def score_judge(
@@ -47,12 +47,11 @@ def score_judge(
     write_scores(scores, cell, rows, frame["id"], columns)
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"score_judge {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         score_judge(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            cell_of(snakemake.wildcards),
             OpenAISource.model_validate_json(snakemake.resources.source),
             snakemake.resources.batch_size,
             Path(snakemake.input.texts),

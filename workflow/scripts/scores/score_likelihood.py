@@ -12,7 +12,7 @@ from textgamut.metrics.scores import Columns, Row, likelihood_scores
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def score_likelihood(
@@ -57,12 +57,11 @@ def score_likelihood(
     write_scores(scores, cell, rows, frame["id"], columns)
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"score_likelihood {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         score_likelihood(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            cell_of(snakemake.wildcards),
             snakemake.resources.batch_size,
             snakemake.threads,
             snakemake.resources.lease,

@@ -11,7 +11,7 @@ from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.scores import ngram_scores
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def score_ngram(settings: dict[str, Any], cell: dict[str, Any], generations: Path, scores: Path) -> None:
@@ -25,12 +25,11 @@ def score_ngram(settings: dict[str, Any], cell: dict[str, Any], generations: Pat
     write_scores(scores, cell, rows, frame["id"], columns)
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"score_ngram {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         score_ngram(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            cell_of(snakemake.wildcards),
             Path(snakemake.input.texts),
             Path(snakemake.output.scores),
         )

@@ -8,7 +8,7 @@ from textgamut.files import read_array, read_table, write_meta, write_scores
 from textgamut.metrics.scores import text_rows
 from textgamut.metrics.similarity import bleu, cosine_similarity
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def score_similarity(
@@ -38,12 +38,11 @@ def score_similarity(
     write_scores(scores, cell, rows, frame["id"], columns)
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"score_similarity {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         score_similarity(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)},
+            cell_of(snakemake.wildcards),
             Path(snakemake.input.texts),
             Path(snakemake.input.features),
             Path(snakemake.input.references),

@@ -11,7 +11,7 @@ from textgamut.metrics.scores import support_scores
 from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def score_support(
@@ -53,13 +53,11 @@ def _labels(column: pd.Series) -> list[str | None]:
     return [None if pd.isna(label) else str(label) for label in column]
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"score_support {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         score_support(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)}
-            | {"embedder": w.embedder},
+            cell_of(snakemake.wildcards),
             Path(snakemake.input.generated),
             [Path(path) for path in snakemake.input.references],
             Path(snakemake.output.scores),

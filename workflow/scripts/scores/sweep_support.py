@@ -11,7 +11,7 @@ from textgamut.metrics.scores import ALL
 from textgamut.metrics.support import SmallSampleWarning, support_sweep
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.jobs import job
+from textgamut.workflow.jobs import cell_of, job
 
 
 def sweep_support(
@@ -34,13 +34,11 @@ def sweep_support(
     write_json(scores, rows)
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"sweep_support {w.task}/{w.model}/{w.decoding}/seed{w.seed}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         sweep_support(
             snakemake.params.settings,
-            {"task": w.task, "model": w.model, "decoding": w.decoding, "seed": int(w.seed)}
-            | {"embedder": w.embedder},
+            cell_of(snakemake.wildcards),
             Path(snakemake.input.generated),
             [Path(path) for path in snakemake.input.references],
             Path(snakemake.output.scores),

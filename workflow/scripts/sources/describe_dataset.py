@@ -16,8 +16,8 @@ def describe_dataset(settings: dict[str, Any], dataset: str, texts: Path, meta: 
     write_json(card, made)
 
 
-if "snakemake" in globals():
-    with job(f"describe_dataset {snakemake.wildcards.dataset}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         describe_dataset(
             snakemake.params.settings,
             snakemake.wildcards.dataset,

@@ -35,8 +35,8 @@ def extract_dataset(settings: dict[str, Any], contact: str | None, rate: float, 
     write_table(texts, frame)
 
 
-if "snakemake" in globals():
-    with job(f"extract_dataset {snakemake.wildcards.dataset}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         extract_dataset(
             snakemake.params.settings,
             snakemake.resources.contact,

@@ -27,6 +27,6 @@ def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
     )
 
 
-if "snakemake" in globals():
-    with job(f"fetch_embedder {snakemake.wildcards.embedder}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         fetch_embedder(snakemake.params.settings, Path(snakemake.output.card))

@@ -44,6 +44,6 @@ def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None
     )
 
 
-if "snakemake" in globals():
-    with job(f"fetch_model {snakemake.wildcards.model}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         fetch_model(snakemake.params.settings, snakemake.resources.key_variable, Path(snakemake.output.card))

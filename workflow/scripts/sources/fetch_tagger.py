@@ -21,6 +21,6 @@ def fetch_tagger(settings: dict[str, Any], card: Path) -> None:
     write_json(card, facts | {"source": settings["source"]})
 
 
-if "snakemake" in globals():
-    with job(f"fetch_tagger {snakemake.wildcards.tagger}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         fetch_tagger(snakemake.params.settings, Path(snakemake.output.card))

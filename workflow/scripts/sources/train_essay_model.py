@@ -29,8 +29,8 @@ def train_essay_model(settings: dict[str, Any], essays: Path, card: Path) -> Non
     )
 
 
-if "snakemake" in globals():
-    with job("train_essay_model", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         train_essay_model(
             snakemake.params.settings,
             Path(snakemake.input.essays),

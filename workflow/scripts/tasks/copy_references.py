@@ -16,9 +16,8 @@ def copy_references(settings: dict[str, Any], references: Path, generations: Pat
     write_table(generations, frame.assign(tokens=0, finish="human"))
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"copy_references {w.task} draw{w.draw}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         copy_references(
             snakemake.params.settings,
             Path(snakemake.input.references),

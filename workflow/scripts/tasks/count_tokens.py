@@ -21,7 +21,6 @@ def count_tokens(settings: dict[str, Any], texts: Path, ratio: Path) -> None:
     write_json(ratio, result._asdict())
 
 
-if "snakemake" in globals():
-    w = snakemake.wildcards
-    with job(f"count_tokens {w.dataset} {w.model}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         count_tokens(snakemake.params.settings, Path(snakemake.input.texts), Path(snakemake.output.ratio))

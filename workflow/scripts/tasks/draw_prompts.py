@@ -30,6 +30,6 @@ def draw_prompts(settings: dict[str, Any], texts: Path, prompts: Path) -> None:
     write_table(prompts, drawn)
 
 
-if "snakemake" in globals():
-    with job(f"draw_prompts {snakemake.wildcards.task}", Path(snakemake.log[0])):
+if __name__ == "__main__":
+    with job() as snakemake:
         draw_prompts(snakemake.params.settings, Path(snakemake.input.texts), Path(snakemake.output.prompts))

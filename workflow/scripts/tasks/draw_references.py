@@ -38,11 +38,8 @@ def draw_references(settings: dict[str, Any], draw: int, texts: Path, references
     write_table(references, drawn)
 
 
-if "snakemake" in globals():
-    with job(
-        f"draw_references {snakemake.wildcards.task} draw{snakemake.wildcards.draw}",
-        Path(snakemake.log[0]),
-    ):
+if __name__ == "__main__":
+    with job() as snakemake:
         draw_references(
             snakemake.params.settings,
             int(snakemake.wildcards.draw),

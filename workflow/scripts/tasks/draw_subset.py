@@ -22,11 +22,8 @@ def draw_subset(settings: dict[str, Any], seed: int, texts: Path, generations: P
     write_table(generations, frame[["id", "prompt_id", "text", "tokens", "finish"]])
 
 
-if "snakemake" in globals():
-    with job(
-        f"draw_subset {snakemake.wildcards.task}/{snakemake.wildcards.model} seed{snakemake.wildcards.seed}",
-        Path(snakemake.log[0]),
-    ):
+if __name__ == "__main__":
+    with job() as snakemake:
         draw_subset(
             snakemake.params.settings,
             int(snakemake.wildcards.seed),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from textgamut.config.entries.base import SafeUrl, ServiceUrl, Sha256, Strict
 
@@ -139,6 +140,12 @@ ModelSource = Annotated[FetchedSource | OpenAISource, Field(discriminator="kind"
 
 
 AnySource = Annotated[FetchedSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
+
+
+def parse_source(entry: Mapping[str, Any]) -> FetchedSource:
+    """Return a source of files that is given as plain data, as in the settings of a rule."""
+    source: FetchedSource = TypeAdapter(Source).validate_python(entry)
+    return source
 
 
 def needs_contact(url: str) -> bool:

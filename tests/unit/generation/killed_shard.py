@@ -11,24 +11,26 @@ import time
 from pathlib import Path
 
 import torch
-from rules.test_generation import Cell
+from unit.generation.test_shard import Cell
+
+from textgamut.generation.shard import ShardJob
 
 KILLS = 20
 
 
-def start(cell: Cell, work) -> int:
+def start(cell: Cell, job: ShardJob) -> int:
     """Fork a job; in the child, nothing returns."""
     if child := os.fork():
         return child
     torch.set_num_threads(1)
-    cell.generate(work, batch_size=2)
+    cell.generate(job, batch_size=2)
     os._exit(0)
 
 
 def main(folder: Path) -> None:
     cell = Cell(folder)
     completions = 12
-    undisturbed = cell.work(completions=completions, max_new_tokens=24)
+    undisturbed = cell.job(completions=completions, max_new_tokens=24)
     started = time.monotonic()
     os.waitpid(start(cell, undisturbed), 0)
     whole = time.monotonic() - started

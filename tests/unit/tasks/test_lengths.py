@@ -1,0 +1,75 @@
+"""Lengths: tokens of a prompt as its model reads it, and how many examples fit into a context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from textgamut.errors import TextgamutError
+from textgamut.tasks.lengths import Lengths, check_prompts, count_tokens, most_examples
+from textgamut.tasks.templates import Prompt, biographies_prompt, given_prompt
+
+
+class Words:
+    """A tokenizer whose tokens are words, behind a token that begins a text."""
+
+    chat_template = None
+
+    def __call__(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> dict[str, Any]:
+        assert add_special_tokens
+        assert split_special_tokens
+        return {"input_ids": list(range(1 + len(text.split())))}
+
+
+PROMPTS = {"sample-0001": given_prompt("word " * 899), "sample-0002": given_prompt("word " * 1499)}
+
+
+def check(
+    max_new_tokens: int, context: int | None, prompts: dict[str, Prompt] = PROMPTS, **more: Any
+) -> Lengths:
+    return check_prompts(prompts, "none", Words(), max_new_tokens, context, "bios", "pythia", **more)
+
+
+def test_prompts_are_measured_as_the_model_reads_them() -> None:
+    assert count_tokens(PROMPTS, "none", Words()) == {"sample-0001": 900, "sample-0002": 1500}
+    in_chat = count_tokens(PROMPTS, "vicuna", Words())  # USER: Continue the following text: ... ASSISTANT:
+    assert in_chat == {"sample-0001": 906, "sample-0002": 1506}
+
+
+def test_a_prompt_that_does_not_fit_is_named() -> None:
+    assert check(548, 2048) == Lengths(2, 2400, 1200.0, 1500, 548, 2048)
+    assert check(10**6, None).context is None
+    with pytest.raises(
+        TextgamutError,
+        match=r"task 'bios', model 'pythia': prompt 'sample-0002' has 1500 tokens, with up to 549 new ones "
+        r"2049, but the context holds 2048: lower max_new_tokens, shorten the prompts, or take another "
+        r"model$",
+    ):
+        check(549, 2048)
+
+
+@pytest.mark.parametrize("room", range(1, 60))
+def test_most_examples_is_the_largest_number_that_fits(room: int) -> None:
+    """Against a search through all numbers; the prompts are of different lengths."""
+    people = [[(f"Person {i}", "word " * (3 + (i * seed) % 5)) for i in range(6)] for seed in (1, 2, 3)]
+    prompts = {str(i): biographies_prompt(examples) for i, examples in enumerate(people)}
+
+    def fits(n: int) -> bool:
+        shorter = {str(i): biographies_prompt(examples[:n]) for i, examples in enumerate(people)}
+        return max(count_tokens(shorter, "none", Words()).values()) <= room
+
+    expected = max((n for n in range(1, 6) if fits(n)), default=0)
+    assert most_examples(prompts, 5, "none", Words(), room) == expected
+
+
+def test_the_message_says_how_many_examples_fit() -> None:
+    prompts = {"p": biographies_prompt([("A", "b c d")] * 4)}  # 9 tokens, and 7 for each example
+    lengths = check(3, 40, prompts, examples=4)
+    assert lengths.max == 9 + 4 * 7
+    with pytest.raises(TextgamutError, match=r"with at most 3 examples every prompt fits$"):
+        check(4, 40, prompts, examples=4)
+    with pytest.raises(TextgamutError, match=r"with at most 1 examples every prompt fits$"):
+        check(24, 40, prompts, examples=4)
+    with pytest.raises(TextgamutError, match=r"not even one example fits$"):
+        check(25, 40, prompts, examples=4)

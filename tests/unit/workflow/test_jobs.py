@@ -1,0 +1,62 @@
+"""Jobs: one at a time, named by rule and cell, and a failure that ends in one message."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from snakemake.iocontainers import Wildcards
+
+from textgamut.errors import TextgamutError
+from textgamut.workflow.jobs import cell_of, job
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The log of a job that this process runs."""
+    monkeypatch.chdir(tmp_path)
+    snakemake = SimpleNamespace(rule="score_ngram", log=["logs/score_ngram/news/gemma-3.1/seed1.log"])
+    monkeypatch.setattr(sys.modules["__main__"], "snakemake", snakemake, raising=False)
+    return tmp_path / snakemake.log[0]
+
+
+def test_job_waits_for_the_same_job_of_an_earlier_run(tmp_path: Path) -> None:
+    """The job of a killed run goes on: the one that replaces it must not write at the same time."""
+    code = (
+        "import time; from pathlib import Path; from types import SimpleNamespace\n"
+        "from textgamut.workflow.jobs import job\n"
+        "snakemake = SimpleNamespace(rule='x', log=['logs/x.log'])\n"
+        "with job() as given:\n"
+        "    assert given is snakemake\n"
+        "    Path('events').open('a').write('begin '); time.sleep(1); Path('events').open('a').write('end ')"
+    )
+    jobs = [subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path) for _ in range(2)]
+    assert [process.wait() for process in jobs] == [0, 0]
+    assert (tmp_path / "events").read_text() == "begin end begin end "
+
+
+def test_job_tells_bad_input_in_one_message(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as error, job():
+        raise TextgamutError("x.yaml: key: wrong")
+    assert error.value.code == 1
+    shown = capsys.readouterr().err
+    assert "Error in score_ngram news/gemma-3.1/seed1: x.yaml: key: wrong" in shown
+    assert "Traceback" not in shown
+    assert "Traceback" in log.read_text()
+
+
+def test_job_tells_a_bug_with_its_traceback(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as error, job():
+        raise KeyError("bug")
+    assert error.value.code == 1
+    assert "Traceback" in capsys.readouterr().err
+    assert "Traceback" in log.read_text()
+
+
+def test_a_cell_is_named_by_the_wildcards() -> None:
+    named = {"task": "news", "model": "m", "decoding": "d", "seed": "1"}
+    cell = {"task": "news", "model": "m", "decoding": "d", "seed": 1}
+    assert cell_of(Wildcards(fromdict=named)) == cell
+    with_embedder = cell_of(Wildcards(fromdict={"embedder": "e"} | named))
+    assert list(with_embedder.items()) == [*cell.items(), ("embedder", "e")]
