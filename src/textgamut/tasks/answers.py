@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 REVISION = 1
 """Raised when another part of an answer is measured."""
 
-REVISION = 1
-"""Raised when another part of an answer is measured."""
-
 BIOGRAPHY_ENDS = ("\n\n- Biography", "\n\n#")
 """Where a generated biography ends: what follows is the next one, or a heading (PR, the authors' code)."""
 
