@@ -93,11 +93,12 @@ if __name__ == "__main__":
 snakemake = Named(
     wildcards=Named(**{CELL | {"seed": "1"}!r}), params=Named(settings={settings!r}), threads=2,
     input=Named(texts={str(generations)!r}, references=[{str(references)!r}]),
-    output=Named(scores={str(tmp_path / "e.json")!r}), log=[{str(tmp_path / "log")!r}],
+    output=Named(scores={str(tmp_path / "e.json")!r}), log=["logs/score_entities/wiki.log"],
+    rule="score_entities",
 )
 """
     (tmp_path / "job.py").write_text(job + (ROOT / "workflow/scripts/scores/score_entities.py").read_text())
-    subprocess.run([sys.executable, tmp_path / "job.py"], check=True, timeout=120)
+    subprocess.run([sys.executable, tmp_path / "job.py"], cwd=tmp_path, check=True, timeout=120)
     texts = pd.read_parquet(tmp_path / "e.parquet")
     assert texts["information_density"].tolist() == pytest.approx([1 / 8, np.nan, 0], nan_ok=True)
     assert texts["entity_overlap"].tolist() == [1, 0, 0]

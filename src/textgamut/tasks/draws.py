@@ -109,7 +109,29 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
     raise ValueError(f"task {task!r}: no references are drawn for the kind {settings['kind']!r}")
 
 
-def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int]) -> pd.DataFrame:
+def draw_subset(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int) -> pd.DataFrame:
+    """Draw a subset of labelled texts that plays a model.
+
+    Args:
+        texts: The dataset (``id``, ``text``, group columns).
+        settings: The arguments of :func:`draw_labels`: ``task``, ``n``, ``min_words``, ``max_words``,
+            ``group``, ``labels``.
+        seed: The seed of this draw.
+
+    Returns:
+        As :func:`human_generations`; the tokens are words.
+
+    Raises:
+        TextgamutError: As :func:`draw_labels`.
+    """
+    task, n, min_words, max_words, group, labels = (
+        settings[name] for name in ("task", "n", "min_words", "max_words", "group", "labels")
+    )
+    drawn = draw_labels(texts, task, n, min_words, max_words, group, labels, "subset", seed)
+    return human_generations(drawn, drawn["text"].map(count_words))
+
+
+def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int] | pd.Series[Any]) -> pd.DataFrame:
     """Return texts that humans wrote as the generations of a cell: each is the answer to itself.
 
     Args:

@@ -6,13 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from textgamut.files import read_table, write_bytes, write_meta
 from textgamut.progress import recorded_warnings
-from textgamut.rankings.method_scores import wide_method_scores
-from textgamut.rankings.ranking import rank_methods as rank_scores
-from textgamut.rankings.ranking import ranking_tables
+from textgamut.rankings.ranking import rank_texts, ranking_tables
 from textgamut.report.figures.rankings import ranking_figures
 from textgamut.report.figures.style import render
 from textgamut.report.html import to_html
@@ -23,39 +19,21 @@ logger = logging.getLogger("textgamut.rank_methods")
 
 def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path) -> None:
     started = time.monotonic()
-    criteria = settings["ranking"]["higher"] + settings["ranking"]["lower"]
+    criteria = {name: settings["ranking"][name] for name in ("higher", "lower")}
+    columns = ["model", "decoding", "prompt_id", *criteria["higher"], *criteria["lower"]]
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-    frames, lacking, several = [], 0, 0
-    for task, path in texts.items():
-        frame = read_table(path, ["model", "decoding", "prompt_id", *criteria])
-        frame["method"] = [names.get(pair) for pair in zip(frame["model"], frame["decoding"], strict=True)]
-        frame = frame.dropna(subset="method")  # humans compete with no method
-        frame["prompt"] = f"{task}/" + frame["prompt_id"]
-        # Of several seeds or completions, the mean; one that is empty has no part in it, unless all are.
-        cells = frame.groupby(["prompt", "method"], sort=False, as_index=False)
-        frames.append(cells[criteria].mean())
-        several += len(frame) - len(frames[-1])
-        lacking += int(frame[criteria].isna().any(axis=1).sum())
+    kinds = {
+        kind: {name: facts[kind] for name, facts in settings["kinds"].items()}
+        for kind in ("model", "strategy", "decoding")
+    }
     with recorded_warnings() as messages:
-        scores = wide_method_scores(
-            pd.concat(frames, ignore_index=True),
-            settings["ranking"]["higher"],
-            settings["ranking"]["lower"],
-            missing_as_worst=True,
-        )
-        kinds = {
-            kind: {name: facts[kind] for name, facts in settings["kinds"].items()}
-            for kind in ("model", "strategy", "decoding")
-        }
-        ranking = rank_scores(scores, settings["ranking"]["depth_of"], kinds)
-    if several and lacking:
-        ranking.notes.append(
-            f"{lacking} single texts are empty, or too short for a criterion: no part in their prompt's mean"
-        )
+        tables = {task: read_table(path, columns) for task, path in texts.items()}
+        depth_of = settings["ranking"]["depth_of"]
+        scores, ranking = rank_texts(tables, names, **criteria, depth_of=depth_of, kinds=kinds)
     for note in ranking.notes:
         logger.warning("%s", note)
-    models = {name: settings["kinds"][name]["model"] for name in scores.methods}
-    title = f"Methods on {settings['title']}, {len(scores.prompts):,} prompts"
+    models = {name: kinds["model"][name] for name in scores.methods}
+    title = f"Methods on {settings['title']}, {ranking.prompts:,} prompts"
     for name, table in ranking_tables(ranking).items():
         write_bytes(folder / f"{name}.csv", table.to_csv(index=False).encode())
         if name not in ("orders", "dominance"):
@@ -63,15 +41,8 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     for name, figure in ranking_figures(ranking, models, title).items():
         write_bytes(folder / f"{name}.png", render(figure, "png"))
         write_bytes(folder / f"{name}.svg", render(figure, "svg"))
-    write_meta(
-        folder / "ranking.csv",
-        settings,
-        started,
-        prompts=len(scores.prompts),
-        pairs=asdict(ranking.pairs),
-        notes=ranking.notes,
-        warnings=messages,
-    )
+    facts = {"prompts": ranking.prompts, "pairs": asdict(ranking.pairs), "notes": ranking.notes}
+    write_meta(folder / "ranking.csv", settings, started, **facts, warnings=messages)
 
 
 if __name__ == "__main__":

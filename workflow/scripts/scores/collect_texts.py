@@ -4,51 +4,42 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from textgamut.files import read_table, write_meta, write_tables
-from textgamut.text import count_words
-from textgamut.workflow.jobs import job
+from textgamut.metrics.scores import text_table
+from textgamut.workflow.jobs import Snakemake, job
 
-KEY = ["model", "decoding", "seed", "id", "prompt_id", "words"]
+CellFiles = tuple[dict[str, Any], Path, list[Path]]
+"""What names a cell, its texts, and its metrics, a file for each family."""
 
 
-def collect_texts(
-    settings: dict[str, Any], cells: list[tuple[dict[str, Any], Path, list[Path]]], texts: Path
-) -> None:
-    """Collect; ``cells`` are what names a cell, its texts, and its metrics, a file for each family."""
+def collect_texts(settings: dict[str, Any], cells: list[CellFiles], texts: Path) -> None:
     started = time.monotonic()
-    write_tables(texts, (_cell(*cell, settings["metrics"]) for cell in cells))
+    tables = (
+        text_table(
+            cell,
+            read_table(generations, ["id", "prompt_id", "text"]),
+            [read_table(path, ["id"]) for path in scores],
+            settings["metrics"],
+        )
+        for cell, generations, scores in cells
+    )
+    write_tables(texts, tables)
     write_meta(texts, settings, started, cells=len(cells))
 
 
-def _cell(cell: dict[str, Any], generations: Path, scores: list[Path], metrics: list[str]) -> pd.DataFrame:
-    frame = read_table(generations, ["id", "prompt_id", "text"])
-    frame = frame.assign(**cell, words=[count_words(text) for text in frame["text"]])
-    for path in scores:
-        frame = frame.merge(read_table(path, ["id"]), on="id", how="left", validate="one_to_one")
-    present = {name: frame.get(name, float("nan")) for name in metrics}
-    return frame[KEY].assign(**present).astype(dict.fromkeys(metrics, "float64"))
+def cells_of(snakemake: Snakemake) -> list[CellFiles]:
+    """Return the cells of the inputs, which are {model}/{decoding}/seed{seed}/{file}, or scores/ in there."""
+    scores: dict[Path, list[Path]] = {}
+    for path in map(Path, snakemake.input.scores):
+        scores.setdefault(path.parents[1], []).append(path)
+    cells = []
+    for path in map(Path, snakemake.input.generations):
+        model, decoding, seed = path.parent.parts[-3:]
+        cell = {"model": model, "decoding": decoding, "seed": int(seed.removeprefix("seed"))}
+        cells.append((cell, path, scores.get(path.parent, [])))
+    return cells
 
 
 if __name__ == "__main__":
     with job() as snakemake:
-        by_cell: dict[Path, list[Path]] = {Path(path).parent: [] for path in snakemake.input.generations}
-        for path in snakemake.input.scores:
-            by_cell[Path(path).parents[1]].append(Path(path))
-        collect_texts(
-            snakemake.params.settings,
-            [
-                (
-                    {
-                        "model": folder.parts[-3],
-                        "decoding": folder.parts[-2],
-                        "seed": int(folder.name.removeprefix("seed")),
-                    },
-                    folder / "generations.parquet",
-                    scores,
-                )
-                for folder, scores in by_cell.items()
-            ],
-            Path(snakemake.output.texts),
-        )
+        collect_texts(snakemake.params.settings, cells_of(snakemake), Path(snakemake.output.texts))

@@ -35,9 +35,10 @@ def explain_support(
 
 if __name__ == "__main__":
     with job() as snakemake:
+        w = snakemake.wildcards
         explain_support(
             snakemake.params.settings,
-            f"{snakemake.wildcards.task} by {snakemake.wildcards.model}, {snakemake.wildcards.decoding}, seed {snakemake.wildcards.seed}: what precision and recall missed",
+            f"{w.task} by {w.model}, {w.decoding}, seed {w.seed}: what precision and recall missed",
             Path(snakemake.input.generations),
             Path(snakemake.input.generated),
             Path(snakemake.input.reference_texts),

@@ -4,16 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from pydantic import TypeAdapter
-
-from textgamut.config.entries.sources import Source
+from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_table, write_meta, write_scores
-from textgamut.metrics.entities import entity_metrics, find_entities, load_tagger
-from textgamut.metrics.scores import text_rows
+from textgamut.metrics.entities import load_tagger
+from textgamut.metrics.scores import entity_scores
 from textgamut.progress import recorded_warnings
 from textgamut.sources.fetch import fetch
-from textgamut.text import count_words
 from textgamut.workflow.jobs import cell_of, job
 
 
@@ -26,24 +22,13 @@ def score_entities(
     processes: int,
 ) -> None:
     started = time.monotonic()
-    frame = read_table(generations, ["id", "prompt_id", "text"])
-    tagger = load_tagger(fetch(TypeAdapter(Source).validate_python(settings["tagger"])))
-    words = np.array([count_words(text) for text in frame["text"]])
+    texts = read_table(generations, ["id", "prompt_id", "text"])
+    of_prompts = read_table(references, ["id", "text"]) if references else None
+    tagger = load_tagger(fetch(parse_source(settings["tagger"])))
     with recorded_warnings() as messages:
-        found = find_entities(list(frame["text"]), tagger, processes=processes)
-        if references:
-            by_prompt = read_table(references, ["id", "text"]).set_index("id")["text"]
-            theirs = find_entities(list(by_prompt), tagger, processes=processes)
-            named = dict(zip(by_prompt.index, theirs, strict=True))
-            metrics = entity_metrics(found, words, [named[id_] for id_ in frame["prompt_id"]])
-        else:
-            metrics = entity_metrics(found, words)
-        columns = {"information_density": metrics.information_density}
-        if metrics.entity_overlap is not None:
-            columns["entity_overlap"] = metrics.entity_overlap
-        rows = text_rows(columns)
+        rows, columns = entity_scores(texts, of_prompts, tagger, processes)
     write_meta(scores, settings, started, warnings=messages)
-    write_scores(scores, cell, rows, frame["id"], columns)
+    write_scores(scores, cell, rows, texts["id"], columns)
 
 
 if __name__ == "__main__":

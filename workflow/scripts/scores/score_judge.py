@@ -4,12 +4,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.judge import judge
-from textgamut.metrics.scores import text_rows
+from textgamut.metrics.scores import judge_scores
 from textgamut.progress import recorded_warnings
 from textgamut.sources.chat_server import ServedModel
 from textgamut.workflow.jobs import cell_of, job
@@ -24,27 +22,13 @@ def score_judge(
     scores: Path,
 ) -> None:
     started = time.monotonic()
-    frame = read_table(generations, ["id", "text"])
+    texts = read_table(generations, ["id", "text"])
     with recorded_warnings() as messages:
-        verdict = judge(list(frame["text"]), ServedModel(source), workers)
-        columns = {
-            "judge_coherence": verdict.coherence,
-            "judge_insightfulness": verdict.insightfulness,
-            "judge_plausibility": verdict.plausibility,
-        }
-        rows = text_rows(columns) + text_rows({"judge_diversity": verdict.diversity})
-    rows = [row | {"n": len(frame)} for row in rows]
-    write_meta(
-        scores,
-        settings,
-        started,
-        unparsed=verdict.unparsed,
-        empty=verdict.empty,
-        batches=int(np.size(verdict.diversity)),
-        **verdict.facts,
-        warnings=messages,
-    )
-    write_scores(scores, cell, rows, frame["id"], columns)
+        verdict = judge(list(texts["text"]), ServedModel(source), workers)
+        rows, columns = judge_scores(verdict)
+    asked = {"unparsed": verdict.unparsed, "empty": verdict.empty, "batches": len(verdict.diversity)}
+    write_meta(scores, settings, started, **asked, **verdict.facts, warnings=messages)
+    write_scores(scores, cell, rows, texts["id"], columns)
 
 
 if __name__ == "__main__":

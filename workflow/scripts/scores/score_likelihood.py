@@ -4,11 +4,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from textgamut.config.entries.sources import Source
+from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_table, write_meta, write_scores
-from textgamut.metrics.scores import Columns, Row, likelihood_scores
+from textgamut.metrics.scores import cell_likelihood_scores
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import recorded_warnings
@@ -25,36 +23,24 @@ def score_likelihood(
     prompts: Path | None,
     scores: Path,
 ) -> None:
-    started = time.monotonic()
     import torch
 
+    started = time.monotonic()
     torch.set_num_threads(threads)
-    frame = read_table(generations, ["id", "prompt_id", "text"])
-    texts, beginnings = list(frame["text"]), None
-    if prompts:
-        of_prompt = read_table(prompts, ["id", "base"]).set_index("id")["base"]
-        beginnings = list(of_prompt[frame["prompt_id"]])
-        texts = [text.removeprefix(beginning) for text, beginning in zip(texts, beginnings, strict=True)]
+    texts = read_table(generations, ["id", "prompt_id", "text"])
+    beginnings = read_table(prompts, ["id", "base"]) if prompts else None
     with lease(gpus) as device, recorded_warnings() as messages:
         dtype = choose_dtype(settings["dtype"], device)
 
-        def by(source: dict[str, Any]) -> tuple[list[Row], Columns]:
-            folder = prepare(TypeAdapter(Source).validate_python(source))
-            model = load_causal_model(folder, dtype, device, spread=gpus > 1)
-            return likelihood_scores(model, load_tokenizer(folder), beginnings, texts, batch_size)
+        def load(source: dict[str, Any]) -> tuple[Any, Any]:
+            folder = prepare(parse_source(source))
+            return load_causal_model(folder, dtype, device, spread=gpus > 1), load_tokenizer(folder)
 
-        rows, columns = by(settings["source"])
-        # Humans have no generator; of a model that scores itself, it is done.
-        if settings["perplexity_of"] == "generator" and settings["generator"] != settings["source"]:
-            rows = [row for row in rows if row["metric"] != "perplexity"]
-            del columns["perplexity"]
-            if settings["generator"]:
-                own_rows, own_columns = by(settings["generator"])
-                rows += [row for row in own_rows if row["metric"] == "perplexity"]
-                columns["perplexity"] = own_columns["perplexity"]
+        models = settings["source"], settings["generator"], settings["perplexity_of"]
+        rows, columns = cell_likelihood_scores(texts, beginnings, load, *models, batch_size)
     facts = {"device": device_name(device), "dtype": str(dtype), "batch_size": batch_size}
     write_meta(scores, settings, started, **facts, warnings=messages)
-    write_scores(scores, cell, rows, frame["id"], columns)
+    write_scores(scores, cell, rows, texts["id"], columns)
 
 
 if __name__ == "__main__":

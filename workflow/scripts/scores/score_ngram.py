@@ -4,9 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from textgamut.config.entries.sources import Source
+from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.scores import ngram_scores
 from textgamut.models.checkpoints import load_tokenizer, prepare
@@ -16,13 +14,13 @@ from textgamut.workflow.jobs import cell_of, job
 
 def score_ngram(settings: dict[str, Any], cell: dict[str, Any], generations: Path, scores: Path) -> None:
     started = time.monotonic()
-    frame = read_table(generations, ["id", "text"])
+    texts = read_table(generations, ["id", "text"])
     source = settings["tokenizer"]
-    tokenizer = load_tokenizer(prepare(TypeAdapter(Source).validate_python(source))) if source else None
+    tokenizer = load_tokenizer(prepare(parse_source(source))) if source else None
     with recorded_warnings() as messages:
-        rows, columns = ngram_scores(list(frame["text"]), tokenizer, settings["self_bleu_sample"])
+        rows, columns = ngram_scores(list(texts["text"]), tokenizer, settings["self_bleu_sample"])
     write_meta(scores, settings, started, warnings=messages)
-    write_scores(scores, cell, rows, frame["id"], columns)
+    write_scores(scores, cell, rows, texts["id"], columns)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 """Score a cell by how its texts read: Flesch reading ease and Gunning fog."""
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_meta, write_scores
-from textgamut.metrics.readability import readability
-from textgamut.metrics.scores import text_rows
+from textgamut.metrics.scores import readability_scores
 from textgamut.progress import recorded_warnings
 from textgamut.workflow.jobs import cell_of, job
 
@@ -16,12 +14,11 @@ def score_readability(
     settings: dict[str, Any], cell: dict[str, Any], generations: Path, scores: Path
 ) -> None:
     started = time.monotonic()
-    frame = read_table(generations, ["id", "text"])
+    texts = read_table(generations, ["id", "text"])
     with recorded_warnings() as messages:
-        columns = asdict(readability(list(frame["text"])))
-        rows = text_rows(columns)
+        rows, columns = readability_scores(list(texts["text"]))
     write_meta(scores, settings, started, warnings=messages)
-    write_scores(scores, cell, rows, frame["id"], columns)
+    write_scores(scores, cell, rows, texts["id"], columns)
 
 
 if __name__ == "__main__":

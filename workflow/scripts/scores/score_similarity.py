@@ -1,12 +1,11 @@
-"""Score a cell by the similarity of its texts to the references of their prompts: S-BERT and BLEU."""
+"""Score a cell by the likeness of its texts to the references of their prompts: S-BERT and BLEU."""
 
 import time
 from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, read_table, write_meta, write_scores
-from textgamut.metrics.scores import text_rows
-from textgamut.metrics.similarity import bleu, cosine_similarity
+from textgamut.metrics.scores import similarity_scores
 from textgamut.progress import recorded_warnings
 from textgamut.workflow.jobs import cell_of, job
 
@@ -21,21 +20,14 @@ def score_similarity(
     scores: Path,
 ) -> None:
     started = time.monotonic()
-    frame = read_table(generations, ["id", "prompt_id", "text"])
-    theirs = read_table(references, ["id", "text"])
-    place = {id_: row for row, id_ in enumerate(theirs["id"])}
-    rows_of = [place[id_] for id_ in frame["prompt_id"]]
+    texts = read_table(generations, ["id", "prompt_id", "text"])
+    of_prompts = read_table(references, ["id", "text"])
     with recorded_warnings() as messages:
-        columns = {
-            "sbert": cosine_similarity(read_array(features), read_array(reference_features)[rows_of]),
-            "bleu": bleu(list(frame["text"]), list(theirs["text"].iloc[rows_of])),
-        }
-        empty = [not text.strip() for text in frame["text"]]
-        for values in columns.values():
-            values[empty] = float("nan")
-        rows = text_rows(columns)
+        rows, columns = similarity_scores(
+            texts, read_array(features), of_prompts, read_array(reference_features)
+        )
     write_meta(scores, settings, started, warnings=messages)
-    write_scores(scores, cell, rows, frame["id"], columns)
+    write_scores(scores, cell, rows, texts["id"], columns)
 
 
 if __name__ == "__main__":

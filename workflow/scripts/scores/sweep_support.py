@@ -4,11 +4,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.features.reduce import reduce_features
 from textgamut.files import read_array, write_json, write_meta
-from textgamut.metrics.catalogue import metrics_of
-from textgamut.metrics.scores import ALL
-from textgamut.metrics.support import SmallSampleWarning, support_sweep
+from textgamut.metrics.scores import sweep_scores
+from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
 from textgamut.workflow.jobs import cell_of, job
@@ -19,17 +17,12 @@ def sweep_support(
 ) -> None:
     started = time.monotonic()
     features = read_array(generated)
-    sweep = settings["sweep"]
-    points = [(n, settings["k"]) for n in sweep["n"]] + [(len(features), k) for k in sweep["k"]]
+    vary = settings["sweep"]["n"], settings["sweep"]["k"]
     rows = []
     with lease(1, wait=False), recorded_warnings(SmallSampleWarning) as messages:
         for draw, path in zip(settings["draws"], references, strict=True):
-            reduced = reduce_features(read_array(path), features)
-            for result in support_sweep(*reduced, list(dict.fromkeys(points))):
-                facts = cell | {"draw": draw, "n": result.n, "k": result.k, "group": ALL}
-                rows += [
-                    facts | {"metric": name, "value": getattr(result, name)} for name in metrics_of("support")
-                ]
+            found = sweep_scores(read_array(path), features, settings["k"], *vary)
+            rows += [cell | {"draw": draw} | row for row in found]
     write_meta(scores, settings, started, warnings=messages)
     write_json(scores, rows)
 

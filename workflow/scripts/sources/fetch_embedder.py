@@ -4,9 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from textgamut.config.entries.sources import Source
+from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_json, write_json, write_meta
 from textgamut.models.checkpoints import prepare
 from textgamut.workflow.jobs import job
@@ -14,7 +12,7 @@ from textgamut.workflow.jobs import job
 
 def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
     started = time.monotonic()
-    folder = prepare(TypeAdapter(Source).validate_python(settings["source"]))
+    folder = prepare(parse_source(settings["source"]))
     architecture = read_json(folder / "config.json")
     write_meta(card, settings, started)
     write_json(

@@ -4,9 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from textgamut.config.entries.sources import Source
+from textgamut.config.entries.sources import parse_source
 from textgamut.files import write_json, write_meta
 from textgamut.metrics.entities import load_tagger
 from textgamut.sources.fetch import fetch
@@ -15,7 +13,7 @@ from textgamut.workflow.jobs import job
 
 def fetch_tagger(settings: dict[str, Any], card: Path) -> None:
     started = time.monotonic()
-    tagger = load_tagger(fetch(TypeAdapter(Source).validate_python(settings["source"])))
+    tagger = load_tagger(fetch(parse_source(settings["source"])))
     facts = {name: tagger.meta[name] for name in ("lang", "name", "version", "license", "spacy_version")}
     write_meta(card, settings, started)
     write_json(card, facts | {"source": settings["source"]})

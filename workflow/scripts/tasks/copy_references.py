@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_meta, write_table
+from textgamut.tasks.draws import human_generations
 from textgamut.workflow.jobs import job
 
 
 def copy_references(settings: dict[str, Any], references: Path, generations: Path) -> None:
     started = time.monotonic()
-    frame = read_table(references, ["id", "text"])[["id", "text"]]
-    frame.insert(1, "prompt_id", frame["id"])
+    texts = read_table(references, ["id", "text"])
     write_meta(generations, settings, started)
-    write_table(generations, frame.assign(tokens=0, finish="human"))
+    write_table(generations, human_generations(texts, tokens=0))
 
 
 if __name__ == "__main__":

@@ -5,35 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_meta, write_table
-from textgamut.tasks import draws as tasks
+from textgamut.tasks import draws
 from textgamut.workflow.jobs import job
 
 
 def draw_references(settings: dict[str, Any], draw: int, texts: Path, references: Path) -> None:
     started = time.monotonic()
-    frame = read_table(texts, ["id", "text"])
-
-    def given(*names: str) -> dict[str, Any]:
-        return {name: settings[name] for name in names}
-
-    kind = settings["kind"]
-    if kind == "subsets":
-        drawn = tasks.draw_labels(
-            frame,
-            **given("task", "n", "min_words", "max_words", "group"),
-            labels=settings["references"],
-            role="references",
-            seed=draw,
-        )
-    elif kind == "continuation":
-        drawn = tasks.draw_references(frame, **given("task", "n", "min_words", "max_words"), draw=draw)
-    elif kind == "biographies":
-        sizes = given("task", "dataset", "n", "max_words")
-        drawn = tasks.draw_biography_references(frame, **sizes, draw=draw)
-    elif kind == "creative":  # the texts of another cell, as they are
-        drawn = frame[["id", "text"]]
-    else:
-        drawn = tasks.draw_given_references(frame, **given("task", "n", "max_words"))
+    drawn = draws.draw_references(read_table(texts, ["id", "text"]), settings, draw)
     write_meta(references, settings | {"draw": draw}, started)
     write_table(references, drawn)
 

@@ -5,21 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_meta, write_table
-from textgamut.tasks import draws as tasks
-from textgamut.text import count_words
+from textgamut.tasks import draws
 from textgamut.workflow.jobs import job
 
 
 def draw_subset(settings: dict[str, Any], seed: int, texts: Path, generations: Path) -> None:
     started = time.monotonic()
-    arguments = {name: settings[name] for name in ("task", "n", "min_words", "max_words", "group", "labels")}
-    drawn = tasks.draw_labels(read_table(texts, ["id", "text"]), **arguments, role="subset", seed=seed)
-    # The columns of every generations.parquet: here the "prompt" is the text's own id.
-    frame = drawn[["id", "text"]].assign(
-        prompt_id=drawn["id"], tokens=drawn["text"].map(count_words), finish="human"
-    )
+    drawn = draws.draw_subset(read_table(texts, ["id", "text"]), settings, seed)
     write_meta(generations, settings | {"seed": seed}, started)
-    write_table(generations, frame[["id", "prompt_id", "text", "tokens", "finish"]])
+    write_table(generations, drawn)
 
 
 if __name__ == "__main__":

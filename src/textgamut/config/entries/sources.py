@@ -142,9 +142,9 @@ ModelSource = Annotated[FetchedSource | OpenAISource, Field(discriminator="kind"
 AnySource = Annotated[FetchedSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
 
 
-def parse_source(entry: Mapping[str, Any]) -> FetchedSource:
-    """Return a source of files that is given as plain data, as in the settings of a rule."""
-    source: FetchedSource = TypeAdapter(Source).validate_python(entry)
+def parse_source(entry: Mapping[str, Any]) -> Source:
+    """Return a source that is given as plain data, as in the settings of a rule."""
+    source: Source = TypeAdapter(Source).validate_python(entry)
     return source
 
 
