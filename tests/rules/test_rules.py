@@ -406,7 +406,8 @@ def test_tables_and_figures_show_one_task(scores: Path, tmp_path: Path) -> None:
     assert table["recall"].tolist() == pytest.approx([0.6225, 0.6225])
     script("papers", "tabulate_variance")({"task": "t"}, scores, tmp_path / "v.csv", tmp_path / "v.html")
     assert set(pd.read_csv(tmp_path / "v.csv")["varying"]) == {"Q", "P", "P and Q"}
-    settings = {"task": "t", "kind": "continuation", "embedder": "Mini", "dataset": "x", "models": {
+    settings = {"task": "t", "kind": "continuation", "embedder": "Mini", "dataset": "x", "subsets": {},
+                "references": [], "models": {
         name: {"label": name, "family": "f", "chat": False} for name in ("m1", "m2")}}  # fmt: skip
     script("papers", "plot_precision_recall")(settings, scores, tmp_path / "p.svg", tmp_path / "p.png")
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_bytes, write_meta
-from textgamut.report.figures.precision_recall import ModelStyle, precision_recall_figure, subsets_figure
+from textgamut.report.figures.precision_recall import ModelStyle, task_figure
 from textgamut.report.figures.style import render
 from textgamut.report.tables import COLUMNS
 from textgamut.workflow.jobs import job
@@ -16,13 +16,8 @@ def plot_precision_recall(settings: dict[str, Any], table: Path, svg: Path, png:
     scores = read_table(table, COLUMNS)
     scores = scores[scores["task"] == settings["task"]].assign(embedder=settings["embedder"])
     models = {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
-    if settings["kind"] == "subsets":
-        descriptions = {slug: " + ".join(labels) for slug, labels in settings["subsets"].items()}
-        title = f"Human texts play the models; references: {' + '.join(settings['references'])}"
-        figure = subsets_figure(scores, models, title, descriptions)
-    else:
-        title = f"Precision and recall on {settings['task']} ({settings['dataset']})"
-        figure = precision_recall_figure(scores, models, title)
+    about = {name: settings[name] for name in ("task", "dataset", "subsets", "references")}
+    figure = task_figure(scores, models, **about)
     write_meta(svg, settings, started)
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))

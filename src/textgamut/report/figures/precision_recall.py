@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -207,6 +207,30 @@ def subsets_figure(
     _small_print(figure, runs, "Bars: means", "error bars", spread_cells, bare)
     settle(figure)
     return figure
+
+
+def task_figure(
+    scores: pd.DataFrame,
+    models: Mapping[str, ModelStyle],
+    task: str,
+    dataset: str,
+    subsets: Mapping[str, Sequence[str]],
+    references: Sequence[str],
+) -> Figure:
+    """Draw the precision and recall of a task, whatever its kind.
+
+    Args:
+        scores: Tidy scores of the task.
+        models: How each model is shown.
+        task: The task's slug.
+        dataset: The dataset's slug.
+        subsets: Labels of the human texts that play each model; empty if models wrote the texts.
+        references: Labels of the references in a task with subsets.
+    """
+    if not subsets:
+        return precision_recall_figure(scores, models, f"Precision and recall on {task} ({dataset})")
+    title = f"Human texts play the models; references: {' + '.join(references)}"
+    return subsets_figure(scores, models, title, {name: " + ".join(of) for name, of in subsets.items()})
 
 
 def _in_order(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from textgamut.report.figures.precision_recall import (
     error_ellipse,
     precision_recall_figure,
     subsets_figure,
+    task_figure,
 )
 from textgamut.report.figures.style import render
 from textgamut.report.figures.sweep import sweep_figure
@@ -312,3 +313,24 @@ class TestRender:
             ]
             assert len(shown) == 4
             assert not any(text.get_parse_math() for text in shown)
+
+
+class TestTaskFigure:
+    """Tasks of every kind have a figure, whose title says what is compared."""
+
+    def test_models_are_points(self):
+        figure = task_figure(paper_scores(), MODELS, "news", "articles", {}, [])
+        same = precision_recall_figure(paper_scores(), MODELS, "Precision and recall on news (articles)")
+        assert render(figure, "svg") == render(same, "svg")
+
+    def test_humans_in_the_place_of_models_are_bars_with_their_labels(self):
+        subsets = {slug: ["sport", "health"] for slug in MODELS}
+        figure = task_figure(paper_scores(), MODELS, "topics", "articles", subsets, ["sport", "politics"])
+        assert "Human texts play the models; references: sport + politics" in words(figure)
+        same = subsets_figure(
+            paper_scores(),
+            MODELS,
+            "Human texts play the models; references: sport + politics",
+            dict.fromkeys(MODELS, "sport + health"),
+        )
+        assert render(figure, "svg") == render(same, "svg")
