@@ -54,7 +54,7 @@ def write_scores(
     path: Path,
     cell: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
-    ids: Sequence[str] = (),
+    ids: Sequence[str] | pd.Series[Any] = (),
     columns: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
     """Write the scores of a cell: its rows as ``path``, and beside it, as parquet, those of single texts.
