@@ -130,8 +130,8 @@ def test_the_text_is_that_of_the_wikis_own_extracts(
     for title in expected:
         own = wiki.query(titles=title, prop="extracts", explaintext=1, exsectionformat="plain")
         own = own["query"]["pages"][0]["extract"].replace("History\n", "").split("See also")[0]
-        ours = f"{frame.loc[title, 'prompt'].split(chr(10), 2)[2]} {frame.loc[title, 'text']}"
-        assert ours.split() == own.split()
+        ours = [*frame["prompt"][title].split("\n", 2)[2].split(), *frame["text"][title].split()]
+        assert ours == own.split()
 
 
 def test_a_draw_is_seeded_and_a_larger_one_contains_it(

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tracemalloc
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -273,6 +273,7 @@ def test_the_calls_of_advance_make_up_the_file(tmp_path, suffix):
 def test_a_reader_that_is_left_early_closes_the_file(write, recwarn):
     reader = pages(write(document(*map(element, some(3)))))
     assert next(reader).id == 1
+    assert isinstance(reader, Generator)
     reader.close()
     assert not recwarn.list
 

@@ -184,9 +184,13 @@ def test_a_cpu_takes_few_tokens_at_once(checkpoints, monkeypatch) -> None:
     whole = embed(TEXTS, checkpoints["bert"], entry("mean", batch_size=64), CPU).vectors
     sizes: list[int] = []
     batches = embedding._batches
-    monkeypatch.setattr(
-        embedding, "_batches", lambda *given: (sizes.append(len(b)) or b for b in batches(*given))
-    )
+
+    def counted(*given):
+        for batch in batches(*given):
+            sizes.append(len(batch))
+            yield batch
+
+    monkeypatch.setattr(embedding, "_batches", counted)
     monkeypatch.setattr(embedding, "CPU_TOKENS", 2 * MAX_TOKENS)
     few = embed(TEXTS, checkpoints["bert"], entry("mean", batch_size=64), CPU).vectors
     assert sizes[0] == 2

@@ -29,7 +29,8 @@ def brute_force(logits: np.ndarray, top_p: float, number: int, top_k: int | None
     if top_k is not None and top_k < len(p):
         p[p < np.sort(p)[-top_k]] = 0
     p /= p.sum()
-    nucleus, mass = [], 0.0
+    nucleus: list[int] = []
+    mass = 0.0
     for token in np.argsort(-p, kind="stable"):
         if p[token] == 0 or (mass >= top_p and p[token] < p[nucleus[-1]]):
             break

@@ -248,18 +248,18 @@ def test_an_empty_prompt_needs_a_token_to_begin_with() -> None:
 
 
 @pytest.fixture(scope="module")
-def loaded(smollm2):
+def loaded(smollm2) -> tuple[Any, Any]:
     return load_causal_model(smollm2, torch.float32, torch.device("cpu")), load_tokenizer(smollm2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nucleus", "contrastive"])
-def test_a_real_model_equals_the_definition(loaded, name: str) -> None:
+def test_a_real_model_equals_the_definition(loaded: tuple[Any, Any], name: str) -> None:
     assert_as_defined(*loaded, decoding(name, max_new_tokens=8), REQUESTS[::2])
 
 
 @pytest.mark.slow
-def test_a_real_model_writes_the_same_in_any_batch(loaded) -> None:
+def test_a_real_model_writes_the_same_in_any_batch(loaded: tuple[Any, Any]) -> None:
     setting = decoding("nucleus")
     texts = generated(*loaded, REQUESTS, setting, 64)
     assert generated(*loaded, REQUESTS, setting, 1) == texts

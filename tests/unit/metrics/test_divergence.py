@@ -265,7 +265,7 @@ def test_several_seeds_are_the_single_ones_together() -> None:
 
 
 def test_mean_and_deviation() -> None:
-    assert mean_and_deviation([1, 2, 3, 6]) == (3, pytest.approx(math.sqrt(14 / 3)))
+    assert mean_and_deviation([1, 2, 3, 6]) == pytest.approx((3, math.sqrt(14 / 3)))
     mean, deviation = mean_and_deviation([2])
     assert mean == 2
     assert math.isnan(deviation)

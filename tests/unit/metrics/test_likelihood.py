@@ -120,7 +120,12 @@ def test_a_small_bound_on_the_logits_changes_nothing(model, tokenizer, monkeypat
     whole = likelihood(model, tokenizer, PROMPTS, CONTINUATIONS).log_likelihood
     sizes: list[int] = []
     score = module._score
-    monkeypatch.setattr(module, "_score", lambda *batch: (sizes.append(len(batch[1])), score(*batch))[1])
+
+    def counted(model, heads, scored):
+        sizes.append(len(heads))
+        return score(model, heads, scored)
+
+    monkeypatch.setattr(module, "_score", counted)
     monkeypatch.setattr(module, "LOGITS_BYTES", 4 * VOCABULARY * 50)  # fifty tokens
     assert likelihood(model, tokenizer, PROMPTS, CONTINUATIONS).log_likelihood == pytest.approx(
         whole, rel=1e-5

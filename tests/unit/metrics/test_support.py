@@ -1,6 +1,7 @@
 """Support metrics: exact against brute force and prdc, and true of the world."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,8 @@ def brute_force(
     within = np.less_equal if closed else np.less
 
     def radius(points: np.ndarray, i: int) -> float:
-        return sorted(np.linalg.norm(points[i] - points[j]) for j in range(len(points)) if j != i)[k - 1]
+        others = (points[j] for j in range(len(points)) if j != i)
+        return sorted(float(np.linalg.norm(points[i] - other)) for other in others)[k - 1]
 
     r_ref = [radius(reference, i) for i in range(len(reference))]
     r_gen = [radius(generated, j) for j in range(len(generated))]
@@ -370,7 +372,7 @@ class TestBootstrap:
         reference, generated = sets(7, n=80)
         monkeypatch.setattr(reduction, "LEAST_ROWS", 1)
         monkeypatch.setattr(reduction, "BLOCK_BYTES", 8 * 80 * 13)
-        seen = {}
+        seen: dict[int, Any] = {}
         monkeypatch.setattr(np, "quantile", lambda values, _: seen.setdefault(len(seen), values)[:2])
         intervals_of(reference, generated, k=3, replicates=5, seed=3)
         rng = np.random.default_rng(3)

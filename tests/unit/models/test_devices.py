@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -359,7 +360,8 @@ def test_a_process_whose_cuda_runs_keeps_its_gpus(listed, monkeypatch, caplog) -
 
 def test_a_lease_lasts_as_long_as_cuda_does(listed, monkeypatch, caplog) -> None:
     listed(machine(2))
-    monkeypatch.setattr(devices, "_KEPT", kept := [])
+    kept: list[contextlib.ExitStack] = []
+    monkeypatch.setattr(devices, "_KEPT", kept)
     started = False
     monkeypatch.setattr(devices, "_cuda_has_started", lambda: started)
     with lease(1):
@@ -504,10 +506,10 @@ def test_a_model_that_the_gpus_do_not_hold_is_an_error(checkpoint, split) -> Non
 def test_where_a_model_goes(monkeypatch) -> None:
     gpu = torch.device("cuda")
     assert checkpoints._placement(torch.device("cpu"), spread=True) == {}
-    monkeypatch.setattr(checkpoints.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert checkpoints._placement(gpu, spread=False) == {"device_map": {"": gpu}}
     assert checkpoints._placement(gpu, spread=True) == {"device_map": "balanced"}
-    monkeypatch.setattr(checkpoints.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert checkpoints._placement(gpu, spread=False) == {}
     with pytest.raises(TextgamutError, match=r"needs accelerate: pip install"):
         checkpoints._placement(gpu, spread=True)

@@ -206,7 +206,7 @@ def test_tuning_never_loses_and_stays_in_its_bounds(n: int, seed: int) -> None:
 )
 def test_bad_ratings(ratings: list, trials: int, message: str) -> None:
     with pytest.raises(TextgamutError, match=message):
-        tune_q_text(*GOOD, ratings, trials=trials)
+        tune_q_text(GOOD[0], GOOD[1], GOOD[2], ratings, trials=trials)
 
 
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 10**6), st.booleans())

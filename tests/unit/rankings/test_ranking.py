@@ -211,7 +211,8 @@ def test_a_long_table_in_any_format_gives_the_same(
     tables = [
         json.loads(run(capsys, "rank", file, *OPTIONS, "--json")[1])["ranking"] for file in (wide, path)
     ]
-    pd.testing.assert_frame_equal(*map(pd.DataFrame, tables), rtol=1e-9)
+    first, second = map(pd.DataFrame, tables)
+    pd.testing.assert_frame_equal(first, second, rtol=1e-9)
 
 
 def test_several_columns_can_name_a_method(wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

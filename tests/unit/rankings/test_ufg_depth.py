@@ -9,6 +9,7 @@ import logging
 import math
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -218,7 +219,7 @@ def test_orders_that_do_not_fit_in_a_word() -> None:
     picked = ALL[4][np.random.default_rng(0).choice(219, 66, replace=False)]
     pairs = ~np.eye(4, dtype=bool)
     premises = module._unpack(module._premises(module._hull(picked)[:, pairs], picked[:, pairs]), 66)
-    found = {tuple(np.flatnonzero(row)) for row in premises if row.sum() == 2}
+    found = {tuple(np.flatnonzero(row).tolist()) for row in premises if row.sum() == 2}
     assert len({row.tobytes() for row in premises}) == len(premises)
 
     def between(i: int, j: int) -> int:
@@ -357,7 +358,8 @@ class TestHasse:
             ALL[4][[0, 50, 218]], ["Deepest: depth 0.977, 1 of 1314"] * 3, labels, "A_b$c$ " * 20
         )
         figure.draw_without_rendering()
-        renderer = figure.canvas.get_renderer()
+        canvas: Any = figure.canvas
+        renderer = canvas.get_renderer()
         texts = [*figure.texts, *(text for axes in figure.axes for text in [*axes.texts, axes.title])]
         boxes = [text.get_window_extent(renderer) for text in texts if text.get_text()]
         for box in boxes:

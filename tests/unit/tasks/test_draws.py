@@ -24,6 +24,7 @@ from textgamut.tasks.draws import (
     draw_references,
     human_generations,
 )
+from textgamut.text import count_words
 
 TEXTS = pd.DataFrame(
     {
@@ -67,7 +68,7 @@ def test_texts_are_cut_and_short_ones_left_out() -> None:
     texts = pd.concat([TEXTS, pd.DataFrame({"id": ["short"], "text": ["too short"], "topic": [None]})])
     drawn = references(1, texts, n=100)
     assert "short" not in set(drawn["id"])
-    assert (drawn["text"].str.split().str.len() == 15).all()
+    assert (drawn["text"].map(count_words) == 15).all()
 
 
 def test_prompts_are_the_first_words() -> None:
@@ -195,7 +196,7 @@ def test_biography_prompts_show_other_persons_than_the_references() -> None:
     draws = [draw_biography_references(PEOPLE, "bios", "people", 20, 5, draw) for draw in (1, 2)]
     assert [len(drawn) for drawn in draws] == [20, 20]
     assert set(draws[0]["id"]) != set(draws[1]["id"])
-    assert draws[0]["text"].str.split().str.len().max() == 5
+    assert draws[0]["text"].map(count_words).max() == 5
     references = {
         " ".join(name.split()[:10]) for drawn in draws for name in PEOPLE.set_index("id")["name"][drawn["id"]]
     }

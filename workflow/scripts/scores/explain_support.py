@@ -28,7 +28,7 @@ def explain_support(
     for features, path in ((result.reference, reference_texts), (result.generated, generations)):
         texts = read_table(path, ["id", "text"]).head(len(features))
         sides.append(Side(features, list(texts["id"]), list(texts["text"])))
-    content = support_page(title, settings["embedder"], settings["k"], *sides, result)
+    content = support_page(title, settings["embedder"], settings["k"], sides[0], sides[1], result)
     write_meta(page, settings, started)
     write_bytes(page, content.encode())
 
