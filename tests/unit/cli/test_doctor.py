@@ -21,6 +21,7 @@ import yaml
 from helpers import ROOT
 from huggingface_hub import constants
 
+from textgamut import __version__
 from textgamut.cli import doctor
 from textgamut.cli.doctor import Check, examine
 from textgamut.cli.main import main
@@ -249,7 +250,7 @@ def test_an_answer_is_an_answer(status: int, state: str) -> None:
     assert check.state == state
     assert check.detail.startswith(url.removeprefix("http://"))
     assert state == "good" or check.detail.endswith(f"HTTP {status}")
-    assert f"User-Agent: textgamut/{doctor.__version__} doctor" in asked[0]
+    assert f"User-Agent: textgamut/{__version__} doctor" in asked[0]
 
 
 def test_each_silence_has_its_reason_and_none_lasts(monkeypatch) -> None:
@@ -383,8 +384,7 @@ def test_of_a_key_only_its_presence_is_told(tmp_path: Path, monkeypatch) -> None
 def test_keys_of_served_models_are_looked_for(tmp_path: Path, monkeypatch) -> None:
     assert set(found("keys")) == {"HF_TOKEN", "OPENAI_API_KEY"}
     source = {"kind": "openai", "url": "https://api.example/v1", "model": "m", "key_variable": "EXAMPLE_KEY"}
-    model = {"label": "M", "family": "M", "source": source, "chat": "template"}
-    model |= {"engine": "openai", "gpus": 0}
+    model = {"label": "M", "family": "M", "source": source, "chat": "template", "engine": "openai", "gpus": 0}
     (tmp_path / "config").mkdir()
     (tmp_path / "config/models.yaml").write_text(yaml.safe_dump({"m": model}))
     assert found("keys")["EXAMPLE_KEY"].state == "missing"

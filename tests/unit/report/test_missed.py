@@ -5,6 +5,7 @@ import hashlib
 import re
 import tracemalloc
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,7 +118,8 @@ def test_lists_what_precision_and_recall_miss() -> None:
 
 def test_groups_are_kept_and_may_be_missing() -> None:
     points = np.zeros((3, 1))
-    mine = Side(points, ["a", "b", "c"], ["x", "y", "z"], ["sport", None, float("nan")])
+    groups: list[Any] = ["sport", None, float("nan")]
+    mine = Side(points, ["a", "b", "c"], ["x", "y", "z"], groups)
     found = missed_texts(mine, side(points, "b"), np.zeros(3, dtype=bool))
     assert [entry.group for entry in found] == ["sport", None, None]
 

@@ -67,7 +67,7 @@ def test_groups_need_the_tables_that_hold_them(demo: Config) -> None:
 
 def test_the_texts_of_a_folder() -> None:
     for folder, name in (("data/news/draw1", "references"), ("results/a/b/c/seed1", "generations")):
-        found = inputs.embedded_texts(None, SimpleNamespace(folder=folder))  # type: ignore[arg-type]
+        found = inputs.embedded_texts(None, SimpleNamespace(folder=folder))
         assert found == f"{folder}/{name}.parquet"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -196,7 +197,8 @@ def subset_scores(**options):
 class TestSubsetsFigure:
     def test_bars_are_the_means_in_the_order_of_the_models(self):
         figure = subsets_figure(subset_scores(spread=0), SUBSETS, "t", DESCRIPTIONS)
-        heights = [patch.get_height() for patch in figure.axes[0].patches]
+        bars: list[Any] = list(figure.axes[0].patches)
+        heights = [bar.get_height() for bar in bars]
         assert heights == pytest.approx([0.93, 0.96, 0.52, 0.35, 0.95, 0.91])
         assert {"0.930", "0.350", "0.520", "Q1", "Q2", "Q3", "politics + world"} <= set(words(figure))
         assert figure.axes[0].get_ylim() == (0, 1.05)
@@ -205,7 +207,8 @@ class TestSubsetsFigure:
         scores = subset_scores()
         figure = subsets_figure(scores, SUBSETS, "t", DESCRIPTIONS)
         precision = scores[(scores["model"] == "q1") & (scores["metric"] == "precision")]["value"]
-        bar = figure.axes[0].containers[1].lines[2][0].get_segments()[0]
+        bars: Any = figure.axes[0].containers[1]
+        bar = bars.lines[2][0].get_segments()[0]
         assert bar[1, 1] - bar[0, 1] == pytest.approx(4 * np.std(precision, ddof=1))
         assert "error bars: 2 sd over 2 seeds" in small_print(figure)
 
