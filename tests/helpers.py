@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -31,18 +29,6 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
         text=True,
         timeout=900,
     )
-
-
-def load_script(stage: str, rule: str) -> Any:
-    """Load a rule's script as a module."""
-    path = ROOT / f"workflow/scripts/{stage}/{rule}.py"
-    spec = importlib.util.spec_from_file_location(rule, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[rule] = module  # where dataclasses and named tuples look for their names
-    spec.loader.exec_module(module)
-    return module
 
 
 def copy_project(folder: Path) -> Path:

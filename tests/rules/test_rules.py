@@ -40,6 +40,9 @@ def test_every_rule_has_a_script_of_its_name() -> None:
     }
     assert set(scripts) == rules
     assert all(f"def {name}(" in text for name, text in scripts.items())
+    # Once: not in the processes that a script starts, which may read it under another name.
+    tail = '\n\nif __name__ == "__main__":\n    with job() as snakemake:\n'
+    assert all(text.count(tail) == 1 and text.count("job()") == 1 for text in scripts.values())
 
 
 def test_extract_dataset(tmp_path: Path) -> None:
