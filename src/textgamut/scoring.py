@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from textgamut.errors import TextgamutError, nearest
-from textgamut.metrics.catalogue import METRICS
+from textgamut.metrics.catalogue import METRICS, scored_families
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from textgamut.metrics.support import Interval
     from textgamut.report.missed import Missed, Side
 
-Family = Literal["support", "divergence", "ngram", "likelihood"]
 Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
 
 
@@ -152,7 +151,7 @@ def score(
     reference_texts: Iterable[str],
     generated_texts: Iterable[str],
     *,
-    metrics: Sequence[Family] = ("support", "divergence", "ngram"),
+    metrics: Sequence[str] = ("support", "divergence", "ngram"),
     embedder: str | Path = "minilm",
     pooling: Pooling | None = None,
     max_tokens: int = 512,
@@ -219,8 +218,8 @@ def score(
     from textgamut.models.devices import choose_device
 
     for family in metrics:
-        if family not in get_args(Family):
-            raise TextgamutError(f"metrics: no family {family!r}; {nearest(family, get_args(Family))}")
+        if family not in scored_families():
+            raise TextgamutError(f"metrics: no family {family!r}; {nearest(family, scored_families())}")
     if "likelihood" in metrics and not scorer:
         raise TextgamutError("metrics: 'likelihood' needs a scorer: a model of models.yaml, or a folder")
     reference = _texts("reference_texts", reference_texts)

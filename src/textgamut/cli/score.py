@@ -6,11 +6,12 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
+from cyclopts import CycloptsError, Parameter
 
 from textgamut.cli.common import print_json, settings_of
-from textgamut.errors import TextgamutError
-from textgamut.scoring import Family, Pooling
+from textgamut.errors import TextgamutError, nearest
+from textgamut.metrics.catalogue import METRICS, metrics_of, scored_families
+from textgamut.scoring import Pooling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,29 @@ Column = Annotated[str, Parameter(metavar="COLUMN")]
 Count = Annotated[int, Parameter(metavar="N")]
 Entry = Annotated[str, Parameter(metavar="NAME")]
 File = Annotated[Path, Parameter(metavar="FILE")]
-Families = Annotated[tuple[Family, ...], Parameter(metavar="FAMILY...", consume_multiple=1)]
+
+
+def _families() -> str:
+    """List the families that can be scored, each with its metrics."""
+    labels = {name: [METRICS[metric].label for metric in metrics_of(name)] for name in scored_families()}
+    return ", ".join(f"{name} ({', '.join(dict.fromkeys(found))})" for name, found in labels.items())
+
+
+def _check_families(_: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in scored_families():
+            raise CycloptsError(msg=f"--metrics: no family {name!r}; {nearest(name, scored_families())}")
+
+
+Families = Annotated[
+    tuple[str, ...],
+    Parameter(
+        metavar="FAMILY...",
+        consume_multiple=1,
+        validator=_check_families,
+        help=f"Families to compute: {_families()}.",
+    ),
+]
 Seeds = Annotated[tuple[int, ...], Parameter(metavar="SEED...", consume_multiple=1)]
 
 
@@ -58,9 +81,7 @@ def score(
         reference: Human texts.
         generated: Generated texts.
         text: Column of the texts in both files.
-        metrics: Families to compute: support (precision, recall, density, coverage), divergence (MAUVE,
-            frontier integral, F_1/8, F_8), ngram (Self-BLEU, distinct-n, rep-4, diversity), likelihood
-            (perplexity, coherence).
+        metrics: Families to compute.
         embedder: Entry of embedders.yaml, or a folder.
         pooling: For an embedder given as a folder.
         max_tokens: For an embedder given as a folder: longest text.
@@ -139,7 +160,6 @@ def _print(result: ScoreResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from textgamut.metrics.catalogue import READS_AS, SUPPORT
     from textgamut.metrics.scores import ALL
 
     console = Console()
@@ -155,7 +175,7 @@ def _print(result: ScoreResult) -> None:
     for row in result.rows:
         if row["group"] == ALL:
             cells = (row["metric"], f"{row['value']:.4f}", _uncertainty(row))
-            whole.add_row(*(Text(cell) for cell in cells), Text(READS_AS[row["metric"]], style="dim"))
+            whole.add_row(*(Text(cell) for cell in cells), Text(METRICS[row["metric"]].reads_as, style="dim"))
     console.print(whole)
 
     found: dict[str, dict[str, float]] = {}
@@ -163,9 +183,10 @@ def _print(result: ScoreResult) -> None:
         if row["group"] != ALL:
             found.setdefault(row["group"], {})[row["metric"]] = row["value"]
     if found:
-        groups = Table("group", *SUPPORT, box=None, pad_edge=False, header_style="dim")
+        support = metrics_of("support")
+        groups = Table("group", *support, box=None, pad_edge=False, header_style="dim")
         for name, values in found.items():
-            of_group = (f"{values[name]:.4f}" if name in values else "—" for name in SUPPORT)
+            of_group = (f"{values[name]:.4f}" if name in values else "—" for name in support)
             groups.add_row(Text(name), *(Text(cell) for cell in of_group))
         console.print()
         console.print(groups)
