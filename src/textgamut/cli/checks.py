@@ -48,10 +48,10 @@ SERVERS = {
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """The result of one check.
 
-    ``attention``: it may not be as you want it. ``missing``: not there, and only some runs need it.
-    ``broken``: every run needs it.
+    ``attention``: it may not be as the user wants it. ``missing``: it does not exist, and only some runs need
+    it. ``broken``: every run needs it.
     """
 
     area: str
@@ -60,18 +60,19 @@ class Check:
     detail: str
 
 
-def examine(
+def run_checks(
     folder: Path = Path(), targets: Mapping[str, str] | None = None, offline: bool = False
 ) -> list[Check]:
-    """Look at this machine, its network and a project; change nothing.
+    """Check this machine, its network and a project, without changing anything.
 
     Args:
         folder: The project.
-        targets: Name -> URL of what the network should reach; none given: what textgamut downloads from.
+        targets: Name -> URL that the network should reach. Defaults to the servers that textgamut downloads
+            from.
         offline: Leave the network alone.
 
     Returns:
-        The checks, those of an area together.
+        The checks, grouped by area.
     """
     areas = {
         "software": _software(),
@@ -87,10 +88,10 @@ def examine(
     for area, findings in areas.items():
         try:
             for name, state, detail in findings:
-                checks.append(Check(area, name, state, _public(detail)))
-        except Exception as error:  # where much is broken, the rest is still told
+                checks.append(Check(area, name, state, _redacted(detail)))
+        except Exception as error:  # where much is broken, the rest is still checked
             reason = str(error) if isinstance(error, ImportError) else type(error).__name__
-            checks.append(Check(area, area, "attention", f"cannot be examined: {_public(reason)}"))
+            checks.append(Check(area, area, "attention", f"cannot be examined: {_redacted(reason)}"))
     return checks
 
 
@@ -174,7 +175,7 @@ def _machine(folder: Path) -> Iterator[Finding]:
 
 
 def _cgroup_limits(root: Path = Path("/")) -> tuple[float | None, int | None]:
-    """Return the processors and the bytes that control groups allow: the least along the way to the root."""
+    """Return the processors and the bytes that control groups allow: the minimum over all levels."""
     processors: list[float] = []
     memory: list[int] = []
     base = root / "sys/fs/cgroup"
@@ -318,7 +319,7 @@ def _asked(url: str, as_pip: bool) -> tuple[State, str]:
 
 
 def _reason(error: BaseException) -> str:
-    """Say why there was no answer; not in the error's own words, which may hold a password."""
+    """Return why there was no answer; not in the error's own words, which may hold a password."""
     reasons = {
         ssl.SSLCertVerificationError: "its certificate is not trusted",
         socket.gaierror: "the name is not known",
@@ -395,7 +396,7 @@ def _project(folder: Path) -> Iterator[Finding]:
 
 
 def _host(url: str) -> str:
-    """Return host and port of a URL; nothing of one in which a secret could be taken for them."""
+    """Return host and port of a URL, or nothing of it if they could be part of a secret."""
     userinfo, host, port, path = (
         r"(?:[^@/?#]*@)?",
         r"([\w.-]+|\[[\da-f:.]+\])",
@@ -410,8 +411,8 @@ def _origin(url: str) -> str:
     return f"{'http' if url.lower().startswith('http:') else 'https'}://{_host(url)}/"
 
 
-def _public(text: str) -> str:
-    """Make a text one printable line, and cut the URLs in it, such as a registry's error has, to hosts."""
+def _redacted(text: str) -> str:
+    """Make a text one printable line and cut its URLs, such as those in an error message, to hosts."""
     line = " ".join(text.split()).encode(errors="replace").decode()
     url = r"\b([a-z][a-z0-9+.-]*://)([^\s'\"]+)"
     return re.sub(url, lambda found: found[1] + _host(found[2]), line, flags=re.I)
@@ -446,7 +447,7 @@ def _existing(path: Path) -> Path:
 
 
 def _unwritable(folder: Path) -> str | None:
-    """Say why no file can be made in a folder, or in the one that it would be made in; None: it can."""
+    """Return why no file can be made in a folder, or where the folder would be made; None if one can."""
     try:
         with tempfile.TemporaryFile(dir=_existing(folder)):
             return None

@@ -1,4 +1,4 @@
-"""``textgamut doctor``: what this machine can do, for a person who is about to run the workflow."""
+"""``textgamut doctor``: what this machine can do."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def doctor(*, offline: bool = False, json: bool = False) -> int:
-    """Say what this machine can do.
+    """Check what this machine can do.
 
-    Packages, memory, GPUs, caches, network, keys (never their values), and whether the registries in ./config
-    are valid. The exit code is 1 when something is broken that every run needs.
+    Checks packages, memory, GPUs, caches, network, keys (never their values), and whether the registries in
+    ./config are valid. The exit code is 1 if something is broken that every run needs.
 
     Args:
         offline: Leave the network alone.
@@ -26,9 +26,9 @@ def doctor(*, offline: bool = False, json: bool = False) -> int:
     Returns:
         The exit code.
     """
-    from textgamut.cli.checks import examine
+    from textgamut.cli.checks import run_checks
 
-    checks = examine(offline=offline)
+    checks = run_checks(offline=offline)
     broken = [f"{check.area}: {check.name}" for check in checks if check.state == "broken"]
     if json:
         print_json(broken=broken, checks=list(map(asdict, checks)))

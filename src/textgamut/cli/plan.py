@@ -20,10 +20,10 @@ def plan(
     config: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
 ) -> None:
-    """Say what an experiment will take, before anything runs.
+    """Estimate what an experiment takes, before anything runs.
 
-    For each task and model: cells, jobs, samples, tokens, GPU hours and US dollars, what of that is done, and
-    the disk space. Rates are those that finished shards have measured, else the registry's tokens_per_second.
+    For each task and model: cells, jobs, samples, tokens, GPU hours and US dollars, how much of that is done,
+    and the disk space. Rates are measured on finished shards, or else are the registry's tokens_per_second.
 
     Args:
         configfile: The experiment (config/demo.yaml).

@@ -37,18 +37,18 @@ def rank(
     """Rank methods by several criteria at once.
 
     Methods, such as models or decoding settings, that were scored on the same prompts are ranked by
-    dominance, by the extended Bradley-Terry model, by the union-free generic depth of their orders and, of
-    coherence, diversity and perplexity, by Q*Text; it is also said how far the rankings agree.
-    The file: .csv, .jsonl or .parquet with the columns prompt, method, criterion, value; or with prompt,
-    method and one column for each criterion.
+    dominance, by the extended Bradley-Terry model, by the union-free generic depth of their orders and, if
+    the criteria are coherence, diversity and perplexity, by Q*Text; the agreement of these rankings is
+    computed as well. The file is .csv, .jsonl or .parquet with the columns prompt, method, criterion and
+    value, or with prompt, method and one column for each criterion.
 
     Args:
         file: The scores.
-        higher: Criteria of which more is better.
-        lower: Criteria of which less is better.
+        higher: Criteria of which higher values are better.
+        lower: Criteria of which lower values are better.
         prompt: Column of the prompts.
-        method: Column of the methods, or several that name a method together.
-        depth_of: The depth compares so many of the best methods, 2 to 6.
+        method: Column of the methods, or several columns that together name a method.
+        depth_of: Number of the best methods whose orders get a depth, 2 to 6.
         output: Also write all tables, as CSV, and figures there.
         json: Print JSON instead of tables.
 

@@ -73,9 +73,9 @@ def score(
 ) -> None:
     """Score a file of generated texts against a file of reference texts.
 
-    How much of what was generated is like the references (precision), and how much of the references is
-    reached (recall); and their companions. Files: .jsonl, .csv, .parquet with one text a row, or .txt with
-    one text a line.
+    Precision is the share of the generated texts that are like the references, recall the share of the
+    references that are reached; further metrics compare the two distributions and the wording. The files are
+    .jsonl, .csv or .parquet with one text a row, or .txt with one text a line.
 
     Args:
         reference: Human texts.
@@ -84,18 +84,19 @@ def score(
         metrics: Families to compute.
         embedder: Entry of embedders.yaml, or a folder.
         pooling: For an embedder given as a folder.
-        max_tokens: For an embedder given as a folder: longest text.
+        max_tokens: For an embedder given as a folder: longer texts are cut to this many tokens.
         k: Neighbours that a ball reaches to.
-        bootstrap: Half-samples behind intervals, 0 for none.
-        group: Support metrics also per group of this column, which both files have.
+        bootstrap: Half-samples behind the intervals; 0 for no intervals.
+        group: Compute the support metrics also for each group of this column, which both files must have.
         kmeans_seeds: Seeds of the clusterings behind divergence.
-        tokenizer: Entry of models.yaml or a folder, whose tokens Self-BLEU and distinct-n count; by default
-            words, split on white space.
-        scorer: Entry of models.yaml or a folder: the model behind likelihood.
-        prompt: Column of the prompts in the generated file; likelihood then takes the texts as continuations.
+        tokenizer: Entry of models.yaml, or a folder: Self-BLEU and distinct-n count its tokens instead of
+            words.
+        scorer: Entry of models.yaml, or a folder: the model behind likelihood.
+        prompt: Column of the prompts in the generated file; likelihood then scores the texts as their
+            continuations.
         config: Folder of your own registries (./config).
         json: Print JSON instead of a table.
-        explain: Also write an HTML page of the texts that were missed.
+        explain: Also write an HTML page of the texts that precision and recall missed.
 
     Raises:
         TextgamutError: A file, a column, an entry or a value is wrong.

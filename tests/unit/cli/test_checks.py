@@ -22,7 +22,7 @@ from huggingface_hub import constants
 
 from textgamut import __version__
 from textgamut.cli import checks as module
-from textgamut.cli.checks import Check, examine
+from textgamut.cli.checks import Check, run_checks
 from textgamut.cli.main import main
 from textgamut.models.devices import choose_device, choose_dtype
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("plain_machine")
 def found(area: str, **arguments) -> dict[str, Check]:
     """Examine this machine, by default without network; return the checks of one area by their names."""
     arguments = arguments or {"offline": True}
-    return {check.name: check for check in examine(**arguments) if check.area == area}
+    return {check.name: check for check in run_checks(**arguments) if check.area == area}
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def test_an_old_python_is_broken(tmp_path: Path, monkeypatch) -> None:
 
 def test_what_cannot_be_examined_does_not_hide_the_rest(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "packaging.requirements", None)  # how Python marks what cannot be found
-    checks = examine(offline=True)
+    checks = run_checks(offline=True)
     assert [check.name for check in checks if check.area == "software"] == ["software"]
     assert "packaging" in checks[0].detail
     assert {"machine", "caches", "project"} <= {check.area for check in checks}
@@ -323,7 +323,7 @@ def test_the_index_is_that_of_pip(tmp_path: Path, monkeypatch) -> None:
 def test_only_the_host_of_a_url_is_shown(url: str, shown: str | None) -> None:
     assert module._host(url) == (shown or "an address that is not shown")
     assert CANARY not in module._origin(url)
-    assert "://" not in url or CANARY not in module._public(f"(got '{url}')")
+    assert "://" not in url or CANARY not in module._redacted(f"(got '{url}')")
 
 
 def test_no_secret_is_printed_or_logged(tmp_path: Path, monkeypatch, capsys, caplog) -> None:
