@@ -1,7 +1,57 @@
-"""textgamut measures open-ended text generation as distributions.
+"""Measure open-ended text generation as distributions.
 
 *Precision*: how much of what a model writes lies inside the gamut of human text. *Recall*: how much of
-that gamut the model reaches. The science lives here; which files it is applied to stands in ``workflow/``.
+that gamut the model reaches.
+
+    import textgamut
+    result = textgamut.score(reference_texts, generated_texts)
+    result.precision, result.recall
+
+The names below are loaded when they are first used: importing the package loads neither torch nor pandas.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 __version__ = "0.1.0"
+
+# A type checker reads the same names from __init__.pyi.
+_MODULES = {
+    "TextgamutError": "errors",
+    "bootstrap_intervals": "metrics.support",
+    "distinct_n": "metrics.ngram",
+    "divergence_metrics": "metrics.divergence",
+    "diversity": "metrics.ngram",
+    "dominance_orders": "rankings.dominance",
+    "embed": "features.embed",
+    "fit_bradley_terry": "rankings.bradley_terry",
+    "group_metrics": "metrics.support",
+    "likelihood": "metrics.likelihood",
+    "load_config": "config.loading",
+    "pareto_front": "rankings.dominance",
+    "q_text": "rankings.qtext",
+    "reduce_features": "features.reduce",
+    "repetition_n": "metrics.ngram",
+    "score": "scoring",
+    "self_bleu": "metrics.ngram",
+    "support_metrics": "metrics.support",
+    "support_sweep": "metrics.support",
+    "tune_q_text": "rankings.qtext",
+    "ufg_depth": "rankings.ufg_depth",
+}
+
+__all__ = sorted([*_MODULES, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,7 +2,48 @@
 
 from __future__ import annotations
 
-from textgamut.workflow.plan import Plan, Sum
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from textgamut.cli.common import print_json
+
+if TYPE_CHECKING:
+    from textgamut.workflow.plan import Plan, Sum
+
+
+def plan(
+    *,
+    configfile: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    config: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
+    json: bool = False,
+) -> None:
+    """Estimate what an experiment takes, before anything runs.
+
+    For each task and model: cells, jobs, samples, tokens, GPU hours and US dollars, how much of that is done,
+    and the disk space. Rates are measured on finished shards, or else are the registry's tokens_per_second.
+
+    Args:
+        configfile: The experiment (config/demo.yaml).
+        config: Folder of your own registries (the experiment's folder config, or ./config).
+        json: Print JSON instead of a table.
+
+    Raises:
+        TextgamutError: The experiment or a registry is wrong.
+    """
+    from textgamut.config.loading import load_config
+    from textgamut.config.yaml import read_yaml
+    from textgamut.workflow.plan import make_plan
+
+    registries = config or Path("config")
+    file = configfile or registries / "demo.yaml"
+    found = make_plan(load_config(read_yaml(file), str(file), registries))
+    if json:
+        print_json(configfile=str(file), **asdict(found))
+    else:
+        print_plan(found)
 
 
 def print_plan(plan: Plan) -> None:
@@ -65,10 +106,12 @@ UNKNOWN = (
 
 
 def _known(value: float | Sum | None, form: str) -> str:
-    if isinstance(value, Sum):
-        known = format(value.known, form)
-        return known if not value.unknown else f"{known} + ?" if value.known else "?"
-    return "?" if value is None else format(value, form)
+    if value is None:
+        return "?"
+    if isinstance(value, int | float):
+        return format(value, form)
+    known = format(value.known, form)
+    return known if not value.unknown else f"{known} + ?" if value.known else "?"
 
 
 def _whole(value: float | Sum | None) -> str:
@@ -76,8 +119,8 @@ def _whole(value: float | Sum | None) -> str:
 
 
 def _decimal(value: float | Sum | None) -> str:
-    size = value.known if isinstance(value, Sum) else value or 0
-    return _known(value, ",.2f" if 0 < size < 100 else ",.0f")
+    size = value if value is None or isinstance(value, int | float) else value.known
+    return _known(value, ",.2f" if 0 < (size or 0) < 100 else ",.0f")
 
 
 def _bytes(size: Sum) -> str:

@@ -2,69 +2,98 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import logging
 import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from textgamut.cli.common import print_json, settings_of
+from cyclopts import Parameter
+
+from textgamut.cli.common import print_json, records, settings_of
 from textgamut.errors import TextgamutError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
 
+logger = logging.getLogger(__name__)
 
-def rank(options: argparse.Namespace) -> None:
-    """Rank the methods of a file as the options say, and print the rankings.
+Criteria = Annotated[tuple[str, ...], Parameter(metavar="CRITERION...", consume_multiple=1)]
+
+
+def rank(
+    file: Path,
+    /,
+    *,
+    higher: Criteria = (),
+    lower: Criteria = (),
+    prompt: Annotated[str, Parameter(metavar="COLUMN")] = "prompt",
+    method: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = ("method",),
+    depth_of: Annotated[int, Parameter(metavar="N")] = 4,
+    output: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
+    json: bool = False,
+) -> None:
+    """Rank methods by several criteria at once.
+
+    Methods, such as models or decoding settings, that were scored on the same prompts are ranked by
+    dominance, by the extended Bradley-Terry model, by the union-free generic depth of their orders and, if
+    the criteria are coherence, diversity and perplexity, by Q*Text; the agreement of these rankings is
+    computed as well. The file is .csv, .jsonl or .parquet with the columns prompt, method, criterion and
+    value, or with prompt, method and one column for each criterion.
+
+    Args:
+        file: The scores.
+        higher: Criteria of which higher values are better.
+        lower: Criteria of which lower values are better.
+        prompt: Column of the prompts.
+        method: Column of the methods, or several columns that together name a method.
+        depth_of: Number of the best methods whose orders get a depth, 2 to 6.
+        output: Also write all tables, as CSV, and figures there.
+        json: Print JSON instead of tables.
 
     Raises:
         TextgamutError: The file, a column, a criterion or a value is wrong.
     """
+    settings = settings_of(locals())
+    if not 2 <= depth_of <= 6:
+        raise TextgamutError(f"--depth-of {depth_of}: 2 to 6 methods can be compared")
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
     from textgamut.report.terminal import print_ranking
 
-    if not 2 <= options.depth_of <= 6:
-        raise TextgamutError(f"--depth-of {options.depth_of}: 2 to 6 methods can be compared")
-    frame = _read_scores(options.file, [options.prompt, *options.method])
-    for name in (options.prompt, *options.method):
+    frame = _read_scores(file, [prompt, *method])
+    for name in (prompt, *method):
         if (bare := frame[name].isna().to_numpy()).any():
-            raise TextgamutError(f"{options.file}: row {int(bare.argmax()) + 1}: {name!r} is empty")
-    method = frame[options.method].astype(str).agg(", ".join, axis=1)
-    frame = frame.assign(method=method, prompt=frame[options.prompt].astype(str))
+            raise TextgamutError(f"{file}: row {int(bare.argmax()) + 1}: {name!r} is empty")
+    methods = frame[list(method)].astype(str).agg(", ".join, axis=1)
+    frame = frame.assign(method=methods, prompt=frame[prompt].astype(str))
     long = {"criterion", "value"} <= set(frame)
     with recorded_warnings() as messages:
         try:
-            scores = (method_scores if long else wide_method_scores)(frame, options.higher, options.lower)
+            scores = (method_scores if long else wide_method_scores)(frame, higher, lower)
         except TextgamutError as error:
-            raise TextgamutError(f"{options.file}: {error}") from None
-        ranking = rank_methods(scores, options.depth_of)
+            raise TextgamutError(f"{file}: {error}") from None
+        ranking = rank_methods(scores, depth_of)
     tables = ranking_tables(ranking)
-    if options.output:
+    if output:
         from textgamut.files import write_bytes
         from textgamut.report.figures.rankings import ranking_figures
         from textgamut.report.figures.style import render
 
         files = {f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()}
-        for name, figure in ranking_figures(ranking, {}, options.file.name).items():
+        for name, figure in ranking_figures(ranking, {}, file.name).items():
             files |= {f"{name}.png": render(figure, "png"), f"{name}.svg": render(figure, "svg")}
         try:
             for name, data in files.items():
-                write_bytes(options.output / name, data)
+                write_bytes(output / name, data)
         except OSError as error:
-            raise TextgamutError(f"{options.output}: cannot be written: {error.strerror}") from None
-        logging.getLogger("textgamut").info("written: %s", options.output)
-    if options.json:
-        content = {
-            name: json.loads(table.to_json(orient="records", double_precision=15))
-            for name, table in tables.items()
-        }
-        print_json(settings=settings_of(options), **content, notes=ranking.notes, warnings=messages)
+            raise TextgamutError(f"{output}: cannot be written: {error.strerror}") from None
+        logger.info("written: %s", output)
+    if json:
+        content = {name: records(table) for name, table in tables.items()}
+        print_json(settings=settings, **content, notes=ranking.notes, warnings=messages)
     else:
         print_ranking(ranking, scores)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 import shutil
@@ -115,7 +114,7 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, sp
             one of them. On a CPU it changes nothing.
 
     Raises:
-        TextgamutError: The GPUs do not hold the model; or it is to be spread and accelerate is not installed.
+        TextgamutError: The GPUs do not hold the model.
     """
     silence_transformers()
     from transformers import AutoModelForCausalLM, GenerationConfig
@@ -138,11 +137,5 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, sp
 def _placement(device: torch.device, spread: bool) -> dict[str, Any]:
     """Return what tells transformers where the weights go; nothing: they come to the CPU, to be moved."""
     if device.type == "cpu":
-        return {}
-    if importlib.util.find_spec("accelerate") is None:
-        if spread:
-            raise TextgamutError(
-                "a model that is spread over GPUs needs accelerate: pip install 'textgamut[demo]'"
-            )
         return {}
     return {"device_map": "balanced" if spread else {"": device}}  # straight there: no copy on the CPU

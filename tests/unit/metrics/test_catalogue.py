@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +21,7 @@ from textgamut.config.loading import load_config
 from textgamut.config.metrics import Metrics
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
-from textgamut.metrics.catalogue import FAMILIES, METRICS, Family, Metric, metrics_of, text_metrics_of
+from textgamut.metrics.catalogue import FAMILIES, METRICS, Metric, metrics_of, text_metrics_of
 from textgamut.metrics.entities import entity_metrics
 from textgamut.metrics.judge import judge
 from textgamut.metrics.likelihood import Likelihood
@@ -229,13 +232,20 @@ class TestOneMoreEntry:
             in (metrics_markdown())
         )
 
-    def test_the_command_line_offers_its_family(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        monkeypatch.setitem(FAMILIES, "sound", Family(name="sound", description="sounds", from_files=True))
-        monkeypatch.setitem(
-            METRICS, "volume", Metric(**asdict(DUMMY) | {"name": "volume", "family": "sound"})
+    def test_the_command_line_offers_its_family(self) -> None:
+        code = (
+            "from dataclasses import replace\n"
+            "from textgamut.metrics.catalogue import FAMILIES, METRICS\n"
+            "FAMILIES['sound'] = replace(FAMILIES['ngram'], name='sound')\n"
+            "bleu = METRICS['bleu']\n"
+            "METRICS['volume'] = replace(bleu, name='volume', label='Volume index', family='sound')\n"
+            "from textgamut.cli.main import main\n"
+            "main(['score', '--help'])\n"
+            "assert main(['score', '--reference', 'a', '--generated', 'b', '--metrics', 'sound']) == 1\n"
+            "assert main(['score', '--reference', 'a', '--generated', 'b', '--metrics', 'noise']) == 2\n"
         )
-        with pytest.raises(SystemExit, match="0"):
-            main(["score", "--help"])
-        assert "sound (Sonority index)" in " ".join(capsys.readouterr().out.split())
+        wide = os.environ | {"COLUMNS": "1000"}
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=wide
+        )
+        assert "sound (Volume index)" in done.stdout

@@ -475,7 +475,6 @@ def test_on_a_cpu_a_model_is_what_it_was(checkpoint, dtype, spread) -> None:
 @pytest.fixture
 def split(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
     """Half of the layers stay on disk until their turn: the hooks that also serve several GPUs."""
-    pytest.importorskip("accelerate")
     places = {f"model.layers.{i}": "disk" if i % 2 else "cpu" for i in range(4)}
     places |= dict.fromkeys(("model.embed_tokens", "model.norm", "model.rotary_emb"), "cpu") | {
         "lm_head": "disk"
@@ -503,13 +502,8 @@ def test_a_model_that_the_gpus_do_not_hold_is_an_error(checkpoint, split) -> Non
         checkpoints.load_causal_model(checkpoint, torch.float32, torch.device("cuda"), spread=True)
 
 
-def test_where_a_model_goes(monkeypatch) -> None:
+def test_where_a_model_goes() -> None:
     gpu = torch.device("cuda")
     assert checkpoints._placement(torch.device("cpu"), spread=True) == {}
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert checkpoints._placement(gpu, spread=False) == {"device_map": {"": gpu}}
     assert checkpoints._placement(gpu, spread=True) == {"device_map": "balanced"}
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert checkpoints._placement(gpu, spread=False) == {}
-    with pytest.raises(TextgamutError, match=r"needs accelerate: pip install"):
-        checkpoints._placement(gpu, spread=True)

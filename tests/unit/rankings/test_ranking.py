@@ -1,19 +1,16 @@
-"""All rankings at once, in Python and by `textgamut rank`: known orders are found, what misses is said."""
+"""All rankings at once: known orders are found, what misses is said."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from textgamut.cli.main import main
 from textgamut.errors import TextgamutError
 from textgamut.rankings.method_scores import MethodScores
-from textgamut.rankings.ranking import rank_methods, ranking_tables
+from textgamut.rankings.ranking import rank_methods
 from textgamut.report.figures.rankings import ranking_figures
 from textgamut.report.figures.style import render
 
@@ -160,144 +157,3 @@ def test_many_methods_are_shown_in_part() -> None:
     ranking = rank_methods(scores({f"method {i}": i / 60 for i in range(60)}, prompts=40, noise=1))
     figure = ranking_figures(ranking, {}, "many")["ranking"]
     assert len(figure.axes[0].get_yticks()) == 40
-
-
-# --- the command ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def wide(tmp_path: Path) -> Path:
-    some = scores(QUALITY, prompts=20)
-    rows = [
-        {"prompt": prompt, "method": method} | dict(zip(CRITERIA, some.values[p, m], strict=True))
-        for p, prompt in enumerate(some.prompts)
-        for m, method in enumerate(some.methods)
-    ]
-    pd.DataFrame(rows).to_csv(tmp_path / "scores.csv", index=False)
-    return tmp_path / "scores.csv"
-
-
-OPTIONS = ["--higher", "coherence", "diversity", "--lower", "perplexity"]
-
-
-def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
-    code = main(list(map(str, arguments)))
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-def test_the_command_prints_a_ranking(wide: Path, capsys: pytest.CaptureFixture) -> None:
-    code, out, _ = run(capsys, "rank", wide, *OPTIONS)
-    assert code == 0
-    lines = out.splitlines()
-    assert lines[0] == "5 methods on 20 prompts"
-    assert [line.split()[1] for line in lines[3:8]] == list("abcde")
-    for word in ("net dominance", "worth", "Q*Text", "coherence ↑", "perplexity ↓", "Spearman", "depth"):
-        assert word in out
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
-def test_a_long_table_in_any_format_gives_the_same(
-    wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture, suffix: str
-) -> None:
-    long = pd.read_csv(wide).melt(["prompt", "method"], var_name="criterion").sample(frac=1, random_state=0)
-    path = tmp_path / f"long{suffix}"
-    if suffix == ".csv":
-        long.to_csv(path, index=False)
-    elif suffix == ".parquet":
-        long.to_parquet(path)
-    else:
-        long.to_json(path, orient="records", lines=True, double_precision=15)
-    tables = [
-        json.loads(run(capsys, "rank", file, *OPTIONS, "--json")[1])["ranking"] for file in (wide, path)
-    ]
-    first, second = map(pd.DataFrame, tables)
-    pd.testing.assert_frame_equal(first, second, rtol=1e-9)
-
-
-def test_several_columns_can_name_a_method(wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    frame = pd.read_csv(wide).rename(columns={"method": "decoding", "prompt": "item"}).assign(model="m")
-    frame.to_csv(tmp_path / "two.csv", index=False)
-    code, out, _ = run(
-        capsys, "rank", tmp_path / "two.csv", *OPTIONS, "--prompt", "item", "--method", "model", "decoding"
-    )
-    assert code == 0
-    assert "m, a" in out
-
-
-def test_tables_and_figures_are_written_when_asked_for(
-    wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    code, _, err = run(capsys, "rank", wide, *OPTIONS, "--output", tmp_path / "out")
-    assert code == 0
-    assert "written" in err
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {f"{name}.csv" for name in ranking_tables(rank_methods(scores(QUALITY)))} | {
-        f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg")
-    }
-
-
-@pytest.mark.parametrize(
-    ("edit", "options", "message"),
-    [
-        (lambda f: f.drop(index=7), OPTIONS, "no value"),
-        (lambda f: pd.concat([f, f.iloc[[3]]]), OPTIONS, "there twice"),
-        (lambda f: f.assign(diversity=f["diversity"].where(f.index != 5)), OPTIONS, "diversity"),
-        (lambda f: f, ["--higher", "coherense"], "nearest valid: 'coherence'"),
-        (lambda f: f, [], "criteri"),
-        (lambda f: f, [*OPTIONS, "--depth-of", "7"], "--depth-of 7"),
-        (
-            lambda f: f.rename(columns={"method": "methode"}),
-            OPTIONS,
-            "no column 'method'; nearest valid: 'methode'",
-        ),
-        (lambda f: f[f["method"] == "a"], OPTIONS, "method"),
-    ],
-)
-def test_bad_input_is_named(
-    wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture, edit, options: list[str], message: str
-) -> None:
-    edit(pd.read_csv(wide)).to_csv(tmp_path / "bad.csv", index=False)
-    code, out, err = run(capsys, "rank", tmp_path / "bad.csv", *options)
-    assert code == 1
-    assert out == ""
-    assert message in err
-    assert err.count("\n") == 1
-
-
-def test_names_stay_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Prompts 01 and 001 are two, a method may be called NA, and brackets are no markup."""
-    rows = [
-        {"prompt": p, "method": m, "[/x]co": v + i}
-        for v, p in enumerate(["01", "001", "1"])
-        for i, m in enumerate(["NA", "[red]"])
-    ]
-    pd.DataFrame(rows).to_csv(tmp_path / "names.csv", index=False)
-    code, out, _ = run(capsys, "rank", tmp_path / "names.csv", "--higher", "[/x]co")
-    assert code == 0
-    assert "2 methods on 3 prompts" in out
-    assert "[/x]co ↑" in out
-    assert "[red]" in out
-
-
-def test_an_output_that_is_a_file_is_named(wide: Path, capsys: pytest.CaptureFixture) -> None:
-    code, _, err = run(capsys, "rank", wide, *OPTIONS, "--output", wide)
-    assert code == 1
-    assert f"{wide}: cannot be written" in err
-
-
-def test_a_name_with_a_bare_comma_shifts_no_columns(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    (tmp_path / "x.csv").write_text("prompt,method,coherence\np,top-p, 0.9,1\np,greedy, 0,2\n")
-    code, _, err = run(capsys, "rank", tmp_path / "x.csv", "--higher", "coherence")
-    assert code == 1
-    assert "x.csv: its rows have more fields than its header" in err
-
-
-@pytest.mark.parametrize(("name", "message"), [("no.csv", "no such file"), ("x.txt", "suffix")])
-def test_a_wrong_file_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture, name: str, message: str
-) -> None:
-    (tmp_path / "x.txt").write_text("x")
-    code, _, err = run(capsys, "rank", tmp_path / name, *OPTIONS)
-    assert code == 1
-    assert message in err

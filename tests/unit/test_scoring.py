@@ -1,0 +1,254 @@
+"""`textgamut.score`: which is precision and which is recall, what the result holds, and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny
+import torch
+
+import textgamut
+from textgamut import TextgamutError
+from textgamut.cli import score as command
+from textgamut.config.entries.embedders import Embedder
+from textgamut.features.embed import embed
+from textgamut.metrics.ngram import self_bleu
+
+LOW, HIGH = ["cat", "dog", "mat", "bad", "fed", "jam", "lake"], ["TRUST", "SWIRL", "UPON", "SYRUP", "WORST"]
+
+
+def sentences(words: list[str], seed: int, count: int = 30) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words, size=rng.integers(4, 12))) for _ in range(count)]
+
+
+REFERENCE, GENERATED = sentences(LOW, 1), sentences(LOW, 2)
+BOTH = sentences(LOW, 3, 15) + sentences(HIGH, 4, 15)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.write_checkpoint(tmp_path_factory.mktemp("checkpoint"), "gpt2")
+
+
+@pytest.fixture(scope="module")
+def score(checkpoint: Path):
+    """`textgamut.score` with a tiny embedder."""
+
+    def scored(*texts, **options):
+        given = {"embedder": checkpoint, "pooling": "mean", "max_tokens": 64, "bootstrap": 0}
+        return textgamut.score(*texts, **(given | options))
+
+    return scored
+
+
+@pytest.fixture(scope="module")
+def result(score):
+    topics = ["x", "y", None] * 10, ["y"] * 30
+    return score(REFERENCE, GENERATED, bootstrap=20, kmeans_seeds=[0, 1], groups={"topic": topics})
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # there are few texts
+
+
+def test_the_same_texts_have_precision_and_recall_1(score) -> None:
+    same = score(REFERENCE, REFERENCE, metrics=["support"])
+    assert (same.precision, same.recall, same.coverage) == (1, 1, 1)
+    assert same.missed == ([], [])
+
+
+def test_part_of_the_references_has_precision_1_and_lacks_recall(score) -> None:
+    part = BOTH[:15] * 2
+    found = score(BOTH, part, metrics=["support"])
+    assert found.precision == 1
+    assert found.recall < 0.75
+    assert {missed.text for missed in found.missed.reference} <= set(BOTH[15:])
+    other = score(part, BOTH, metrics=["support"])
+    assert other.recall == 1
+    assert other.precision < 0.75
+    assert {missed.text for missed in other.missed.generated} <= set(BOTH[15:])
+
+
+def test_the_numbers_are_those_of_the_functions(score, result, checkpoint: Path) -> None:
+    source = {"kind": "file", "path": str(checkpoint)}
+    entry = Embedder(label="x", source=source, pooling="mean", max_tokens=64)
+    cpu = torch.device("cpu")
+    features = [embed(texts, checkpoint, entry, cpu).vectors for texts in (REFERENCE, GENERATED)]
+    reduced = textgamut.reduce_features(*features)
+    support = textgamut.support_metrics(*reduced, k=4)
+    for name in ("precision", "recall", "density", "coverage"):
+        assert getattr(result, name) == getattr(support, name)
+    assert result.intervals == textgamut.bootstrap_intervals(*reduced, support, 20)
+    assert result.mauve == textgamut.divergence_metrics(features[0], features[1], None, [0, 1]).mauve
+    assert result.self_bleu == self_bleu([text.split() for text in GENERATED])
+    nearer = score(REFERENCE, GENERATED, metrics=["support"], k=2)
+    assert nearer.recall == textgamut.support_metrics(*reduced, k=2).recall
+
+
+def test_a_series_is_as_good_as_a_list(score) -> None:
+    series = [pd.Series(texts, index=range(100, 130)) for texts in (REFERENCE, GENERATED)]
+    assert score(*series).rows == score(REFERENCE, iter(GENERATED)).rows
+
+
+def test_the_table_has_all_rows(result) -> None:
+    frame = result.to_frame()
+    assert list(frame) == ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
+    whole = frame[frame["group"] == "all"].set_index("metric")
+    assert {"precision", "mauve", "f_1_8", "self_bleu", "distinct_4", "repetition_4"} <= set(whole.index)
+    assert whole.loc["precision", "value"] == result.precision
+    assert whole.loc["precision", "low"] == result.intervals["precision"].low <= result.precision
+    assert np.isnan(whole.loc["mauve", "low"])
+    assert whole.loc["mauve", "deviation"] >= 0
+    assert set(frame["group"]) == {"all", "topic=x", "topic=y"}
+    of_x = frame.loc[frame["group"] == "topic=x", "metric"]
+    assert set(of_x) == {"recall", "coverage"}  # nothing was generated about x
+
+
+def test_labels_that_are_no_strings_are_groups_too(score) -> None:
+    years = np.array([2020, 2021] * 15), pd.Series([2020] * 30)
+    frame = score(REFERENCE, GENERATED, metrics=["support"], groups={"year": years}).to_frame()
+    assert {"year=2020", "year=2021"} <= set(frame["group"])
+
+
+def test_missed_texts_lie_outside_and_the_farthest_comes_first(score) -> None:
+    found = score(BOTH, GENERATED, metrics=["support"])
+    assert len(found.missed.reference) == round((1 - found.recall) * 30)
+    assert len(found.missed.generated) == round((1 - found.precision) * 30)
+    distances = [missed.distance for missed in found.missed.reference]
+    assert distances == sorted(distances, reverse=True)
+    first = found.missed.reference[0]
+    assert first.text == BOTH[int(first.id.removeprefix("row-")) - 1]
+    assert first.neighbour_text in GENERATED
+
+
+def test_the_page_is_written(score, tmp_path: Path) -> None:
+    found = score([*BOTH[:-1], "<b>UPON & trust"], GENERATED, metrics=["support"])
+    found.to_html(tmp_path / "page.html")
+    found.to_html(str(tmp_path / "named.html"), "A < B")
+    page = (tmp_path / "page.html").read_text()
+    assert "&lt;b&gt;UPON &amp; trust" in page
+    assert "<title>Generated against reference texts: what precision and recall missed</title>" in page
+    assert "<title>A &lt; B</title>" in (tmp_path / "named.html").read_text()
+
+
+def test_a_metric_that_was_not_computed_is_an_error(score) -> None:
+    found = score(REFERENCE, GENERATED, metrics=["ngram"])
+    with pytest.raises(AttributeError, match="'precision' was not computed; computed: self_bleu, distinct_1"):
+        found.precision  # noqa: B018
+    with pytest.raises(AttributeError, match="'diversty' was not computed; nearest valid: 'diversity'"):
+        found.diversty  # noqa: B018
+    assert not hasattr(found, "mauve")
+    assert "diversity" in dir(found)
+    assert "precision" not in dir(found)
+    assert found.intervals == {}
+    with pytest.raises(TextgamutError, match="add 'support' to metrics"):
+        found.missed  # noqa: B018
+    with pytest.raises(TextgamutError, match="add 'support' to metrics"):
+        found.to_html("nowhere.html")
+
+
+def test_a_result_is_frozen_short_to_print_and_can_be_copied(result) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.k = 5
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.precision = 1
+    assert repr(result).startswith(f"ScoreResult(precision={result.precision:.4f}, recall=")
+    assert len(repr(result)) < 500
+    assert copy.copy(result).recall == copy.deepcopy(result).recall == result.recall
+
+
+def test_likelihood_needs_a_scorer_and_takes_prompts(score, checkpoint: Path) -> None:
+    likelihood = {"metrics": ["likelihood"], "scorer": checkpoint}
+    plain = score(REFERENCE, GENERATED, **likelihood)
+    prompted = score(REFERENCE, GENERATED, **likelihood, prompts=["the cat", None] * 15)
+    assert plain.perplexity > 1
+    assert not hasattr(plain, "coherence")
+    assert prompted.coherence < 0
+    assert prompted.perplexity != plain.perplexity
+    assert plain.embedder is None
+
+
+def test_a_tokenizer_changes_what_counts_as_a_token(score, checkpoint: Path) -> None:
+    words = score(REFERENCE, GENERATED, metrics=["ngram"])
+    characters = score(REFERENCE, GENERATED, metrics=["ngram"], tokenizer=checkpoint)
+    assert characters.distinct_1 < words.distinct_1
+    assert characters.diversity == words.diversity  # of words in any case
+
+
+def test_nothing_is_printed_or_written(score, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    score(REFERENCE, GENERATED)
+    assert capsys.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_small_samples_are_warned_of(score) -> None:
+    with pytest.warns(UserWarning, match="N = 30 is below 1000"):
+        score(REFERENCE, GENERATED, metrics=["support"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        (("a text", GENERATED), {}, "reference_texts: several texts are needed, not a single string"),
+        ((REFERENCE, ["alone"]), {}, "generated_texts: at least two texts are needed, not 1"),
+        ((REFERENCE, [*GENERATED, None]), {}, "generated_texts: row 31 is not a text but of type NoneType"),
+        ((REFERENCE, GENERATED), {"k": 30}, "k = 30 needs more than 30 texts a side, not 30"),
+        ((REFERENCE, GENERATED), {"k": 0}, "k = 0"),
+        ((REFERENCE, GENERATED), {"metrics": ["suport"]}, "no family 'suport'; nearest valid: 'support'"),
+        ((REFERENCE, GENERATED), {"metrics": "support"}, "no family 's'"),
+        ((REFERENCE, GENERATED), {"metrics": ["likelihood"]}, "'likelihood' needs a scorer"),
+        (
+            (REFERENCE, GENERATED),
+            {"groups": {"a": (["x"], ["x"])}},
+            "groups: 'a': 1 values for 30 texts",
+        ),
+        ((REFERENCE, GENERATED), {"prompts": ["x"]}, "prompts: 1 values for 30 texts"),
+        ((REFERENCE, GENERATED), {"embedder": "minlm"}, "unknown embedder 'minlm'; nearest valid: 'minilm'"),
+        ((REFERENCE, GENERATED), {"tokenizer": "gemma"}, "unknown model 'gemma'"),
+        ((REFERENCE, GENERATED), {"pooling": None}, "needs a pooling: mean, cls, last-token"),
+        ((REFERENCE, GENERATED), {"pooling": "average"}, "'average' is not one of the choices"),
+        ((REFERENCE, GENERATED), {"max_tokens": 0}, "max_tokens: .*greater than or equal to 1"),
+    ],
+)
+def test_bad_input_is_named_before_any_work(score, monkeypatch, texts, options, message: str) -> None:
+    monkeypatch.setattr("textgamut.models.checkpoints.prepare", None)  # no checkpoint is loaded
+    with pytest.raises(TextgamutError, match=message):
+        score(*texts, **options)
+
+
+def test_the_command_has_the_same_defaults() -> None:
+    function, options = (inspect.signature(each).parameters for each in (textgamut.score, command.score))
+    shared = function.keys() & options.keys()
+    assert len(shared) == 9
+    for name in shared:
+        assert options[name].default == function[name].default
+
+
+@pytest.mark.slow
+def test_a_real_embedder_sees_topics() -> None:
+    """Half of the references are about cats, half about markets; what is generated is about cats."""
+    cats = [
+        f"The {animal} {does} the {thing}."
+        for animal in ("cat", "kitten", "tabby")
+        for does in ("leaves", "likes", "sees", "wants")
+        for thing in ("sofa", "blanket", "table", "chair", "bed")
+    ]
+    markets = [
+        f"{paper} {move} {cause}."
+        for paper in ("Shares", "Bond yields", "Oil prices")
+        for move in ("fell on", "rose on", "slid after", "await")
+        for cause in ("rates", "earnings", "inflation", "taxes", "tariffs")
+    ]
+    found = textgamut.score(cats[::2] + markets[::2], cats, metrics=["support"], bootstrap=0)
+    assert found.embedder == "MiniLM"
+    assert found.precision > 0.9
+    assert found.recall < 0.6
+    assert all(missed.text in markets for missed in found.missed.reference[:20])
+    assert textgamut.score(cats, cats, metrics=["support"], bootstrap=0).precision == 1
