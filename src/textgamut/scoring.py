@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from textgamut.config.entries.embedders import Embedder
     from textgamut.config.entries.sources import FetchedSource
-    from textgamut.metrics.scores import Row, SupportScores
+    from textgamut.metrics.scores.rows import Row
+    from textgamut.metrics.scores.support import SupportScores
     from textgamut.metrics.support import Interval
     from textgamut.report.missed import Missed, Side
 
@@ -67,7 +68,7 @@ class ScoreResult:
 
     @property
     def _values(self) -> dict[str, float]:
-        from textgamut.metrics.scores import ALL
+        from textgamut.metrics.scores.rows import ALL
 
         return {row["metric"]: row["value"] for row in self.rows if row["group"] == ALL}
 
@@ -213,7 +214,10 @@ def score(
     import torch
 
     from textgamut.features.embed import embed
-    from textgamut.metrics.scores import divergence_scores, likelihood_scores, ngram_scores, support_scores
+    from textgamut.metrics.scores.divergence import divergence_scores
+    from textgamut.metrics.scores.likelihood import likelihood_scores
+    from textgamut.metrics.scores.ngram import ngram_scores
+    from textgamut.metrics.scores.support import support_scores
     from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
     from textgamut.models.devices import choose_device
 

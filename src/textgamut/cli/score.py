@@ -16,7 +16,7 @@ from textgamut.scoring import Pooling
 if TYPE_CHECKING:
     import pandas as pd
 
-    from textgamut.metrics.scores import Row
+    from textgamut.metrics.scores.rows import Row
     from textgamut.scoring import ScoreResult
 
 logger = logging.getLogger(__name__)
@@ -161,7 +161,7 @@ def _print(result: ScoreResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from textgamut.metrics.scores import ALL
+    from textgamut.metrics.scores.rows import ALL
 
     console = Console()
     if not console.is_terminal:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.errors import TextgamutError
 
 if TYPE_CHECKING:
-    from textgamut.metrics.scores import SupportScores
+    from textgamut.metrics.scores.support import SupportScores
 
 REVISION = 1
 """Raised when the same texts and features give another page."""

@@ -20,7 +20,7 @@ import pandas as pd
 from textgamut.config.cells import HUMAN
 from textgamut.errors import TextgamutError
 from textgamut.metrics.catalogue import METRICS
-from textgamut.metrics.scores import ALL
+from textgamut.metrics.scores.rows import ALL
 
 REVISION = 3
 """Raised when the same scores give other tables."""

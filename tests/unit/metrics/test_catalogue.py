@@ -26,7 +26,10 @@ from textgamut.metrics.entities import entity_metrics
 from textgamut.metrics.judge import judge
 from textgamut.metrics.likelihood import Likelihood
 from textgamut.metrics.readability import readability
-from textgamut.metrics.scores import divergence_scores, likelihood_scores, ngram_scores, support_scores
+from textgamut.metrics.scores.divergence import divergence_scores
+from textgamut.metrics.scores.likelihood import likelihood_scores
+from textgamut.metrics.scores.ngram import ngram_scores
+from textgamut.metrics.scores.support import support_scores
 from textgamut.metrics.similarity import bleu, cosine_similarity
 from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
 from textgamut.report.readme import metrics_markdown
@@ -219,7 +222,7 @@ class TestOneMoreEntry:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         row = {"n": 2, "group": "all", "metric": "sonority", "value": 0.25}
-        monkeypatch.setattr("textgamut.metrics.scores.ngram_scores", lambda *_: ([row], {}))
+        monkeypatch.setattr("textgamut.metrics.scores.ngram.ngram_scores", lambda *_: ([row], {}))
         file = tmp_path / "texts.txt"
         file.write_text("a b\nc d\n")
         assert main(["score", "--reference", str(file), "--generated", str(file), "--metrics", "ngram"]) == 0

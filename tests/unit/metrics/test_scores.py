@@ -10,20 +10,15 @@ import pandas as pd
 import pytest
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics import scores
 from textgamut.metrics.judge import Judgements
-from textgamut.metrics.scores import (
-    cell_likelihood_scores,
-    entity_scores,
-    group_labels,
-    judge_scores,
-    prompt_rows,
-    readability_scores,
-    similarity_scores,
-    support_scores,
-    sweep_scores,
-    text_table,
-)
+from textgamut.metrics.scores import likelihood as scores
+from textgamut.metrics.scores.entities import entity_scores
+from textgamut.metrics.scores.judge import judge_scores
+from textgamut.metrics.scores.likelihood import cell_likelihood_scores
+from textgamut.metrics.scores.readability import readability_scores
+from textgamut.metrics.scores.rows import Columns, Row, prompt_rows, text_table
+from textgamut.metrics.scores.similarity import similarity_scores
+from textgamut.metrics.scores.support import group_labels, support_scores, sweep_scores
 
 TEXTS = pd.DataFrame(
     {"id": ["1", "2", "3"], "prompt_id": ["p", "p", "q"], "text": ["The cat sat.", "", "Once more upon"]}
@@ -45,7 +40,7 @@ class Likelihoods:
 
     def __call__(
         self, model: str, tokenizer: str, prompts: list[str] | None, texts: list[str], batch_size: int
-    ) -> tuple[list[scores.Row], scores.Columns]:
+    ) -> tuple[list[Row], Columns]:
         self.given.append((model, tokenizer, prompts, texts, batch_size))
         names = ["perplexity"] if prompts is None else ["perplexity", "coherence"]
         rows = [{"metric": name, "value": f"{name} by {model}"} for name in names]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_meta, write_tables
-from textgamut.metrics.scores import text_table
+from textgamut.metrics.scores.rows import text_table
 from textgamut.workflow.jobs import Snakemake, job
 
 CellFiles = tuple[dict[str, Any], Path, list[Path]]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, read_table, write_bytes, write_meta
-from textgamut.metrics.scores import support_scores
+from textgamut.metrics.scores.support import support_scores
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
 from textgamut.report.missed import Side, support_page

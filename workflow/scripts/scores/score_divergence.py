@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, write_json, write_meta
-from textgamut.metrics.scores import divergence_scores
+from textgamut.metrics.scores.divergence import divergence_scores
 from textgamut.progress import recorded_warnings
 from textgamut.workflow.jobs import cell_of, job
 

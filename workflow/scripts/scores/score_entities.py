@@ -7,7 +7,7 @@ from typing import Any
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.entities import load_tagger
-from textgamut.metrics.scores import entity_scores
+from textgamut.metrics.scores.entities import entity_scores
 from textgamut.progress import recorded_warnings
 from textgamut.sources.fetch import fetch
 from textgamut.workflow.jobs import cell_of, job

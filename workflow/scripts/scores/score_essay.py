@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.essay import essay_scores, load_essay_model
-from textgamut.metrics.scores import text_rows
+from textgamut.metrics.scores.rows import text_rows
 from textgamut.progress import recorded_warnings
 from textgamut.workflow.jobs import cell_of, job
 

@@ -7,7 +7,7 @@ from typing import Any
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.files import read_table, write_meta, write_scores
 from textgamut.metrics.judge import judge
-from textgamut.metrics.scores import judge_scores
+from textgamut.metrics.scores.judge import judge_scores
 from textgamut.progress import recorded_warnings
 from textgamut.sources.chat_server import ServedModel
 from textgamut.workflow.jobs import cell_of, job

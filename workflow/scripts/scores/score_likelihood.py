@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_table, write_meta, write_scores
-from textgamut.metrics.scores import cell_likelihood_scores
+from textgamut.metrics.scores.likelihood import cell_likelihood_scores
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import recorded_warnings

@@ -6,7 +6,7 @@ from typing import Any
 
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_table, write_meta, write_scores
-from textgamut.metrics.scores import ngram_scores
+from textgamut.metrics.scores.ngram import ngram_scores
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.progress import recorded_warnings
 from textgamut.workflow.jobs import cell_of, job

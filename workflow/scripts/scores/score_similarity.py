@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, read_table, write_meta, write_scores
-from textgamut.metrics.scores import similarity_scores
+from textgamut.metrics.scores.similarity import similarity_scores
 from textgamut.progress import recorded_warnings
 from textgamut.workflow.jobs import cell_of, job
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, read_table, write_json, write_meta
-from textgamut.metrics.scores import group_labels, support_scores
+from textgamut.metrics.scores.support import group_labels, support_scores
 from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, write_json, write_meta
-from textgamut.metrics.scores import sweep_scores
+from textgamut.metrics.scores.support import sweep_scores
 from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings

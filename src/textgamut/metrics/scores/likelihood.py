@@ -1,0 +1,79 @@
+"""Scores of a cell by a language model: rows of the tidy table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from textgamut.metrics.likelihood import likelihood
+from textgamut.metrics.scores.rows import Columns, Row, metric_row, prompt_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def likelihood_scores(
+    model: Any, tokenizer: Any, prompts: Sequence[str] | None, continuations: Sequence[str], batch_size: int
+) -> tuple[list[Row], Columns]:
+    """Score generated texts by their likelihood under one model: perplexity, and coherence after a prompt.
+
+    Args, Raises, Warns:
+        As ``metrics.likelihood.likelihood``; without prompts there is no coherence.
+
+    Returns:
+        Rows of the perplexity of all tokens and of the mean coherence; and both of each text.
+    """
+    if not any(continuations):
+        warnings.warn("all texts are empty: no perplexity, no coherence", stacklevel=2)
+        nothing = np.full(len(continuations), np.nan)
+        return [], {"perplexity": nothing} | ({} if prompts is None else {"coherence": nothing})
+    result = likelihood(model, tokenizer, prompts, continuations, batch_size)
+    values, columns = {"perplexity": result.perplexity}, {"perplexity": result.perplexities}
+    if prompts is not None:
+        values["coherence"], columns["coherence"] = result.coherence, result.coherences
+    return [metric_row(len(continuations), name, value) for name, value in values.items()], columns
+
+
+def cell_likelihood_scores(
+    texts: pd.DataFrame,
+    prompts: pd.DataFrame | None,
+    load: Callable[[Any], tuple[Any, Any]],
+    scorer: Any,
+    generator: Any | None,
+    perplexity_of: Literal["scorer", "generator"],
+    batch_size: int,
+) -> tuple[list[Row], Columns]:
+    """Score the texts of a cell by their likelihood, each without its prompt and given it.
+
+    Args:
+        texts: ``prompt_id``, ``text``.
+        prompts: ``id``, ``base``; None: there are none, and no coherence.
+        load: Returns the model and the tokenizer of a source. One model is held at a time.
+        scorer: Source of the model that scores.
+        generator: Source of the model that wrote the texts; None: humans did.
+        perplexity_of: Whose perplexity is wanted: that of the generator is left out if there is no generator.
+        batch_size: Texts at once, at most.
+
+    Returns, Raises, Warns:
+        As :func:`likelihood_scores`.
+    """
+    continuations, beginnings = list(texts["text"]), None
+    if prompts is not None:
+        beginnings = list(prompts["base"].iloc[prompt_rows(texts["prompt_id"], prompts["id"])])
+        continuations = [t.removeprefix(start) for t, start in zip(continuations, beginnings, strict=True)]
+
+    def scores_by(source: Any) -> tuple[list[Row], Columns]:
+        return likelihood_scores(*load(source), beginnings, continuations, batch_size)
+
+    rows, columns = scores_by(scorer)
+    if perplexity_of == "generator" and generator != scorer:
+        rows = [row for row in rows if row["metric"] != "perplexity"]
+        del columns["perplexity"]
+        if generator is not None:
+            own_rows, own_columns = scores_by(generator)
+            rows += [row for row in own_rows if row["metric"] == "perplexity"]
+            columns["perplexity"] = own_columns["perplexity"]
+    return rows, columns

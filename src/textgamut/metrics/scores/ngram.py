@@ -1,0 +1,63 @@
+"""Scores of a cell by the wording of its texts: rows of the tidy table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from textgamut.errors import TextgamutError
+from textgamut.metrics.ngram import (
+    distinct_n,
+    diversity,
+    repetition_n,
+    self_bleu,
+    text_distinct_n,
+    text_diversity,
+)
+from textgamut.metrics.scores.rows import Columns, Row, metric_row, text_rows
+
+
+def ngram_scores(
+    texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float | None = None
+) -> tuple[list[Row], Columns]:
+    """Score the wording of generated texts.
+
+    Args:
+        texts: N texts.
+        tokenizer: Of transformers, for Self-BLEU and corpus distinct-n; none given: words, split on white
+            space. The others count words in any case.
+        self_bleu_sample: Share of the texts that Self-BLEU scores; none given: all.
+
+    Returns:
+        Rows of Self-BLEU-4, distinct-1 to 4, the means over the texts of their distinct-2 and rep-4, and the
+        diversity of the whole; and each text's distinct-2, rep-4 and diversity.
+
+    Warns:
+        UserWarning: Texts too short for a metric; or one that cannot be computed at all, which has no row.
+    """
+    words = [text.split() for text in texts]
+    tokens: Sequence[Sequence[Any]] = words
+    if tokenizer is not None:
+        tokens = tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    columns = {
+        "text_distinct_2": np.array([text_distinct_n(text, 2) for text in words]),
+        "repetition_4": np.array([repetition_n(text, 4) for text in words]),
+        "diversity": np.array([text_diversity(text) for text in words]),
+    }
+    corpus: dict[str, Callable[[], float]] = {
+        "self_bleu": lambda: self_bleu(tokens, sample=self_bleu_sample),
+        **{f"distinct_{n}": partial(distinct_n, tokens, n) for n in (1, 2, 3, 4)},
+        "diversity": lambda: diversity(texts),
+    }
+    rows = []
+    for name, compute in corpus.items():
+        try:
+            rows.append(metric_row(len(texts), name, compute()))
+        except TextgamutError as error:  # such as texts that are all empty: the others go on
+            warnings.warn(f"no {name}: {error}", stacklevel=2)
+    means = text_rows({name: columns[name] for name in ("text_distinct_2", "repetition_4")})
+    return rows + means, columns

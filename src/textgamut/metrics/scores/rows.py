@@ -1,0 +1,95 @@
+"""Rows of the tidy table of scores: metric, value, group, n and, depending on the metric, more.
+
+The caller adds the cell that a row belongs to.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.errors import TextgamutError
+from textgamut.text import count_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL = "all"
+"""The group of all texts."""
+
+Row = dict[str, Any]
+
+Columns = dict[str, NDArray[np.float64]]
+"""Metric -> its value for each text, NaN for a text that has none, such as an empty one."""
+
+
+def text_table(
+    cell: Mapping[str, Any], texts: pd.DataFrame, scores: Sequence[pd.DataFrame], metrics: Sequence[str]
+) -> pd.DataFrame:
+    """Join the metrics of the single texts of a cell: one row per text.
+
+    Args:
+        cell: ``model``, ``decoding``, ``seed``.
+        texts: ``id``, ``prompt_id``, ``text``.
+        scores: Tables with ``id`` and a column for each metric, in any order of rows.
+        metrics: Those that are kept; NaN if no table has it.
+
+    Returns:
+        ``model``, ``decoding``, ``seed``, ``id``, ``prompt_id``, ``words``, and the metrics (float64).
+    """
+    frame = texts.assign(**cell, words=[count_words(text) for text in texts["text"]])
+    for table in scores:
+        frame = frame.merge(table, on="id", how="left", validate="one_to_one")
+    present = {name: frame.get(name, np.nan) for name in metrics}
+    kept = frame[["model", "decoding", "seed", "id", "prompt_id", "words"]]
+    return kept.assign(**present).astype(dict.fromkeys(metrics, "float64"))
+
+
+def prompt_rows(prompt_ids: pd.Series[Any], ids: pd.Series[Any]) -> NDArray[np.intp]:
+    """Return the row of each text's prompt in a table of prompts, or of what humans wrote after them.
+
+    Args:
+        prompt_ids: (N,) prompt of each text.
+        ids: The table's ids, each once.
+
+    Raises:
+        TextgamutError: A prompt is not in the table; the message names the first such text.
+    """
+    import pandas as pd
+
+    wanted = pd.Index(prompt_ids)
+    rows: NDArray[np.intp] = pd.Index(ids).get_indexer(wanted)
+    if (missing := rows < 0).any():
+        row = int(missing.argmax())
+        raise TextgamutError(
+            f"text {row}: its prompt {wanted[row]!r} is not in the table of prompts or references"
+        )
+    return rows
+
+
+def text_rows(columns: Columns) -> list[Row]:
+    """Return the rows of metrics that are means over single texts, those that have a value.
+
+    Warns:
+        UserWarning: Texts that lack a metric. One that no text has gets no row.
+    """
+    rows = []
+    for name, values in columns.items():
+        missing = int(np.isnan(values).sum())
+        if missing:
+            warnings.warn(
+                f"{missing} of {len(values)} texts have no {name}, such as empty ones: no part in its mean",
+                stacklevel=2,
+            )
+        if missing < len(values):
+            rows.append(metric_row(len(values), name, float(np.nanmean(values))))
+    return rows
+
+
+def metric_row(n: int, metric: str, value: float) -> Row:
+    """Return the row of a metric of all texts."""
+    return {"n": n, "group": ALL, "metric": metric, "value": value}

@@ -1,0 +1,100 @@
+"""Revisions: a rule carries those of every module that its script reaches, and no others."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+from helpers import ROOT
+
+from textgamut.workflow.revisions import MODULES
+
+NO_PROMPTS = "it makes no prompts"
+NOT_NEEDED = {
+    ("fetch_model", "tasks.templates"): "it looks for a chat template only",
+    ("draw_references", "tasks.templates"): NO_PROMPTS,
+    ("draw_subset", "tasks.templates"): NO_PROMPTS,
+    ("copy_references", "tasks.templates"): NO_PROMPTS,
+    ("collect_generations", "tasks.templates"): "of prompts it needs the longest name only",
+}
+"""Rule and module -> why the rule's output does not depend on the revision of a module that it imports."""
+
+
+def file_of(module: str) -> Path | None:
+    path = ROOT / "src" / module.replace(".", "/")
+    for candidate in (path / "__init__.py", path.with_suffix(".py")):
+        if candidate.exists():
+            return candidate
+    return None
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Return the modules of the package that a file imports, also inside functions; not for type checking."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    checking = {
+        id(child)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for child in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in checking:
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                found.add(whole if file_of(whole) else node.module)
+    return frozenset(name for name in found if name.startswith("textgamut."))
+
+
+def reached(script: Path) -> set[str]:
+    """Return the modules that a script imports, those that these import, and so on; and their packages."""
+    seen: set[str] = set()
+    left = set(imports(script))
+    while left:
+        module = left.pop()
+        path = file_of(module)
+        if module in seen or path is None:
+            continue
+        seen.add(module)
+        left |= imports(path)
+        package = module.rpartition(".")[0]
+        left |= {package} - {"textgamut"}
+    return seen
+
+
+@cache
+def has_revision(module: str) -> bool:
+    path = file_of(module)
+    assert path
+    return any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id == "REVISION"
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+    )
+
+
+@pytest.mark.parametrize("rule", MODULES)
+def test_a_rule_carries_the_revisions_of_what_its_script_reaches(rule: str) -> None:
+    [script] = (ROOT / "workflow/scripts").rglob(f"{rule}.py")
+    needed = {name.removeprefix("textgamut.") for name in reached(script) if has_revision(name)}
+    needed -= {module for exempt, module in NOT_NEEDED if exempt == rule}
+    assert {module.__name__.removeprefix("textgamut.") for module in MODULES[rule]} == needed
+
+
+def test_every_exemption_is_one() -> None:
+    for rule, module in NOT_NEEDED:
+        [script] = (ROOT / "workflow/scripts").rglob(f"{rule}.py")
+        assert f"textgamut.{module}" in reached(script)
+
+
+def test_every_revision_is_carried_by_a_rule() -> None:
+    files = (ROOT / "src").rglob("*.py")
+    names = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts) for path in files}
+    with_revision = {
+        name.removesuffix(".__init__") for name in names if has_revision(name.removesuffix(".__init__"))
+    }
+    assert with_revision == {module.__name__ for modules in MODULES.values() for module in modules}
