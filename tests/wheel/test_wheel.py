@@ -56,9 +56,12 @@ def texts(demo: Config) -> dict[str, list[str]]:
     """The beginnings of news articles, of two topics and of one: that one lies within the two."""
     dataset = demo.datasets["news-articles"]
     articles = extract(fetch(dataset.source), dataset)
-    sport, politics = (articles[articles["topic"] == topic]["text"] for topic in ("sport", "politics"))
-    sides = {"reference": [*sport[:12], *politics[:12]], "generated": politics[12:36]}
-    return {name: [cut_words(text, 40) for text in side] for name, side in sides.items()}
+    beginnings = [cut_words(text, 40) for text in articles["text"]]
+    sport, politics = (
+        [text for text, label in zip(beginnings, articles["topic"], strict=True) if label == topic]
+        for topic in ("sport", "politics")
+    )
+    return {"reference": [*sport[:12], *politics[:12]], "generated": politics[12:36]}
 
 
 @pytest.fixture(scope="session")
