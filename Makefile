@@ -4,7 +4,7 @@ CORES  ?= all
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo report test test-fast test-wiki test-slurm lint format schema readme bench clean
+.PHONY: help demo test test-fast test-wheel test-wiki test-slurm lint format schema readme bench clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -17,26 +17,32 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 	$(PIP) --editable '.[demo,test,dev]'
 	@touch $@
 
-demo: .venv/demo  ## run the whole path on small real models and real text
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/demo  ## run the whole workflow on small real models and real text (the default)
 	$(BIN)/snakemake --cores $(CORES)
 	$(BIN)/snakemake --report report.html --quiet
 	@echo "Done. Look at results/papers/demo/news/precision-recall.png, or open report.html"
 
-test: .venv/dev  ## all tests; the slow ones download small models once
+test: .venv/dev  ## run the tests; the slow ones download small models once
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
-test-fast: .venv/dev
+test-fast: .venv/dev  ## run the tests that need neither models nor whole workflow runs
 	$(BIN)/pytest -m "not slow"
 
-test-wiki: .venv/dev  ## the extraction from Wikipedia, against a real MediaWiki, installed with apt-get if missing
+test-wheel: .venv/dev  ## build the wheel, install it outside the checkout, and score texts with it
+	$(BIN)/pytest tests/wheel
+
+test-wiki: .venv/dev  ## test the extraction from Wikipedia with a real MediaWiki, installed with apt-get if missing
 	sh tests/wiki/install.sh
 	TEXTGAMUT_REQUIRE_WIKI=1 $(BIN)/pytest tests/wiki
 
-test-slurm: .venv/dev  ## the workflow through a real Slurm with two virtual nodes, installed with apt-get if missing
+test-slurm: .venv/dev  ## test the workflow on a real Slurm with two virtual nodes, installed with apt-get if missing
 	sh tests/slurm/install.sh
 	TEXTGAMUT_REQUIRE_SLURM=1 $(BIN)/pytest tests/slurm
 
-lint: .venv/dev
+lint: .venv/dev  ## check style, formatting, types and the workflow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
@@ -44,18 +50,18 @@ lint: .venv/dev
 	$(BIN)/lint-imports
 	$(BIN)/snakemake --lint
 
-format: .venv/dev
+format: .venv/dev  ## fix style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-schema: .venv/demo  ## after a change of src/textgamut/config
+schema: .venv/demo  ## write config/schema.json, after a change in src/textgamut/config
 	$(BIN)/python -m textgamut.config.schema > config/schema.json
 
-readme: .venv/demo  ## after a change of src/textgamut/metrics/catalogue.py
+readme: .venv/demo  ## write the README's table of metrics, after a change in src/textgamut/metrics/catalogue.py
 	$(BIN)/python -m textgamut.report.readme
 
-bench: .venv/dev  ## speed against the peers, side by side
+bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/support.py
 	$(BIN)/python benchmarks/divergence.py --seeds 5
 	$(BIN)/python benchmarks/self_bleu.py
@@ -68,5 +74,5 @@ bench: .venv/dev  ## speed against the peers, side by side
 	$(BIN)/python benchmarks/dominance.py
 	$(BIN)/python benchmarks/ufg_depth.py --most 1
 
-clean:  ## results and data; not the shared cache
+clean:  ## delete results and data, but not the shared cache
 	rm -rf results/*/ results/*.parquet results/*.json data/*/ logs .snakemake report.html

@@ -12,7 +12,6 @@ from textgamut.errors import TextgamutError
 from textgamut.workflow.families import missing_families
 from textgamut.workflow.notices import small_tasks
 from textgamut.workflow.planned_shards import write_planned_shards
-from textgamut.config.yaml import read_yaml
 
 # Read here and not by `configfile:`, which would merge an experiment into the default one, key by key.
 EXPERIMENT = Path(
@@ -23,11 +22,7 @@ try:
         raise TextgamutError(
             "--config is not used: settings stand in a file, given with --configfile"
         )
-    CONFIG = load_config(
-        read_yaml(EXPERIMENT),
-        source=str(EXPERIMENT),
-        registries=Path(workflow.basedir, "config"),
-    )
+    CONFIG = load_config(EXPERIMENT)
 except TextgamutError as error:
     raise WorkflowError(f"the configuration is not valid\n{error}")
 

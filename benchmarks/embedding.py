@@ -21,7 +21,6 @@ from sentence_transformers import SentenceTransformer
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
-from textgamut.config.yaml import read_yaml
 from textgamut.datasets.extract import extract
 from textgamut.features import embed as embedding
 from textgamut.features.embed import embed
@@ -29,13 +28,12 @@ from textgamut.models.checkpoints import silence_transformers
 from textgamut.models.devices import choose_device, device_name
 from textgamut.sources.fetch import fetch
 
-CONFIG = Path(__file__).parents[1] / "config"
+DEMO = Path(__file__).parents[1] / "config/demo.yaml"
 
 
 def demo() -> tuple[Config, list[list[str]]]:
     """Return the demo's configuration, and the words of its news articles."""
-    path = CONFIG / "demo.yaml"
-    config = load_config(read_yaml(path), str(path), CONFIG)
+    config = load_config(DEMO)
     dataset = config.datasets["news-articles"]
     return config, [text.split() for text in extract(fetch(dataset.source), dataset)["text"]]
 

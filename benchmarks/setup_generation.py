@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from textgamut.config.loading import load_config
-from textgamut.config.yaml import read_yaml
 from textgamut.datasets.extract import extract
 from textgamut.draws import hashed, shuffled
 from textgamut.generation.requests import Request
@@ -18,7 +17,7 @@ from textgamut.tasks.chat_formats import render_prompt
 from textgamut.tasks.templates import CONTINUE_INSTRUCTION, Prompt, continuation_prompt
 from textgamut.text import cut_words
 
-CONFIG = Path(__file__).parents[1] / "config"
+DEMO = Path(__file__).parents[1] / "config/demo.yaml"
 
 
 class Setup(NamedTuple):
@@ -59,8 +58,7 @@ def load(
         words: Shortest and longest prompt, in words of a news article; in between, lengths are drawn.
         asks: Instructions in turn, whose answers have many lengths; none given: to continue the text.
     """
-    demo = CONFIG / "demo.yaml"
-    config = load_config(read_yaml(demo), str(demo), CONFIG)
+    config = load_config(DEMO)
     entry, dataset = config.models[model], config.datasets["news-articles"]
     texts = extract(fetch(dataset.source), dataset).set_index("id")["text"]
     texts = texts[texts.str.split().str.len() > words[1]]

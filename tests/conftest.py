@@ -14,7 +14,6 @@ from helpers import ROOT, copy_project, run_snakemake, write_tiny
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
-from textgamut.config.yaml import read_yaml
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +36,7 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def demo() -> Config:
     """The demo's experiment and the registries."""
-    return load_config(read_yaml(ROOT / "config/demo.yaml"), "config/demo.yaml", ROOT / "config")
+    return load_config(ROOT / "config/demo.yaml")
 
 
 @pytest.fixture(scope="session")

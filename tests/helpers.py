@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from textgamut.config.yaml import read_yaml
 
 ROOT = Path(__file__).parents[1]
-EXPERIMENTS = sorted(path for path in (ROOT / "config").rglob("*.yaml") if "tasks" in read_yaml(path))
+EXPERIMENTS = sorted(path for path in (ROOT / "config").rglob("*.yaml") if "tasks" in (read_yaml(path) or {}))
 
 
 def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -77,9 +78,14 @@ TINY = {
 }
 
 
+def shipped(registry: str) -> dict[str, Any]:
+    """Read a registry that textgamut ships, as plain data: slug -> entry."""
+    return read_yaml(ROOT / f"src/textgamut/config/defaults/{registry}.yaml")
+
+
 def edit(path: Path, *keys: str | int, value: object) -> None:
     """Set one value in a YAML file."""
-    content = yaml.safe_load(path.read_text())
+    content = yaml.safe_load(path.read_text()) or {}
     node = content
     for key in keys[:-1]:
         node = node[key]
@@ -89,9 +95,8 @@ def edit(path: Path, *keys: str | int, value: object) -> None:
 
 def write_tiny(folder: Path) -> Path:
     """Write the tiny experiment over the demo, with two small entries for models and one for decoding."""
-    config = folder / "config"
+    config, models = folder / "config", shipped("models")
     (config / "demo.yaml").write_text(yaml.safe_dump(TINY, sort_keys=False))
-    models = yaml.safe_load((config / "models.yaml").read_text())
     chat, plain = models["smollm2-135m-instruct"], models["smollm2-135m-instruct-plain"]
     small = {"batch_size": 2}
     (config / "models.yaml").write_text(yaml.safe_dump({"chat": chat | small, "plain": plain | small}))

@@ -331,7 +331,7 @@ def _checkpoint(name: str | Path, registries: Path | None) -> tuple[FetchedSourc
 def _entry(kind: str, name: str | Path, registries: Path | None) -> Any:
     from textgamut.config.loading import load_registry
 
-    entries = load_registry((registries or Path("config")) / f"{kind}s.yaml")  # TODO
+    entries = load_registry(f"{kind}s", registries)
     if name not in entries:
         raise TextgamutError(f"unknown {kind} {str(name)!r}; {nearest(str(name), entries)}")
     return entries[name]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from helpers import EXPERIMENTS, ROOT, edit, jobs, run_snakemake
+from helpers import EXPERIMENTS, ROOT, edit, jobs, run_snakemake, shipped
 
 from textgamut.config.cells import Config
 
@@ -61,7 +61,8 @@ def test_another_contact_extracts_nothing_anew_and_another_filter_does(project: 
     assert run_snakemake(project, *run).returncode == 0
     edit(project / "config/demo.yaml", "contact", value="me@example.org")
     edit(project / "config/demo.yaml", "requests_per_second", value=1)
-    edit(project / "config/datasets.yaml", "biographies-sample", "licence", value="CC BY-SA")
+    sample = shipped("datasets")["biographies-sample"] | {"licence": "CC BY-SA"}
+    edit(project / "config/datasets.yaml", "biographies-sample", value=sample)
     assert jobs(run_snakemake(project, "-n", *run).stdout) == {}
     edit(project / "config/datasets.yaml", "biographies-sample", "max_words", value=500)
     assert jobs(run_snakemake(project, "-n", *run).stdout)["extract_dataset"] == 1

@@ -354,8 +354,8 @@ def _key_variables(folder: Path) -> Iterator[str]:
     from textgamut.config.entries.sources import OpenAISource
     from textgamut.config.loading import load_registry
 
-    with contextlib.suppress(TextgamutError):  # of a registry that is not there, or is told to be broken
-        for model in load_registry(folder / "config/models.yaml").values():
+    with contextlib.suppress(TextgamutError):  # there is no such folder, or its registry is told to be broken
+        for model in load_registry("models", folder / "config").values():
             if isinstance(model.source, OpenAISource) and model.source.key_variable:
                 yield model.source.key_variable
 
@@ -374,23 +374,22 @@ def _project(folder: Path) -> Iterator[Finding]:
     from textgamut.config.entries.sources import FileSource
     from textgamut.config.loading import load_registry
 
-    paths = [folder / "config" / f"{name}.yaml" for name in REGISTRIES]
-    if not any(path.exists() for path in paths):
-        yield "registries", "missing", f"{folder.absolute()} is no project: it has no config/{paths[0].name}"
+    if not (folder / "config").is_dir():
+        yield "registries", "missing", f"{folder.absolute()} is no project: it has no folder config"
         return
     counts = []
-    for path in paths:
+    for name in REGISTRIES:
         try:
-            entries = load_registry(path)
+            entries = load_registry(name, folder / "config")
         except TextgamutError as error:
-            yield path.stem, "broken", "; ".join(str(error).splitlines())
+            yield name, "broken", "; ".join(str(error).splitlines())
             continue
-        counts.append(f"{path.stem} {len(entries)}")
+        counts.append(f"{name} {len(entries)}")
         for slug, entry in entries.items():
             source = getattr(entry, "source", None)
             file = folder / Path(source.path).expanduser() if isinstance(source, FileSource) else None
             if file and not file.exists():
-                yield f"{path.stem}: {slug}", "attention", f"source.path: there is no file {file}"
+                yield f"{name}: {slug}", "attention", f"source.path: there is no file {file}"
     if counts:
         yield "registries", "good", f"valid: {', '.join(counts)}"
 

@@ -34,12 +34,10 @@ def plan(
         TextgamutError: The experiment or a registry is wrong.
     """
     from textgamut.config.loading import load_config
-    from textgamut.config.yaml import read_yaml
     from textgamut.workflow.plan import make_plan
 
-    registries = config or Path("config")
-    file = configfile or registries / "demo.yaml"
-    found = make_plan(load_config(read_yaml(file), str(file), registries))
+    file = configfile or (config or Path("config")) / "demo.yaml"
+    found = make_plan(load_config(file, config))
     if json:
         print_json(configfile=str(file), **asdict(found))
     else:

@@ -87,10 +87,6 @@ def broken_references(config: Config) -> Iterator[str]:
                 yield from check(f"tasks.{slug}.cells[{i}].decodings[{j}]", name, config.decoding, "decoding")
     if ALL_TASKS in config.experiment.tasks:
         yield f"tasks.{ALL_TASKS}: the name is reserved for the ranking over all tasks: rename the task"
-    if HUMAN in config.decoding:
-        yield f"decoding {HUMAN!r} is reserved for texts that no model wrote: rename the entry"
-    if HUMAN in config.models:
-        yield f"model {HUMAN!r} is reserved for texts that no model wrote: rename the entry"
     for what, entry in dict(used).items():
         if entry is None:
             continue

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut.config.cells import Config
+from textgamut.config.cells import HUMAN, Config
 from textgamut.config.checks import broken_references
 from textgamut.config.entries.base import Slug
 from textgamut.config.entries.registries import REGISTRIES
@@ -17,21 +19,44 @@ from textgamut.config.yaml import read_yaml, validate
 from textgamut.errors import TextgamutError
 
 
-def load_config(experiment: Mapping[str, Any], source: str, registries: Path) -> Config:
-    """Validate an experiment against its registries.
+def load_config(path: str | Path, registries: str | Path | None = None) -> Config:
+    """Load an experiment, with the registries that its names refer to.
 
     Args:
-        experiment: The parsed experiment file.
-        source: Its name, for error messages.
-        registries: The folder that holds ``models.yaml`` and its siblings.
+        path: The experiment, a YAML file such as ``config/demo.yaml``.
+        registries: The folder with the user's own registries, see ``load_registry``. Defaults to the folder
+            named ``config`` that the experiment is in, directly or not (``config`` for
+            ``config/papers/pr.yaml``), or else to ``config`` in the working directory.
 
     Returns:
-        The experiment and its registries; every slug that the experiment names exists.
+        The experiment and all registries; every slug that the experiment names exists.
 
     Raises:
         TextgamutError: One line for each thing that is wrong: file, key, what, nearest valid choice.
     """
-    entries = {name: load_registry(registries / f"{name}.yaml") for name in REGISTRIES}
+    if registries is None:
+        parents = Path(os.path.abspath(path)).parents
+        registries = next((parent for parent in parents if parent.name == "config"), None)
+    return validate_config(read_yaml(Path(path)), str(path), registries)
+
+
+def validate_config(
+    experiment: Mapping[str, Any], source: str, registries: str | Path | None = None
+) -> Config:
+    """Validate an experiment that is in memory, as ``load_config`` validates a file.
+
+    Args:
+        experiment: The content of an experiment file.
+        source: Its name, for error messages.
+        registries: The folder with the user's own registries, as for ``load_registry``.
+
+    Returns:
+        The experiment and all registries.
+
+    Raises:
+        TextgamutError: One line for each thing that is wrong.
+    """
+    entries = {name: load_registry(name, registries) for name in REGISTRIES}
     config = Config(validate(TypeAdapter(Experiment), experiment, source), **entries)
     problems = list(broken_references(config))
     if problems:
@@ -39,16 +64,38 @@ def load_config(experiment: Mapping[str, Any], source: str, registries: Path) ->
     return config
 
 
-def load_registry(path: Path) -> dict[str, Any]:
-    """Load one registry: slug -> entry, of the kind that the file's name says.
+def load_registry(name: str, folder: str | Path | None = None) -> dict[str, Any]:
+    """Load a registry: the entries that textgamut ships, extended by the user's own.
+
+    A user's entry replaces the shipped one of the same slug as a whole.
+
+    Args:
+        name: ``models``, ``datasets``, ``decoding``, ``embedders`` or ``taggers``.
+        folder: Where the user's ``{name}.yaml`` is, if there is one. Defaults to ``config`` in the working
+            directory.
+
+    Returns:
+        Slug -> entry.
 
     Raises:
-        TextgamutError: One line for each thing that is wrong.
+        TextgamutError: The folder does not exist, or an entry is wrong: one line for each thing that is.
     """
+    if folder is not None and not Path(folder).is_dir():
+        raise TextgamutError(f"{folder}: there is no such folder")
+    with as_file(files("textgamut.config") / "defaults" / f"{name}.yaml") as shipped:
+        entries = _read_registry(name, shipped)
+    own = Path("config" if folder is None else folder, f"{name}.yaml")
+    return entries | _read_registry(name, own) if own.exists() else entries
+
+
+def _read_registry(name: str, path: Path) -> dict[str, Any]:
     content = read_yaml(path)
-    adapter = registry_adapter(REGISTRIES[path.stem])
-    registry: dict[str, Any] = validate(adapter, {} if content is None else content, str(path))
-    return registry
+    entries: dict[str, Any] = validate(
+        registry_adapter(REGISTRIES[name]), {} if content is None else content, str(path)
+    )
+    if HUMAN in entries and name in ("models", "decoding"):
+        raise TextgamutError(f"{path}: {HUMAN}: reserved for texts that no model wrote: rename the entry")
+    return entries
 
 
 def registry_adapter(kind: Any) -> TypeAdapter[Any]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 
 def cache_folder() -> Path:
     """Return ``$TEXTGAMUT_CACHE``, or ``textgamut`` in the user's cache folder."""
     if chosen := os.environ.get("TEXTGAMUT_CACHE"):
         return Path(chosen).expanduser()
-    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if xdg.is_absolute():  # the XDG standard has relative ones ignored
-        return xdg / "textgamut"
-    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "textgamut"
+    return user_cache_path("textgamut", appauthor=False)
 
 
 def digest(path: Path) -> str:

@@ -2,17 +2,17 @@
 
 import copy
 import json
-import shutil
+import os
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
-from helpers import EXPERIMENTS, ROOT
+from helpers import EXPERIMENTS, ROOT, shipped
 
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.sources import needs_contact
-from textgamut.config.loading import load_config
+from textgamut.config.loading import load_config, load_registry, validate_config
 from textgamut.config.schema import json_schema
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
@@ -33,24 +33,29 @@ def change(*keys: str | int, value: object) -> dict:
 
 
 def load(experiment: dict, registries: Path = ROOT / "config") -> Config:
-    return load_config(experiment, "my.yaml", registries)
+    return validate_config(experiment, "my.yaml", registries)
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_every_experiment_loads(path: Path) -> None:
-    load_config(read_yaml(path), str(path), ROOT / "config")
+    load_config(path)
 
 
 def test_schema_is_up_to_date() -> None:
     assert json.loads((ROOT / "config/schema.json").read_text()) == json_schema(), "run `make schema`"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "config").rglob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [path for top in ("config", "src") for path in sorted((ROOT / top).rglob("*.yaml"))],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
     first_line = path.read_text().splitlines()[0]
-    kind = first_line.rsplit("#/$defs/", 1)[1]
+    file, kind = first_line.removeprefix("# yaml-language-server: $schema=").split("#/$defs/")
+    assert (path.parent / file).resolve() == ROOT / "config/schema.json"
     schema = json_schema()
-    jsonschema.validate(read_yaml(path), schema | {"anyOf": [{"$ref": f"#/$defs/{kind}"}]})
+    jsonschema.validate(read_yaml(path) or {}, schema | {"anyOf": [{"$ref": f"#/$defs/{kind}"}]})
 
 
 @pytest.mark.parametrize(
@@ -230,7 +235,7 @@ def test_all_problems_are_told_at_once() -> None:
         (
             "decoding",
             f"{HUMAN}: {{strategy: sampling, top_p: 1, temperature: 1, max_new_tokens: 1}}",
-            "is reserved",
+            "decoding.yaml: human: reserved for texts that no model wrote",
         ),
         ("models", "a: 1\nb: 2\na: 3", "models.yaml: key 'a' stands twice"),
         ("models", "a: [", "models.yaml: not valid YAML"),
@@ -245,10 +250,47 @@ def test_bad_registry(registry: str, text: str, message: str, project: Path) -> 
     assert message in str(error.value)
 
 
-def test_missing_registry_file(project: Path) -> None:
-    (project / "config/models.yaml").unlink()
-    with pytest.raises(TextgamutError, match=r"models\.yaml: there is no such file"):
-        load(DEMO, project / "config")
+SHORT = {"strategy": "sampling", "max_new_tokens": 8}
+
+
+def test_a_user_extends_and_overrides_the_shipped_entries(tmp_path: Path) -> None:
+    path = tmp_path / "decoding.yaml"
+    path.write_text(yaml.safe_dump({"mine": SHORT, "nucleus-0.95": SHORT}))
+    shipped_entries, entries = load_registry("decoding", ROOT / "config"), load_registry("decoding", tmp_path)
+    assert entries.keys() == shipped_entries.keys() | {"mine"}
+    assert shipped_entries["nucleus-0.95"].top_p == 0.95
+    assert entries["nucleus-0.95"] == entries["mine"]  # as a whole: nothing is left of the shipped one
+    assert entries["nucleus-0.9"] == shipped_entries["nucleus-0.9"]
+    path.write_text("nucleus-0.95: {temperature: 1}\n")
+    with pytest.raises(TextgamutError) as caught:
+        load_registry("decoding", tmp_path)
+    assert str(caught.value).startswith(f"{path}: nucleus-0.95.strategy: this key is required")
+
+
+def test_registries_of_ones_own_may_be_missing_but_not_their_folder(tmp_path: Path) -> None:
+    assert load_registry("models", tmp_path) == load_registry("models", ROOT / "config")
+    with pytest.raises(TextgamutError, match=r"nowhere: there is no such folder"):
+        load_config(ROOT / "config/demo.yaml", tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("experiment", ["config/x.yaml", "config/papers/x.yaml", "x.yaml"])
+@pytest.mark.parametrize("directory", [".", "config/papers"])
+def test_registries_are_those_beside_the_experiment(
+    tmp_path: Path, monkeypatch, experiment: str, directory: str
+) -> None:
+    """An experiment that is in no folder `config` uses that of the working directory."""
+    (tmp_path / "config/papers").mkdir(parents=True)
+    (tmp_path / "config/decoding.yaml").write_text(yaml.safe_dump({"mine": SHORT}))
+    path = tmp_path / experiment
+    path.write_text(yaml.safe_dump(DEMO))
+    monkeypatch.chdir(tmp_path / directory)
+    found = "mine" in load_config(os.path.relpath(path)).decoding
+    assert found == (experiment != "x.yaml" or directory == ".")
+
+
+def test_an_experiment_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TextgamutError, match=r"config/demo\.yaml: there is no such file"):
+        load_config(tmp_path / "config/demo.yaml")
 
 
 def test_missing_source_file(project: Path) -> None:
@@ -285,10 +327,9 @@ def test_hardware_is_not_science(demo: Config) -> None:
 
 
 def registered(tmp_path: Path, **datasets: dict) -> Path:
-    """Return a copy of the registries with other datasets."""
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    (tmp_path / "config/datasets.yaml").write_text(yaml.safe_dump(datasets))
-    return tmp_path / "config"
+    """Return a folder of registries with more datasets."""
+    (tmp_path / "datasets.yaml").write_text(yaml.safe_dump(datasets))
+    return tmp_path
 
 
 WIKI = {"format": "new-wiki", "source": {"kind": "mediawiki"}, "created_from": "2021-06-01"}
@@ -504,10 +545,7 @@ def test_a_block_may_be_merged_into_another(tmp_path: Path) -> None:
 
 def test_the_papers_are_complete() -> None:
     """What MC Table 1, NW's appendix and PR Figure 8 have."""
-    papers = {
-        name: load_config(read_yaml(ROOT / f"config/papers/{name}.yaml"), name, ROOT / "config")
-        for name in ("pr", "nw", "mc")
-    }
+    papers = {name: load_config(ROOT / f"config/papers/{name}.yaml") for name in ("pr", "nw", "mc")}
     assert len(papers["mc"].generated()) == 6 * 3 * 59
     settings = {cell.decoding for cell in papers["nw"].cells("old")}
     assert len(settings) == 24
@@ -532,16 +570,12 @@ def test_a_task_can_name_its_own_metrics() -> None:
 
 
 def test_tasks_that_are_ranked_alike_are_ranked_together_too() -> None:
-    config = load_config(read_yaml(ROOT / "config/papers/mc.yaml"), "mc.yaml", ROOT / "config")
+    config = load_config(ROOT / "config/papers/mc.yaml")
     assert config.ranked()["all"] == ["wikitext", "news", "books"]
     assert load(DEMO).ranked() == {"decoding": ["decoding"]}
 
 
 def test_a_dump_knows_no_creation(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "config", tmp_path / "config")
-    path = tmp_path / "config/datasets.yaml"
-    datasets = yaml.safe_load(path.read_text())
-    datasets["wiki-sample"]["created_from"] = "2015-01-01"
-    path.write_text(yaml.safe_dump(datasets))
+    sample = shipped("datasets")["wiki-sample"] | {"created_from": "2015-01-01"}
     with pytest.raises(TextgamutError, match=r"wiki-sample.*a dump knows neither creation nor history"):
-        load(DEMO, tmp_path / "config")
+        load(DEMO, registered(tmp_path, **{"wiki-sample": sample}))

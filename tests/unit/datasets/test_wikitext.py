@@ -7,11 +7,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 
 import pytest
-from helpers import ROOT
+from helpers import shipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textgamut.config.yaml import read_yaml
 from textgamut.datasets.wikitext import (
     Person,
     article_text,
@@ -495,7 +494,7 @@ def dump() -> dict[str, str]:
     from textgamut.config.entries.sources import WheelSource
     from textgamut.sources.fetch import fetch
 
-    source = read_yaml(ROOT / "config/datasets.yaml")["biographies-sample"]["source"]
+    source = shipped("datasets")["biographies-sample"]["source"]
     with bz2.open(fetch(WheelSource.model_validate(source))) as stream:
         root = ET.parse(stream).getroot()  # noqa: S314 (its checksum is pinned)
     tag = "{http://www.mediawiki.org/xml/export-0.10/}"

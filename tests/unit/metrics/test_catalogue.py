@@ -17,7 +17,7 @@ from helpers import ROOT
 from matplotlib.text import Text
 
 from textgamut.cli.main import main
-from textgamut.config.loading import load_config
+from textgamut.config.loading import validate_config
 from textgamut.config.metrics import Metrics
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
@@ -179,11 +179,11 @@ class TestOneMoreEntry:
     def test_a_task_computes_it_for_each_text_and_ranks_by_it(self) -> None:
         experiment = read_yaml(ROOT / "config/demo.yaml")
         experiment["tasks"]["decoding"]["ranking"] = {"lower": ["sonority"]}
-        config = load_config(experiment, "demo.yaml", ROOT / "config")
+        config = validate_config(experiment, "demo.yaml", ROOT / "config")
         assert "sonority" in config.metrics("decoding").per_text()
         experiment["tasks"]["decoding"]["ranking"] = {"lower": ["sonorous"]}
         with pytest.raises(TextgamutError, match="nearest valid: 'sonority'"):
-            load_config(experiment, "demo.yaml", ROOT / "config")
+            validate_config(experiment, "demo.yaml", ROOT / "config")
 
     def test_tables_put_it_behind_the_others_and_before_what_the_catalogue_lacks(self) -> None:
         row = {"task": "t", "model": "m", "decoding": "d", "seed": 1, "n": 9, "group": "all", "value": 0.5}

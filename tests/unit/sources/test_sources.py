@@ -15,7 +15,10 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import platformdirs
 import pytest
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
 
 from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelSource
 from textgamut.errors import TextgamutError
@@ -72,11 +75,13 @@ def test_cache_folder_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("TEXTGAMUT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/xdg")
     assert cache_folder() == Path("/var/xdg/textgamut")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(sys, "platform", "linux")
-    assert cache_folder() == tmp_path / ".cache/textgamut"
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert cache_folder() == tmp_path / "Library/Caches/textgamut"
+    for platform, folder in ((Unix, ".cache"), (MacOS, "Library/Caches")):
+        monkeypatch.setattr(platformdirs, "PlatformDirs", platform)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        assert cache_folder() == tmp_path / folder / "textgamut"
+        for ignored in ("", "relative"):  # by the XDG standard
+            monkeypatch.setenv("XDG_CACHE_HOME", ignored)
+            assert cache_folder() == tmp_path / folder / "textgamut"
 
 
 def test_importing_loads_no_network_library():

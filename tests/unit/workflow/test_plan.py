@@ -20,8 +20,7 @@ from helpers import ROOT
 from textgamut import files
 from textgamut.cli.main import main
 from textgamut.config.cells import Config
-from textgamut.config.loading import load_config
-from textgamut.config.yaml import read_yaml
+from textgamut.config.loading import load_config, validate_config
 from textgamut.metrics.judge import DIVERSITY, QUALITY
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
@@ -76,13 +75,12 @@ def configured(cells: dict[str, list[str]] | None = None, **task: Any) -> Config
         "decoding": DECODING,
         "datasets": {"texts": dataset},
         "embedders": {"e": embedder},
-        "taggers": {},
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, content in registries.items():
             Path(folder, f"{name}.yaml").write_text(yaml.safe_dump(content))
         experiment = {"name": "x", "embedder": "e", "tasks": {"t": entry}}
-        return load_config(experiment, "x.yaml", Path(folder))
+        return validate_config(experiment, "x.yaml", folder)
 
 
 def write_shard(
@@ -328,8 +326,7 @@ def test_fetched_weights_take_no_more_space(tmp_path) -> None:
 
 
 def paper(name: str) -> Config:
-    path = ROOT / f"config/papers/{name}.yaml"
-    return load_config(read_yaml(path), str(path), ROOT / "config")
+    return load_config(ROOT / f"config/papers/{name}.yaml")
 
 
 def test_the_gpu_hours_of_precision_and_recall_come_out(tmp_path) -> None:
@@ -376,8 +373,6 @@ def test_the_multicriteria_paper_is_planned_fast_and_whole(tmp_path) -> None:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     config = tmp_path / "config"
     config.mkdir()
-    for name in ("datasets", "embedders", "taggers"):
-        (config / f"{name}.yaml").write_text((ROOT / f"config/{name}.yaml").read_text())
     (config / "models.yaml").write_text(yaml.safe_dump(MODELS))
     (config / "decoding.yaml").write_text(yaml.safe_dump(DECODING))
     cells = [{"models": ["fast", "strange", "served"], "decodings": ["plain"]}]

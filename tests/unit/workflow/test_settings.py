@@ -13,7 +13,6 @@ from helpers import EXPERIMENTS, ROOT
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
-from textgamut.config.yaml import read_yaml
 from textgamut.workflow import revisions, settings
 from textgamut.workflow.methods import method_names
 
@@ -121,7 +120,7 @@ def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Conf
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_no_two_methods_have_the_same_name(path: Any) -> None:
-    config = load_config(read_yaml(path), str(path), ROOT / "config")
+    config = load_config(path)
     for task, entry in config.experiment.tasks.items():
         if entry.kind != "subsets":
             names = [name for *_, name in method_names(config, task)]
