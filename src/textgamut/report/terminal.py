@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from textgamut.metrics.catalogue import READS_AS, SUPPORT
-from textgamut.metrics.scores import ALL, Row
+from textgamut.metrics.catalogue import METRICS, metrics_of
+from textgamut.metrics.scores.rows import ALL, Row
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
 
@@ -38,7 +38,7 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
     for row in rows:
         if row["group"] == ALL:
             cells = (row["metric"], f"{row['value']:.4f}", _uncertainty(row))
-            whole.add_row(*(Text(cell) for cell in cells), Text(READS_AS[row["metric"]], style="dim"))
+            whole.add_row(*(Text(cell) for cell in cells), Text(METRICS[row["metric"]].reads_as, style="dim"))
     console.print(whole)
 
     values: dict[str, dict[str, float]] = {}
@@ -46,9 +46,10 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
         if row["group"] != ALL:
             values.setdefault(row["group"], {})[row["metric"]] = row["value"]
     if values:
-        groups = _table("group", *SUPPORT)
+        support = metrics_of("support")
+        groups = _table("group", *support)
         for group, found in values.items():
-            of_group = (f"{found[name]:.4f}" if name in found else "—" for name in SUPPORT)
+            of_group = (f"{found[name]:.4f}" if name in found else "—" for name in support)
             groups.add_row(Text(group), *(Text(cell) for cell in of_group))
         console.print()
         console.print(groups)
