@@ -7,30 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from made_scores import CRITERIA, QUALITY
+from made_scores import method_scores as scores
 
 from textgamut.errors import TextgamutError
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import rank_methods
-from textgamut.report.figures.rankings import ranking_figures
-from textgamut.report.figures.style import render
-
-CRITERIA = ["coherence", "diversity", "perplexity"]
-
-
-def scores(quality: dict[str, float], prompts: int = 60, noise: float = 0.3, seed: int = 0) -> MethodScores:
-    """Methods of which a larger quality is better on every criterion, with noise."""
-    rng = np.random.default_rng(seed)
-    true = np.array(list(quality.values()))[None, :, None] + rng.normal(
-        0, noise, (prompts, len(quality), len(CRITERIA))
-    )
-    values = np.stack(
-        [true[..., 0] - 4, 1 / (1 + np.exp(-true[..., 1])), np.exp(3 - true[..., 2])], axis=-1
-    )  # coherence and diversity rise with quality, perplexity falls
-    names = [f"p{i}" for i in range(prompts)]
-    return MethodScores(names, list(quality), CRITERIA, values, np.array([True, True, False]))
-
-
-QUALITY = {"c": 0.3, "a": 1.0, "d": 0.0, "b": 0.6, "e": -0.4}
 
 
 def test_all_rankings_find_the_order_that_is_there() -> None:
@@ -125,35 +107,3 @@ def test_an_empty_text_is_the_worst_and_counts() -> None:
     assert ranking.methods["missing"].tolist() == [0, 30]
     assert any(note.startswith("30 of 120 texts are empty") for note in ranking.notes)
     assert ranking.methods.set_index("method")["q_text"]["b"] > 0
-
-
-def test_the_figures_show_every_method_and_are_the_same_each_time() -> None:
-    ranking = rank_methods(scores(QUALITY))
-    families = dict.fromkeys("abc", "Mistral_1") | dict.fromkeys("de", "$x$")
-    first, again = (
-        {
-            name: render(figure, "svg")
-            for name, figure in ranking_figures(ranking, families, "all $ of _ it").items()
-        }
-        for _ in range(2)
-    )
-    assert set(first) == {"ranking", "agreement", "orders"}
-    assert first == again
-
-
-@pytest.mark.parametrize("case", ["one ranking", "one order"])
-def test_figures_of_which_there_is_nothing_say_why(case: str) -> None:
-    some = scores({"best": 9.0, "worst": 0.0}, noise=0.01)
-    some = MethodScores(some.prompts, some.methods, CRITERIA[:2], some.values[..., :2], some.higher[:2])
-    ranking = rank_methods(some)
-    figures = ranking_figures(ranking, {}, "title")
-    text = " ".join(
-        t.get_text() for t in figures[{"one ranking": "agreement", "one order": "orders"}[case]].axes[0].texts
-    )
-    assert {"one ranking": "never beat", "one order": "no depth"}[case] in text
-
-
-def test_many_methods_are_shown_in_part() -> None:
-    ranking = rank_methods(scores({f"method {i}": i / 60 for i in range(60)}, prompts=40, noise=1))
-    figure = ranking_figures(ranking, {}, "many")["ranking"]
-    assert len(figure.axes[0].get_yticks()) == 40
