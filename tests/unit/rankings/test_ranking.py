@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from made_scores import CRITERIA, QUALITY
-from made_scores import method_scores as scores
+from made_scores import CRITERIA, QUALITY, method_scores
 
 from textgamut.errors import TextgamutError
 from textgamut.rankings.method_scores import MethodScores
@@ -16,7 +15,7 @@ from textgamut.rankings.ranking import rank_methods
 
 
 def test_all_rankings_find_the_order_that_is_there() -> None:
-    ranking = rank_methods(scores(QUALITY))
+    ranking = rank_methods(method_scores(QUALITY))
     assert list(ranking.methods["method"]) == ["a", "b", "c", "d", "e"]
     for name in ("rank_dominance", "rank_worth"):
         assert list(ranking.methods[name]) == [1, 2, 3, 4, 5]
@@ -31,7 +30,7 @@ def test_all_rankings_find_the_order_that_is_there() -> None:
 
 
 def test_rankings_do_not_depend_on_the_order_of_methods_and_prompts() -> None:
-    some = scores(QUALITY)
+    some = method_scores(QUALITY)
     rng = np.random.default_rng(1)
     methods, prompts = rng.permutation(5), rng.permutation(60)
     other = MethodScores(
@@ -49,7 +48,7 @@ def test_rankings_do_not_depend_on_the_order_of_methods_and_prompts() -> None:
 
 
 def test_the_winners_add_up_to_the_prompts() -> None:
-    ranking = rank_methods(scores(QUALITY), kinds={"model": dict(zip(QUALITY, "xxyyy", strict=True))})
+    ranking = rank_methods(method_scores(QUALITY), kinds={"model": dict(zip(QUALITY, "xxyyy", strict=True))})
     sums = ranking.winners.groupby(["of", "which"])["count"].sum()
     assert len(sums) == 4
     assert (sums == 60).all()
@@ -70,14 +69,14 @@ def test_equally_good_methods_share_a_rank_in_any_order() -> None:
 
 
 def test_no_criterion_takes_the_name_of_a_column() -> None:
-    some = scores(QUALITY)
+    some = method_scores(QUALITY)
     for name in ("q_text", "worth", "rank_dominance", "method"):
         with pytest.raises(TextgamutError, match=f"criterion '{name}' has the name of a column"):
             rank_methods(replace(some, criteria=["coherence", "diversity", name]))
 
 
 def test_a_criterion_without_any_value_is_refused() -> None:
-    some = scores(QUALITY)
+    some = method_scores(QUALITY)
     values = some.values.copy()
     values[..., 1] = np.nan
     with pytest.raises(TextgamutError, match="criterion 'diversity' has no value"):
@@ -85,7 +84,7 @@ def test_a_criterion_without_any_value_is_refused() -> None:
 
 
 def test_what_does_not_exist_is_left_out_and_said() -> None:
-    always = scores({"best": 9.0, "middle": 5.0, "worst": 0.0}, noise=0.01)
+    always = method_scores({"best": 9.0, "middle": 5.0, "worst": 0.0}, noise=0.01)
     ranking = rank_methods(always)
     assert "worth" not in ranking.methods
     assert any(note.startswith("no worth: ") for note in ranking.notes)
@@ -97,7 +96,7 @@ def test_what_does_not_exist_is_left_out_and_said() -> None:
 
 
 def test_an_empty_text_is_the_worst_and_counts() -> None:
-    some = scores({"a": 0.1, "b": 0.0})
+    some = method_scores({"a": 0.1, "b": 0.0})
     values = some.values.copy()
     values[:30, 0] = np.nan  # half of a's texts are empty
     ranking = rank_methods(MethodScores(some.prompts, some.methods, some.criteria, values, some.higher))
