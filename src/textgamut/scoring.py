@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textgamut.metrics.scores.rows import Row
     from textgamut.metrics.scores.support import SupportScores
     from textgamut.metrics.support import Interval
-    from textgamut.report.missed import Missed, Side
+    from textgamut.report.missed import EmbeddedTexts, MissedText
 
 Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
 
@@ -27,9 +27,9 @@ Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
 class MissedTexts(NamedTuple):
     """The texts that precision and recall missed, those farthest from the other side first."""
 
-    generated: list[Missed]
+    generated: list[MissedText]
     """Generated texts outside the references' support: what precision missed."""
-    reference: list[Missed]
+    reference: list[MissedText]
     """References outside the generated texts' support: what recall missed."""
 
 
@@ -127,15 +127,15 @@ class ScoreResult:
             TextgamutError: ``"support"`` was not computed.
         """
         from textgamut.files import write_bytes
-        from textgamut.report.missed import support_page
+        from textgamut.report.missed import missed_texts_page
 
         support, reference, generated = self._sides()
         assert self.embedder is not None
-        page = support_page(title, self.embedder, self.k, reference, generated, support)
+        page = missed_texts_page(title, self.embedder, self.k, reference, generated, support)
         write_bytes(Path(path), page.encode())
 
-    def _sides(self) -> tuple[SupportScores, Side, Side]:
-        from textgamut.report.missed import Side
+    def _sides(self) -> tuple[SupportScores, EmbeddedTexts, EmbeddedTexts]:
+        from textgamut.report.missed import EmbeddedTexts
 
         if self.support is None:
             raise TextgamutError("what precision and recall missed is not known: add 'support' to metrics")
@@ -143,8 +143,8 @@ class ScoreResult:
         ids = [f"row-{i + 1}" for i in range(n)]
         return (
             self.support,
-            Side(self.support.reference, ids, self.reference_texts[:n]),
-            Side(self.support.generated, ids, self.generated_texts[:n]),
+            EmbeddedTexts(self.support.reference, ids, self.reference_texts[:n]),
+            EmbeddedTexts(self.support.generated, ids, self.generated_texts[:n]),
         )
 
 

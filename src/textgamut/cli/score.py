@@ -16,8 +16,6 @@ from textgamut.scoring import Pooling
 if TYPE_CHECKING:
     import pandas as pd
 
-    from textgamut.metrics.scores.rows import Row
-    from textgamut.scoring import ScoreResult
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +134,9 @@ def score(
     if json:
         print_json(settings=settings, scores=result.rows, warnings=warnings)
     else:
-        _print(result)
+        from textgamut.report.terminal import print_scores
+
+        print_scores(result.rows, len(result.reference_texts), len(result.generated_texts), result.embedder)
 
 
 def _read(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
@@ -153,47 +153,3 @@ def _read(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
     if empty := int((frame["text"].str.strip() == "").sum()):
         logger.warning("%s: %d of %d texts are empty; they count as empty", path, empty, len(frame))
     return frame
-
-
-def _print(result: ScoreResult) -> None:
-    """Print the scores for people: a table of all texts, and one of the groups."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from textgamut.metrics.scores.rows import ALL
-
-    console = Console()
-    if not console.is_terminal:
-        console.width = 120
-    generated, references = len(result.generated_texts), len(result.reference_texts)
-    facts = [f"{generated:,} generated texts against {references:,} references"]
-    facts += [f"N = {row['n']:,}, k = {row['k']}" for row in result.rows if row["metric"] == "precision"][:1]
-    facts += [result.embedder] if result.embedder else []
-    console.print(Text(", ".join(facts), style="bold"))
-
-    whole = Table("metric", "value", "uncertainty", "reads as", box=None, pad_edge=False, header_style="dim")
-    for row in result.rows:
-        if row["group"] == ALL:
-            cells = (row["metric"], f"{row['value']:.4f}", _uncertainty(row))
-            whole.add_row(*(Text(cell) for cell in cells), Text(METRICS[row["metric"]].reads_as, style="dim"))
-    console.print(whole)
-
-    found: dict[str, dict[str, float]] = {}
-    for row in result.rows:
-        if row["group"] != ALL:
-            found.setdefault(row["group"], {})[row["metric"]] = row["value"]
-    if found:
-        support = metrics_of("support")
-        groups = Table("group", *support, box=None, pad_edge=False, header_style="dim")
-        for name, values in found.items():
-            of_group = (f"{values[name]:.4f}" if name in values else "—" for name in support)
-            groups.add_row(Text(name), *(Text(cell) for cell in of_group))
-        console.print()
-        console.print(groups)
-
-
-def _uncertainty(row: Row) -> str:
-    if "low" in row:
-        return f"{row['low']:.3f} to {row['high']:.3f} (95 %)"
-    return f"± {row['deviation']:.4f} (k-means)" if "deviation" in row else ""

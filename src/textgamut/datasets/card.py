@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +14,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REVISION = 1
-"""Raised when cards say something else."""
+"""Raised when cards, ``card.json`` or ``card.md``, say something else."""
 
 BINS = 12
-BAR = 40
+"""Bars of the histogram of lengths."""
+
 MOST_LABELS = 20
 UNKNOWN = "not known"
 TEXTS = ("id", "text", "prompt")
@@ -80,84 +79,9 @@ def make_card(
     return card
 
 
-def render_card(card: Mapping[str, Any]) -> str:
-    """Write a card as Markdown."""
-    entry = card["entry"]
-    lines = [
-        f"# {card['dataset']}",
-        "",
-        f"{card['texts']:,} texts, extracted on {card['extracted']}. Licence: {_plain(card['licence'])}.",
-        "",
-        "## Source",
-        "",
-        "| setting | value |",
-        "| --- | --- |",
-        *(f"| {_plain(name)} | {_plain(value)} |" for name, value in _flat(entry) if name != "licence"),
-    ]
-    if card["source_sha256"] not in (None, (entry["source"] or {}).get("sha256")):
-        lines.append(f"| SHA-256 of what came | `{card['source_sha256']}` |")
-    lines += ["", "## What each filter left", "", "| filter | rows |", "| --- | ---: |"]
-    lines += [f"| {_plain(name)} | {count:,} |" for name, count in card["counts"].items()]
-    words = card["words"]
-    lines += [
-        "",
-        "## Length",
-        "",
-        f"{words['least']:,} to {words['most']:,} words, median {words['median']:,.0f}, "
-        f"mean {words['mean']:,.1f}.",
-        "",
-        "```",
-    ]
-    most = max(count for *_, count in words["histogram"])
-    width = len(f"{words['most']:,}")
-    for low, high, count in words["histogram"]:
-        bar = "█" * round(BAR * count / most) or ("▏" if count else "")
-        lines.append(f"{low:>{width},} to {high:>{width},} {bar} {count:,}")
-    lines.append("```")
-    for name, labels in card["groups"].items():
-        lines += [
-            "",
-            f"## {_plain(name)}",
-            "",
-            f"| {_plain(name)} | texts | share |",
-            "| --- | ---: | ---: |",
-        ]
-        lines += [
-            f"| {_plain(label)} | {count:,} | {count / card['texts']:.1%} |"
-            for label, count in labels.items()
-        ]
-    lines += [
-        "",
-        "## Again",
-        "",
-        f"SHA-256 of the texts: `{card['sha256']}` (of the lines `<SHA-256 of a text>  <id>`).",
-    ]
-    if "rows" in card:
-        lines += [
-            "",
-            "The ids of all pages and revisions stand in `card.json`. A registry entry like this one, with a "
-            "source of kind `mediawiki` and `snapshot: <a copy of card.json>` in it, fetches them again.",
-        ]
-    return "\n".join(lines) + "\n"
-
-
 def _is_group(frame: pd.DataFrame, name: str) -> bool:
     """Tell columns of labels from those of texts, numbers and names: some labels stand many times."""
     column = frame[name]
     if name in TEXTS or column.dtype.kind in "iuf":
         return False
     return bool(0 < column.nunique() <= min(MOST_LABELS, max(2, len(frame) // 2)))
-
-
-def _flat(value: Any, name: str = "") -> list[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        return [pair for key, child in value.items() for pair in _flat(child, f"{name}.{key}".lstrip("."))]
-    if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        return [pair for i, child in enumerate(value) for pair in _flat(child, f"{name}[{i}]")]
-    return [(name, ", ".join(map(str, value)) if isinstance(value, list) else value)]
-
-
-def _plain(value: Any) -> str:
-    """Keep a value in its cell: nothing in it is Markdown or HTML."""
-    text = html.escape(" ".join(str("—" if value is None else value).split()), quote=False)
-    return re.sub(r"([\\|`*_\[\]])", r"\\\1", text)

@@ -1,4 +1,4 @@
-"""What precision and recall missed: the texts outside the other side's support, as one HTML page to read."""
+"""Texts that precision and recall missed, those outside the other side's support, as one HTML page."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError
+from textgamut.report.rendering import load_template
 
 if TYPE_CHECKING:
     from textgamut.metrics.scores.support import SupportScores
@@ -29,8 +30,8 @@ TEXT_LIMIT = 5000
 
 
 @dataclass(frozen=True)
-class Side:
-    """The texts of one side, generated or human, in the order of their features."""
+class EmbeddedTexts:
+    """Texts of one side, generated or human, and their features."""
 
     features: ArrayLike
     """(N, c) as ``support_metrics`` took them: reduced, and no rows but those that it kept."""
@@ -43,7 +44,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Missed:
+class MissedText:
     """A text outside the other side's support, and the nearest text of the other side."""
 
     id: str
@@ -55,7 +56,7 @@ class Missed:
     neighbour_text: str
 
 
-def missed_texts(side: Side, other: Side, inside: ArrayLike) -> list[Missed]:
+def missed_texts(side: EmbeddedTexts, other: EmbeddedTexts, inside: ArrayLike) -> list[MissedText]:
     """List the texts of a side that lie outside the other side's support, the farthest first.
 
     What precision missed is ``missed_texts(generated, reference, metrics.in_reference)``; what recall missed
@@ -68,7 +69,7 @@ def missed_texts(side: Side, other: Side, inside: ArrayLike) -> list[Missed]:
         inside: (M,) bool: which texts of ``side`` lie inside the support of ``other``.
 
     Returns:
-        One entry for each text that is not inside. Equal distances stand in row order; of neighbours that are
+        One entry for each text that is not inside. Equal distances are in row order; of neighbours that are
         equally near, the first counts.
 
     Raises:
@@ -92,7 +93,7 @@ def missed_texts(side: Side, other: Side, inside: ArrayLike) -> list[Missed]:
         neighbours[part] = block.argmin(axis=1)
         distances[part] = block.min(axis=1)
     return [
-        Missed(
+        MissedText(
             id=side.ids[rows[i]],
             text=side.texts[rows[i]],
             group=group if isinstance(group := groups[rows[i]], str) else None,
@@ -104,7 +105,7 @@ def missed_texts(side: Side, other: Side, inside: ArrayLike) -> list[Missed]:
     ]
 
 
-def _checked(name: str, side: Side) -> NDArray[np.float64]:
+def _checked(name: str, side: EmbeddedTexts) -> NDArray[np.float64]:
     features = np.asarray(side.features, dtype=np.float64)
     if features.ndim != 2 or not np.isfinite(features).all():
         raise TextgamutError(f"{name}: a matrix of finite features is needed, not {features.shape}")
@@ -114,21 +115,26 @@ def _checked(name: str, side: Side) -> NDArray[np.float64]:
     return features
 
 
-def support_page(
-    title: str, embedder: str, k: int, reference: Side, generated: Side, scores: SupportScores
+def missed_texts_page(
+    title: str,
+    embedder: str,
+    k: int,
+    reference: EmbeddedTexts,
+    generated: EmbeddedTexts,
+    scores: SupportScores,
 ) -> str:
-    """Write the page of one scored pair of sets.
+    """Write the page of the texts that precision and recall missed in one pair of sets.
 
     Args:
         title: The page's title.
-        embedder: What the texts were seen through.
+        embedder: Name in print of the embedder behind the features.
         k: Neighbours.
-        reference: The references that were kept.
-        generated: The generated texts that were kept.
-        scores: What ``scores.support_scores`` found for these.
+        reference: The references that were scored.
+        generated: The generated texts that were scored.
+        scores: Of :func:`textgamut.metrics.scores.support_scores` for these two.
 
     Returns:
-        The page, as :func:`explain_page`.
+        The page, as :func:`render_missed_texts` returns it.
     """
     facts: dict[str, str | int | float] = {
         "Precision": float(scores.in_reference.mean()),
@@ -140,19 +146,19 @@ def support_page(
     }
     outside = missed_texts(generated, reference, scores.in_reference)
     unreached = missed_texts(reference, generated, scores.in_generated)
-    return explain_page(title, facts, outside, unreached, len(generated.ids), len(reference.ids))
+    return render_missed_texts(title, facts, outside, unreached, len(generated.ids), len(reference.ids))
 
 
-def explain_page(
+def render_missed_texts(
     title: str,
     facts: Mapping[str, str | int | float],
-    outside: Sequence[Missed],
-    unreached: Sequence[Missed],
+    outside: Sequence[MissedText],
+    unreached: Sequence[MissedText],
     generated: int,
     references: int,
     limit: int = 500,
 ) -> str:
-    """Write the page that shows what precision and recall missed.
+    """Write the page of missed texts.
 
     Args:
         title: The page's title.
@@ -166,74 +172,26 @@ def explain_page(
 
     Returns:
         One HTML page that needs no other file, for ``encode()``. All values are plain text, escaped; control
-        characters and lone surrogates are shown by stand-ins. The page forbids the browser all network.
+        characters and lone surrogates are replaced by visible characters. The page forbids the browser all
+        network.
     """
-    sections = [
-        (
-            "outside",
-            "Generated texts outside the references' support",
-            "What precision missed. The farthest from any human text come first.",
-            "Every generated text lies inside the references' support: precision missed nothing.",
-            ("Generated text", "Nearest human text"),
-            outside,
-            generated,
-        ),
-        (
-            "unreached",
-            "Human texts that no generated text reaches",
-            "What recall missed. The farthest from any generated text come first.",
-            "Every human text is reached by a generated text: recall missed nothing.",
-            ("Human text", "Nearest generated text"),
-            unreached,
-            references,
-        ),
-    ]
-    parts, links = [], []
-    for anchor, heading, order, nothing, labels, missed, total in sections:
-        count = f"{len(missed):,} of {total:,}"
-        links.append(f'<li><a href="#{anchor}">{heading}</a> ({count})</li>')
-        parts.append(f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{heading} ({count})</h2>')
-        if missed:
-            cut = f" Showing the {limit:,} farthest of {len(missed):,}." if len(missed) > limit else ""
-            parts.append(f"<p>{order}{cut}</p>\n<ol>")
-            parts += [_entry(rank, entry, labels) for rank, entry in enumerate(missed[:limit], start=1)]
-            parts.append("</ol>\n</section>")
-        else:
-            parts.append(f"<p>{nothing}</p>\n</section>")
-    policy = f"default-src 'none'; style-src '{_hash(_STYLE)}'; script-src '{_hash(_SCRIPT)}'"
-    return _PAGE.format(
-        policy=f"{policy}; base-uri 'none'; form-action 'none'",
-        title=_escape(title),
-        style=_STYLE,
-        script=_SCRIPT,
-        facts="\n".join(
-            f'<div><dt>{_escape(label)}</dt><dd dir="auto">{_escape(_number(value))}</dd></div>'
-            for label, value in facts.items()
-        ),
-        links="\n".join(links),
-        sections="\n".join(parts),
+    return load_template("missed.html", _escape).render(
+        title=title,
+        facts=facts,
+        outside=outside,
+        unreached=unreached,
+        generated=generated,
+        references=references,
+        limit=limit,
+        text_limit=TEXT_LIMIT,
+        folds=_folds,
+        csp_hash=_csp_hash,
     )
 
 
-def _entry(rank: int, missed: Missed, labels: tuple[str, str]) -> str:
-    group = f' <bdi class="group">{_escape(missed.group)}</bdi>' if missed.group else ""
-    long = any(len(text) > 600 or text.count("\n") > 6 for text in (missed.text, missed.neighbour_text))
-    unfold = "\n<details><summary>Whole texts</summary></details>" if long else ""
-    return f"""<li>
-<h3>{rank}. <bdi>{_escape(missed.id)}</bdi>{group}</h3>{unfold}
-<p class="label">{labels[0]}</p>
-{_text(missed.text)}
-<p class="label">{labels[1]}: <bdi>{_escape(missed.neighbour_id)}</bdi>, distance {missed.distance:.3f}</p>
-{_text(missed.neighbour_text)}
-</li>"""
-
-
-def _text(text: str) -> str:
-    if not text.strip():
-        return '<p class="text"><em>(an empty text)</em></p>'
-    more = len(text) - TEXT_LIMIT
-    rest = f" <em>(… and {more:,} more characters)</em>" if more > 0 else ""
-    return f'<p class="text" dir="auto">{_escape(text[:TEXT_LIMIT])}{rest}</p>'
+def _folds(text: str) -> bool:
+    """Return whether a text is so long that the page shows its beginning until the reader asks for more."""
+    return len(text) > 600 or text.count("\n") > 6
 
 
 # What HTML forbids, or what shows as nothing: C0 but tab and line feed, DEL, C1, surrogates, noncharacters.
@@ -252,120 +210,6 @@ def _stand_in(code: int) -> str:
     return "\u2421" if code == 0x7F else "\ufffd"
 
 
-def _number(value: str | int | float) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _hash(inline: str) -> str:
+def _csp_hash(inline: str) -> str:
+    """Return the hash of a style or script by which a Content-Security-Policy admits it."""
     return f"sha256-{base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()}"
-
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #5c5c5c; --rule: #ddd;
-  --tint: #f4f5f7; --link: #0b57d0; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e6; --paper: #16181c; --soft: #a8a8a8; --rule: #3a3d42;
-    --tint: #202329; --link: #8ab4f8; }
-}
-* { box-sizing: border-box; }
-body { max-width: 78rem; margin: 0 auto; padding: 1rem; color: var(--ink); background: var(--paper);
-  font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: .5rem 0 1rem; }
-h2 { font-size: 1.25rem; line-height: 1.3; margin: 2.5rem 0 .5rem; }
-h3 { font-size: 1rem; margin: 0; }
-p { max-width: 46rem; margin: .5rem 0; }
-a { color: var(--link); }
-dl { display: flex; flex-wrap: wrap; gap: .6rem 2rem; margin: 1rem 0; padding: .8rem 1rem;
-  background: var(--tint); border-radius: .4rem; }
-dt, .label { color: var(--soft); font-size: .85rem; }
-dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; }
-nav ul { padding-left: 1.2rem; }
-.filter { position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; align-items: center;
-  gap: .3rem .8rem; padding: .6rem 0; background: var(--paper); }
-.filter input { flex: 1 1 12rem; max-width: 28rem; font: inherit; padding: .3rem .5rem; color: inherit;
-  background: var(--paper); border: 1px solid var(--soft); border-radius: .3rem; }
-[hidden] { display: none !important; }
-ol { list-style: none; margin: 1rem 0; padding: 0; }
-ol > li { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 2rem; padding: 1rem 0;
-  border-top: 1px solid var(--rule); content-visibility: auto; contain-intrinsic-size: auto 16rem; }
-details { justify-self: end; }
-summary { cursor: pointer; color: var(--link); font-size: .9rem; }
-:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-.group { margin-left: .5rem; padding: .1rem .5rem; font-size: .8rem; font-weight: 400;
-  background: var(--tint); border-radius: .4rem; }
-.label { margin: .5rem 0 .2rem; grid-row: 2; }
-.text { margin: 0; grid-row: 3; white-space: pre-wrap; overflow: clip; }
-details:not([open]) ~ .text { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 8;
-  overflow: hidden; }
-@media (max-width: 44rem) {
-  ol > li { display: block; }
-  details { justify-self: start; }
-  .filter { position: static; }
-  .text + .label { margin-top: .8rem; }
-  .text:last-child { padding-left: .8rem; border-left: 3px solid var(--rule); }
-}
-@media print {
-  body { max-width: none; padding: 0; font-size: 10pt; }
-  nav, .filter, details { display: none; }
-  ol > li { content-visibility: visible; }
-  details:not([open]) ~ .text { display: block; }
-  h2, h3, .label { break-after: avoid; }
-}
-"""
-
-_SCRIPT = """
-const box = document.querySelector("#filter"), state = document.querySelector("#state");
-const entries = [...document.querySelectorAll("ol > li")];
-let contents;
-box.addEventListener("input", () => {
-  contents ??= entries.map((entry) => [...entry.querySelectorAll("bdi, .text")]
-    .map((part) => part.textContent.toLowerCase()).join("\\n"));
-  const wanted = box.value.trim().toLowerCase();
-  entries.forEach((entry, i) => { entry.hidden = !contents[i].includes(wanted); });
-  const shown = entries.filter((entry) => !entry.hidden).length;
-  state.textContent = wanted && `${shown} of ${entries.length} entries`;
-});
-box.parentElement.hidden = entries.length === 0;
-"""
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1 dir="auto">{title}</h1>
-<dl>
-{facts}
-</dl>
-<p>Each text is a point: its embedding. Around every human text lies a ball that reaches to its
-<var>k</var>-th nearest human text; together these balls are the support of the human texts.
-<strong>Precision</strong> is the share of generated texts inside it: it falls when a model writes what people
-do not write. <strong>Recall</strong> is the share of human texts inside the support of the generated texts,
-which is made in the same way: it falls when a model never writes what people do write.</p>
-<p>Below stand the texts that the two numbers missed, each with its nearest neighbour on the other side and
-the distance to it. Being listed does not make a text bad: it may differ in topic, in form or in quality.
-Where texts lie close together, balls are small, and even a near text may lie outside.</p>
-<nav aria-label="Sections">
-<ul>
-{links}
-</ul>
-</nav>
-</header>
-<main>
-<div class="filter" role="search" hidden>
-<label for="filter">Show only entries with</label>
-<input id="filter" type="search" autocomplete="off">
-<span id="state" role="status"></span>
-</div>
-{sections}
-</main>
-<script>{script}</script>
-</body>
-</html>
-"""

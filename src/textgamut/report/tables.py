@@ -25,16 +25,9 @@ from textgamut.metrics.scores.rows import ALL
 REVISION = 3
 """Raised when the same scores give other tables."""
 
-
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
-
-
 COLUMNS = [*CELL, "seed", "draw", "metric", "value", "deviation", "low", "high"]
-
-
 _KEY = [*CELL, "seed", "draw", "metric"]
-
-
 _TEXT = ["task", "model", "decoding", "embedder", "group", "metric"]
 
 

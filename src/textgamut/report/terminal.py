@@ -1,11 +1,17 @@
-"""A ranking, printed."""
+"""Scores and rankings, printed for people."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from textgamut.metrics.catalogue import METRICS, metrics_of
+from textgamut.metrics.scores.rows import ALL, Row
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
 
@@ -13,15 +19,56 @@ MOST = 30
 """Methods, and orders, that are printed; all of them are in the files."""
 
 
-def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
-    """Print a ranking as tables."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def print_scores(rows: Sequence[Row], references: int, generated: int, embedder: str | None) -> None:
+    """Print scores as tables: one of all texts and, if there are groups, one of the groups.
 
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
+    Args:
+        rows: One row for each metric and group.
+        references: Number of reference texts.
+        generated: Number of generated texts.
+        embedder: Name in print of the embedder, if one was used.
+    """
+    console = _console(120)
+    facts = [f"{generated:,} generated texts against {references:,} references"]
+    facts += [f"N = {row['n']:,}, k = {row['k']}" for row in rows if row["metric"] == "precision"][:1]
+    facts += [embedder] if embedder else []
+    console.print(Text(", ".join(facts), style="bold"))
+
+    whole = _table("metric", "value", "uncertainty", "reads as")
+    for row in rows:
+        if row["group"] == ALL:
+            cells = (row["metric"], f"{row['value']:.4f}", _uncertainty(row))
+            whole.add_row(*(Text(cell) for cell in cells), Text(METRICS[row["metric"]].reads_as, style="dim"))
+    console.print(whole)
+
+    values: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row["group"] != ALL:
+            values.setdefault(row["group"], {})[row["metric"]] = row["value"]
+    if values:
+        support = metrics_of("support")
+        groups = _table("group", *support)
+        for group, found in values.items():
+            of_group = (f"{found[name]:.4f}" if name in found else "—" for name in support)
+            groups.add_row(Text(group), *(Text(cell) for cell in of_group))
+        console.print()
+        console.print(groups)
+
+
+def _uncertainty(row: Row) -> str:
+    if "low" in row:
+        return f"{row['low']:.3f} to {row['high']:.3f} (95 %)"
+    return f"± {row['deviation']:.4f} (k-means)" if "deviation" in row else ""
+
+
+def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
+    """Print a ranking as tables: methods, pairs, agreement, orders.
+
+    Args:
+        ranking: Of ``scores``.
+        scores: What was ranked.
+    """
+    console = _console(160)
     methods = ranking.methods
     console.print(f"{len(methods):,} methods on {ranking.prompts:,} prompts\n", highlight=False)
     found = [name for name in RANKINGS if name in methods]
@@ -29,7 +76,7 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         (name, f"{name} {'↑' if up else '↓'}")
         for name, up in zip(scores.criteria, scores.higher, strict=True)
     ]
-    table = Table("", "method", box=None, pad_edge=False, header_style="dim")
+    table = _table("", "method")
     for name in found:
         table.add_column(RANKINGS[name], justify="right", no_wrap=True)
     for _, label in names:
@@ -51,7 +98,7 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         highlight=False,
     )
     if len(ranking.agreement):
-        table = Table("agreement", "", "Spearman", "Kendall", box=None, pad_edge=False, header_style="dim")
+        table = _table("agreement", "", "Spearman", "Kendall")
         for row in ranking.agreement.to_dict("records"):
             table.add_row(
                 row["ranking_1"], row["ranking_2"], _number(row["spearman"]), _number(row["kendall"])
@@ -61,7 +108,7 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
     if ranking.depth is not None:
         orders = orders_table(ranking.depth, [f"({i})" for i in range(1, len(ranking.compared) + 1)])
         which = "; ".join(f"({i}) {name}" for i, name in enumerate(ranking.compared, start=1))
-        table = Table("depth", "prompts", "order", box=None, pad_edge=False, header_style="dim")
+        table = _table("depth", "prompts", "order")
         shown = orders if len(orders) <= 6 else pd.concat([orders.head(4), orders.tail(2)])
         for row in shown.to_dict("records"):
             table.add_row(_number(row["depth"]), f"{row['count']:,}", row["order"])
@@ -70,6 +117,18 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         console.print(table)
     for note in ranking.notes:
         console.print(Text(f"note: {note}"))
+
+
+def _console(width: int) -> Console:
+    """Return a console, of this width if the output is a pipe or a file."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = width
+    return console
+
+
+def _table(*headers: str) -> Table:
+    return Table(*headers, box=None, pad_edge=False, header_style="dim")
 
 
 def _number(value: Any) -> str:

@@ -6,11 +6,10 @@ import hashlib
 import json
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut.datasets.card import make_card, render_card
+from textgamut.datasets.card import make_card
 from textgamut.datasets.digests import dataset_digest
 
 ENTRY = {
@@ -39,14 +38,8 @@ def test_shares_of_the_groups_and_lengths() -> None:
     made = card()
     assert made["groups"] == {"entity_type": {"human": 15, "taxon": 9, "not known": 6}}
     assert (made["words"]["least"], made["words"]["most"], made["words"]["median"]) == (1, 30, 15.5)
-    text = render_card(made)
-    for line in (
-        "| human | 15 | 50.0% |",
-        "| taxon | 9 | 30.0% |",
-        "| examined | 50 |",
-        "Licence: CC BY-SA 4.0.",
-    ):
-        assert line in text
+    assert made["counts"] == {"examined": 50, "drawn": 30}
+    assert made["licence"] == "CC BY-SA 4.0"
 
 
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=60))
@@ -70,23 +63,3 @@ def test_the_checksum_sees_every_change() -> None:
     renamed = FRAME.assign(id=[*FRAME["id"][:29], "other"])
     prints = {dataset_digest(frame) for frame in (FRAME, changed, renamed, FRAME[::-1], FRAME[:29])}
     assert len(prints) == 5
-
-
-@pytest.mark.parametrize(
-    "evil", ["a | b", "<script>alert(1)</script>", "[x](http://y)", "line\n# heading", "`"]
-)
-def test_what_others_wrote_stays_in_its_cell(evil: str) -> None:
-    plain = render_card(card())
-    text = render_card(card(FRAME.assign(entity_type=evil), licence=evil))
-    for mark in ("<script>", "[x](", "\n# heading"):
-        assert mark not in text
-    row = next(line for line in text.splitlines() if line.endswith("| 30 | 100.0% |"))
-    assert row.replace("\\|", "").count("|") == 4
-    assert plain.count("```") == text.count("```")
-
-
-def test_a_card_of_every_dataset_that_there_is(demo) -> None:
-    for slug, entry in demo.datasets.items():
-        text = render_card(make_card(slug, entry.model_dump(mode="json"), FRAME[["id", "text"]], META))
-        assert text.startswith(f"# {slug}\n")
-        assert f"| format | {entry.format.replace('_', chr(92) + '_')} |" in text

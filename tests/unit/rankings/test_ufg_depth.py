@@ -9,46 +9,21 @@ import logging
 import math
 import time
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
 from helpers import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from partial_orders import ALL_ORDERS, order_of
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics.ngram import diversity
 from textgamut.rankings import ufg_depth as module
 from textgamut.rankings.dominance import dominance_orders
 from textgamut.rankings.ufg_depth import ufg_depth
-from textgamut.report.figures.hasse import hasse_edges, hasse_figure, hasse_levels
-from textgamut.report.figures.style import render
 
 DECODING = ROOT.parent / "shared/data/decoding"
-
-
-def all_orders(m: int) -> np.ndarray:
-    """All partial orders of m elements, by trying every relation."""
-    pairs = list(itertools.permutations(range(m), 2))
-    found = []
-    for bits in range(1 << len(pairs)):
-        above = {pair for place, pair in enumerate(pairs) if bits >> place & 1}
-        if not any((b, a) in above for a, b in above) and all(
-            (a, d) in above for (a, b), (c, d) in itertools.product(above, above) if b == c
-        ):
-            found.append(order(m, *above))
-    return np.array(found)
-
-
-def order(m: int, *above: tuple[int, int]) -> np.ndarray:
-    relation = np.eye(m, dtype=bool)
-    for i, j in above:
-        relation[i, j] = True
-    return relation
-
-
-ALL = {m: all_orders(m) for m in (2, 3, 4)}
 
 
 def brute_force(orders: np.ndarray) -> tuple[dict[bytes, float], int]:
@@ -60,8 +35,8 @@ def brute_force(orders: np.ndarray) -> tuple[dict[bytes, float], int]:
     def gamma(keys: tuple[bytes, ...]) -> frozenset[bytes]:
         members = [distinct[key] for key in keys]
         least, most = np.logical_and.reduce(members), np.logical_or.reduce(members)
-        inside = (~least | ALL[m]).all(axis=(1, 2)) & (~ALL[m] | most).all(axis=(1, 2))
-        return frozenset(one.tobytes() for one in ALL[m][inside])
+        inside = (~least | ALL_ORDERS[m]).all(axis=(1, 2)) & (~ALL_ORDERS[m] | most).all(axis=(1, 2))
+        return frozenset(one.tobytes() for one in ALL_ORDERS[m][inside])
 
     hulls = {
         keys: gamma(keys)
@@ -89,9 +64,9 @@ def depth_of(orders: np.ndarray) -> dict[bytes, float]:
 
 
 def samples(m: int, distinct: int, size: int) -> st.SearchStrategy[np.ndarray]:
-    kinds = st.lists(st.integers(0, len(ALL[m]) - 1), min_size=1, max_size=distinct)
+    kinds = st.lists(st.integers(0, len(ALL_ORDERS[m]) - 1), min_size=1, max_size=distinct)
     picked = kinds.flatmap(lambda kind: st.lists(st.sampled_from(kind), min_size=1, max_size=size))
-    return picked.map(lambda rows: ALL[m][rows])
+    return picked.map(lambda rows: ALL_ORDERS[m][rows])
 
 
 some_samples = st.one_of(samples(2, 3, 5), samples(3, 7, 12), samples(4, 7, 12))
@@ -103,8 +78,8 @@ def test_the_hull_of_two_opposite_rankings_is_all_partial_orders(m: int, count: 
     ranking = np.triu(np.ones((m, m), dtype=bool))
     hull = module._hull(np.array([ranking, ranking.T]))
     assert len(hull) == count
-    if m in ALL:
-        assert {one.tobytes() for one in hull} == {one.tobytes() for one in ALL[m]}
+    if m in ALL_ORDERS:
+        assert {one.tobytes() for one in hull} == {one.tobytes() for one in ALL_ORDERS[m]}
 
 
 @given(some_samples)
@@ -151,7 +126,7 @@ def test_depth_is_a_share_deepest_first_and_falls_on_reversal_alike(orders: np.n
 
 def test_two_opposite_orders() -> None:
     """One premise, {a over b, b over a}; the order of none lies between them, though it was not observed."""
-    up, down, none = order(2, (0, 1)), order(2, (1, 0)), order(2)
+    up, down, none = order_of(2, (0, 1)), order_of(2, (1, 0)), order_of(2)
     result = ufg_depth(np.array([up, down, down]))
     assert result.n_premises == 1
     assert result.depth.tolist() == [1, 1]
@@ -163,7 +138,7 @@ def test_two_opposite_orders() -> None:
 
 def test_frequencies_weigh_the_premises() -> None:
     """Three orders of three methods, pairwise premises by hand; the triple is none."""
-    a, b, c = order(3, (0, 1)), order(3, (1, 2)), order(3, (2, 0))
+    a, b, c = order_of(3, (0, 1)), order_of(3, (1, 2)), order_of(3, (2, 0))
     # Any two have the empty order between them; of all three, no order needs every one: it would have to be
     # the empty one, which two suffice for, or hold a pair of each, which is a circle.
     result = ufg_depth(np.array([a, a, a, b, b, c]))
@@ -179,7 +154,7 @@ def test_an_unobserved_order_alone_can_make_a_premise() -> None:
     The order {ab, a1 b1, b1 c1, a1 c1} is in the gamma of all three and of no two.
     """
     a, b, a1, b1, c1 = range(5)
-    three = np.array([order(5, (a, b), (a1, c1)), order(5, (a1, b1)), order(5, (b1, c1))])
+    three = np.array([order_of(5, (a, b), (a1, c1)), order_of(5, (a1, b1)), order_of(5, (b1, c1))])
     result = ufg_depth(three)
     assert result.n_premises == 4  # and each two of them, by the empty order
     third = 1 / 3
@@ -188,7 +163,7 @@ def test_an_unobserved_order_alone_can_make_a_premise() -> None:
 
 
 def test_without_a_premise_the_depth_is_nan() -> None:
-    for orders in ([order(3, (0, 1))] * 4, [order(2), order(2, (0, 1))]):
+    for orders in ([order_of(3, (0, 1))] * 4, [order_of(2), order_of(2, (0, 1))]):
         with pytest.warns(
             UserWarning, match=r"of [23] methods: no other order lies between them, the depth is nan"
         ):
@@ -201,7 +176,7 @@ def test_without_a_premise_the_depth_is_nan() -> None:
 @pytest.mark.parametrize("distinct", [25, 60])
 def test_the_estimate_is_near_the_number_of_sets_that_the_search_visits(distinct: int) -> None:
     picked, pairs = (
-        ALL[4][np.random.default_rng(distinct).choice(219, distinct, replace=False)],
+        ALL_ORDERS[4][np.random.default_rng(distinct).choice(219, distinct, replace=False)],
         ~np.eye(4, dtype=bool),
     )
     hull, observed = module._hull(picked)[:, pairs], picked[:, pairs]
@@ -216,14 +191,14 @@ def test_the_estimate_is_near_the_number_of_sets_that_the_search_visits(distinct
 
 def test_orders_that_do_not_fit_in_a_word() -> None:
     """66 orders: each pair, in one premise at most, by brute force over the pairs."""
-    picked = ALL[4][np.random.default_rng(0).choice(219, 66, replace=False)]
+    picked = ALL_ORDERS[4][np.random.default_rng(0).choice(219, 66, replace=False)]
     pairs = ~np.eye(4, dtype=bool)
     premises = module._unpack(module._premises(module._hull(picked)[:, pairs], picked[:, pairs]), 66)
     found = {tuple(np.flatnonzero(row).tolist()) for row in premises if row.sum() == 2}
     assert len({row.tobytes() for row in premises}) == len(premises)
 
     def between(i: int, j: int) -> int:
-        inside = (~(picked[i] & picked[j]) | ALL[4]) & (~ALL[4] | picked[i] | picked[j])
+        inside = (~(picked[i] & picked[j]) | ALL_ORDERS[4]) & (~ALL_ORDERS[4] | picked[i] | picked[j])
         return int(inside.all(axis=(1, 2)).sum())
 
     assert found == {(i, j) for i, j in itertools.combinations(range(66), 2) if between(i, j) > 2}
@@ -239,7 +214,7 @@ def test_a_search_that_cannot_end_is_refused(monkeypatch) -> None:
     with pytest.raises(
         TextgamutError, match=r"19 distinct orders of 3 methods ask for about .* than 1e\+01; take"
     ):
-        ufg_depth(ALL[3])
+        ufg_depth(ALL_ORDERS[3])
 
 
 @pytest.mark.slow
@@ -253,7 +228,7 @@ def test_five_methods_that_all_prompts_rank_differently_are_refused_in_seconds()
 
 def test_progress_is_told(caplog) -> None:
     caplog.set_level(logging.INFO, logger="textgamut")
-    ufg_depth(ALL[3])
+    ufg_depth(ALL_ORDERS[3])
     assert "19 of 19 partial orders" in caplog.text
 
 
@@ -265,8 +240,8 @@ def test_progress_is_told(caplog) -> None:
         (np.ones((4, 1, 1), dtype=bool), r"two methods or more is needed, found bool \(4, 1, 1\)"),
         (np.eye(3)[None], r"found float64 \(1, 3, 3\)"),
         (np.zeros((1, 2, 2), dtype=bool), "order 0 is no partial order"),
-        (np.array([order(3), order(3, (0, 1), (1, 0))]), r"order 1 is no partial order.*\(1 such\)"),
-        (np.array([order(3), order(3, (0, 1), (1, 2))]), "order 1 is no partial order"),
+        (np.array([order_of(3), order_of(3, (0, 1), (1, 0))]), r"order 1 is no partial order.*\(1 such\)"),
+        (np.array([order_of(3), order_of(3, (0, 1), (1, 2))]), "order 1 is no partial order"),
     ],
 )
 def test_bad_input(orders: np.ndarray, message: str) -> None:
@@ -276,7 +251,12 @@ def test_bad_input(orders: np.ndarray, message: str) -> None:
 
 def test_nothing_dominates_is_deepest_though_seen_once_where_prompts_disagree() -> None:
     """As in MC appendix E: no two orders share a dominance, so the empty one is in every premise's gamma."""
-    orders = [order(4)] + [order(4, (0, 1))] * 646 + [order(4, (2, 1))] * 280 + [order(4, (3, 0))] * 208
+    orders = (
+        [order_of(4)]
+        + [order_of(4, (0, 1))] * 646
+        + [order_of(4, (2, 1))] * 280
+        + [order_of(4, (3, 0))] * 208
+    )
     result = ufg_depth(np.array(orders))
     assert result.orders[0].sum() == 4
     assert result.counts[0] == 1
@@ -308,68 +288,3 @@ def test_on_real_texts_nothing_dominates_is_deepest_though_not_seen_most() -> No
     assert result.depth[0] == pytest.approx(0.712, abs=5e-4)
     assert result.counts[0] == 136
     assert result.counts.max() == 164
-
-
-class TestHasse:
-    @pytest.mark.parametrize("m", [2, 3, 4])
-    def test_edges_are_the_fewest_that_give_the_order_back(self, m: int) -> None:
-        for one in ALL[m]:
-            closed = order(m, *hasse_edges(one))
-            for k in range(m):
-                closed |= closed[:, [k]] & closed[[k], :]
-            assert (closed == one).all()
-            for i, j in hasse_edges(one):
-                assert not any(one[i, k] and one[k, j] for k in set(range(m)) - {i, j})
-
-    def test_levels_are_the_longest_chains_above(self) -> None:
-        for one in ALL[4]:
-            levels = hasse_levels(one)
-            for j in range(4):
-                above = [levels[i] for i in range(4) if one[i, j] and i != j]
-                assert levels[j] == (1 + max(above) if above else 0)
-
-    def test_a_method_stands_above_what_it_dominates_and_no_line_runs_through_a_third(self) -> None:
-        shapes = {tuple(sorted(zip(one.sum(axis=0), one.sum(axis=1), strict=True))): one for one in ALL[4]}
-        assert len(shapes) == 16  # the partial orders of four unnamed elements
-        for one in [
-            *shapes.values(),
-            order(5, (0, 1), (1, 2), (0, 2), (0, 3), (2, 4), (1, 4), (0, 4), (3, 4)),
-        ]:
-            figure = hasse_figure(one[None], ["caption"], list("abcde"[: len(one)]), "title")
-            (axes,) = figure.axes
-            places = {text.get_text(): np.array(text.get_position()) for text in axes.texts}
-            lines = [line.get_xydata() for line in axes.lines]
-            assert len(lines) == len(hasse_edges(one))
-            for i, j in hasse_edges(one):
-                assert places[str(i + 1)][1] > places[str(j + 1)][1]
-            for (start, end), place in itertools.product(lines, places.values()):
-                along, off = end - start, place - start
-                share = along @ off / (along @ along)
-                if 0.01 < share < 0.99:
-                    assert np.linalg.norm(off - share * along) > 0.2
-            distances = [np.linalg.norm(a - b) for a, b in itertools.combinations(places.values(), 2)]
-            assert min(distances) > 0.9
-
-    def test_texts_are_literal_within_the_figure_and_rendered_alike(self) -> None:
-        labels = ["Mistral 7B v0.3, contrastive k 10 \N{GREEK SMALL LETTER ALPHA} 0.4"] * 3 + [
-            "$a_b$ _x" * 12
-        ]
-        figure = hasse_figure(
-            ALL[4][[0, 50, 218]], ["Deepest: depth 0.977, 1 of 1314"] * 3, labels, "A_b$c$ " * 20
-        )
-        figure.draw_without_rendering()
-        canvas: Any = figure.canvas
-        renderer = canvas.get_renderer()
-        texts = [*figure.texts, *(text for axes in figure.axes for text in [*axes.texts, axes.title])]
-        boxes = [text.get_window_extent(renderer) for text in texts if text.get_text()]
-        for box in boxes:
-            assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
-            assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
-        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-        assert "$a_b$" in "".join(text.get_text() for text in texts)
-        assert not any(text.get_parse_math() for text in texts if "$" in text.get_text())
-        assert render(figure, "svg") == render(figure, "svg")
-
-    def test_bad_input(self) -> None:
-        with pytest.raises(TextgamutError, match=r"orders \(1, 2, 2\) with 2 captions and 2 labels"):
-            hasse_figure(ALL[2][:1], ["a", "b"], ["x", "y"], "t")

@@ -1,10 +1,11 @@
-"""What the metrics missed: the right texts, in the right order, on a page that no text can break."""
+"""Missed texts: the right ones, in the right order, on a page that no text can break."""
 
 import base64
 import hashlib
 import re
 import tracemalloc
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics.support import support_metrics
-from textgamut.report import missed as explain
-from textgamut.report.missed import Missed, Side, explain_page, missed_texts
+from textgamut.report import missed as module
+from textgamut.report.missed import EmbeddedTexts, MissedText, missed_texts, render_missed_texts
 
 NASTY = [
     "<script>alert(1)</script><img src=x onerror=alert(1)>",
@@ -26,6 +27,7 @@ NASTY = [
     "nul \0 bell \x07 escape \x1b delete \x7f next line \x85 half \ud800 none \uffff",
     "-->]]><!--",
 ]
+GOLDEN = Path(__file__).with_name("golden")
 VOID = {"meta", "input"}
 
 
@@ -67,19 +69,19 @@ class Page(HTMLParser):
         return sum(name == tag for name, _ in self.tags)
 
 
-def side(features: np.ndarray, name: str) -> Side:
+def side(features: np.ndarray, name: str) -> EmbeddedTexts:
     n = len(features)
-    return Side(features, [f"{name}-{i}" for i in range(n)], [f"text {name} {i}" for i in range(n)])
+    return EmbeddedTexts(features, [f"{name}-{i}" for i in range(n)], [f"text {name} {i}" for i in range(n)])
 
 
-def missed(text: str, i: int = 0, **fields) -> Missed:
+def missed(text: str, i: int = 0, **fields) -> MissedText:
     content = {"id": f"a-{i}", "group": None, "distance": 1.0, "neighbour_id": f"b-{i}", **fields}
-    return Missed(text=text, **{"neighbour_text": text, **content})
+    return MissedText(text=text, **{"neighbour_text": text, **content})
 
 
 def page(outside=(), unreached=(), **fields) -> str:
     content = {"title": "A title", "facts": {"k": 4}, "generated": 4000, "references": 160, **fields}
-    return explain_page(outside=outside, unreached=unreached, **content)
+    return render_missed_texts(outside=outside, unreached=unreached, **content)
 
 
 # --- which texts ----------------------------------------------------------------------------------------
@@ -98,7 +100,7 @@ def test_equals_a_search_pair_by_pair(seed: int, block: int) -> None:
         expected.append((f"a-{i}", min(distances), f"b-{distances.index(min(distances))}"))
     expected.sort(key=lambda entry: -entry[1])  # stable
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(explain, "BLOCK_BYTES", block * 8 * len(theirs))
+        patch.setattr(module, "BLOCK_BYTES", block * 8 * len(theirs))
         found = missed_texts(side(mine, "a"), side(theirs, "b"), inside)
     assert [(entry.id, entry.distance, entry.neighbour_id) for entry in found] == expected
     for entry in found:
@@ -119,7 +121,7 @@ def test_lists_what_precision_and_recall_miss() -> None:
 def test_groups_are_kept_and_may_be_missing() -> None:
     points = np.zeros((3, 1))
     groups: list[Any] = ["sport", None, float("nan")]
-    mine = Side(points, ["a", "b", "c"], ["x", "y", "z"], groups)
+    mine = EmbeddedTexts(points, ["a", "b", "c"], ["x", "y", "z"], groups)
     found = missed_texts(mine, side(points, "b"), np.zeros(3, dtype=bool))
     assert [entry.group for entry in found] == ["sport", None, None]
 
@@ -133,7 +135,7 @@ def test_memory_does_not_grow_with_the_product_of_the_sides() -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 3 * explain.BLOCK_BYTES  # all pairs at once: 200 MB
+    assert peak < 3 * module.BLOCK_BYTES  # all pairs at once: 200 MB
 
 
 @pytest.mark.parametrize(
@@ -145,11 +147,23 @@ def test_memory_does_not_grow_with_the_product_of_the_sides() -> None:
         (side(np.zeros((3, 2)), "a"), side(np.zeros((0, 2)), "b"), [True] * 3, "no neighbour"),
         (side(np.zeros(3), "a"), side(np.zeros((3, 2)), "b"), [True] * 3, "side: a matrix"),
         (side(np.zeros((3, 2)), "a"), side(np.full((3, 2), np.nan), "b"), [True] * 3, "other: .*finite"),
-        (Side(np.zeros((1, 2)), ["a"], []), side(np.zeros((3, 2)), "b"), [True], "side: .*differ in length"),
-        (Side(np.zeros((1, 2)), ["a"], ["x"], []), side(np.zeros((3, 2)), "b"), [True], "differ in length"),
+        (
+            EmbeddedTexts(np.zeros((1, 2)), ["a"], []),
+            side(np.zeros((3, 2)), "b"),
+            [True],
+            "side: .*differ in length",
+        ),
+        (
+            EmbeddedTexts(np.zeros((1, 2)), ["a"], ["x"], []),
+            side(np.zeros((3, 2)), "b"),
+            [True],
+            "differ in length",
+        ),
     ],
 )
-def test_what_does_not_belong_together(mine: Side, theirs: Side, inside, message: str) -> None:
+def test_what_does_not_belong_together(
+    mine: EmbeddedTexts, theirs: EmbeddedTexts, inside, message: str
+) -> None:
     with pytest.raises(TextgamutError, match=message):
         missed_texts(mine, theirs, np.array(inside))
 
@@ -158,7 +172,7 @@ def test_what_does_not_belong_together(mine: Side, theirs: Side, inside, message
 
 
 def test_says_what_is_missed_and_by_how_much() -> None:
-    entry = Missed("gen-1", "Alpha text.", "politics", 0.12345, "article-7", "Beta text.")
+    entry = MissedText("gen-1", "Alpha text.", "politics", 0.12345, "article-7", "Beta text.")
     content = page([entry], [missed("x", i) for i in range(12)], facts={"Precision": 0.76875, "k": 4})
     found = Page(content)
     assert "Generated texts outside the references' support (1 of 4,000)" in found.seen["h2"]
@@ -206,9 +220,9 @@ def test_long_texts_can_be_unfolded_and_very_long_ones_are_cut() -> None:
     assert not unfolds("short")
     assert unfolds("word " * 200)
     assert unfolds("line\n" * 20)
-    text = "x" * (explain.TEXT_LIMIT + 1234)
+    text = "x" * (module.TEXT_LIMIT + 1234)
     shown = Page(page([missed(text)])).texts[0]
-    assert "".join(shown) == "x" * explain.TEXT_LIMIT + " (… and 1,234 more characters)"
+    assert "".join(shown) == "x" * module.TEXT_LIMIT + " (… and 1,234 more characters)"
 
 
 def test_an_empty_text_is_named() -> None:
@@ -244,7 +258,7 @@ def clean(text: str) -> str:
 @given(st.sampled_from(NASTY) | st.text(st.characters(), min_size=1, max_size=200).map(lambda t: f"x{t}"))
 def test_no_text_breaks_the_page(text: str) -> None:
     def build(text: str) -> str:
-        entry = Missed(text, text, text, 0.5, text, text)
+        entry = MissedText(text, text, text, 0.5, text, text)
         return page([entry], [entry], title=text, facts={text: text})
 
     content = build(text)
@@ -260,7 +274,7 @@ def test_no_text_breaks_the_page(text: str) -> None:
 @pytest.mark.parametrize("tag", ["h1", "dd", "bdi", "p"])
 def test_bidirectional_controls_do_not_leave_their_element(tag: str) -> None:
     rlo = "\u202e"
-    entry = Missed(rlo, rlo + "x", rlo, 0.5, rlo, rlo + "x")
+    entry = MissedText(rlo, rlo + "x", rlo, 0.5, rlo, rlo + "x")
     content = page([entry], title=rlo, facts={"k": rlo})
     isolating = re.findall(rf'<{tag}(?: class="\w+")?(?: dir="auto")?>{rlo}', content)
     assert isolating
@@ -271,3 +285,17 @@ def test_thousands_of_long_texts_make_a_page_that_opens() -> None:
     text = "word " * 300
     entries = [missed(text, i) for i in range(4000)]
     assert len(page(entries, entries).encode()) < 4e6
+
+
+def test_same_bytes_as_the_file() -> None:
+    """To change the page: raise REVISION, and write the file anew."""
+    entries = [
+        MissedText(
+            "gen-1", 'Two lines,\nand "quotes" & <tags>.', "politics", 1.23456, "article-7", "It's short."
+        ),
+        MissedText("gen-2", "word " * 200, None, 0.5, "article-8", " \n"),
+        MissedText("gen-3", "x", None, 0.25, "article-9", "y"),
+    ]
+    facts = {"Precision": 0.76875, "N": 4000, "Embedder": "MiniLM"}
+    content = render_missed_texts("It's a title", facts, entries, [], 4000, 160, limit=2)
+    assert content.encode() == (GOLDEN / "missed.html").read_bytes()

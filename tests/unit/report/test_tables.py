@@ -1,8 +1,6 @@
-"""Tables: analytic means and spreads of additive scores, honest gaps, escaped HTML."""
+"""Tables: analytic means and spreads of additive scores, honest gaps."""
 
 from __future__ import annotations
-
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -179,68 +177,6 @@ class TestBadScores:
     def test_percent_is_not_a_share(self):
         with pytest.raises(TextgamutError, match=r"must lie in \[0, 1\], found 5"):
             precision_recall_runs(additive().assign(value=lambda s: s["value"] * 100), alike=[])
-
-
-class Page(HTMLParser):
-    """The tags of a page, and the text of its cells by row."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.rows, self.open = [], [], ""
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.open = tag
-        if tag == "tr":
-            self.rows.append([])
-
-    def handle_endtag(self, tag):
-        self.open = ""
-
-    def handle_data(self, data):
-        if self.open in ("td", "th"):
-            self.rows[-1].append(data)
-
-
-class TestHtml:
-    def test_mean_and_spread_stand_in_one_column(self):
-        frame = pd.DataFrame(
-            {
-                "model": ["a", "b", "c"],
-                "precision": [0.81234, 0.5, np.nan],
-                "precision_sd": [0.0111, np.nan, np.nan],
-            }
-        )
-        assert Page(to_html(frame, "x")).rows == [
-            ["model", "precision"],
-            ["a", "0.812 ± 0.011"],
-            ["b", "0.500"],
-            ["c", "—"],
-        ]
-
-    def test_counts_have_no_decimals_and_numbers_stand_right(self):
-        page = Page(to_html(pd.DataFrame({"model": ["4"], "n": [4000], "x": [2.0]}), "x"))
-        assert page.rows[1] == ["4", "4000", "2.000"]
-        classes = [attrs.get("class") for tag, attrs in page.tags if tag == "td"]
-        assert classes == [None, "number", "number"]
-
-    def test_everything_is_escaped(self):
-        evil = "<script>alert('1')</script> & \"{caption}\""
-        page = to_html(pd.DataFrame({evil: [evil]}), evil)
-        assert Page(page).rows == [[evil], [evil]]
-        assert {"script", "img", "link", "iframe"}.isdisjoint(tag for tag, _ in Page(page).tags)
-        assert "<script" not in page
-
-    def test_it_needs_nothing_from_outside(self):
-        page = to_html(summary_table(additive()), "Summary")
-        assert all({"src", "href"}.isdisjoint(attrs) for _, attrs in Page(page).tags)
-        assert "url(" not in page
-        assert "@import" not in page
-        assert '<meta charset="utf-8">' in page
-
-    def test_a_table_without_rows_keeps_its_head(self):
-        assert Page(to_html(pd.DataFrame({"a": [], "b": []}), "x")).rows == [["a", "b"]]
 
 
 TEXTS = pd.DataFrame(

@@ -8,7 +8,7 @@ from textgamut.files import read_array, read_table, write_bytes, write_meta
 from textgamut.metrics.scores.support import support_scores
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
-from textgamut.report.missed import Side, support_page
+from textgamut.report.missed import EmbeddedTexts, missed_texts_page
 from textgamut.workflow.jobs import job
 
 
@@ -27,8 +27,8 @@ def explain_support(
     sides = []
     for features, path in ((result.reference, reference_texts), (result.generated, generations)):
         texts = read_table(path, ["id", "text"]).head(len(features))
-        sides.append(Side(features, list(texts["id"]), list(texts["text"])))
-    content = support_page(title, settings["embedder"], settings["k"], sides[0], sides[1], result)
+        sides.append(EmbeddedTexts(features, list(texts["id"]), list(texts["text"])))
+    content = missed_texts_page(title, settings["embedder"], settings["k"], sides[0], sides[1], result)
     write_meta(page, settings, started)
     write_bytes(page, content.encode())
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.datasets.card import make_card, render_card
+from textgamut.datasets.card import make_card
 from textgamut.files import read_json, write_bytes, write_json
+from textgamut.report.card import render_card
 from textgamut.workflow.jobs import job
 
 

@@ -1,1 +1,1 @@
-"""Figures: as matplotlib figures that no global setting and no clock changes."""
+"""Figures, as matplotlib figures that depend on no global setting and no clock."""

@@ -1,4 +1,4 @@
-"""Hasse diagrams: partial orders drawn, a method above those that it dominates (MC Figure 2)."""
+"""Hasse diagrams: partial orders with a method above those that it dominates (MC Figure 2)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import math
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,13 +15,16 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from textgamut.errors import TextgamutError
-from textgamut.report.figures.style import COLOURS, INK, own_settings
+from textgamut.report.figures.style import COLOURS, INK, SOFT_INK, own_settings
+
+if TYPE_CHECKING:
+    import networkx
 
 REVISION = 1
 """Raised when the same orders give another picture."""
 
-_CLEARANCE = 0.3  # between a line and a method that it passes, in distances between neighbours
-_ARRANGEMENTS = 20_000  # that are compared at most
+_CLEARANCE = 0.3  # least distance between a line and a method beside it, in distances between neighbours
+_ARRANGEMENTS = 20_000  # compared at most
 _LINE = 0.19  # inches: the height of a line of text
 
 
@@ -29,23 +33,35 @@ def hasse_edges(order: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
     Args:
         order: bool (m, m), a partial order: ``order[i, j]`` is True where i dominates or is j.
+
+    Returns:
+        The pairs, sorted.
     """
-    above = order & ~np.eye(len(order), dtype=bool)
-    edges = above & ~(above.astype(int) @ above.astype(int) > 0)
-    return [(int(i), int(j)) for i, j in np.argwhere(edges)]
+    import networkx
+
+    return sorted(networkx.transitive_reduction(_dominance(order)).edges)
 
 
 def hasse_levels(order: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return how far down each method stands: the length of the longest chain above it, int (m,).
+    """Return the level of each method, int (m,): 0 on top, else the length of the longest chain above it.
 
     Args:
         order: As for :func:`hasse_edges`.
     """
-    above = order & ~np.eye(len(order), dtype=bool)
+    import networkx
+
     levels = np.zeros(len(order), dtype=np.int64)
-    for _ in range(len(order)):
-        levels = np.max(np.where(above, levels[:, None] + 1, 0), axis=0)
+    for level, methods in enumerate(networkx.topological_generations(_dominance(order))):
+        levels[methods] = level
     return levels
+
+
+def _dominance(order: NDArray[np.bool_]) -> networkx.DiGraph[int]:
+    import networkx
+
+    above = order & ~np.eye(len(order), dtype=bool)
+    graph: networkx.DiGraph[int] = networkx.from_numpy_array(above, create_using=networkx.DiGraph)
+    return graph
 
 
 @own_settings()
@@ -56,7 +72,8 @@ def hasse_figure(
 
     Args:
         orders: bool (k, m, m), a diagram each: ``orders[d, i, j]`` is True where i dominates or is j. Lines
-            lead down from a method to those that it dominates, and so on; others are incomparable with it.
+            lead down from a method to those that it dominates; methods without a path of lines between them
+            are incomparable.
         captions: (k,) written above the diagrams.
         labels: (m,) names of the methods, shown literally.
         title: Title of the figure.
@@ -103,7 +120,7 @@ def hasse_figure(
         0.1 / height,
         "A line leads down from a method to one that it dominates.",
         fontsize=7.5,
-        color="#555555",
+        color=SOFT_INK,
     )
     return figure
 
@@ -114,7 +131,7 @@ def _split(names: list[list[str]], columns: int) -> list[list[int]]:
 
 
 def _draw(axes: Axes, order: NDArray[np.bool_], level: NDArray[np.int64], rows: int, widest: int) -> None:
-    x = _places(order, level)
+    x = _positions(order, level)
     y = (rows - 1) / 2 + level.max() / 2 - level.astype(float)
     for i, j in hasse_edges(order):
         axes.plot(x[[i, j]], y[[i, j]], color="#777777", lw=1.2, zorder=1, solid_capstyle="round")
@@ -129,8 +146,8 @@ def _draw(axes: Axes, order: NDArray[np.bool_], level: NDArray[np.int64], rows: 
     axes.axis("off")
 
 
-def _places(order: NDArray[np.bool_], level: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return where each method stands across, (m,): few edges cross, and none runs through a third method."""
+def _positions(order: NDArray[np.bool_], level: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the x of each method, (m,), such that few edges cross and none runs through a third method."""
     edges = hasse_edges(order)
     rows = [np.flatnonzero(level == place) for place in range(level.max() + 1)]
     choices = []

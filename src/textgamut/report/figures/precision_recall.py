@@ -9,6 +9,7 @@ import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,10 +22,11 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import TextgamutError, nearest
-from textgamut.report.figures.labels import _TURN, _place_labels
+from textgamut.report.figures.labels import place_labels
 from textgamut.report.figures.style import (
     COLOURS,
     INK,
+    SOFT_INK,
     name_entries,
     new_figure,
     own_settings,
@@ -36,11 +38,13 @@ from textgamut.report.tables import precision_recall_runs
 REVISION = 1
 """Raised when the same scores give another picture."""
 
-
-_CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN)])
-
-
+_ANGLES = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+_CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 _MARKERS = {True: ("o", "chat"), False: ("^", "pre-trained")}
+_BESIDE: dict[str, Any] = {
+    "loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False, "fontsize": 9, "borderaxespad": 0,
+}  # fmt: skip
+"""Options of a legend beside the axes."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
         TextgamutError: The scores are not comparable or lack a value (see
             :func:`textgamut.report.tables.precision_recall_runs`), or a model has no style.
     """
-    runs = precision_recall_runs(scores, alike=["task", "embedder", "n", "k"])
-    runs = _in_order(runs, models)
+    runs = order_runs(precision_recall_runs(scores, alike=["task", "embedder", "n", "k"]), models)
     figure, axes = new_figure(title, height=5.0)
     families = dict.fromkeys(models[slug].family for slug in runs["model"])
     colours = dict(zip(families, itertools.cycle(COLOURS), strict=False))
@@ -138,11 +141,12 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     axes.set_ylim(*_limits(points[:, 1]))
     axes.set_xlabel("Precision")
     axes.set_ylabel("Recall")
-    axes.grid(color="#E5E5E5", linewidth=0.7)
     _family_legend(axes, colours, [models[slug].chat for slug in runs["model"].unique()])
-    _small_print(figure, runs, "Markers: means; dots: single runs", "ellipses", with_ellipse, bare)
+    small_print(
+        figure, _describe_runs(runs, "Markers: means; dots: single runs", "ellipses", with_ellipse, bare)
+    )
     settle(figure)
-    _place_labels(figure, axes, marks, points)
+    place_labels(figure, axes, marks, points)
     return figure
 
 
@@ -165,10 +169,10 @@ def subsets_figure(
         TextgamutError: As :func:`precision_recall_figure`.
     """
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder", "n", "k"])
-    runs = _in_order(runs, models)
+    runs = order_runs(runs, models)
     cells = runs.groupby("model", sort=False)
     slugs = [str(slug) for slug in runs["model"].unique()]
-    figure, axes = new_figure(title, height=4.2)
+    figure, axes = new_figure(title, height=4.2, grid="y")
     places = np.arange(len(slugs))
     for metric, shift, colour in [("precision", -0.19, COLOURS[0]), ("recall", 0.19, COLOURS[4])]:
         means, spreads = cells[metric].mean().to_numpy(), 2 * cells[metric].std(ddof=1).to_numpy()
@@ -196,15 +200,14 @@ def subsets_figure(
                 zorder=4,
                 path_effects=[withStroke(linewidth=2.5, foreground="white")],
             )
-    _describe(axes, [models[slug].label for slug in slugs], [descriptions.get(slug, "") for slug in slugs])
+    _name_bars(axes, [models[slug].label for slug in slugs], [descriptions.get(slug, "") for slug in slugs])
     axes.set_xlim(-0.6, len(slugs) - 0.4)
     axes.set_ylim(0, 1.05)
     axes.set_yticks(np.linspace(0, 1, 6))
-    axes.grid(axis="y", color="#E5E5E5", linewidth=0.7)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=9, borderaxespad=0)
+    axes.legend(**_BESIDE)
     spread_cells = [cell for _, cell in cells if len(cell) > 1]
     bare = [models[str(slug)].label for slug, cell in cells if len(cell) == 1]
-    _small_print(figure, runs, "Bars: means", "error bars", spread_cells, bare)
+    small_print(figure, _describe_runs(runs, "Bars: means", "error bars", spread_cells, bare))
     settle(figure)
     return figure
 
@@ -233,7 +236,12 @@ def task_figure(
     return subsets_figure(scores, models, title, {name: " + ".join(of) for name, of in subsets.items()})
 
 
-def _in_order(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:
+def order_runs(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:
+    """Sort runs by model, in the order of the styles, then by decoding, seed and draw.
+
+    Raises:
+        TextgamutError: A model has no style.
+    """
     for slug in runs["model"].unique():
         if slug not in models:
             raise TextgamutError(f"scores: model {slug!r} has no style; {nearest(slug, models)}")
@@ -258,17 +266,13 @@ def _family_legend(axes: Axes, colours: Mapping[str, str], chat: list[bool]) -> 
     legend = axes.legend(
         handles,
         [""] * len(names),
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1),
-        frameon=False,
-        fontsize=9,
-        borderaxespad=0,
         handletextpad=0.3,
+        **_BESIDE,
     )
     name_entries(legend, names)
 
 
-def _describe(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
+def _name_bars(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
     width = max(10, 75 // len(labels))
     axes.set_xticks(range(len(labels)), [""] * len(labels))
     axes.tick_params(axis="x", length=0)
@@ -277,7 +281,7 @@ def _describe(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
         below = -6.0
         for text, size, colour in [
             (name, 10.0, "black"),
-            (textwrap.fill(description, width), 8.5, "#555555"),
+            (textwrap.fill(description, width), 8.5, SOFT_INK),
         ]:
             axes.annotate(
                 text,
@@ -294,10 +298,10 @@ def _describe(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
             below -= 1.25 * size * (text.count("\n") + 1) + 2
 
 
-def _small_print(
-    figure: Figure, runs: pd.DataFrame, first: str, spread: str, cells: list[pd.DataFrame], bare: list[str]
-) -> None:
-    """State what the figure cannot show: N, k, the embedder, and what the spread was taken over."""
+def _describe_runs(
+    runs: pd.DataFrame, first: str, spread: str, cells: list[pd.DataFrame], bare: list[str]
+) -> str:
+    """Return what the figure cannot show: N, k, the embedder, and what the spread was taken over."""
     n, k, embedder = runs[["n", "k", "embedder"]].iloc[0]
     text = f"N = {n}, k = {k}, {embedder}. {first}"
     if cells:
@@ -314,4 +318,4 @@ def _small_print(
     if bare:
         who = ", ".join(bare) if cells else "any model"
         text += f" Too few runs for {spread} of {who}."
-    small_print(figure, text)
+    return text

@@ -1,4 +1,4 @@
-"""Rankings -> figures: the methods by each ranking, and how far the rankings agree (MC Figures 3 and 4).
+"""Rankings: the methods by each ranking, and how far the rankings agree (MC Figures 3 and 4).
 
 Labels and titles are shown literally, never as markup.
 """
@@ -16,12 +16,12 @@ from textgamut.rankings.ranking import RANKINGS, Ranking
 from textgamut.report.figures.hasse import hasse_figure
 from textgamut.report.figures.style import (
     COLOURS,
-    INK,
-    name_entries,
     notice_figure,
     own_settings,
     settle,
+    side_legend,
     small_print,
+    style_axes,
     titled_figure,
 )
 
@@ -36,12 +36,12 @@ def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -
     """Draw all figures of a ranking: ``ranking``, ``agreement``, ``orders``.
 
     Args:
-        ranking: As ``rankings.rank`` gives it.
+        ranking: Of ``rankings.ranking.rank_methods``.
         families: As for :func:`ranking_figure`.
         title: What is ranked, and on how many prompts.
 
     Returns:
-        The figures; in the place of one that there is nothing for, a word on why.
+        The figures. One that has nothing to show says why.
     """
     why = "\n".join(ranking.notes)
     figures = {"ranking": ranking_figure(ranking.methods, families, title)}
@@ -64,15 +64,15 @@ def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -
 
 @own_settings()
 def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: str) -> Figure:
-    """Draw the methods by every ranking that there is, the best on top.
+    """Draw the methods by every ranking, the best on top.
 
     Args:
-        methods: As ``rankings.rank`` gives it.
+        methods: ``Ranking.methods``.
         families: Method -> what its colour stands for, such as its model; a method that is missing is black.
         title: Title of the figure.
 
     Returns:
-        A panel for each ranking; the strength of Bradley-Terry in the place of the worth, which is its
+        A panel for each ranking; instead of the worth, the strength of Bradley-Terry, of which it is the
         exponential, with bars of two standard errors. Filled markers: the Pareto front.
     """
     shown = methods if len(methods) <= MOST_ROWS else pd.concat([methods.head(30), methods.tail(10)])
@@ -93,11 +93,9 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
             colour = colours.get(families.get(method, ""), "black")
             axes.plot([value - error, value + error], [row, row], color=colour, lw=1.1, alpha=0.7)
             axes.plot(value, row, "o", ms=5.5, mec=colour, mfc=colour if front else "white", mew=1.2)
-        axes.grid(axis="x", color="#E5E5E5", linewidth=0.7)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right", "left"]].set_visible(False)
+        style_axes(axes, grid="x")
+        axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
         axes.set_xlabel(
             "strength (log worth / 2)" if name == "worth" else label, fontsize=9, parse_math=False
         )
@@ -107,10 +105,7 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
     panels[0].set_ylim(len(names) - 0.4, -0.6)
     if len(colours) > 1:
         handles = [panels[0].plot([], [], "o", color=colour)[0] for colour in colours.values()]
-        legend = figure.legend(
-            handles, [""] * len(colours), loc="outside right upper", frameon=False, fontsize=8.5
-        )
-        name_entries(legend, colours)
+        side_legend(figure, handles, list(colours))
     left_out = f" Best 30 and last 10 of {len(methods)} methods." if len(shown) < len(methods) else ""
     note = (
         "Net dominance: prompts won less prompts lost, over all comparisons. Bars: 2 standard errors. "
@@ -126,8 +121,8 @@ def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str)
     """Draw the ranks of the methods by one ranking against those by another (MC Figures 3 and 4).
 
     Args:
-        methods: As ``rankings.rank`` gives it, with two rankings or more.
-        agreement: As ``rankings.rank`` gives it, one row for each pair.
+        methods: ``Ranking.methods``, with two rankings or more.
+        agreement: ``Ranking.agreement``, one row for each pair.
         title: Title of the figure.
     """
     columns = {label: f"rank_{name}" for name, label in RANKINGS.items()}
@@ -144,8 +139,7 @@ def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str)
         axes.set_aspect("equal")
         axes.set_xlim(0, last + 1)
         axes.set_ylim(0, last + 1)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
+        style_axes(axes, grid=None)
         axes.set_xlabel(f"rank by {first}", fontsize=9, parse_math=False)
         axes.set_ylabel(f"rank by {second}", fontsize=9, parse_math=False)
         axes.set_title(f"Spearman {row.spearman:.2f}, Kendall {row.kendall:.2f}", fontsize=9)

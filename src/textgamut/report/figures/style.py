@@ -1,12 +1,12 @@
-"""What all figures share: settings that no matplotlibrc changes, colours, an empty figure, its rendering."""
+"""Style of all figures: settings independent of any matplotlibrc, colours, axes, legends, rendering."""
 
 from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -14,15 +14,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
-# Okabe and Ito (2008), told apart by colour-blind readers; the pale yellow comes last.
+# Okabe and Ito (2008), which colour-blind readers can distinguish; the pale yellow comes last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
 INK = "#333333"
+SOFT_INK = "#555555"
 
 
 @contextmanager
 def own_settings() -> Iterator[None]:
     """Draw with matplotlib's defaults, whatever the user has set."""
-    # A matplotlibrc of the user's, text.usetex above all, would change the bytes or break literal labels.
+    # The user's matplotlibrc, text.usetex above all, would change the bytes or break literal labels.
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         yield
@@ -48,24 +49,31 @@ def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
     return file.getvalue()
 
 
-def new_figure(title: str, height: float) -> tuple[Figure, Axes]:
+def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -> tuple[Figure, Axes]:
     """Return an empty figure, 7.2 inches wide, and its axes; the title is shown literally."""
     figure = Figure(figsize=(7.2, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(color=INK, labelcolor=INK, labelsize=9)
+    style_axes(axes, grid, label_size=9)
     axes.set_title(textwrap.fill(title, 70), loc="left", fontsize=11, pad=10, parse_math=False)
     return figure, axes
 
 
 def titled_figure(title: str, width: float, height: float) -> Figure:
-    """Return a figure without axes, of so many inches; the title is shown literally."""
+    """Return a figure without axes, its size in inches; the title is shown literally."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(textwrap.fill(title, int(width * 9.8)), x=0.01, ha="left", fontsize=11, parse_math=False)
     return figure
+
+
+def style_axes(axes: Axes, grid: Literal["both", "x", "y"] | None = "both", label_size: float = 8.5) -> None:
+    """Give axes two spines instead of four, dark grey ticks and a pale grid behind the data."""
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(color=INK, labelcolor=INK, labelsize=label_size)
+    if grid:
+        axes.grid(axis=grid, color="#E5E5E5", linewidth=0.7)
 
 
 def notice_figure(title: str, text: str) -> Figure:
@@ -79,20 +87,28 @@ def notice_figure(title: str, text: str) -> Figure:
 
 
 def small_print(figure: Figure, text: str) -> None:
-    """Write below a figure what it cannot show."""
+    """Write below a figure what it cannot show; the text is shown literally."""
     text = textwrap.fill(text, int(figure.get_figwidth() * 17.4))
-    figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color="#555555", parse_math=False)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=SOFT_INK, parse_math=False)
+
+
+def side_legend(figure: Figure, handles: Sequence[Any], names: Sequence[str], **options: Any) -> None:
+    """Write a legend beside the panels of a figure; the names are shown literally."""
+    legend = figure.legend(
+        handles, [""] * len(names), loc="outside right upper", frameon=False, fontsize=8.5, **options
+    )
+    name_entries(legend, names)
 
 
 def name_entries(legend: Legend, names: Iterable[str]) -> None:
-    """Name the entries of a legend literally: given to it directly, a name that begins with _ is dropped."""
+    """Name the entries of a legend literally. The legend itself would drop a name that begins with _."""
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
 
 
 def settle(figure: Figure) -> None:
     """Fix the layout of a finished figure."""
-    # The layout moves a little with every drawing: left on, no two renderings would be alike.
+    # The layout moves a little whenever the figure is drawn: no two renderings would be the same.
     figure.draw_without_rendering()
     figure.draw_without_rendering()
     figure.set_layout_engine("none")

@@ -11,14 +11,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from textgamut.report.figures.precision_recall import ModelStyle, _in_order
+from textgamut.report.figures.precision_recall import ModelStyle, order_runs
 from textgamut.report.figures.style import (
     COLOURS,
-    INK,
-    name_entries,
     own_settings,
     settle,
+    side_legend,
     small_print,
+    style_axes,
     titled_figure,
 )
 from textgamut.report.tables import precision_recall_runs
@@ -48,7 +48,7 @@ def sweep_figure(
         TextgamutError: As :func:`precision_recall_figure`.
     """
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder"])
-    runs = _in_order(runs, models)
+    runs = order_runs(runs, models)
     figure = titled_figure(title, 7.2, 4.2)
     panels = figure.subplots(2, 2, sharex="col", sharey="row")
     slugs = list(dict.fromkeys(runs["model"]))
@@ -59,10 +59,7 @@ def sweep_figure(
     for row, metric in enumerate(["precision", "recall"]):
         for column, (varied, some, label) in enumerate(columns):
             axes = panels[row, column]
-            axes.grid(color="#E5E5E5", linewidth=0.7)
-            axes.set_axisbelow(True)
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
+            style_axes(axes)
             for slug in slugs:
                 cells = some[some["model"] == slug].groupby(varied)[metric]
                 at, means = cells.mean().index.to_numpy(dtype=float), cells.mean().to_numpy()
@@ -77,10 +74,7 @@ def sweep_figure(
             if column == 0:
                 axes.set_ylabel(metric.capitalize())
     handles = [Line2D([], [], color=colour, ls=line, marker=".") for colour, line in styles.values()]
-    legend = figure.legend(
-        handles, [""] * len(slugs), loc="outside right upper", frameon=False, fontsize=8.5, handlelength=2.5
-    )
-    name_entries(legend, [textwrap.fill(models[slug].label, 20) for slug in slugs])
+    side_legend(figure, handles, [textwrap.fill(models[slug].label, 20) for slug in slugs], handlelength=2.5)
     counts = runs.groupby(["model", "n", "k"]).size()
     over = " to ".join(str(count) for count in dict.fromkeys([counts.min(), counts.max()]))
     small_print(

@@ -1,4 +1,4 @@
-"""Metrics of single texts -> figures: means, deviations, correlations, parameters of decoding (NW section 6).
+"""Metrics of single texts: means, deviations, correlations, parameters of decoding (NW section 6).
 
 Tables are those of :mod:`textgamut.report.tables`. Labels and titles are shown literally, never as markup.
 """
@@ -19,7 +19,9 @@ from textgamut.report.figures.style import (
     notice_figure,
     own_settings,
     settle,
+    side_legend,
     small_print,
+    style_axes,
     titled_figure,
 )
 from textgamut.report.tables import rescaled
@@ -27,12 +29,10 @@ from textgamut.report.tables import rescaled
 REVISION = 1
 """Raised when the same tables give another picture."""
 
-
 PAPER_ORDER = (
     "flesch", "essay", "entity_overlap", "sbert", "information_density", "gunning_fog", "text_distinct_2",
 )  # fmt: skip
 """Order of the ranges in a figure's small print, that of NW section 6; those of other metrics follow."""
-
 
 MOST_METHODS = 60
 """Rows that a figure of means and deviations can hold and still be read."""
@@ -43,7 +43,7 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     """Means and standard deviations of the metrics of single texts, a row per method (NW Figures 1, 2, 3, 5).
 
     Args:
-        table: As ``tables.texts_table`` gives it, and the column ``method``, its name in print.
+        table: As ``tables.texts_table`` returns it, with the column ``method``, the name in print.
         title: Title of the figure.
 
     Returns:
@@ -83,7 +83,7 @@ def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
     """Draw the correlations between the metrics of single texts as a matrix (NW Figure 4).
 
     Args:
-        correlations: As ``tables.correlation_table`` gives it.
+        correlations: As ``tables.correlation_table`` returns it.
         title: Title of the figure.
     """
     names = [str(name) for name in correlations]
@@ -103,10 +103,10 @@ def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
 
 @own_settings()
 def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
-    """Draw how means and deviations move with the parameters of decoding (NW Figures 1 to 3).
+    """Draw how means and deviations change with the parameters of decoding (NW Figures 1 to 3).
 
     Args:
-        parameters: As ``tables.parameter_table`` gives it.
+        parameters: As ``tables.parameter_table`` returns it.
         title: Title of the figure.
 
     Returns:
@@ -124,9 +124,7 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
         values = sorted(some["value"].unique())
         for row, what in enumerate(("mean", "sd")):
             axes = panels[row, place]
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.grid(color="#E5E5E5", linewidth=0.7)
-            axes.tick_params(color=INK, labelcolor=INK, labelsize=8.5)
+            style_axes(axes)
             for i, name in enumerate(metrics):
                 of = parameters[parameters["metric"] == name]
                 wide = pd.DataFrame({name: of["mean"], f"{name}_sd": of["sd"]})
@@ -143,7 +141,7 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
             if place == 0:
                 axes.set_ylabel("mean, rescaled" if what == "mean" else "deviation, rescaled")
     handles, names = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=8.5)
+    side_legend(figure, handles, names)
     small_print(
         figure,
         "Averages over the methods with that value, rescaled: means by the paper's ranges, "

@@ -1,68 +1,32 @@
-"""Figures: the ellipse against analytic truth, what is drawn and said, and the same bytes every time."""
+"""Precision-recall figures: the ellipse against analytic truth, what is drawn and said."""
 
 from __future__ import annotations
 
-import itertools
-import xml.etree.ElementTree as ET
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from made_scores import (
+    DESCRIPTIONS,
+    MODELS,
+    SUBSETS,
+    paper_scores,
+    scores_of,
+    small_print,
+    subset_scores,
+    words,
+)
 from matplotlib.patches import Ellipse
-from matplotlib.text import Text
 
 from textgamut.errors import TextgamutError
 from textgamut.report.figures.precision_recall import (
-    ModelStyle,
     error_ellipse,
     precision_recall_figure,
     subsets_figure,
     task_figure,
 )
 from textgamut.report.figures.style import render
-from textgamut.report.figures.sweep import sweep_figure
-
-# The models of PR Figure 1 in its two clusters: (precision, recall).
-PAPER = {
-    "llama-2-7b": (ModelStyle("Llama-2 7B", "Llama-2", False), (0.72, 0.60)),
-    "llama-2-13b": (ModelStyle("Llama-2 13B", "Llama-2", False), (0.725, 0.64)),
-    "llama-2-70b": (ModelStyle("Llama-2 70B", "Llama-2", False), (0.73, 0.70)),
-    "llama-2-7b-chat": (ModelStyle("Llama-2 7B Chat", "Llama-2", True), (0.89, 0.17)),
-    "llama-2-13b-chat": (ModelStyle("Llama-2 13B Chat", "Llama-2", True), (0.895, 0.20)),
-    "llama-2-70b-chat": (ModelStyle("Llama-2 70B Chat", "Llama-2", True), (0.90, 0.24)),
-    "mistral-7b": (ModelStyle("Mistral 7B", "Mistral", False), (0.71, 0.66)),
-    "mistral-7b-instruct": (ModelStyle("Mistral 7B Instruct", "Mistral", True), (0.93, 0.30)),
-    "vicuna-7b": (ModelStyle("Vicuna 7B", "Vicuna", True), (0.86, 0.28)),
-    "vicuna-13b": (ModelStyle("Vicuna 13B", "Vicuna", True), (0.87, 0.32)),
-    "pythia-12b": (ModelStyle("Pythia 12B", "Pythia", False), (0.62, 0.72)),
-}
-MODELS = {slug: style for slug, (style, _) in PAPER.items()}
-
-
-def scores_of(centres, seeds=2, draws=2, spread=0.012, decoding="nucleus", **cell):
-    rng = np.random.default_rng(0)
-    rows = []
-    for (slug, centre), seed, draw in itertools.product(centres.items(), range(seeds), range(draws)):
-        run = {"task": "webtext", "model": slug, "decoding": decoding, "embedder": "minilm", "n": 240, "k": 4}
-        run["group"] = "all"
-        run |= {"seed": seed, "draw": draw} | cell
-        for metric, value in zip(["precision", "recall"], centre + rng.normal(0, spread, 2), strict=True):
-            rows.append(run | {"metric": metric, "value": float(np.clip(value, 0, 1))})
-    return pd.DataFrame(rows)
-
-
-def paper_scores(count=11, **options):
-    return scores_of({slug: centre for slug, (_, centre) in list(PAPER.items())[-count:]}, **options)
-
-
-def words(figure):
-    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
-
-
-def small_print(figure):
-    return figure.get_supxlabel().replace("\n", " ")
 
 
 class TestErrorEllipse:
@@ -121,23 +85,6 @@ class TestPrecisionRecallFigure:
         (mean,) = (line for line in axes.lines if line.get_marker() == "^")
         assert (mean.get_xdata()[0], mean.get_ydata()[0]) == pytest.approx((0.9, 0.2))
 
-    @pytest.mark.parametrize("count", [1, 2, 5, 11])
-    def test_labels_lie_inside_and_off_each_other_and_off_the_markers(self, count):
-        figure = precision_recall_figure(paper_scores(count, seeds=5, draws=5), MODELS, "t")
-        figure.draw_without_rendering()
-        (axes,) = figure.axes
-        labels = {style.label for style in MODELS.values()}
-        boxes = [text.get_window_extent() for text in axes.texts if text.get_text() in labels]
-        assert len(boxes) == count
-        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-        means = [line for line in axes.lines if line.get_marker() in "o^"]
-        assert len(means) == count
-        for box, line in itertools.product(boxes, means):
-            assert not box.contains(*axes.transData.transform(line.get_xydata()[0]))
-        frame = axes.get_window_extent()
-        assert all(frame.containsx(box.x0) and frame.containsx(box.x1) for box in boxes)
-        assert all(frame.containsy(box.y0) and frame.containsy(box.y1) for box in boxes)
-
     def test_the_legend_explains_families_and_kinds_that_are_there(self):
         figure = precision_recall_figure(paper_scores(), MODELS, "t")
         legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
@@ -185,15 +132,6 @@ class TestPrecisionRecallFigure:
             precision_recall_figure(paper_scores(1).head(0), MODELS, "t")
 
 
-SUBSETS = {name: ModelStyle(name.upper(), "news", False) for name in ("q1", "q2", "q3")}
-DESCRIPTIONS = {"q1": "politics", "q2": "politics + world", "q3": "politics + world + business + sport"}
-
-
-def subset_scores(**options):
-    centres = {"q3": (0.52, 0.91), "q1": (0.93, 0.35), "q2": (0.96, 0.95)}
-    return scores_of(centres, decoding="human", **options)
-
-
 class TestSubsetsFigure:
     def test_bars_are_the_means_in_the_order_of_the_models(self):
         figure = subsets_figure(subset_scores(spread=0), SUBSETS, "t", DESCRIPTIONS)
@@ -223,99 +161,6 @@ class TestSubsetsFigure:
         mixed = pd.concat([subset_scores(), scores_of({"q1": (0.5, 0.5)}, decoding="nucleus")])
         with pytest.raises(TextgamutError, match=r"several decoding \(human, nucleus\)"):
             subsets_figure(mixed, SUBSETS, "t", DESCRIPTIONS)
-
-
-def both_figures():
-    yield precision_recall_figure(paper_scores(), MODELS, "t")
-    yield subsets_figure(subset_scores(), SUBSETS, "t", DESCRIPTIONS)
-
-
-class TestSweepFigure:
-    @staticmethod
-    def sweep() -> pd.DataFrame:
-        centres = {slug: centre for slug, (_, centre) in list(PAPER.items())[:3]}
-        points = [(60, 4), (120, 4), (240, 4), (240, 1), (240, 16)]
-        return pd.concat([scores_of(centres, n=n, k=k) for n, k in points])
-
-    def test_lines_go_through_the_means_of_one_n_or_one_k(self):
-        scores = self.sweep()
-        figure = sweep_figure(scores, MODELS, "title", n=240, k=4)
-        slug = next(slug for slug in MODELS if slug in set(scores["model"]))
-        (by_n, by_k), _ = np.array(figure.axes).reshape(2, 2)
-        means = (
-            scores[(scores["model"] == slug) & (scores["metric"] == "precision")]
-            .groupby(["n", "k"])["value"]
-            .mean()
-        )
-        assert by_n.lines[0].get_xydata().tolist() == [[n, means[n, 4]] for n in (60, 120, 240)]
-        assert by_k.lines[0].get_xydata().tolist() == [[k, means[240, k]] for k in (1, 4, 16)]
-        assert by_n.get_ylabel() == "Precision"
-
-    def test_the_small_print_and_the_axes_say_what_stands_still(self):
-        figure = sweep_figure(self.sweep(), MODELS, "title", n=240, k=4)
-        labels = {axes.get_xlabel() for axes in figure.axes} - {""}
-        assert labels == {"N (k = 4)", "k (N = 240)"}
-        assert "4 runs" in figure.get_supxlabel()
-
-    def test_same_bytes_in_any_order_of_the_rows(self):
-        scores = self.sweep()
-        pages = [
-            render(sweep_figure(frame, MODELS, "t", 240, 4), "svg")
-            for frame in (scores, scores.sample(frac=1, random_state=1))
-        ]
-        assert pages[0] == pages[1]
-
-
-class TestRender:
-    @pytest.mark.parametrize("format", ["svg", "png"])
-    def test_same_bytes_every_time(self, format):
-        for figure, again in zip(both_figures(), both_figures(), strict=True):
-            first = render(figure, format)
-            render(figure, "svg")
-            assert render(figure, format) == first
-            assert render(again, format) == first
-
-    def test_the_order_of_the_rows_does_not_matter(self):
-        scores = paper_scores()
-        shuffled = scores.sample(frac=1, random_state=1)
-        pictures = [
-            render(precision_recall_figure(frame, MODELS, "t"), "svg") for frame in (scores, shuffled)
-        ]
-        assert pictures[0] == pictures[1]
-
-    def test_the_users_settings_do_not_matter_and_stay(self):
-        expected = render(precision_recall_figure(paper_scores(2), MODELS, "t"), "svg")
-        with matplotlib.rc_context({"font.size": 20, "svg.fonttype": "none", "savefig.bbox": "tight"}):
-            found = render(precision_recall_figure(paper_scores(2), MODELS, "t"), "svg")
-            assert matplotlib.rcParams["font.size"] == 20
-        assert found == expected
-
-    def test_png_is_200_dots_per_inch(self):
-        picture = render(precision_recall_figure(paper_scores(2), MODELS, "t"), "png")
-        assert picture.startswith(b"\x89PNG")
-        assert int.from_bytes(picture[16:20]) == 1440
-        assert int.from_bytes(picture[20:24]) == 1000
-
-    @pytest.mark.parametrize(
-        "evil", ["$a_1$", "_hidden", "<script>x</script> -->", r"\$5 & $\alpha", "a $ b"]
-    )
-    def test_strings_are_shown_literally(self, evil):
-        style = {"q1": ModelStyle(evil, evil, True)}
-        scores = scores_of({"q1": (0.5, 0.5)}, embedder=evil)
-        for figure in (
-            precision_recall_figure(scores, style, evil),
-            subsets_figure(scores, style, evil, {"q1": evil}),
-        ):
-            svg = render(figure, "svg")
-            ET.fromstring(svg)  # noqa: S314
-            assert b"<script" not in svg.replace(b"<!-- <script", b"")
-            shown = [
-                text
-                for text in figure.findobj(Text)
-                if "".join(evil.split()) in "".join(text.get_text().split())
-            ]
-            assert len(shown) == 4
-            assert not any(text.get_parse_math() for text in shown)
 
 
 class TestTaskFigure:
