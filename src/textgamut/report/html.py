@@ -9,6 +9,9 @@ import pandas as pd
 
 from textgamut.report.rendering import load_template
 
+REVISION = 1
+"""Raised when the same table gives another page."""
+
 
 def to_html(frame: pd.DataFrame, caption: str) -> str:
     """Write a table as one HTML page without scripts or external resources.

@@ -34,7 +34,7 @@ from textgamut.rankings import (
     ranking,
     ufg_depth,
 )
-from textgamut.report import missed, tables
+from textgamut.report import html, missed, tables
 from textgamut.report.figures import hasse, precision_recall, rankings, sweep, texts
 from textgamut.tasks import answers, draws, templates
 
@@ -65,15 +65,15 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "score_judge": (judge,),
     "sweep_support": (support, reduce),
     "explain_support": (support, reduce, missed),
-    "plot_precision_recall": (precision_recall,),
-    "plot_sweep": (sweep,),
-    "plot_correlations": (texts,),
-    "plot_texts": (texts,),
+    "plot_precision_recall": (precision_recall, tables),
+    "plot_sweep": (sweep, tables),
+    "plot_correlations": (texts, tables),
+    "plot_texts": (texts, tables),
     "plot_parameters": (tables, texts),
-    "tabulate_scores": (tables,),
-    "tabulate_variance": (tables,),
-    "tabulate_tokens": (tokens_per_word, tables),
-    "tabulate_texts": (tables,),
+    "tabulate_scores": (tables, html),
+    "tabulate_variance": (tables, html),
+    "tabulate_tokens": (tokens_per_word, html),
+    "tabulate_texts": (tables, html),
     "rank_methods": (
         agreement,
         bradley_terry,
@@ -84,7 +84,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
         ranking,
         ufg_depth,
         rankings,
-        tables,
+        html,
     ),
 }
 """Rule -> the modules whose revisions it carries in its settings."""
