@@ -35,7 +35,8 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from textgamut.report.figures import labels, precision_recall
-from textgamut.report.figures.precision_recall import ModelStyle, precision_recall_figure
+from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.precision_recall import precision_recall_figure
 from textgamut.report.figures.style import render
 
 Marks = list[tuple[str, tuple[float, float]]]

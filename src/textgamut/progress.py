@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Iterator
 
 logger = logging.getLogger(__name__)
-
-
 SECONDS_BETWEEN_LINES = 5.0
 
 

@@ -16,7 +16,6 @@ from textgamut.scoring import Pooling
 if TYPE_CHECKING:
     import pandas as pd
 
-
 logger = logging.getLogger(__name__)
 
 Column = Annotated[str, Parameter(metavar="COLUMN")]

@@ -22,10 +22,8 @@ HUMAN = "human"
 """The decoding slug of texts that no model wrote: subsets that play models, and references that stand beside
 them, whose model slug it is, too."""
 
-
 ALL_TASKS = "all"
 """Stands for a task where the ranking is over all of them."""
-
 
 PLACEHOLDER = "you@example.org"
 """The contact in the papers' configurations, to be replaced by the user's before anything runs."""

@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 from textgamut.models.context import context_length
 
 logger = logging.getLogger(__name__)
-
-
 REVISION = 1
 """Raised when the same texts give other features."""
-
 
 CPU_TOKENS = 2048
 """Tokens that a CPU takes at once, padding included: with more, the states no longer fit into its caches, and

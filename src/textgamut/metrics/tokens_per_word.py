@@ -15,7 +15,6 @@ from textgamut.text import nltk_words
 REVISION = 1
 """Raised when the same texts give other numbers."""
 
-
 PUBLISHED = {"Mistral": 1.313, "Pythia": 1.183, "Llama-2": 1.360, "Vicuna": 1.360}
 """Family of models -> tokens per word in PR Table B.2."""
 

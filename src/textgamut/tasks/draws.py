@@ -32,14 +32,11 @@ if TYPE_CHECKING:
 REVISION = 1
 """Raised when a draw gives other texts from the same dataset."""
 
-
 EXAMPLE_WORDS = 350
 """Longest in-context example, in words (PR appendix B.5, the authors' code)."""
 
-
 PROMPT_SEED = 0
 """In-context examples and creative prompts are drawn once: every generation seed sees the same prompts."""
-
 
 DATASET_COLUMNS = {
     "continuation": ["id", "text"],

@@ -19,28 +19,19 @@ if TYPE_CHECKING:
 REVISION = 2
 """Raised when a prompt changes by so much as a space."""
 
-
 CONTINUE_INSTRUCTION = "Continue the following text: {beginning}"
 """PR Table B.3; here also for prompts that a dataset gives, of which no paper has a chat variant."""
 
-
 BIOGRAPHIES_INSTRUCTION = "Write biographies of various people."
-
-
 EXAMPLES_FOLLOW = "Here are a few examples:"
-
-
 EXAMPLE_START = "- Biography of"
 """PR Table B.6. Its paragraphs are set off by blank lines, as the authors' cut at the next one shows."""
-
 
 BIOGRAPHY_NAME_WORDS = 10
 """Longest name of an in-context example, in words (PR, the authors' code), and so of a generated one."""
 
-
 CREATIVE_INSTRUCTION = "{prompt} Write 100 to 500 words."
 """The papers ask for that length in words of their own, which they do not print."""
-
 
 CREATIVE_START = "\n\n### Text:"
 """What a pre-trained model is given after the instruction, in place of a chat format."""

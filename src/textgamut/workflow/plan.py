@@ -37,14 +37,8 @@ from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 
 BYTES_PER_TOKEN = 5
-
-
 CHARACTERS_PER_TOKEN = 4  # of a served model's prompts, whose tokenizer is not known
-
-
 DIMENSIONS = 1024  # of a feature, where none is there to be looked at
-
-
 ANSWER_TOKENS = 30  # of a judge
 
 

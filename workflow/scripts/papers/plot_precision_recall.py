@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_bytes, write_meta
-from textgamut.report.figures.precision_recall import ModelStyle, task_figure
+from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.precision_recall import task_figure
 from textgamut.report.figures.style import render
 from textgamut.report.tables import COLUMNS
 from textgamut.workflow.jobs import job

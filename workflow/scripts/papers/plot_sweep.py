@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_json, write_bytes, write_meta
-from textgamut.report.figures.precision_recall import ModelStyle
+from textgamut.report.figures.models import ModelStyle
 from textgamut.report.figures.style import render
 from textgamut.report.figures.sweep import sweep_figure
 from textgamut.report.tables import tidy

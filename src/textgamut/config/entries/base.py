@@ -8,17 +8,9 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 SLUG_PATTERN = r"[a-z0-9][a-z0-9.-]*"
-
-
 Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$")]
-
-
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
 SafeUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])")]
-
-
 ServiceUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^@\s?#]+$")]
 """Of a service: no user, no password, no question."""
 

@@ -13,7 +13,6 @@ from textgamut.config.entries.base import SafeUrl, ServiceUrl, Sha256, Strict
 RATE = 5.0
 """Questions a second to a web service, if nothing else is said."""
 
-
 WIKIMEDIA = (
     "wikipedia.org", "wikidata.org", "wikimedia.org", "wikinews.org", "wiktionary.org", "wikisource.org",
     "wikiquote.org", "wikivoyage.org", "wikibooks.org", "wikiversity.org", "mediawiki.org",
@@ -132,13 +131,8 @@ class OpenAISource(Strict):
 FetchedSource = WheelSource | FileSource | UrlSource | HfSource
 """A source of files."""
 
-
 Source = Annotated[FetchedSource, Field(discriminator="kind")]
-
-
 ModelSource = Annotated[FetchedSource | OpenAISource, Field(discriminator="kind")]
-
-
 AnySource = Annotated[FetchedSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
 
 

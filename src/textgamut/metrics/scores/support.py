@@ -16,7 +16,6 @@ from textgamut.metrics.support import bootstrap_intervals, group_metrics, suppor
 if TYPE_CHECKING:
     import pandas as pd
 
-
 Groups = Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]]
 """Group column -> the group of each reference, and of each generated text."""
 

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-# Why not textalloc or adjustText (`python benchmarks/labels.py`): of 12 models in two crowds, the ways from
-# labels to markers cross 2.3 other labels and markers here and 8.3 with textalloc, and are 23 points long, not
-# 37; in the demo's figure, textalloc puts a label nearer to the wrong marker. adjustText puts labels on markers.
+# Why not textalloc or adjustText (`python benchmarks/labels.py`): with 12 models in two crowds, the lines
+# from labels to markers cross 2.3 other labels and markers here and 8.3 with textalloc, and are 23 points
+# long, not 37. In the demo's figure, textalloc puts a label nearer to another model's marker, and adjustText
+# puts labels on markers.
 
 # Lengths are in points of 1/72 inch.
 FONT_SIZE = 8.5

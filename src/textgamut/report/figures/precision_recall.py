@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from matplotlib.patches import Ellipse
 from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import TextgamutError
 from textgamut.report.figures.labels import place_labels
+from textgamut.report.figures.models import ModelStyle, order_runs
 from textgamut.report.figures.style import (
     COLOURS,
     INK,
@@ -45,15 +45,6 @@ _BESIDE: dict[str, Any] = {
     "loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False, "fontsize": 9, "borderaxespad": 0,
 }  # fmt: skip
 """Options of a legend beside the axes."""
-
-
-@dataclass(frozen=True)
-class ModelStyle:
-    """How a model is shown: its name in print, its family (a colour), chat or pre-trained (a marker)."""
-
-    label: str
-    family: str
-    chat: bool
 
 
 def error_ellipse(
@@ -234,19 +225,6 @@ def task_figure(
         return precision_recall_figure(scores, models, f"Precision and recall on {task} ({dataset})")
     title = f"Human texts play the models; references: {' + '.join(references)}"
     return subsets_figure(scores, models, title, {name: " + ".join(of) for name, of in subsets.items()})
-
-
-def order_runs(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:
-    """Sort runs by model, in the order of the styles, then by decoding, seed and draw.
-
-    Raises:
-        TextgamutError: A model has no style.
-    """
-    for slug in runs["model"].unique():
-        if slug not in models:
-            raise TextgamutError(f"scores: model {slug!r} has no style; {nearest(slug, models)}")
-    place = runs["model"].map({slug: place for place, slug in enumerate(models)})
-    return runs.assign(place=place).sort_values(["place", "decoding", "seed", "draw"], ignore_index=True)
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:

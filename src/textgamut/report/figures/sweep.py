@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from textgamut.report.figures.precision_recall import ModelStyle, order_runs
+from textgamut.report.figures.models import ModelStyle, order_runs
 from textgamut.report.figures.style import (
     COLOURS,
     own_settings,

@@ -1,0 +1,32 @@
+"""Models in figures: how each is drawn, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from textgamut.errors import TextgamutError, nearest
+
+
+@dataclass(frozen=True)
+class ModelStyle:
+    """How a model is shown: its name in print, its family (a colour), chat or pre-trained (a marker)."""
+
+    label: str
+    family: str
+    chat: bool
+
+
+def order_runs(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:
+    """Sort runs by model, in the order of the styles, then by decoding, seed and draw.
+
+    Raises:
+        TextgamutError: A model has no style.
+    """
+    for slug in runs["model"].unique():
+        if slug not in models:
+            raise TextgamutError(f"scores: model {slug!r} has no style; {nearest(slug, models)}")
+    place = runs["model"].map({slug: place for place, slug in enumerate(models)})
+    return runs.assign(place=place).sort_values(["place", "decoding", "seed", "draw"], ignore_index=True)
