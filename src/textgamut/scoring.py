@@ -163,7 +163,7 @@ def score(
     tokenizer: str | Path | None = None,
     scorer: str | Path | None = None,
     prompts: Iterable[str | None] | None = None,
-    registries: Path | None = None,
+    registries: str | Path | None = None,
 ) -> ScoreResult:
     """Score generated texts against reference texts.
 
@@ -191,7 +191,8 @@ def score(
             one.
         prompts: The prompt of each generated text, None for a text without one: likelihood then takes the
             texts as continuations.
-        registries: Folder with the user's registries. Defaults to ``./config`` if that exists.
+        registries: Folder of the user's own registries, which extend those that textgamut ships. Defaults to
+            ``config`` in the working directory, if that exists.
 
     Returns:
         The scores. Computed on a GPU if there is one; the same input has the same scores.
@@ -290,7 +291,7 @@ def _labels(name: str, labels: Iterable[Any], texts: Sequence[str]) -> list[str 
 
 
 def _embedder(
-    name: str | Path, pooling: Pooling | None, max_tokens: int, registries: Path | None
+    name: str | Path, pooling: Pooling | None, max_tokens: int, registries: str | Path | None
 ) -> Embedder:
     folder = Path(name)
     entry: Embedder
@@ -311,7 +312,7 @@ def _embedder(
     return entry
 
 
-def _checkpoint(name: str | Path, registries: Path | None) -> tuple[FetchedSource, int]:
+def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[FetchedSource, int]:
     """Return where the weights of a model are, and how many texts it takes at a time."""
     from textgamut.config.entries.models import Model
     from textgamut.config.entries.sources import FileSource, OpenAISource
@@ -328,7 +329,7 @@ def _checkpoint(name: str | Path, registries: Path | None) -> tuple[FetchedSourc
     return model.source, model.batch_size
 
 
-def _entry(kind: str, name: str | Path, registries: Path | None) -> Any:
+def _entry(kind: str, name: str | Path, registries: str | Path | None) -> Any:
     from textgamut.config.loading import load_registry
 
     entries = load_registry(f"{kind}s", registries)

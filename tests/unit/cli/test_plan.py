@@ -1,0 +1,109 @@
+"""`textgamut plan`: the table and the JSON, what is known and what is not, and how much it loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from textgamut.cli.main import main
+
+WEIGHTS = {"kind": "hf", "repo": "some/model", "revision": "0" * 40}
+PLAIN = {"label": "M", "family": "m", "chat": "none"}
+MODELS: dict[str, Any] = {
+    "fast": PLAIN | {"source": WEIGHTS, "tokens_per_second": 1000, "gigabytes": 2},
+    "strange": PLAIN | {"source": WEIGHTS},
+    "served": PLAIN
+    | {
+        "engine": "openai",
+        "gpus": 0,
+        "source": {
+            "kind": "openai",
+            "url": "http://localhost:1/v1",
+            "model": "gpt",
+            "endpoint": "completions",
+            "price_input": 2.0,
+            "price_output": 8.0,
+        },
+    },
+}
+TASK: dict[str, Any] = {
+    "kind": "continuation",
+    "dataset": "news-articles",
+    "n": 400,
+    "seeds": [1, 2],
+    "draws": [1],
+    "max_words": 60,
+    "cells": [{"models": ["fast", "strange", "served"], "decodings": ["plain"]}],
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "models.yaml").write_text(yaml.safe_dump(MODELS))
+    decoding = {"plain": {"strategy": "sampling", "max_new_tokens": 100}}
+    (config / "decoding.yaml").write_text(yaml.safe_dump(decoding))
+    experiment = {"name": "x", "embedder": "minilm", "tasks": {"t": TASK}}
+    (config / "demo.yaml").write_text(yaml.safe_dump(experiment))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_table_tells_what_is_known_and_what_is_not(project, capsys) -> None:
+    assert main(["plan"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    header, fast, strange, served, total = (line.split() for line in lines[:5])
+    assert header[:4] == ["task", "model", "cells", "done"]
+    assert " ".join(fast) == "t fast 0 of 2 2 0 800 80,000 ? 1,000 stated 0.02 0.02"
+    assert " ".join(strange) == "t strange 0 of 2 2 0 800 80,000 ? ? ? ?"
+    assert served[-3:] == ["?", "0", "?"]
+    assert " ".join(total).endswith("240,000 ? 0.02 + ? 0.02 + ? ?")
+    assert "To embed with minilm: 7 sets of texts, 2,800 in all" in lines
+    assert "Disk, about: weights 2.0 GB + ?, texts 1.2 MB, features 11.5 MB" in lines
+    assert lines[-3].startswith("?: not known.") or lines[-2].startswith("?: not known.")
+
+
+def test_json_says_the_same(project, capsys) -> None:
+    assert main(["plan", "--configfile", "config/demo.yaml", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["configfile"] == "config/demo.yaml"
+    fast, strange, served = content["lines"]
+    assert (fast["samples_left"], fast["rate_from"], strange["hours"]) == (800, "stated", None)
+    assert content["totals"]["gpu_hours"] == {"known": fast["gpu_hours"], "unknown": 1}
+    assert served["paid"]
+
+
+def test_nothing_is_changed_and_no_heavy_package_is_loaded(project) -> None:
+    before = sorted(project.rglob("*"))
+    code = "import sys; from textgamut.cli.main import main; main(['plan']); print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for name in ("torch", "transformers", "snakemake", "sklearn"):
+        assert f"'{name}'" not in done.stdout
+    assert sorted(project.rglob("*")) == before
+
+
+def test_a_wrong_experiment_is_told(project, capsys) -> None:
+    assert main(["plan", "--configfile", "none.yaml"]) == 1
+    assert "none.yaml: there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_finished_run_has_nothing_left(finished: Path, monkeypatch, capsys) -> None:
+    """The records are those of a real run."""
+    monkeypatch.chdir(finished)
+    assert main(["plan", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    for line in content["lines"]:
+        assert line["cells_done"] == line["cells"] == 1
+        assert (line["samples_left"], line["hours"]) == (0, 0)
+        assert line["rate_from"].startswith("measured on ")
+        assert line["tokens_per_second"] > 0
+    assert content["embeddings_done"] == content["embeddings"]
+    assert content["disk"]["weights"] == {"known": 0, "unknown": 0}
