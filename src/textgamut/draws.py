@@ -6,7 +6,7 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 
 def shuffled(ids: Iterable[str], *key: str | int) -> list[str]:
@@ -44,9 +44,7 @@ def take(ids: Sequence[str], n: int, what: str) -> list[str]:
         TextgamutError: There are fewer; the message says of what, how many there are, and the way out.
     """
     if len(ids) < n:
-        raise TextgamutError(
-            f"{what}: {n} are asked for, but there are only {len(ids)}: lower n or add texts"
-        )
+        raise DataError(f"{what}: {n} are asked for, but there are only {len(ids)}: lower n or add texts")
     return list(ids[:n])
 
 

@@ -1,4 +1,7 @@
-"""The one exception that means "the input is wrong", as opposed to "textgamut is wrong"."""
+"""The exceptions that mean "the input is wrong", as opposed to "textgamut is wrong".
+
+Catch ``TextgamutError`` for all of them; its subclasses tell apart configuration, data, sources and models.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,26 @@ from collections.abc import Iterable
 
 
 class TextgamutError(ValueError):
-    """Bad input or configuration: its message names the file, the key or the row, and the way out.
+    """Bad input: its message names the file, the key or the row, and the way out.
 
     It is shown to people without a traceback; any other exception is a bug and is shown with one.
     """
+
+
+class ConfigError(TextgamutError):
+    """A setting is wrong: in an experiment, in a registry, or an option of a command."""
+
+
+class DataError(TextgamutError):
+    """Texts, features, scores or other input of a function are wrong, or the file that holds them."""
+
+
+class SourceError(TextgamutError):
+    """A source cannot be had, or is not what its checksum says."""
+
+
+class ModelError(TextgamutError):
+    """A model cannot be loaded, does not fit this machine, or cannot do what is asked of it."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from textgamut import __version__
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 
 @contextlib.contextmanager
@@ -106,7 +106,7 @@ def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     frame = pd.read_parquet(path)
     missing = [name for name in columns if name not in frame]
     if missing:
-        raise TextgamutError(f"{path}: no column {', '.join(missing)}; it has {', '.join(frame.columns)}")
+        raise DataError(f"{path}: no column {', '.join(missing)}; it has {', '.join(frame.columns)}")
     return frame
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.metrics.catalogue import METRICS, scored_families
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class ScoreResult:
         """The texts that precision and recall missed, each with its nearest neighbour on the other side.
 
         Raises:
-            TextgamutError: ``"support"`` was not computed.
+            ConfigError: ``"support"`` was not computed.
         """
         from textgamut.report.missed import missed_texts
 
@@ -124,7 +124,7 @@ class ScoreResult:
             title: The page's title.
 
         Raises:
-            TextgamutError: ``"support"`` was not computed.
+            ConfigError: ``"support"`` was not computed.
         """
         from textgamut.files import write_bytes
         from textgamut.report.missed import missed_texts_page
@@ -138,7 +138,7 @@ class ScoreResult:
         from textgamut.report.missed import EmbeddedTexts
 
         if self.support is None:
-            raise TextgamutError("what precision and recall missed is not known: add 'support' to metrics")
+            raise ConfigError("what precision and recall missed is not known: add 'support' to metrics")
         n = len(self.support.in_reference)
         ids = [f"row-{i + 1}" for i in range(n)]
         return (
@@ -198,9 +198,11 @@ def score(
         The scores. Computed on a GPU if there is one; the same input has the same scores.
 
     Raises:
-        TextgamutError: A text is not a string, there are fewer than two texts on a side, a sequence has
-            another length than its texts, or k is too large; a family, an embedder or a model does not exist,
-            or its checkpoint cannot be had or loaded.
+        DataError: A text is not a string, there are fewer than two texts on a side, a sequence has another
+            length than its texts, or k is too large.
+        ConfigError: A family, an embedder or a model does not exist, or an option is missing.
+        SourceError: A checkpoint cannot be had.
+        ModelError: A checkpoint cannot be loaded.
 
     Warns:
         UserWarning: The sides differ in size, there are fewer than 1000 texts on a side, or texts are too
@@ -224,14 +226,14 @@ def score(
 
     for family in metrics:
         if family not in scored_families():
-            raise TextgamutError(f"metrics: no family {family!r}; {nearest(family, scored_families())}")
+            raise ConfigError(f"metrics: no family {family!r}; {nearest(family, scored_families())}")
     if "likelihood" in metrics and not scorer:
-        raise TextgamutError("metrics: 'likelihood' needs a scorer: a model of models.yaml, or a folder")
+        raise ConfigError("metrics: 'likelihood' needs a scorer: a model of models.yaml, or a folder")
     reference = _texts("reference_texts", reference_texts)
     generated = _texts("generated_texts", generated_texts)
     n = min(len(reference), len(generated))
     if "support" in metrics and not 1 <= k < n:
-        raise TextgamutError(f"k = {k} needs more than {k} texts a side, not {n}")
+        raise DataError(f"k = {k} needs more than {k} texts a side, not {n}")
     labels = {
         name: (
             _labels(f"groups: {name!r}", of_references, reference),
@@ -271,13 +273,13 @@ def score(
 
 def _texts(name: str, texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
-        raise TextgamutError(f"{name}: several texts are needed, not a single string")
+        raise DataError(f"{name}: several texts are needed, not a single string")
     found = list(texts)
     for number, text in enumerate(found, start=1):
         if not isinstance(text, str):
-            raise TextgamutError(f"{name}: row {number} is not a text but of type {type(text).__name__}")
+            raise DataError(f"{name}: row {number} is not a text but of type {type(text).__name__}")
     if len(found) < 2:
-        raise TextgamutError(f"{name}: at least two texts are needed, not {len(found)}")
+        raise DataError(f"{name}: at least two texts are needed, not {len(found)}")
     return found
 
 
@@ -286,7 +288,7 @@ def _labels(name: str, labels: Iterable[Any], texts: Sequence[str]) -> list[str 
 
     found = [None if pd.isna(label) else str(label) for label in labels]
     if len(found) != len(texts):
-        raise TextgamutError(f"{name}: {len(found)} values for {len(texts)} texts")
+        raise DataError(f"{name}: {len(found)} values for {len(texts)} texts")
     return found
 
 
@@ -305,7 +307,7 @@ def _embedder(
 
     if pooling is None:
         choices = ", ".join(get_args(Pooling))
-        raise TextgamutError(f"{folder}: an embedder given as a folder needs a pooling: {choices}")
+        raise ConfigError(f"{folder}: an embedder given as a folder needs a pooling: {choices}")
     source = {"kind": "file", "path": str(folder)}
     content = {"label": folder.name, "source": source, "pooling": pooling, "max_tokens": max_tokens}
     entry = validate(TypeAdapter(Embedder), content, str(folder))
@@ -325,7 +327,7 @@ def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Fetche
     else:
         model = _entry("model", name, registries)
     if isinstance(model.source, OpenAISource):
-        raise TextgamutError(f"model {str(name)!r} is behind a server: name one whose weights can be had")
+        raise ConfigError(f"model {str(name)!r} is behind a server: name one whose weights can be had")
     return model.source, model.batch_size
 
 
@@ -334,5 +336,5 @@ def _entry(kind: str, name: str | Path, registries: str | Path | None) -> Any:
 
     entries = load_registry(f"{kind}s", registries)
     if name not in entries:
-        raise TextgamutError(f"unknown {kind} {str(name)!r}; {nearest(str(name), entries)}")
+        raise ConfigError(f"unknown {kind} {str(name)!r}; {nearest(str(name), entries)}")
     return entries[name]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from textgamut.cli.common import print_json, records, settings_of
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import ConfigError, DataError, TextgamutError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ def rank(
     """
     settings = settings_of(locals())
     if not 2 <= depth_of <= 6:
-        raise TextgamutError(f"--depth-of {depth_of}: 2 to 6 methods can be compared")
+        raise ConfigError(f"--depth-of {depth_of}: 2 to 6 methods can be compared")
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
@@ -66,7 +66,7 @@ def rank(
     frame = _read_scores(file, [prompt, *method])
     for name in (prompt, *method):
         if (bare := frame[name].isna().to_numpy()).any():
-            raise TextgamutError(f"{file}: row {int(bare.argmax()) + 1}: {name!r} is empty")
+            raise DataError(f"{file}: row {int(bare.argmax()) + 1}: {name!r} is empty")
     methods = frame[list(method)].astype(str).agg(", ".join, axis=1)
     frame = frame.assign(method=methods, prompt=frame[prompt].astype(str))
     long = {"criterion", "value"} <= set(frame)
@@ -74,7 +74,7 @@ def rank(
         try:
             scores = (method_scores if long else wide_method_scores)(frame, higher, lower)
         except TextgamutError as error:
-            raise TextgamutError(f"{file}: {error}") from None
+            raise DataError(f"{file}: {error}") from None
         ranking = rank_methods(scores, depth_of)
     tables = ranking_tables(ranking)
     if output:
@@ -109,20 +109,20 @@ def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
         ".jsonl": partial(pd.read_json, lines=True, dtype=text),
     }
     if not path.is_file():
-        raise TextgamutError(f"{path}: there is no such file")
+        raise DataError(f"{path}: there is no such file")
     if path.suffix.lower() not in readers:
-        raise TextgamutError(f"{path}: the suffix must be one of {', '.join(readers)}")
+        raise DataError(f"{path}: the suffix must be one of {', '.join(readers)}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame: pd.DataFrame = readers[path.suffix.lower()](path)
     except pd.errors.ParserWarning:
-        raise TextgamutError(
+        raise DataError(
             f'{path}: its rows have more fields than its header: a name with a comma stands in "quotes"'
         ) from None
     except (ValueError, OSError) as error:
-        raise TextgamutError(f"{path}: it cannot be read as {path.suffix}: {error}") from None
+        raise DataError(f"{path}: it cannot be read as {path.suffix}: {error}") from None
     for name in columns:
         if name not in frame:
-            raise TextgamutError(f"{path}: no column {name!r}; {nearest(name, map(str, frame.columns))}")
+            raise DataError(f"{path}: no column {name!r}; {nearest(name, map(str, frame.columns))}")
     return frame

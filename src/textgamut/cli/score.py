@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import CycloptsError, Parameter
 
 from textgamut.cli.common import print_json, settings_of
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.metrics.catalogue import METRICS, metrics_of, scored_families
 from textgamut.scoring import Pooling
 
@@ -100,9 +100,9 @@ def score(
     """
     settings = settings_of(locals())
     if explain and "support" not in metrics:
-        raise TextgamutError("--explain shows what precision and recall missed: add support to --metrics")
+        raise ConfigError("--explain shows what precision and recall missed: add support to --metrics")
     if "likelihood" in metrics and not scorer:
-        raise TextgamutError("--metrics likelihood needs --scorer: a model of models.yaml, or a folder")
+        raise ConfigError("--metrics likelihood needs --scorer: a model of models.yaml, or a folder")
     from textgamut import scoring
     from textgamut.models.devices import lease
     from textgamut.progress import recorded_warnings
@@ -144,11 +144,11 @@ def _read(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
     from textgamut.datasets.table import read
 
     if not path.is_file():
-        raise TextgamutError(f"{path}: there is no such file")
+        raise DataError(f"{path}: there is no such file")
     source = FileSource(kind="file", path=str(path))
     frame = read(path, TableDataset(format="table", source=source, text=text, groups=columns))
     if len(frame) < 2:
-        raise TextgamutError(f"{path}: at least two texts are needed, not {len(frame)}")
+        raise DataError(f"{path}: at least two texts are needed, not {len(frame)}")
     if empty := int((frame["text"].str.strip() == "").sum()):
         logger.warning("%s: %d of %d texts are empty; they count as empty", path, empty, len(frame))
     return frame

@@ -16,7 +16,7 @@ from textgamut.config.entries.base import Slug
 from textgamut.config.entries.registries import REGISTRIES
 from textgamut.config.experiment import Experiment
 from textgamut.config.yaml import read_yaml, validate
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError
 
 
 def load_config(path: str | Path, registries: str | Path | None = None) -> Config:
@@ -60,7 +60,7 @@ def validate_config(
     config = Config(validate(TypeAdapter(Experiment), experiment, source), **entries)
     problems = list(broken_references(config))
     if problems:
-        raise TextgamutError("\n".join(f"{source}: {problem}" for problem in problems))
+        raise ConfigError("\n".join(f"{source}: {problem}" for problem in problems))
     return config
 
 
@@ -81,7 +81,7 @@ def load_registry(name: str, folder: str | Path | None = None) -> dict[str, Any]
         TextgamutError: The folder does not exist, or an entry is wrong: one line for each thing that is.
     """
     if folder is not None and not Path(folder).is_dir():
-        raise TextgamutError(f"{folder}: there is no such folder")
+        raise ConfigError(f"{folder}: there is no such folder")
     with as_file(files("textgamut.config") / "defaults" / f"{name}.yaml") as shipped:
         entries = _read_registry(name, shipped)
     own = Path("config" if folder is None else folder, f"{name}.yaml")
@@ -94,7 +94,7 @@ def _read_registry(name: str, path: Path) -> dict[str, Any]:
         registry_adapter(REGISTRIES[name]), {} if content is None else content, str(path)
     )
     if HUMAN in entries and name in ("models", "decoding"):
-        raise TextgamutError(f"{path}: {HUMAN}: reserved for texts that no model wrote: rename the entry")
+        raise ConfigError(f"{path}: {HUMAN}: reserved for texts that no model wrote: rename the entry")
     return entries
 
 

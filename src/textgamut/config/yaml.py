@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import ConfigError, nearest
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -22,7 +22,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         for tag, key in keys:
             if keys.count((tag, key)) > 1:
                 line = node.start_mark.line + 1
-                raise TextgamutError(
+                raise ConfigError(
                     f"{node.start_mark.name}: key {key!r} stands twice in the block at line {line}"
                 )
         return node
@@ -34,9 +34,9 @@ def read_yaml(path: Path) -> Any:
         with path.open(encoding="utf-8") as stream:
             return yaml.load(stream, Loader=_UniqueKeyLoader)  # noqa: S506 (a subclass of SafeLoader)
     except FileNotFoundError:
-        raise TextgamutError(f"{path}: there is no such file") from None
+        raise ConfigError(f"{path}: there is no such file") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise TextgamutError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
 
 
 def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
@@ -54,7 +54,7 @@ def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
         return adapter.validate_python(content)
     except ValidationError as error:
         lines = [f"{source}: {_describe(problem, adapter, content)}" for problem in error.errors()]
-        raise TextgamutError("\n".join(lines)) from None
+        raise ConfigError("\n".join(lines)) from None
 
 
 def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet
 
 from textgamut.datasets.table import one_file
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import AgNewsDataset
@@ -40,13 +40,11 @@ def _csv(path: Path) -> list[tuple[str, str, str]]:
         with path.open(encoding="utf-8", newline="") as stream:
             for number, fields in enumerate(csv.reader(stream, strict=True), start=1):
                 if len(fields) != 3 or fields[0] not in ("1", "2", "3", "4"):
-                    raise TextgamutError(
-                        f"{path}: row {number}: not a class of 1 to 4, a title, a description"
-                    )
+                    raise DataError(f"{path}: row {number}: not a class of 1 to 4, a title, a description")
                 class_, title, description = fields
                 rows.append((f"row-{number}", f"{title} {description}", TOPICS[int(class_) - 1]))
     except (csv.Error, UnicodeDecodeError) as error:
-        raise TextgamutError(f"{path}: row {len(rows) + 1}: not the CSV of AG news: {error}") from error
+        raise DataError(f"{path}: row {len(rows) + 1}: not the CSV of AG news: {error}") from error
     return rows
 
 
@@ -55,8 +53,8 @@ def _parquet(path: Path) -> list[tuple[str, str, str]]:
         table = pyarrow.parquet.read_table(path, columns=["text", "label"]).to_pydict()
         pairs = list(zip(table["text"], table["label"], strict=True))
     except (pyarrow.ArrowInvalid, KeyError) as error:
-        raise TextgamutError(f"{path}: not the parquet of AG news: {error}") from error
+        raise DataError(f"{path}: not the parquet of AG news: {error}") from error
     for number, (_, label) in enumerate(pairs, start=1):
         if label not in range(4):
-            raise TextgamutError(f"{path}: row {number}: label {label} is not one of 0 to 3")
+            raise DataError(f"{path}: row {number}: label {label} is not one of 0 to 3")
     return [(f"row-{number}", text, TOPICS[label]) for number, (text, label) in enumerate(pairs, start=1)]

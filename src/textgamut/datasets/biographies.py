@@ -16,7 +16,7 @@ import pandas as pd
 
 from textgamut.datasets import dump
 from textgamut.datasets.wikitext import Person, badge, lead_text, person
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError, DataError
 from textgamut.progress import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
@@ -131,7 +131,7 @@ def _of_categories(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]
     for name in sorted(entry.badges, key=list(BADGES).index):  # a page with both is featured
         marked = list(_marked(wiki, entry.badge_pages[name]))
         if not marked:
-            raise TextgamutError(f"{wiki.pages.url}: {entry.badge_pages[name]!r} marks no article")
+            raise ConfigError(f"{wiki.pages.url}: {entry.badge_pages[name]!r} marks no article")
         badges |= dict.fromkeys(marked, name)
     counts["articles with a badge"] = len(badges)
     counts["persons"] = 0
@@ -181,7 +181,7 @@ def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) 
     people = {row["name"]: row["person"] for row in listed}
     counts["persons with a badge"] = len(people)
     if not people:
-        raise TextgamutError(f"{wiki.data.url}: no person has a badge on {wiki.site}")
+        raise DataError(f"{wiki.data.url}: no person has a badge on {wiki.site}")
     facts = _facts(wiki, sorted(set(people.values())))
     progress = Progress(len(people), "persons")
     rows: list[Row] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import ContinuationsDataset
@@ -28,15 +28,15 @@ def read(path: Path, _entry: ContinuationsDataset) -> pd.DataFrame:
         content = path.read_bytes()
         items = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
     except (OSError, EOFError, ValueError) as error:
-        raise TextgamutError(f"{path}: cannot be read as JSON: {error}") from error
+        raise DataError(f"{path}: cannot be read as JSON: {error}") from error
     if not isinstance(items, list):
-        raise TextgamutError(f"{path}: not a list of prompts")
+        raise DataError(f"{path}: not a list of prompts")
     rows = []
     for number, item in enumerate(items, start=1):
         pair = [
             item.get(key) if isinstance(item, dict) else None for key in ("reference_text", "prefix_text")
         ]
         if not all(isinstance(text, str) for text in pair):
-            raise TextgamutError(f"{path}: item {number}: no text in 'prefix_text' or 'reference_text'")
+            raise DataError(f"{path}: item {number}: no text in 'prefix_text' or 'reference_text'")
         rows.append((f"prompt-{number}", *pair))
     return pd.DataFrame(rows, columns=["id", "text", "prompt"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.parsers import expat
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError, TextgamutError
 
 LONGEST_TEXT = 2**25
 """Characters of one page's text. MediaWiki itself stores no more than 2 MiB, unless its owner raises that."""
@@ -88,11 +88,11 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
     """
     unpack = {".xml": _unpack_nothing, ".bz2": _unpack_bz2, ".gz": _unpack_gzip}.get(path.suffix)
     if unpack is None:
-        raise TextgamutError(f"{path}: no name of a dump: those end in .xml, .xml.bz2 or .xml.gz")
+        raise DataError(f"{path}: no name of a dump: those end in .xml, .xml.bz2 or .xml.gz")
     try:
         stream = path.open("rb")
     except OSError as error:
-        raise TextgamutError(f"{path}: {error.strerror}") from error
+        raise DataError(f"{path}: {error.strerror}") from error
     with stream:
         try:
             last = f"which begins with {stream.peek()[:32]!r}"
@@ -115,10 +115,10 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
                     advance(stream.tell() - done)
                     done = stream.tell()
             if document is None or not document.complete:
-                raise TextgamutError("it ends before </mediawiki>")
+                raise DataError("it ends before </mediawiki>")
         except (OSError, EOFError, zlib.error, TextgamutError) as error:
             fault = error if isinstance(error, TextgamutError) else f"it cannot be unpacked: {error}"
-            raise TextgamutError(f"{path}: {fault} (by byte {stream.tell()} of the file, {last})") from error
+            raise DataError(f"{path}: {fault} (by byte {stream.tell()} of the file, {last})") from error
 
 
 class _Document:
@@ -155,26 +155,26 @@ class _Document:
             self._parser.Parse(chunk, False)
         except expat.ExpatError as error:
             if not self.complete:
-                raise TextgamutError(f"no valid XML: {error}") from error
+                raise DataError(f"no valid XML: {error}") from error
         if self.complete:
             return chunk[chunk.index(b">", max(self._end_tag - self._parsed, 0)) + 1 :]
         self._parsed += len(chunk)
         if self._parsed - self._parser.CurrentByteIndex > _LONGEST_TAG:
-            raise TextgamutError(f"a tag or a comment is longer than {_LONGEST_TAG} bytes")
+            raise DataError(f"a tag or a comment is longer than {_LONGEST_TAG} bytes")
         if sum(map(len, self._parser.intern)) > _LONGEST_NAMES:
-            raise TextgamutError("there are too many different names of elements or attributes")
+            raise DataError("there are too many different names of elements or attributes")
         if len(self._open) > _DEEPEST:
-            raise TextgamutError(f"elements stand within each other more than {_DEEPEST} deep")
+            raise DataError(f"elements stand within each other more than {_DEEPEST} deep")
         self._limit(sum(map(len, self._characters)), LONGEST_TEXT)
         return b""
 
     def _doctype(self, *_: object) -> None:
         # Without it there are no entities of the file's own: none that grow, none that read other files.
-        raise TextgamutError("it has a <!DOCTYPE>, which no dump of MediaWiki has")
+        raise DataError("it has a <!DOCTYPE>, which no dump of MediaWiki has")
 
     def _start_root(self, name: str, attributes: dict[str, str]) -> None:
         if name != "mediawiki":
-            raise TextgamutError(f"no dump of MediaWiki: the root element is <{name}>, not <mediawiki>")
+            raise DataError(f"no dump of MediaWiki: the root element is <{name}>, not <mediawiki>")
         self._says_redirect = attributes.get("version") not in ("0.1", "0.2", "0.3")
         self._open.append(name)
         self._parser.StartElementHandler = self._start
@@ -182,7 +182,7 @@ class _Document:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         children = _LAYOUT.get(self._open[-1])
         if children is None:
-            raise TextgamutError(f"there is a <{name}> within a field, {self._open[-1]}")
+            raise DataError(f"there is a <{name}> within a field, {self._open[-1]}")
         path = children.get(name, "")
         self._open.append(path)
         self._attributes = attributes
@@ -203,7 +203,7 @@ class _Document:
                 return
             self._namespaces[value] = _number(self._attributes.get("key", ""), "the key of a namespace")
             if len(self._namespaces) > _MOST_NAMESPACES:
-                raise TextgamutError(f"there are more than {_MOST_NAMESPACES} namespaces")
+                raise DataError(f"there are more than {_MOST_NAMESPACES} namespaces")
         elif path == "page":
             self.pages.append(self._page())
             self._values.clear()
@@ -215,7 +215,7 @@ class _Document:
         values = self._values
         for field in ("title", "id", "revision/id", "revision/timestamp"):
             if field not in values:
-                raise TextgamutError(f"a page has no {field}: {values.get('title', '')!r}")
+                raise DataError(f"a page has no {field}: {values.get('title', '')!r}")
         title, text = values["title"], values.get("revision/text", "")
         if "ns" in values:
             namespace = _number(values["ns"], "the namespace of a page")
@@ -235,14 +235,14 @@ class _Document:
     def _limit(self, characters: int, most: int) -> None:
         if characters > most:
             page = self._values.get("title", "")[:256]
-            raise TextgamutError(f"an element has more than {most} characters, in the page {page!r}")
+            raise DataError(f"an element has more than {most} characters, in the page {page!r}")
 
 
 def _number(value: str, what: str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise TextgamutError(f"{what} is no number: {value[:40]!r}") from None
+        raise DataError(f"{what} is no number: {value[:40]!r}") from None
 
 
 def _unpack_nothing(stream: BinaryIO) -> Iterator[bytes]:

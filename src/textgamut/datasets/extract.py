@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textgamut.config.entries.sources import RATE, AnySource, MediaWikiSource, WikidataSource
 from textgamut.datasets import snapshot
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.sources.fetch import fetch
 from textgamut.sources.wiki import Wiki, connect
 
@@ -50,7 +50,7 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
     counts = frame.attrs.get("counts") or {"rows": len(frame)}
     name = source if isinstance(source, Path) else entry.format
     if frame.empty or frame["text"].str.strip().eq("").all():
-        raise TextgamutError(f"{name}: the dataset is empty: {_listed(counts)}, none with a text")
+        raise DataError(f"{name}: the dataset is empty: {_listed(counts)}, none with a text")
     frame = frame[frame["text"].str.strip() != ""]
     counts["not blank"] = len(frame)
     # A text that stands twice could be prompt and reference at once.
@@ -58,7 +58,7 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
     counts["distinct"] = len(frame)
     if not frame["id"].is_unique:
         twice = frame["id"][frame["id"].duplicated()].iloc[0]
-        raise TextgamutError(f"{name}: id {twice!r} stands twice")
+        raise DataError(f"{name}: id {twice!r} stands twice")
     frame.attrs["counts"] = counts
     return frame
 

@@ -15,7 +15,7 @@ import pandas as pd
 from textgamut.datasets import dump
 from textgamut.datasets.wikitext import article_text, first_sentence, is_disambiguation
 from textgamut.draws import numbers, shuffled, take
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError
 from textgamut.progress import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
@@ -60,7 +60,7 @@ def read(source: Wiki | Path, entry: NewWikiDataset) -> pd.DataFrame:
         TextgamutError: The window reaches into the future, or holds fewer articles than asked for.
     """
     if entry.created_before > datetime.now(UTC):
-        raise TextgamutError(
+        raise ConfigError(
             f"created_before: {entry.created_before:%Y-%m-%d %H:%M} is in the future: articles would miss"
         )
     counts: dict[str, int] = {}
@@ -117,7 +117,7 @@ def _created_between(wiki: Wiki, start: datetime, end: datetime, counts: dict[st
     log = wiki.pages.members("logevents", letype="create", ledir="newer", leprop="timestamp", lelimit=1)
     begin = next((event["timestamp"] for event in log), "")
     if _timestamp(start) < begin:
-        raise TextgamutError(
+        raise ConfigError(
             f"created_from: the wiki's creation log begins on {begin[:10]}: older pages are not in it"
         )
     ids = list(dict.fromkeys(event["logpage"] for event in events if event.get("logpage")))
@@ -139,7 +139,7 @@ def _first_id_after(wiki: Wiki, moment: datetime) -> int:
     for event in events:
         if event.get("logpage"):
             return int(event["logpage"])
-    raise TextgamutError(
+    raise ConfigError(
         f"created_before: no page was created after {moment:%Y-%m-%d %H:%M}: take an earlier date"
     )
 

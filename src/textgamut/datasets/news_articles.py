@@ -10,7 +10,7 @@ from urllib.parse import urlparse
 
 import pandas as pd
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import NewsArticlesDataset
@@ -47,7 +47,7 @@ def read(path: Path, _entry: NewsArticlesDataset) -> pd.DataFrame:
         with zipfile.ZipFile(path) as archive, archive.open("NewsArticles.csv") as stream:
             raw = pd.read_csv(stream, encoding="utf-8", dtype=str, keep_default_na=False)
     except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, pd.errors.ParserError) as error:
-        raise TextgamutError(f"{path}: not the archive of the news articles: {error}") from error
+        raise DataError(f"{path}: not the archive of the news articles: {error}") from error
     rows = len(raw)
     raw = raw[~raw["text"].str.contains("\ufffd")]
     frame = pd.DataFrame(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from textgamut.datasets.digests import text_digest
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.files import read_json
 from textgamut.progress import Progress
 from textgamut.sources.mediawiki import batches, content_of
@@ -48,7 +48,7 @@ def read(
     except (OSError, ValueError, KeyError, TypeError):
         rows, whole = [], False
     if not rows or not whole:
-        raise TextgamutError(f"{path}: not the card of a dataset with revisions")
+        raise DataError(f"{path}: not the card of a dataset with revisions")
     progress = Progress(len(rows), "revisions")
     found: dict[int, str] = {}
     for batch in batches([row["revision"] for row in rows]):
@@ -59,7 +59,7 @@ def read(
         progress.advance(len(batch))
     gone = [row for row in rows if row["revision"] not in found]
     if gone:
-        raise TextgamutError(
+        raise DataError(
             f"{path}: {len(gone)} of {len(rows)} revisions are not to be had: their pages were deleted, or "
             "the card is of another wiki. To go on without them, remove their rows from the card's copy: "
             + ", ".join(f"{row['revision']} ({row['title']})" for row in gone[:20])
@@ -68,7 +68,7 @@ def read(
     made = [row | split(row["title"], found[row["revision"]]) for row in rows]
     other = [row["title"] for row in made if text_digest(row["text"]) != row["text_sha256"]]
     if other:
-        raise TextgamutError(
+        raise DataError(
             f"{path}: {len(other)} of {len(rows)} texts are not those of the card, such as {other[0]!r}: it "
             f"was made by revision {card.get('revision')} of the extraction, and this is {extraction}; or it "
             "is of another format or another wiki"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow.parquet
 
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import DataError, TextgamutError, nearest
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import TableDataset
@@ -49,15 +49,15 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
     for column in [entry.text, *([entry.id] if entry.id else []), *entry.groups]:
         count = list(frame.columns).count(column)
         if count == 0:
-            raise TextgamutError(f"{path}: no column {column!r}; {nearest(column, map(str, frame.columns))}")
+            raise DataError(f"{path}: no column {column!r}; {nearest(column, map(str, frame.columns))}")
         if count > 1:
-            raise TextgamutError(f"{path}: column {column!r} stands {count} times")
+            raise DataError(f"{path}: column {column!r} stands {count} times")
     for column in [entry.text, *([entry.id] if entry.id else [])]:
         if frame[column].isna().any():
-            raise TextgamutError(f"{path}: {place} {frame[column].isna().idxmax()} has no {column!r}")
+            raise DataError(f"{path}: {place} {frame[column].isna().idxmax()} has no {column!r}")
     for number, text in frame[entry.text].items():
         if not isinstance(text, str):
-            raise TextgamutError(f"{path}: {place} {number}: the {entry.text!r} is not a text")
+            raise DataError(f"{path}: {place} {number}: the {entry.text!r} is not a text")
     frame = frame.reset_index(drop=True)
     groups = {name: frame[name].astype(str).where(frame[name].notna(), None) for name in entry.groups}
     ids = frame[entry.id].astype(str) if entry.id else [f"row-{i + 1}" for i in range(len(frame))]
@@ -72,7 +72,7 @@ def one_file(path: Path) -> Path:
     tables = [file for file in files if file.suffix.lower() in TABLES]
     tables = tables or [file for file in files if file.suffix.lower() == ".txt"]  # else LICENSE.txt counts
     if len(tables) != 1:
-        raise TextgamutError(f"{path}: one table is needed, not {len(tables)}: name it in the source's files")
+        raise DataError(f"{path}: one table is needed, not {len(tables)}: name it in the source's files")
     return tables[0]
 
 
@@ -80,7 +80,7 @@ def _read_file(path: Path) -> pd.DataFrame:
     """Read all columns; the index says where each row stands: its name is "line" or "row"."""
     suffix = path.suffix.lower()
     if suffix not in (*TABLES, ".txt"):
-        raise TextgamutError(f"{path}: suffix {suffix!r} is not one of {', '.join(TABLES)}, .txt")
+        raise DataError(f"{path}: suffix {suffix!r} is not one of {', '.join(TABLES)}, .txt")
     try:
         if suffix == ".parquet":
             table = pyarrow.parquet.read_table(path)
@@ -95,9 +95,9 @@ def _read_file(path: Path) -> pd.DataFrame:
         raise
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise TextgamutError(_not_utf8(path, line, error)) from error
+        raise DataError(_not_utf8(path, line, error)) from error
     except (ValueError, OSError) as error:  # ValueError: of pyarrow
-        raise TextgamutError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
+        raise DataError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
 
 
 def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -118,18 +118,18 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 ):  # the only way in for half a surrogate pair, which nothing after this can write
                     json.dumps(row, ensure_ascii=False).encode()
             except UnicodeDecodeError as error:
-                raise TextgamutError(_not_utf8(path, number, error)) from error
+                raise DataError(_not_utf8(path, number, error)) from error
             except UnicodeEncodeError as error:
                 half = error.object[error.start]
-                raise TextgamutError(f"{path}: line {number}: {half!a} alone is no character") from error
+                raise DataError(f"{path}: line {number}: {half!a} alone is no character") from error
             except (
                 ValueError,
                 RecursionError,
             ) as error:  # ValueError: an integer of thousands of digits, too
                 problem = getattr(error, "msg", error)
-                raise TextgamutError(f"{path}: line {number}: not valid JSON: {problem}") from error
+                raise DataError(f"{path}: line {number}: not valid JSON: {problem}") from error
             if not isinstance(row, dict):
-                raise TextgamutError(f"{path}: line {number}: not a JSON object")
+                raise DataError(f"{path}: line {number}: not a JSON object")
             yield number, row
 
 
@@ -157,14 +157,14 @@ def _read_csv(path: Path, content: str) -> pd.DataFrame:
                 header = fields or None
             elif fields:
                 if len(fields) != len(header):
-                    raise TextgamutError(
+                    raise DataError(
                         f"{path}: line {start}: {len(fields)} fields, but the header has {len(header)}: "
                         'a text with a comma stands in "quotes"'
                     )
                 rows[start] = fields
             start = reader.line_num + 1
     except csv.Error as error:
-        raise TextgamutError(f"{path}: line {start}: not valid CSV: {error}") from error
+        raise DataError(f"{path}: line {start}: not valid CSV: {error}") from error
     index = pd.Index(list(rows), name="line")
     return pd.DataFrame(list(rows.values()), index=index, columns=header or [], dtype=object)
 

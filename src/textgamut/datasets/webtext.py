@@ -12,7 +12,7 @@ import pandas as pd
 
 from textgamut.datasets.table import one_file, rows_of_jsonl
 from textgamut.draws import order_key, take
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.text import count_words
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
         seen: set[bytes] = set()
         for line, row in rows_of_jsonl(path):
             if not isinstance(row.get("text"), str) or "id" not in row:
-                raise TextgamutError(
-                    f"{path}: line {line}: no 'id' or no 'text': not a gpt-2-output-dataset file"
-                )
+                raise DataError(f"{path}: line {line}: no 'id' or no 'text': not a gpt-2-output-dataset file")
             counts["rows"] += 1
             fingerprint = hashlib.blake2b(row["text"].encode(), digest_size=16).digest()
             if fingerprint in seen:

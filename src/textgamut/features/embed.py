@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError, DataError, ModelError
 from textgamut.models.checkpoints import load_tokenizer, silence_transformers
 from textgamut.models.devices import choose_dtype
 from textgamut.progress import Progress
@@ -84,7 +84,7 @@ def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.
             special tokens; the checkpoint does not load; or sentence-transformers is needed and missing.
     """
     if not texts:
-        raise TextgamutError("there are no texts to embed")
+        raise DataError("there are no texts to embed")
     silence_transformers()
     dtype = compute_dtype(embedder, device)
     load = _load_library if embedder.pooling == "sentence-transformers" else _load_network
@@ -134,7 +134,7 @@ def _load_network(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
         tokenizer = load_tokenizer(folder)
         model = AutoModel.from_pretrained(folder, dtype=dtype, use_safetensors=True)
     except (OSError, ValueError) as error:
-        raise TextgamutError(f"{folder}: transformers cannot load this checkpoint: {error}") from error
+        raise ModelError(f"{folder}: transformers cannot load this checkpoint: {error}") from error
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     model.config.use_cache = False
@@ -172,13 +172,13 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        raise TextgamutError(
+        raise ModelError(
             "pooling 'sentence-transformers' needs the package of that name: "
             "pip install 'textgamut[sentence-transformers]'"
         ) from None
     # Without this file the library would take the mean over the tokens, and only say so.
     if not (folder / "modules.json").is_file():
-        raise TextgamutError(f"{folder}: not a sentence-transformers checkpoint: it has no modules.json")
+        raise ModelError(f"{folder}: not a sentence-transformers checkpoint: it has no modules.json")
     try:
         library = SentenceTransformer(
             str(folder),
@@ -187,11 +187,9 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
             model_kwargs={"dtype": dtype, "use_safetensors": True},
         )
     except (OSError, ValueError) as error:
-        raise TextgamutError(
-            f"{folder}: sentence-transformers cannot load this checkpoint: {error}"
-        ) from error
+        raise ModelError(f"{folder}: sentence-transformers cannot load this checkpoint: {error}") from error
     if library.transformers_model is None:
-        raise TextgamutError(f"{folder}: its first module is not a transformer")
+        raise ModelError(f"{folder}: its first module is not a transformer")
     library.max_seq_length = embedder.max_tokens
 
     def encode(_: Sequence[tuple[int, ...]], batch: list[str]) -> NDArray[np.float32]:
@@ -205,10 +203,10 @@ def _check_room(network: _Network, max_tokens: int) -> None:
     """Make sure that ``max_tokens`` fits the model, and a token fits into it."""
     longest = context_length(network.model.config.to_dict(), model=network.model)
     if longest is not None and max_tokens > longest:
-        raise TextgamutError(f"max_tokens: {max_tokens} is more than the {longest} that this model can take")
+        raise ConfigError(f"max_tokens: {max_tokens} is more than the {longest} that this model can take")
     special = network.tokenizer.num_special_tokens_to_add()
     if max_tokens <= special:
-        raise TextgamutError(f"max_tokens: {max_tokens} leaves no room beside {special} special tokens")
+        raise ConfigError(f"max_tokens: {max_tokens} leaves no room beside {special} special tokens")
 
 
 def _tokenize(network: _Network, texts: Sequence[str], max_tokens: int) -> tuple[list[tuple[int, ...]], int]:

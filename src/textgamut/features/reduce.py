@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def reduce_features(
 
     ref, gen = checked(reference, generated)
     if not 0 < explained_variance <= 1:
-        raise TextgamutError(f"explained_variance = {explained_variance}: a share in (0, 1] is needed")
+        raise DataError(f"explained_variance = {explained_variance}: a share in (0, 1] is needed")
     where = choose_device(device)
 
     def unit_blocks() -> Iterator[NDArray[np.float64]]:
@@ -130,17 +130,15 @@ def checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floa
         if array.dtype not in (np.float16, np.float32, np.float64):
             array = array.astype(np.float64)
         if array.ndim != 2:
-            raise TextgamutError(
-                f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}"
-            )
+            raise DataError(f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}")
         if len(array) < 2:
-            raise TextgamutError(f"{name} features: at least two texts are needed, not {len(array)}")
+            raise DataError(f"{name} features: at least two texts are needed, not {len(array)}")
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         if len(bad):
-            raise TextgamutError(f"{name} features: row {bad[0]} is not finite ({len(bad)} such rows)")
+            raise DataError(f"{name} features: row {bad[0]} is not finite ({len(bad)} such rows)")
         sets.append(array)
     if sets[0].shape[1] != sets[1].shape[1]:
-        raise TextgamutError(
+        raise DataError(
             "reference and generated features have different dimensions: "
             f"{sets[0].shape[1]} and {sets[1].shape[1]}"
         )
@@ -226,7 +224,7 @@ def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
     )
     variances, axes, failed = lapack.dstevd(diagonal, beside)
     if failed:
-        raise TextgamutError("the principal axes of these features cannot be found: LAPACK does not converge")
+        raise DataError("the principal axes of these features cannot be found: LAPACK does not converge")
     axes = np.array(axes[:, -enough(variances) :][:, ::-1], order="F")
     reflectors = np.asfortranarray(reflectors[1:, :-1])
     axes[1:] = lapack.dormqr("L", "N", reflectors, factors, axes[1:], room)[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError
 from textgamut.generation.sampling import check_finite
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ContrastiveChooser:
         from torch.nn.functional import normalize
 
         if not (rows.plain and rows.has_positions):
-            raise TextgamutError(
+            raise ConfigError(
                 f"contrastive search needs a model whose layers all are attention with given positions; "
                 f"{type(rows.model).__name__} is not: choose another decoding strategy for it"
             )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,7 +138,7 @@ def check_finite(logits: torch.Tensor) -> None:
     """
     finite = logits.amax(dim=-1).isfinite()  # NaN is the largest of all
     if not bool(finite.all()):
-        raise TextgamutError(
+        raise ModelError(
             f"the model's logits are not finite in {int((~finite).sum())} of {len(logits)} "
             "samples: a dtype of wider range may help (float16 overflows; try dtype: float32)"
         )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.features.reduce import reduce_features, same_size
 
 REVISION = 1
@@ -94,7 +94,7 @@ def divergence_metrics(
         clusters = max(2, round(n / 10))
     seeds = tuple(operator.index(seed) for seed in seeds)
     if not seeds or len(set(seeds)) < len(seeds):
-        raise TextgamutError(f"seeds = {seeds}: at least one k-means seed, and none twice")
+        raise DataError(f"seeds = {seeds}: at least one k-means seed, and none twice")
     reduced = reduce_features(ref, gen, explained_variance)
 
     values: dict[str, list[float]] = defaultdict(list)
@@ -147,9 +147,9 @@ def cluster_histograms(
     union = np.concatenate([reference, generated])
     clusters, seed = operator.index(clusters), operator.index(seed)
     if not 2 <= clusters <= len(union):
-        raise TextgamutError(f"clusters = {clusters}: from 2 to the number of texts, here {len(union)}")
+        raise DataError(f"clusters = {clusters}: from 2 to the number of texts, here {len(union)}")
     if not 0 <= seed < 2**31 - 2:
-        raise TextgamutError(f"k-means seed {seed}: from 0 to 2^31 - 3")
+        raise DataError(f"k-means seed {seed}: from 0 to 2^31 - 3")
     # faiss (>= 1.15) ends a start once the objective stands still. mauve-text adds 2 to its seed. The minimum
     # only silences a message on stderr: 20 texts per cluster are what MAUVE means to have.
     kmeans = faiss.Kmeans(
@@ -184,7 +184,7 @@ def pr_curve(
     """
     p, q = _checked_histograms(p_hist, q_hist)
     if angles < 2:
-        raise TextgamutError(f"angles = {angles}: at least 2 are needed")
+        raise DataError(f"angles = {angles}: at least 2 are needed")
     slopes = np.tan(np.arange(1, angles) * (np.pi / (2 * angles)))
     alpha = np.array([np.minimum(slope * p, q).sum() for slope in slopes])
     return np.minimum(alpha, 1.0), np.minimum(alpha / slopes, 1.0)
@@ -209,13 +209,11 @@ def f_beta(alpha: ArrayLike, beta: ArrayLike, b: float) -> float:
     """
     precision, recall = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     if precision.ndim != 1 or precision.shape != recall.shape or not precision.size:
-        raise TextgamutError(
-            f"alpha and beta: two curves of one length, not {precision.shape} and {recall.shape}"
-        )
+        raise DataError(f"alpha and beta: two curves of one length, not {precision.shape} and {recall.shape}")
     if not all(((values >= 0) & (values <= 1)).all() for values in (precision, recall)):
-        raise TextgamutError("alpha and beta: values in [0, 1] are needed")
+        raise DataError("alpha and beta: values in [0, 1] are needed")
     if not 0 < b < math.inf:
-        raise TextgamutError(f"b = {b}: a weight above 0 is needed")
+        raise DataError(f"b = {b}: a weight above 0 is needed")
     weighted = b**2 * precision + recall
     scores = (1 + b**2) * precision * recall / np.where(weighted == 0, 1.0, weighted)
     return min(float(scores.max()), 1.0)
@@ -272,7 +270,7 @@ def mauve(p_hist: ArrayLike, q_hist: ArrayLike, scaling: float = 5.0, weights: i
 
     p, q = _checked_histograms(p_hist, q_hist)
     if not 0 < scaling < math.inf or weights < 2:
-        raise TextgamutError(f"scaling = {scaling}, weights = {weights}: above 0 and at least 2 are needed")
+        raise DataError(f"scaling = {scaling}, weights = {weights}: above 0 and at least 2 are needed")
     shares = np.linspace(1e-6, 1 - 1e-6, weights)[:, None]
     mixtures = shares * p + (1 - shares) * q
     x = np.exp(-scaling * rel_entr(q, mixtures).sum(axis=1))
@@ -295,11 +293,11 @@ def _checked_histograms(
     p, q = np.asarray(p_hist, dtype=np.float64), np.asarray(q_hist, dtype=np.float64)
     for name, hist in (("p_hist", p), ("q_hist", q)):
         if hist.ndim != 1:
-            raise TextgamutError(f"{name}: one row of shares is needed, not {hist.shape}")
+            raise DataError(f"{name}: one row of shares is needed, not {hist.shape}")
         if not (hist >= 0).all():  # also where a share is NaN
-            raise TextgamutError(f"{name}: bin {np.flatnonzero(~(hist >= 0))[0]} is negative or not a number")
+            raise DataError(f"{name}: bin {np.flatnonzero(~(hist >= 0))[0]} is negative or not a number")
         if not abs(hist.sum() - 1) <= 1e-6:
-            raise TextgamutError(f"{name}: the shares sum to {hist.sum():.6g}, not to 1")
+            raise DataError(f"{name}: the shares sum to {hist.sum():.6g}, not to 1")
     if len(p) != len(q):
-        raise TextgamutError(f"p_hist has {len(p)} bins and q_hist {len(q)}")
+        raise DataError(f"p_hist has {len(p)} bins and q_hist {len(q)}")
     return p, q

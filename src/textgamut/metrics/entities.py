@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError, ModelError
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def load_tagger(folder: Path) -> Language:
         with use_ops("numpy", use_blis=False):  # numpy's BLAS, faster than blis
             return spacy.load(folder)
     except (OSError, ValueError, ImportError) as error:
-        raise TextgamutError(f"{folder}: spaCy cannot load this pipeline: {error}") from error
+        raise ModelError(f"{folder}: spaCy cannot load this pipeline: {error}") from error
 
 
 def find_entities(
@@ -82,12 +82,10 @@ def find_entities(
     from threadpoolctl import threadpool_limits
 
     if isinstance(texts, str):
-        raise TextgamutError("a list of texts is needed, not one string")
+        raise DataError("a list of texts is needed, not one string")
     for row, text in enumerate(texts):
         if len(text) > nlp.max_length:
-            raise TextgamutError(
-                f"text {row} has {len(text):,} characters: the pipeline takes {nlp.max_length:,}"
-            )
+            raise DataError(f"text {row} has {len(text):,} characters: the pipeline takes {nlp.max_length:,}")
     needed = _entity_components(nlp)
     found = []
     progress = Progress(len(texts), "texts")
@@ -123,14 +121,14 @@ def entity_metrics(
     """
     counts = np.asarray(word_counts, dtype=np.float64)
     if counts.shape != (len(generated_entities),):
-        raise TextgamutError(
+        raise DataError(
             f"entities of {len(generated_entities)} texts, but numbers of words of shape {counts.shape}"
         )
     wrong = np.flatnonzero(~(counts >= 0))
     if len(wrong):
-        raise TextgamutError(f"text {wrong[0]} has {counts[wrong[0]]:g} words")
+        raise DataError(f"text {wrong[0]} has {counts[wrong[0]]:g} words")
     if reference_entities is not None and len(reference_entities) != len(generated_entities):
-        raise TextgamutError(
+        raise DataError(
             f"entities of {len(generated_entities)} texts, but of {len(reference_entities)} references"
         )
     mentions = np.array([len(found) for found in generated_entities], dtype=np.float64)
@@ -148,7 +146,7 @@ def _entity_components(nlp: Language) -> list[str]:
     """Name the components that set a text's entities, and those whose vectors they share."""
     finders = {name for name in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(name).assigns}
     if not finders:
-        raise TextgamutError(
+        raise ModelError(
             f"the pipeline has no component that finds entities: {', '.join(nlp.pipe_names) or 'it is empty'}"
         )
     return [

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.files import read_json, write_bytes, write_json
 from textgamut.progress import Progress
 from textgamut.text import nltk_words
@@ -102,7 +102,7 @@ def read_essays(path: Path) -> pd.DataFrame:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise TextgamutError(f"{path}: cannot be read: {error.strerror}") from error
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -112,24 +112,24 @@ def read_essays(path: Path) -> pd.DataFrame:
     for column in COLUMNS:
         if header.count(column) != 1:
             problem = f"stands {header.count(column)} times" if column in header else nearest(column, header)
-            raise TextgamutError(f"{path}: column {column!r}: one is needed; {problem}")
+            raise DataError(f"{path}: column {column!r}: one is needed; {problem}")
     rows = []
     for line, fields in lines:
         if len(fields) > len(header):
-            raise TextgamutError(f"{path}: line {line}: {len(fields)} fields, but {len(header)} columns")
+            raise DataError(f"{path}: line {line}: {len(fields)} fields, but {len(header)} columns")
         row = dict(zip(header, fields, strict=False))
         if not row.get("essay", "").strip():
-            raise TextgamutError(f"{path}: line {line}: column 'essay': it is empty")
+            raise DataError(f"{path}: line {line}: column 'essay': it is empty")
         score = row.get("domain1_score", "")
         try:
             number = float(score)
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise TextgamutError(f"{path}: line {line}: column 'domain1_score': {score!r} is no number")
+            raise DataError(f"{path}: line {line}: column 'domain1_score': {score!r} is no number")
         rows.append((row.get("essay_set", ""), row["essay"], number))
     if not rows:
-        raise TextgamutError(f"{path}: it has no essay")
+        raise DataError(f"{path}: it has no essay")
     return pd.DataFrame(rows, columns=list(COLUMNS.values()))
 
 
@@ -152,9 +152,9 @@ def quadratic_weighted_kappa(a: ArrayLike, b: ArrayLike) -> float:
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     both = np.concatenate([first, second])
     if not (both == np.rint(both)).all():
-        raise TextgamutError("quadratic weighted kappa: a rating is no whole number")
+        raise DataError("quadratic weighted kappa: a rating is no whole number")
     if len(np.unique(both)) < 2:
-        raise TextgamutError(
+        raise DataError(
             f"quadratic weighted kappa: it is not defined where all of {len(first)} texts have one score"
         )
     # All scores of the range are labels: scikit-learn takes the distance of two by their place in the list.
@@ -199,7 +199,7 @@ def train_essay_model(
     words = [_words(essay) for essay in essays]
     for row, found in enumerate(words):
         if not found:
-            raise TextgamutError(f"essay {row} has no word")
+            raise DataError(f"essay {row} has no word")
 
     progress = Progress((folds + 1) * epochs, "epochs")
     predicted = np.empty(len(words))
@@ -237,9 +237,9 @@ def essay_scores(model: TrainedEssayModel, texts: Sequence[str], batch_size: int
         TextgamutError: ``texts`` is one string, or ``batch_size`` below 1.
     """
     if isinstance(texts, str):
-        raise TextgamutError("a list of texts is needed, not one string")
+        raise DataError("a list of texts is needed, not one string")
     if batch_size < 1:
-        raise TextgamutError(f"batch_size = {batch_size}: 1 or more is needed")
+        raise DataError(f"batch_size = {batch_size}: 1 or more is needed")
     layers = model.network, model.tokens, model.mean, model.deviation
     return _predict(layers, [_words(text) for text in texts], batch_size)
 
@@ -283,16 +283,16 @@ def load_essay_model(folder: Path) -> TrainedEssayModel:
     try:
         content, weights = read_json(path), (folder / WEIGHTS).read_bytes()
     except OSError as error:
-        raise TextgamutError(f"{error.filename}: cannot be read: {error.strerror}: {again}") from error
+        raise DataError(f"{error.filename}: cannot be read: {error.strerror}: {again}") from error
     except ValueError as error:
-        raise TextgamutError(f"{path}: not valid JSON: {error}: {again}") from error
+        raise DataError(f"{path}: not valid JSON: {error}: {again}") from error
     try:
         if content["revision"] != REVISION:
-            raise TextgamutError(f"{path}: of revision {content['revision']}, not {REVISION}: {again}")
+            raise DataError(f"{path}: of revision {content['revision']}, not {REVISION}: {again}")
         if content["weights_sha256"] != hashlib.sha256(weights).hexdigest():
-            raise TextgamutError(f"{folder / WEIGHTS}: not the weights that {VOCABULARY} names: {again}")
+            raise DataError(f"{folder / WEIGHTS}: not the weights that {VOCABULARY} names: {again}")
         if len(set(content["tokens"])) < len(content["tokens"]):
-            raise TextgamutError(f"{path}: a word stands twice: {again}")
+            raise DataError(f"{path}: a word stands twice: {again}")
         with torch.device("meta"):  # no first weights are drawn
             network = _network(len(content["tokens"]))
         model = TrainedEssayModel(
@@ -307,11 +307,11 @@ def load_essay_model(folder: Path) -> TrainedEssayModel:
     except TextgamutError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise TextgamutError(f"{path}: not what this module writes: {error}: {again}") from error
+        raise DataError(f"{path}: not what this module writes: {error}: {again}") from error
     try:
         model.network.load_state_dict(load(weights), assign=True)
     except RuntimeError as error:
-        raise TextgamutError(
+        raise DataError(
             f"{path}: {len(model.tokens)} words do not fit {WEIGHTS}: {error}: {again}"
         ) from error
     return model
@@ -332,25 +332,23 @@ def _lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
                 yield start, fields
             start = reader.line_num + 1
     except csv.Error as error:
-        raise TextgamutError(f"{path}: line {start}: not valid TSV: {error}") from error
+        raise DataError(f"{path}: line {start}: not valid TSV: {error}") from error
 
 
 def _check(essays: Sequence[str], scores: NDArray[np.float64], epochs: int, folds: int) -> None:
     if scores.shape != (len(essays),):
-        raise TextgamutError(f"{len(essays)} essays, but scores of shape {scores.shape}")
+        raise DataError(f"{len(essays)} essays, but scores of shape {scores.shape}")
     if epochs < 1:
-        raise TextgamutError(f"epochs = {epochs}: 1 or more is needed")
+        raise DataError(f"epochs = {epochs}: 1 or more is needed")
     if folds < 2:
-        raise TextgamutError(f"folds = {folds}: 2 or more are needed")
+        raise DataError(f"folds = {folds}: 2 or more are needed")
     if len(essays) < 2 * folds:
-        raise TextgamutError(f"{len(essays)} essays are too few for {folds} folds of two or more")
+        raise DataError(f"{len(essays)} essays are too few for {folds} folds of two or more")
     wrong = np.flatnonzero(~(np.isfinite(scores) & (scores == np.rint(scores))))
     if len(wrong):
-        raise TextgamutError(f"essay {wrong[0]}: its score {scores[wrong[0]]} is no whole number")
+        raise DataError(f"essay {wrong[0]}: its score {scores[wrong[0]]} is no whole number")
     if scores.min() == scores.max():
-        raise TextgamutError(
-            f"all {len(essays)} essays have the score {scores[0]:g}: there is nothing to learn"
-        )
+        raise DataError(f"all {len(essays)} essays have the score {scores[0]:g}: there is nothing to learn")
 
 
 def _words(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.progress import Progress
 from textgamut.sources.chat_server import ServedModel
 
@@ -110,12 +110,12 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
         UserWarning: Texts are empty, or answers do not parse.
     """
     if isinstance(texts, str):
-        raise TextgamutError("a list of texts is needed, not one string")
+        raise DataError("a list of texts is needed, not one string")
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise TextgamutError(f"text {row} is no string: {text!r}")
+            raise DataError(f"text {row} is no string: {text!r}")
     if workers < 1:
-        raise TextgamutError(f"workers = {workers}: 1 or more are needed")
+        raise DataError(f"workers = {workers}: 1 or more are needed")
 
     rows = [row for row, text in enumerate(texts) if text.strip()]
     if len(rows) < len(texts):

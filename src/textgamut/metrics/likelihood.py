@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError, ModelError
 from textgamut.models.context import context_length
 from textgamut.progress import Progress
 
@@ -98,11 +98,11 @@ def likelihood(
     if prompts is None:
         prompts = [""] * len(continuations)
     if len(prompts) != len(continuations):
-        raise TextgamutError(f"{len(prompts)} prompts, but {len(continuations)} continuations")
+        raise DataError(f"{len(prompts)} prompts, but {len(continuations)} continuations")
     heads, scored, truncated = _tokenize(model, tokenizer, prompts, continuations)
     tokens = np.array([len(ids) for ids in scored], dtype=np.int64)
     if not tokens.any():
-        raise TextgamutError(f"none of {len(continuations)} continuations has a token to score")
+        raise DataError(f"none of {len(continuations)} continuations has a token to score")
     if empty := int((tokens == 0).sum()):
         warnings.warn(
             f"{empty} of {len(tokens)} continuations have no token: no part in any mean", stacklevel=2
@@ -128,7 +128,7 @@ def likelihood(
         progress.advance(len(rows))
     bad = np.flatnonzero(~np.isfinite(result))
     if len(bad):
-        raise TextgamutError(
+        raise ModelError(
             f"the log-likelihood of text {bad[0]} is not finite ({len(bad)} such texts): "
             f"{model.dtype} may be too narrow for this model"
         )
@@ -141,7 +141,7 @@ def _tokenize(
     """Return BOS and prompt of each text, its continuation, both fitted to the context; how many were cut."""
     bos = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     if bos is None:
-        raise TextgamutError("the tokenizer has neither a BOS nor an EOS token to start a text with")
+        raise ModelError("the tokenizer has neither a BOS nor an EOS token to start a text with")
 
     def encode(text: str) -> list[int]:
         ids: list[int] = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]

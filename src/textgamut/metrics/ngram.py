@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 REVISION = 1
 """Raised when the same tokens or texts give other numbers."""
@@ -54,9 +54,9 @@ def self_bleu(
     _check(n, token_lists)
     texts = len(token_lists)
     if texts < 2:
-        raise TextgamutError(f"Self-BLEU compares texts with each other: two or more are needed, not {texts}")
+        raise DataError(f"Self-BLEU compares texts with each other: two or more are needed, not {texts}")
     if sample is not None and not 0 < sample <= 1:
-        raise TextgamutError(f"sample = {sample}: a share of the texts in (0, 1] is needed, or None for all")
+        raise DataError(f"sample = {sample}: a share of the texts in (0, 1] is needed, or None for all")
 
     lengths = np.array([len(tokens) for tokens in token_lists])
     vocabulary: dict[Hashable, int] = {}
@@ -108,7 +108,7 @@ def distinct_n(token_lists: Sequence[Sequence[Hashable]], n: int) -> float:
     _check(n, token_lists)
     total = sum(max(0, len(tokens) - n + 1) for tokens in token_lists)
     if not total:
-        raise TextgamutError(f"Distinct-{n}: none of {len(token_lists)} texts has {n} tokens")
+        raise DataError(f"Distinct-{n}: none of {len(token_lists)} texts has {n} tokens")
     return len(set(chain.from_iterable(_ngrams(tokens, n) for tokens in token_lists))) / total
 
 
@@ -164,13 +164,13 @@ def diversity(texts: Sequence[str]) -> float:
         TextgamutError: No text has four words, or ``texts`` is one string.
     """
     if isinstance(texts, str):
-        raise TextgamutError("a list of texts is needed, not one string")
+        raise DataError("a list of texts is needed, not one string")
     words = [text.split() for text in texts]
     product = 1.0
     for n in (2, 3, 4):
         total = sum(max(0, len(tokens) - n + 1) for tokens in words)
         if not total:
-            raise TextgamutError(f"diversity: none of {len(words)} texts has the {n} words of a {n}-gram")
+            raise DataError(f"diversity: none of {len(words)} texts has the {n} words of a {n}-gram")
         product *= sum(len(set(_ngrams(tokens, n))) for tokens in words) / total
     return product
 
@@ -193,10 +193,10 @@ def text_diversity(words: Sequence[Hashable]) -> float:
 
 def _check(n: int, token_lists: Sequence[Sequence[Hashable]]) -> None:
     if n < 1:
-        raise TextgamutError(f"n = {n}: an n-gram has 1 token or more")
+        raise DataError(f"n = {n}: an n-gram has 1 token or more")
     for row, tokens in enumerate(token_lists):
         if isinstance(tokens, str):  # its "tokens" would be characters
-            raise TextgamutError(f"text {row} is one string: a list of its tokens is needed")
+            raise DataError(f"text {row} is one string: a list of its tokens is needed")
 
 
 def _ngrams(tokens: Sequence[Hashable], n: int) -> Iterator[tuple[Hashable, ...]]:

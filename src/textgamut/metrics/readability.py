@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 REVISION = 1
 """Raised when the same texts give other numbers."""
@@ -55,7 +55,7 @@ def readability(texts: Sequence[str]) -> Readability:
     from textstat.textstat import textstatistics
 
     if isinstance(texts, str):
-        raise TextgamutError("a list of texts is needed, not one string")
+        raise DataError("a list of texts is needed, not one string")
     counter = textstatistics()  # not the module's own, whose settings are everybody's
     counter.set_rm_apostrophe(False)  # as its counts of words do
     flesch, fog = np.full((2, len(texts)), np.nan)

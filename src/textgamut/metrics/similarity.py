@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 REVISION = 1
 """Raised when the same features or texts give other numbers."""
@@ -36,15 +36,13 @@ def cosine_similarity(generated: ArrayLike, reference: ArrayLike) -> NDArray[np.
     for name, features in (("generated", generated), ("reference", reference)):
         array = np.asarray(features, dtype=np.float64)
         if array.ndim != 2:
-            raise TextgamutError(
-                f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}"
-            )
+            raise DataError(f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}")
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         if len(bad):
-            raise TextgamutError(f"{name} features: row {bad[0]} is not finite ({len(bad)} such rows)")
+            raise DataError(f"{name} features: row {bad[0]} is not finite ({len(bad)} such rows)")
         rows.append(array)
     if rows[0].shape != rows[1].shape:
-        raise TextgamutError(
+        raise DataError(
             f"generated and reference features have different shapes: {rows[0].shape} and {rows[1].shape}"
         )
     with np.errstate(invalid="ignore"):
@@ -73,9 +71,9 @@ def bleu(texts: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]
     from sacrebleu import BLEU
 
     if isinstance(texts, str) or isinstance(references, str):
-        raise TextgamutError("a list of texts is needed, not one string")
+        raise DataError("a list of texts is needed, not one string")
     if len(texts) != len(references):
-        raise TextgamutError(f"{len(texts)} texts, but {len(references)} references")
+        raise DataError(f"{len(texts)} texts, but {len(references)} references")
     metric = BLEU(effective_order=True)
     scores = [
         metric.sentence_score(text, [reference]).score

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.features.reduce import blocks, checked, first_copies, same_size
 from textgamut.features.reduce import reduce_features as reduce_features
 from textgamut.models.devices import choose_device
@@ -123,10 +123,10 @@ def support_sweep(
     """
     ref, gen = checked(reference, generated)
     if not points:
-        raise TextgamutError("a sweep needs at least one point (N, k)")
+        raise DataError("a sweep needs at least one point (N, k)")
     n = max(size for size, _ in points)
     if n > min(len(ref), len(gen)):
-        raise TextgamutError(
+        raise DataError(
             f"N = {n} is asked for, but there are {len(ref)} references and {len(gen)} generated texts"
         )
     return _sweep(ref[:n], gen[:n], points, closed, device)
@@ -170,12 +170,12 @@ def group_metrics(
     sides = []
     for name, groups in (("reference", reference_groups), ("generated", generated_groups)):
         if len(groups) < result.n:
-            raise TextgamutError(f"{len(groups)} {name} groups for {result.n} texts")
+            raise DataError(f"{len(groups)} {name} groups for {result.n} texts")
         sides.append(np.array([group if isinstance(group, str) else None for group in groups[: result.n]]))
     of_reference, of_generated = sides
     names = sorted({name for side in sides for name in side if name is not None})
     if not names:
-        raise TextgamutError("no text has a group")
+        raise DataError("no text has a group")
     found = {}
     for name in names:
         ref, gen = of_reference == name, of_generated == name
@@ -241,9 +241,9 @@ def bootstrap_intervals(
     ref, gen = checked(reference, generated)
     n, k = result.n, result.k
     if n <= 4 * k:
-        raise TextgamutError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
+        raise DataError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
     if replicates < 2 or not 0 < level < 1:
-        raise TextgamutError(f"replicates = {replicates}, level = {level}: 2 or more, and in (0, 1)")
+        raise DataError(f"replicates = {replicates}, level = {level}: 2 or more, and in (0, 1)")
     references, texts = _points([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)
     halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
@@ -283,7 +283,7 @@ def _sweep(
     n = len(ref)
     for size, k in points:
         if not 1 <= k < size:
-            raise TextgamutError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
+            raise DataError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
     _warn_of_samples(ref, gen, max(k for size, k in points if size == n), closed)
     references, generated = _points([ref, gen], choose_device(device))
     balls = {point: np.zeros(point[0], np.int64) for point in points}

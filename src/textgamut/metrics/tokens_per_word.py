@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
         all_words += words
         all_tokens += tokens
     if not ratios:
-        raise TextgamutError("tokens per word: no text has a word")
+        raise DataError("tokens per word: no text has a word")
     mean = math.fsum(ratios) / len(ratios)
     squares = math.fsum((ratio - mean) ** 2 for ratio in ratios)
     deviation = math.sqrt(squares / (len(ratios) - 1)) if len(ratios) > 1 else 0.0

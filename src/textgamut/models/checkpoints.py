@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import ModelError
 from textgamut.sources.cache import cache_folder, digest
 from textgamut.sources.fetch import fetch
 
@@ -36,7 +36,7 @@ def prepare(source: Source) -> Path:
     if path.is_dir():
         return path
     if path.suffix != ".gguf":
-        raise TextgamutError(f"{path}: a checkpoint is a folder or a .gguf file")
+        raise ModelError(f"{path}: a checkpoint is a folder or a .gguf file")
     from filelock import FileLock
 
     target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
@@ -68,7 +68,7 @@ def _convert_gguf(path: Path, target: Path) -> None:
             dtype=torch.float32,
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise TextgamutError(f"{path}: transformers cannot read this GGUF file: {error}") from error
+        raise ModelError(f"{path}: transformers cannot read this GGUF file: {error}") from error
     temporary = target.with_name(f".{target.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)  # what a killed conversion has left
     model.save_pretrained(temporary)
@@ -124,7 +124,7 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, sp
     model = (model if placement else model.to(device)).eval()
     places = {str(place) for place in getattr(model, "hf_device_map", {}).values()}
     if device.type == "cuda" and places & {"cpu", "disk"}:
-        raise TextgamutError(
+        raise ModelError(
             f"{folder}: the model does not fit into the GPUs of this job: raise its `gpus` in models.yaml"
         )
     own = model.generation_config

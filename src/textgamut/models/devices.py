@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import ModelError
 
 if TYPE_CHECKING:
     import torch
@@ -109,7 +109,7 @@ def _take(count: int, gpus: list[Gpu], stack: contextlib.ExitStack, wait: bool) 
     usable = _named(gpus, names) if names else gpus
     if len(usable) < count:
         where = f"Slurm job {slurm}" if slurm else f"{VISIBLE}={value}" if names else "this machine"
-        raise TextgamutError(
+        raise ModelError(
             f"`gpus` of the model in models.yaml asks for {count} GPUs, but {where} has {len(usable)}: "
             f"lower `gpus`, or run this where there are as many"
         )
@@ -149,7 +149,7 @@ def _lock(
                 told = True
             time.sleep(POLL)
     except PermissionError as error:
-        raise TextgamutError(f"{error.filename}: GPUs cannot be leased: {error.strerror}") from error
+        raise ModelError(f"{error.filename}: GPUs cannot be leased: {error.strerror}") from error
 
 
 def _set_for(stack: contextlib.ExitStack, values: dict[str, str]) -> None:
@@ -179,7 +179,7 @@ def _named(gpus: Sequence[Gpu], names: Sequence[str]) -> list[Gpu]:
             matching = [gpu for gpu in gpus if gpu.uuid.startswith(name)]
         if not matching:
             there = ", ".join(f"{gpu.number} ({gpu.uuid})" for gpu in gpus)
-            raise TextgamutError(f"{VISIBLE} names {name}, which is no GPU of this machine; it has {there}")
+            raise ModelError(f"{VISIBLE} names {name}, which is no GPU of this machine; it has {there}")
         found += matching
     return list(dict.fromkeys(found))
 

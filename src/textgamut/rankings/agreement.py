@@ -9,7 +9,7 @@ from itertools import combinations
 
 import pandas as pd
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 REVISION = 1
 """Raised when the same scores give other numbers."""
@@ -60,12 +60,12 @@ def _table(scores: pd.DataFrame | Mapping[str, Mapping[str, float] | Sequence[fl
     try:
         table = pd.DataFrame(scores)
     except ValueError as error:
-        raise TextgamutError(f"rankings that cannot be put side by side: {error}") from error
+        raise DataError(f"rankings that cannot be put side by side: {error}") from error
     if table.shape[1] < 2:
-        raise TextgamutError(f"agreement compares rankings: two or more are needed, not {table.shape[1]}")
+        raise DataError(f"agreement compares rankings: two or more are needed, not {table.shape[1]}")
     if len(table) < 2:
-        raise TextgamutError(f"agreement of rankings needs two or more methods, not {len(table)}")
+        raise DataError(f"agreement of rankings needs two or more methods, not {len(table)}")
     for name, column in table.items():
         if column.dtype.kind not in "iuf":
-            raise TextgamutError(f"ranking {name!r}: scores must be numbers, not {column.dtype}")
+            raise DataError(f"ranking {name!r}: scores must be numbers, not {column.dtype}")
     return table

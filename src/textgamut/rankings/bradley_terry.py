@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 REVISION = 1
 """Raised when the same counts give other numbers."""
@@ -33,7 +33,7 @@ NAMED = 3
 """Methods that a message names before it counts the rest."""
 
 
-class Separation(TextgamutError):  # noqa: N818 - the name of the phenomenon
+class Separation(DataError):  # noqa: N818 - the name of the phenomenon
     """The likelihood has no maximum: some methods are better or worse than others in every comparison."""
 
     def __init__(self, message: str, methods: Sequence[str]) -> None:
@@ -102,13 +102,13 @@ def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) ->
     """
     names = list(names)
     if len(names) < 2:
-        raise TextgamutError(f"Bradley-Terry compares methods: two or more are needed, not {len(names)}")
+        raise DataError(f"Bradley-Terry compares methods: two or more are needed, not {len(names)}")
     if twice := [name for name in names if names.count(name) > 1]:
-        raise TextgamutError(f"method {twice[0]!r} is named more than once")
+        raise DataError(f"method {twice[0]!r} is named more than once")
     won, tied = _counts(wins, "wins", names), _counts(ties, "ties", names)
     if (uneven := np.argwhere(tied != tied.T)).size:
         i, j = uneven[0]
-        raise TextgamutError(
+        raise DataError(
             f"ties of {names[i]!r} with {names[j]!r}: {tied[i, j]:g} one way, {tied[j, i]:g} the other"
         )
     _check_maximum(won, tied, names)
@@ -133,7 +133,7 @@ def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) ->
         parameters, state = parameters + step, new
         iterations += 1
     else:
-        raise TextgamutError(f"Bradley-Terry did not converge in {MAX_ITERATIONS} steps")
+        raise DataError(f"Bradley-Terry did not converge in {MAX_ITERATIONS} steps")
 
     strength, tie = parameters[:-1], float(parameters[-1])
     worth = np.exp(2 * (strength - strength.max()))
@@ -200,7 +200,7 @@ def _information(state: _State, met: NDArray[np.float64]) -> NDArray[np.float64]
 def _counts(values: ArrayLike, what: str, names: list[str]) -> NDArray[np.float64]:
     array, size = np.asarray(values), len(names)
     if array.shape != (size, size) or array.dtype.kind not in "iuf":
-        raise TextgamutError(
+        raise DataError(
             f"{what}: {size} methods need a ({size}, {size}) matrix of numbers, "
             f"not {array.shape} of {array.dtype}"
         )
@@ -210,10 +210,8 @@ def _counts(values: ArrayLike, what: str, names: list[str]) -> NDArray[np.float6
     if (bad := np.argwhere(~whole)).size:
         i, j = bad[0]
         if i == j:
-            raise TextgamutError(
-                f"{what} of {names[i]!r} against itself: {counts[i, i]:g}, where 0 is needed"
-            )
-        raise TextgamutError(
+            raise DataError(f"{what} of {names[i]!r} against itself: {counts[i, i]:g}, where 0 is needed")
+        raise DataError(
             f"{what} of {names[i]!r} against {names[j]!r}: {counts[i, j]:g} is not a number of prompts"
         )
     return counts
@@ -236,7 +234,7 @@ def _check_maximum(won: NDArray[np.float64], tied: NDArray[np.float64], names: l
     count, group = connected_components(edges, connection="weak")
     if count > 1:
         smallest = min(_members(group, names), key=lambda members: (len(members), members))
-        raise TextgamutError(
+        raise DataError(
             f"{_listed(smallest)} never met any of the other methods: there is nothing to rank them by"
         )
     count, group = connected_components(edges, connection="strong")

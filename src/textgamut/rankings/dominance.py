@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 
 REVISION = 1
 """Raised when the same scores give other orders or counts."""
@@ -113,7 +113,7 @@ def dominance_table(counts: DominanceCounts, methods: Sequence[str]) -> pd.DataF
         TextgamutError: The number of names is wrong.
     """
     if len(methods) != len(counts.wins):
-        raise TextgamutError(f"dominance: {len(methods)} names of methods for {len(counts.wins)} methods")
+        raise DataError(f"dominance: {len(methods)} names of methods for {len(counts.wins)} methods")
     first, second = np.nonzero(~np.eye(len(methods), dtype=bool))
     wins = counts.wins[first, second]
     ranks = np.argsort(-wins, kind="stable")
@@ -162,12 +162,12 @@ def _no_worse(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _checked(scores: ArrayLike, axes: tuple[str, ...]) -> NDArray[np.float64]:
     array = np.asarray(scores, dtype=float)
     if array.ndim != len(axes) or not array.size:
-        raise TextgamutError(
+        raise DataError(
             f"dominance: an array of ({', '.join(f'{axis}s' for axis in axes[:-1])}, criteria) is needed, "
             f"found {array.shape}"
         )
     bad = np.isnan(array)
     if bad.any():
         where = ", ".join(f"{axis} {place}" for axis, place in zip(axes, np.argwhere(bad)[0], strict=True))
-        raise TextgamutError(f"dominance: {where}: the score is nan ({bad.sum()} such)")
+        raise DataError(f"dominance: {where}: the score is nan ({bad.sum()} such)")
     return array

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import DataError, nearest
 
 REVISION = 1
 """Raised when the same table gives other arrays."""
@@ -72,7 +72,7 @@ def method_scores(
     codes, known = pd.factorize(frame["criterion"])
     for criterion in named:
         if criterion not in known:
-            raise TextgamutError(
+            raise DataError(
                 f"method scores: no criterion {criterion!r}; {nearest(criterion, map(str, known))}"
             )
     wanted = np.isin(codes, known.get_indexer(pd.Index(named)))
@@ -95,7 +95,7 @@ def wide_method_scores(
     columns = [str(column) for column in frame.columns if column not in ("prompt", "method")]
     for criterion in named:
         if criterion not in columns:
-            raise TextgamutError(f"method scores: no criterion {criterion!r}; {nearest(criterion, columns)}")
+            raise DataError(f"method scores: no criterion {criterion!r}; {nearest(criterion, columns)}")
     every = np.arange(len(frame))
     values = [(every, frame[criterion]) for criterion in named]
     return _Cells(frame).scores(named, len(higher), values, missing_as_worst)
@@ -141,26 +141,26 @@ def prompt_means(
 def _named(higher: Sequence[str], lower: Sequence[str]) -> list[str]:
     for names in (higher, lower):
         if isinstance(names, str):
-            raise TextgamutError(f"method scores: a list of criteria is needed, not the string {names!r}")
+            raise DataError(f"method scores: a list of criteria is needed, not the string {names!r}")
     named = [*higher, *lower]
     if not named:
-        raise TextgamutError("method scores: no criterion is named")
+        raise DataError("method scores: no criterion is named")
     for place, name in enumerate(named):
         if name in named[:place]:
             both = name in higher and name in lower
             how = "as both higher and lower" if both else "twice"
-            raise TextgamutError(f"method scores: criterion {name!r} is named {how}")
+            raise DataError(f"method scores: criterion {name!r} is named {how}")
     return named
 
 
 def _has(frame: pd.DataFrame, keys: list[str], others: list[str]) -> None:
     missing = [column for column in keys + others if column not in frame.columns]
     if missing:
-        raise TextgamutError(f"method scores: no column {', '.join(map(repr, missing))}")
+        raise DataError(f"method scores: no column {', '.join(map(repr, missing))}")
     for key in keys:
         bare = frame[key].isna().to_numpy()
         if bare.any():
-            raise TextgamutError(
+            raise DataError(
                 f"method scores, row {int(bare.argmax())}: no {key} is given ({bare.sum()} such rows)"
             )
 
@@ -172,7 +172,7 @@ class _Cells:
         prompt, self.prompts = _ids(frame["prompt"])
         method, self.methods = _ids(frame["method"])
         if len(self.methods) < 2:
-            raise TextgamutError(f"method scores: two methods or more are needed, found {len(self.methods)}")
+            raise DataError(f"method scores: two methods or more are needed, found {len(self.methods)}")
         self._of_row = prompt * len(self.methods) + method
         self._count = len(self.prompts) * len(self.methods)
 
@@ -188,7 +188,7 @@ class _Cells:
         absent = ~counts.any(axis=0)
         if absent.any():
             prompt, method = self._name(int(absent.argmax()))
-            raise TextgamutError(
+            raise DataError(
                 f"method scores: method {method!r} has no value for prompt {prompt!r} ({absent.sum()} such)"
             )
         values = np.empty((self._count, len(criteria)))
@@ -213,7 +213,7 @@ class _Cells:
     def _refuse(self, cells: NDArray[np.bool_], criterion: str, what: str) -> None:
         if cells.any():
             prompt, method = self._name(int(cells.argmax()))
-            raise TextgamutError(
+            raise DataError(
                 f"method scores: {criterion!r} of method {method!r} on prompt {prompt!r} {what} "
                 f"({cells.sum()} such)"
             )

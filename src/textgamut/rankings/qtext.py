@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.progress import Progress
 
 REVISION = 1
@@ -51,13 +51,11 @@ class QTextParameters:
         for name in ("weights", "targets", "penalties"):
             values = np.asarray(getattr(self, name))
             if values.shape != (3,) or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
-                raise TextgamutError(
-                    f"{name} of Q*Text: three finite numbers are needed, not {values.tolist()}"
-                )
+                raise DataError(f"{name} of Q*Text: three finite numbers are needed, not {values.tolist()}")
             if name != "targets" and (values < 0).any():
-                raise TextgamutError(f"{name} of Q*Text: {values.tolist()} has one below 0")
+                raise DataError(f"{name} of Q*Text: {values.tolist()} has one below 0")
         if not any(self.weights):
-            raise TextgamutError("weights of Q*Text: one above 0 is needed")
+            raise DataError("weights of Q*Text: one above 0 is needed")
 
 
 PAPER = QTextParameters((0.586, 0.834, 3.853), (0.458, 0.000, 0.854), (2.579, 1.496, 7.370))
@@ -142,15 +140,15 @@ def tune_q_text(
             not as many as texts, or trials below 1.
     """
     if trials < 1:
-        raise TextgamutError(f"trials = {trials}: one or more are needed")
+        raise DataError(f"trials = {trials}: one or more are needed")
     normalised = _normalised(perplexity, coherence, diversity)
     ratings = _column("human_ratings", human_ratings)
     if len(ratings) != normalised.shape[1]:
-        raise TextgamutError(f"{len(ratings)} human ratings, but {normalised.shape[1]} texts")
+        raise DataError(f"{len(ratings)} human ratings, but {normalised.shape[1]} texts")
     if (missing := np.flatnonzero(np.isnan(ratings))).size:
-        raise TextgamutError(f"the human rating of row {missing[0]} is missing")
+        raise DataError(f"the human rating of row {missing[0]} is missing")
     if (ratings == ratings[0]).all():
-        raise TextgamutError(f"all human ratings are {ratings[0]:g}: no ranking can agree with them")
+        raise DataError(f"all human ratings are {ratings[0]:g}: no ranking can agree with them")
     ranks = _standardised_ranks(ratings)
 
     rng = np.random.default_rng(seed)
@@ -189,14 +187,14 @@ def dominant_counts(q: ArrayLike, labels: Sequence[str], least: bool = False) ->
     """
     scores = np.asarray(q)
     if scores.ndim != 2 or not scores.size or scores.dtype.kind not in "iuf":
-        raise TextgamutError(
+        raise DataError(
             f"q: a (prompts, methods) matrix of numbers is needed, not {scores.shape} of {scores.dtype}"
         )
     if len(labels) != scores.shape[1]:
-        raise TextgamutError(f"{len(labels)} labels, but {scores.shape[1]} methods")
+        raise DataError(f"{len(labels)} labels, but {scores.shape[1]} methods")
     if (missing := np.argwhere(np.isnan(scores))).size:
         prompt, method = missing[0]
-        raise TextgamutError(f"q of prompt {prompt}, method {method} ({labels[method]}) is missing")
+        raise DataError(f"q of prompt {prompt}, method {method} ({labels[method]}) is missing")
     extreme = scores.min(axis=1) if least else scores.max(axis=1)
     first = scores == extreme[:, None]
     per_method = (first / first.sum(axis=1, keepdims=True)).sum(axis=0)
@@ -217,14 +215,14 @@ def _normalised(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLik
         lengths = ", ".join(
             f"{len(column)} of {name}" for name, column in zip(CRITERIA, columns, strict=True)
         )
-        raise TextgamutError(f"Q*Text needs as many values of each criterion, not {lengths}")
+        raise DataError(f"Q*Text needs as many values of each criterion, not {lengths}")
     normalised = np.empty((3, len(columns[0])))
     for row, (name, column) in enumerate(zip(CRITERIA, columns, strict=True)):
         if np.isnan(column).all():
-            raise TextgamutError(f"{name} has no value in any of {len(column)} rows")
+            raise DataError(f"{name} has no value in any of {len(column)} rows")
         low, high = np.nanmin(column), np.nanmax(column)
         if low == high:
-            raise TextgamutError(
+            raise DataError(
                 f"{name} is {low:g} in all of {len(column)} rows: it cannot be scaled to [0, 1] for Q*Text"
             )
         better = high - column if name == "perplexity" else column - low
@@ -235,10 +233,10 @@ def _normalised(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLik
 def _column(name: str, values: ArrayLike) -> NDArray[np.float64]:
     column = np.asarray(values)
     if column.ndim != 1 or column.dtype.kind not in "iuf":
-        raise TextgamutError(f"{name}: a list of numbers is needed, not {column.shape} of {column.dtype}")
+        raise DataError(f"{name}: a list of numbers is needed, not {column.shape} of {column.dtype}")
     column = column.astype(np.float64)
     if (infinite := np.flatnonzero(np.isinf(column))).size:
-        raise TextgamutError(f"{name} of row {infinite[0]} is {column[infinite[0]]:g}")
+        raise DataError(f"{name} of row {infinite[0]} is {column[infinite[0]]:g}")
     return column
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError, TextgamutError
 from textgamut.rankings.agreement import agreement
 from textgamut.rankings.bradley_terry import Separation, fit_bradley_terry
 from textgamut.rankings.dominance import (
@@ -229,9 +229,9 @@ def _in_order(scores: MethodScores) -> MethodScores:
     """Sort prompts and methods by name, so that no sum depends on their order."""
     for place, name in enumerate(scores.criteria):
         if name in COLUMNS:
-            raise TextgamutError(f"criterion {name!r} has the name of a column of the ranking: rename it")
+            raise DataError(f"criterion {name!r} has the name of a column of the ranking: rename it")
         if np.isnan(scores.values[:, :, place]).all():
-            raise TextgamutError(f"criterion {name!r} has no value on any prompt: leave it out")
+            raise DataError(f"criterion {name!r} has no value on any prompt: leave it out")
     prompts = sorted(range(len(scores.prompts)), key=scores.prompts.__getitem__)
     methods = sorted(range(len(scores.methods)), key=scores.methods.__getitem__)
     return replace(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.progress import Progress
 
 REVISION = 1
@@ -82,16 +82,16 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     size = f"{len(distinct)} distinct order{'s' * (len(distinct) > 1)} of {m} methods"
     way_out = "take fewer methods, or fewer prompts, so that there are fewer distinct orders"
     if m > _METHODS:
-        raise TextgamutError(f"ufg depth: {size}: at most {_METHODS} methods can be searched; {way_out}")
+        raise DataError(f"ufg depth: {size}: at most {_METHODS} methods can be searched; {way_out}")
 
     pairs = ~np.eye(m, dtype=bool)
     hull = _hull(distinct)
     if hull is None:
-        raise TextgamutError(f"ufg depth: {size} span more than {_ORDERS:,} partial orders; {way_out}")
+        raise DataError(f"ufg depth: {size} span more than {_ORDERS:,} partial orders; {way_out}")
     hull, observed = hull[:, pairs], distinct[:, pairs]
     visits = _estimate(hull, observed)
     if visits > LIMIT:
-        raise TextgamutError(
+        raise DataError(
             f"ufg depth: {size} ask for about {visits:.1e} sets of orders, more than {LIMIT:.0e}; {way_out}"
         )
     premises = _premises(hull, observed)
@@ -106,7 +106,7 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
 def _check(orders: NDArray[np.bool_]) -> None:
     square = orders.ndim == 3 and orders.shape[1] == orders.shape[2] > 1
     if not square or not len(orders) or orders.dtype != bool:
-        raise TextgamutError(
+        raise DataError(
             "ufg depth: a bool array (orders, methods, methods) of two methods or more is needed, found "
             f"{orders.dtype} {orders.shape}"
         )
@@ -116,7 +116,7 @@ def _check(orders: NDArray[np.bool_]) -> None:
     for k in range(m):
         flawed |= (orders[:, :, k, None] & orders[:, None, k] & ~orders).any(axis=(1, 2))
     if flawed.any():
-        raise TextgamutError(
+        raise DataError(
             f"ufg depth: order {flawed.argmax()} is no partial order: it must be reflexive, antisymmetric "
             f"and transitive ({flawed.sum()} such)"
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.report.rendering import load_template
 
 if TYPE_CHECKING:
@@ -73,16 +73,16 @@ def missed_texts(side: EmbeddedTexts, other: EmbeddedTexts, inside: ArrayLike) -
         equally near, the first counts.
 
     Raises:
-        TextgamutError: The features, texts, ids, groups and memberships do not belong together.
+        DataError: The features, texts, ids, groups and memberships do not belong together.
     """
     from scipy.spatial.distance import cdist
 
     mine, theirs = _checked("side", side), _checked("other", other)
     member = np.asarray(inside)
     if member.dtype != bool or member.shape != (len(mine),):
-        raise TextgamutError(f"inside: {len(mine)} booleans are needed, not {member.dtype} {member.shape}")
+        raise DataError(f"inside: {len(mine)} booleans are needed, not {member.dtype} {member.shape}")
     if len(theirs) == 0 or mine.shape[1] != theirs.shape[1]:
-        raise TextgamutError(f"features {mine.shape} have no neighbour in features {theirs.shape}")
+        raise DataError(f"features {mine.shape} have no neighbour in features {theirs.shape}")
     rows = np.flatnonzero(~member)
     groups = side.groups if side.groups is not None else [None] * len(mine)
     distances, neighbours = np.empty(len(rows)), np.empty(len(rows), dtype=np.intp)
@@ -108,10 +108,10 @@ def missed_texts(side: EmbeddedTexts, other: EmbeddedTexts, inside: ArrayLike) -
 def _checked(name: str, side: EmbeddedTexts) -> NDArray[np.float64]:
     features = np.asarray(side.features, dtype=np.float64)
     if features.ndim != 2 or not np.isfinite(features).all():
-        raise TextgamutError(f"{name}: a matrix of finite features is needed, not {features.shape}")
+        raise DataError(f"{name}: a matrix of finite features is needed, not {features.shape}")
     lengths = {len(features), len(side.ids), len(side.texts)}
     if len(lengths | ({len(side.groups)} if side.groups is not None else set())) > 1:
-        raise TextgamutError(f"{name}: features, ids, texts and groups differ in length")
+        raise DataError(f"{name}: features, ids, texts and groups differ in length")
     return features
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from textgamut.config.cells import HUMAN
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.scores.rows import ALL
 
@@ -64,9 +64,9 @@ def _complete(scores: pd.DataFrame, may_lack: list[str]) -> pd.DataFrame:
     """Return the key and the value of tidy scores, checked."""
     missing = [name for name in [*_KEY, "value"] if name not in scores.columns]
     if missing:
-        raise TextgamutError(f"scores: no column {', '.join(map(repr, missing))}")
+        raise DataError(f"scores: no column {', '.join(map(repr, missing))}")
     if scores.empty:
-        raise TextgamutError("scores: there are no rows")
+        raise DataError("scores: there are no rows")
     frame = scores[[*_KEY, "value"]].reset_index(drop=True)
     frame["value"] = pd.to_numeric(frame["value"], errors="coerce").replace([np.inf, -np.inf], np.nan)
     bad = frame.drop(columns=may_lack).isna()
@@ -74,13 +74,13 @@ def _complete(scores: pd.DataFrame, may_lack: list[str]) -> pd.DataFrame:
         row = int(bad.any(axis=1).to_numpy().argmax())
         column = bad.columns[int(bad.iloc[row].to_numpy().argmax())]
         found = scores[column].iloc[row]
-        raise TextgamutError(f"scores, row {row}: {column!r} must be there and finite, found {found}")
+        raise DataError(f"scores, row {row}: {column!r} must be there and finite, found {found}")
     frame = frame.astype(dict.fromkeys(_TEXT, "str"))
     twice = frame.duplicated(_KEY).to_numpy()
     if twice.any():
         row = int(twice.argmax())
         what = ", ".join(f"{name} {frame[name].iloc[row]}" for name in _KEY)
-        raise TextgamutError(f"scores, row {row}: a second value for {what}")
+        raise DataError(f"scores, row {row}: a second value for {what}")
     return frame
 
 
@@ -102,7 +102,7 @@ def precision_recall_runs(scores: pd.DataFrame, alike: Sequence[str]) -> pd.Data
     if "metric" in scores.columns:
         absent = [name for name in metrics if not (scores["metric"] == name).any()]
         if absent:
-            raise TextgamutError(f"scores: there is no {' and no '.join(absent)}")
+            raise DataError(f"scores: there is no {' and no '.join(absent)}")
         scores = scores[scores["metric"].isin(metrics)]
     if "group" in scores.columns:
         scores = scores[scores["group"] == ALL]
@@ -111,16 +111,14 @@ def precision_recall_runs(scores: pd.DataFrame, alike: Sequence[str]) -> pd.Data
         values = sorted(runs[column].unique().tolist())
         if len(values) > 1:
             found = ", ".join(map(str, values))
-            raise TextgamutError(
-                f"scores: cells of several {column} ({found}) cannot be compared: select one"
-            )
+            raise DataError(f"scores: cells of several {column} ({found}) cannot be compared: select one")
     for metric in metrics:
         wrong = ~runs[metric].between(0, 1).to_numpy()
         if wrong.any():
             run = runs.iloc[int(wrong.argmax())]
             where = ", ".join(f"{name} {run[name]}" for name in ["model", "decoding", "seed", "draw"])
             problem = "is missing" if np.isnan(run[metric]) else f"must lie in [0, 1], found {run[metric]}"
-            raise TextgamutError(f"scores: {metric} of {where} {problem}")
+            raise DataError(f"scores: {metric} of {where} {problem}")
     return runs
 
 

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from textgamut import __version__
 from textgamut.config.entries.sources import RATE, needs_contact
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError, SourceError
 from textgamut.files import write_bytes
 from textgamut.sources.cache import cache_folder, offline
 from textgamut.sources.http import (
@@ -71,7 +71,7 @@ class Answers:
             TextgamutError: A service of the Wikimedia Foundation, and no contact.
         """
         if not contact and needs_contact(url):
-            raise TextgamutError(
+            raise ConfigError(
                 f"{redacted(url)}: its operators ask every program for a contact: set `contact:` in the "
                 "experiment to your mail address or project page"
             )
@@ -185,7 +185,7 @@ class AnswerStore:
     def refuse_offline(self) -> None:
         """Raise a ``TextgamutError`` where TEXTGAMUT_OFFLINE forbids to ask."""
         if offline():
-            raise TextgamutError(
+            raise SourceError(
                 f"{redacted(self._url)}: an answer is not in the cache {self.folder}, and "
                 "TEXTGAMUT_OFFLINE forbids to ask for it: copy that folder from a machine that has it, or "
                 "unset TEXTGAMUT_OFFLINE"
@@ -197,7 +197,7 @@ class AnswerStore:
         try:
             yield
         except OSError as error:
-            raise TextgamutError(
+            raise SourceError(
                 f"{redacted(self._url)}: an answer cannot be stored in the cache {self.folder}: {error}; "
                 "TEXTGAMUT_CACHE names another folder"
             ) from error
@@ -231,7 +231,7 @@ def ask_once(
                 if time.monotonic() - start > LONGEST_ANSWER:
                     raise PassingError(f"no end of the answer after {LONGEST_ANSWER:.0f} s")
                 if len(body) > LARGEST_ANSWER:
-                    raise TextgamutError(
+                    raise SourceError(
                         f"{redacted(url)}: an answer of more than {LARGEST_ANSWER >> 20} MB is refused"
                     )
     except (httpx.RequestError, httpx.DecodingError) as error:
@@ -254,7 +254,7 @@ def ask_until_answered(url: str, attempt: Callable[[], T]) -> T:
     try:
         answer: T = retrying(url, ATTEMPTS)(attempt)
     except PassingError as error:
-        raise TextgamutError(
+        raise SourceError(
             f"{redacted(url)}: no answer in {ATTEMPTS} attempts: {error}. Try again later: what was "
             "answered so far is kept"
         ) from None

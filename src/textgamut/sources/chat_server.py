@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut import __version__
 from textgamut.config.entries.sources import OpenAISource
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError, SourceError, TextgamutError
 from textgamut.sources.answers import AnswerStore, ask_once, ask_until_answered
 from textgamut.sources.http import PassingError, open_client, redacted
 
@@ -127,14 +127,14 @@ class ServedModel:
                     raise PassingError("the server wants max_completion_tokens, no max_tokens") from None
                 if isinstance(error, PassingError) and "insufficient_quota" not in said:
                     raise PassingError(said, error.wait) from None
-                raise TextgamutError(said) from None
+                raise SourceError(said) from None
 
         try:
             return ask_until_answered(self._address, attempt)
         except TextgamutError as error:
             name = self.source.key_variable
             key = f"the key in {name}" if name else "no key"
-            raise TextgamutError(f"{error} (model {self.source.model}, {key})") from None
+            raise SourceError(f"{error} (model {self.source.model}, {key})") from None
 
     def _client(self) -> httpx.Client:
         with self._lock:
@@ -160,12 +160,12 @@ def key_of(source: OpenAISource) -> str | None:
         return None
     key = os.environ.get(source.key_variable, "").strip()
     if not key:
-        raise TextgamutError(
+        raise ConfigError(
             f"{redacted(source.url)}: the environment variable {source.key_variable} is not set: it must "
             f"hold the key for {source.model}"
         )
     if not (key.isascii() and key.isprintable()):
-        raise TextgamutError(f"the environment variable {source.key_variable} holds what no key can be")
+        raise ConfigError(f"the environment variable {source.key_variable} holds what no key can be")
     return key
 
 

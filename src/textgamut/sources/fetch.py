@@ -22,7 +22,7 @@ from textgamut.config.entries.sources import (
     UrlSource,
     WheelSource,
 )
-from textgamut.errors import TextgamutError
+from textgamut.errors import SourceError
 from textgamut.sources import hub, url, wheel
 from textgamut.sources.cache import cache_folder, digest, offline
 from textgamut.sources.http import redacted
@@ -58,7 +58,7 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
         return entry
     name = _describe(source)
     if offline():
-        raise TextgamutError(
+        raise SourceError(
             f"{name} is not in the cache, and TEXTGAMUT_OFFLINE forbids to fetch it: put it at {entry}, "
             "copied from a machine that has it, or unset TEXTGAMUT_OFFLINE"
         )
@@ -79,7 +79,7 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
         finally:
             lock.release()
     except OSError as error:
-        raise TextgamutError(
+        raise SourceError(
             f"{name}: cannot be stored in the cache {cache}: {error}; TEXTGAMUT_CACHE names another folder"
         ) from error
     return entry
@@ -88,9 +88,9 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
 def _local(source: FileSource) -> Path:
     path = Path(source.path).expanduser()
     if not path.exists():
-        raise TextgamutError(f"{path}: there is no such file or folder")
+        raise SourceError(f"{path}: there is no such file or folder")
     if source.sha256 and (found := digest(path)) != source.sha256:
-        raise TextgamutError(
+        raise SourceError(
             f"{path}: wrong checksum: sha256 {source.sha256} is expected, the file has {found}; "
             "restore the file, or correct the sha256 in the registry if the change is wanted"
         )
@@ -120,7 +120,7 @@ def _fetch_into(entry: Path, source: WheelSource | UrlSource, name: str, downloa
         elif leftover.suffix != ".lock":  # removing a lock would let in whoever already waits for it
             leftover.unlink()
     if not right:
-        raise TextgamutError(
+        raise SourceError(
             f"{name}: wrong checksum: sha256 {source.sha256} is expected, what came has {found} and was "
             "deleted. Try again; if the same comes again, the source is not what the registry pins: find out "
             "why before you pin the new sha256"

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import SourceError
 
 if TYPE_CHECKING:
     import httpx
@@ -46,7 +46,7 @@ def open_client(url: str, headers: dict[str, str]) -> httpx.Client:
     def only_safe(request: httpx.Request) -> None:
         to_loopback = request.url.host in LOOPBACK
         if (to_loopback and not own_machine) or not (request.url.scheme == "https" or to_loopback):
-            raise TextgamutError(f"{redacted(str(request.url))}: only HTTPS is followed")
+            raise SourceError(f"{redacted(str(request.url))}: only HTTPS is followed")
 
     logging.getLogger("httpx").addFilter(_hide_secrets)  # the same filter is added only once
     return httpx.Client(
@@ -86,7 +86,7 @@ def refuse_bad_status(response: httpx.Response, url: str, accepted: tuple[int, .
         return
     asked = retry_after(response.headers)
     if asked is not None and asked > LONGEST_WAIT:
-        raise TextgamutError(
+        raise SourceError(
             f"{redacted(url)}: HTTP {status}: the server asks for a pause of {asked:.0f} s: start again then"
         )
     body = without_key(next(response.iter_bytes(2000), b""), response.request).decode("utf-8", "replace")
@@ -94,7 +94,7 @@ def refuse_bad_status(response: httpx.Response, url: str, accepted: tuple[int, .
     if status in (408, 429) or status >= 500:
         raise PassingError(f"HTTP {status}: {said}" if said else f"HTTP {status}", asked)
     what = f"{redacted(url)}: the server answers HTTP {status} {response.reason_phrase}"
-    raise TextgamutError(f"{what}: {said}" if said else what)
+    raise SourceError(f"{what}: {said}" if said else what)
 
 
 def without_key(content: bytes, request: httpx.Request) -> bytes:

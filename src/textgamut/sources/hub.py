@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from textgamut.config.entries.sources import HfSource
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import SourceError, nearest
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
         if (cached := getattr(error, "snapshot_path", None)) is not None:
             missing = f"its copy in the hub's cache, {cached}, is incomplete"
     if folder is None and offline:
-        raise TextgamutError(
+        raise SourceError(
             f"{name}: {missing}, and TEXTGAMUT_OFFLINE or HF_HUB_OFFLINE forbids to fetch it: unset "
             f"them, or {by_hand}"
         )
@@ -67,7 +67,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
             folder = snapshot(local=False)
         except Exception as error:  # the hub's client raises a dozen unrelated kinds
             reason = " ".join(str(error).split()).rstrip(".")
-            raise TextgamutError(
+            raise SourceError(
                 f"{name}: {missing}, and the hub does not give it: {reason}. Connect "
                 f"(for a gated repository: log in with `hf auth login`), or {by_hand}"
             ) from error
@@ -77,7 +77,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
     for pattern in source.files or ["*"]:
         # as the hub itself reads patterns
         if not any(fnmatch(file, pattern + "*" if pattern.endswith("/") else pattern) for file in files):
-            raise TextgamutError(
+            raise SourceError(
                 f"{name}: no file matches {pattern!r} in {folder}; {nearest(pattern, files)[:300]}"
             )
     if not listed():

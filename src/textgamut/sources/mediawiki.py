@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import SourceError
 from textgamut.sources.answers import Answers
 from textgamut.sources.http import PassingError, redacted, retry_after
 
@@ -72,7 +72,7 @@ class MediaWiki:
         question: Question = {"pageids": _joined(ids), **parameters}
         found = {page["pageid"]: page for page in self._merged(question)}
         if left_out := set(ids) - set(found):
-            raise TextgamutError(f"{redacted(self.url)}: the answer leaves out page {min(left_out)}")
+            raise SourceError(f"{redacted(self.url)}: the answer leaves out page {min(left_out)}")
         return [found[id_] for id_ in ids]
 
     def titled(self, titles: Sequence[str], **parameters: str | int) -> list[dict[str, Any]]:
@@ -150,7 +150,7 @@ class MediaWiki:
             if fixed | following in (asked[-1], asked[0]) or stale > MOST_STALE:
                 for past in asked:  # else the cache would repeat it even when the server is mended
                     self._answers.forget(past)
-                raise TextgamutError(
+                raise SourceError(
                     f"{redacted(self.url)}: the server repeats itself without an end (continue: {following})"
                 )
 
@@ -161,7 +161,7 @@ class MediaWiki:
             code, info = error.get("code", "?"), error.get("info", "?")
             if code in PASSING or code.startswith("internal_api_error"):
                 raise PassingError(f"{code}: {info}", retry_after(headers))
-            raise TextgamutError(f"{redacted(self.url)}: the API refuses: {code}: {info}")
+            raise SourceError(f"{redacted(self.url)}: the API refuses: {code}: {info}")
         part = answer.get("query", {})
         if not isinstance(part, dict) or (of_pages and not {"pages", "badrevids"} & set(part)):
             raise PassingError("not an answer to a query")

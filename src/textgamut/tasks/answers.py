@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.tasks.templates import BIOGRAPHY_NAME_WORDS
 from textgamut.text import count_words, cut_continuation, cut_words
 
@@ -47,7 +47,7 @@ def measured_answers(
     """
     beginnings = prompts.set_index("id")["base"]
     if unmatched := set(samples["prompt_id"]) ^ set(beginnings.index):
-        raise TextgamutError(
+        raise DataError(
             f"{len(unmatched)} of prompts and samples have no partner, such as {min(unmatched)!r}"
         )
     place = {id_: i for i, id_ in enumerate(beginnings.index)}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError, DataError
 from textgamut.tasks.templates import Prompt
 
 CHAT_FORMATS = {"llama-2": ("[INST]", "[/INST]"), "vicuna": ("USER:", "ASSISTANT:")}
@@ -75,7 +75,7 @@ def encode_prompt(prompt_id: str, text: str, templated: bool, tokenizer: Any) ->
     options = {"add_special_tokens": not templated, "split_special_tokens": not templated}
     ids: list[int] = tokenizer(text, **options)["input_ids"]
     if not ids:
-        raise TextgamutError(f"prompt {prompt_id!r} is empty, and the model has no token to begin with")
+        raise DataError(f"prompt {prompt_id!r} is empty, and the model has no token to begin with")
     return ids
 
 
@@ -109,7 +109,7 @@ def require_chat_template(tokenizer: Any) -> None:
     """
     if not tokenizer.chat_template:
         formats = ", ".join(["none", *CHAT_FORMATS])
-        raise TextgamutError(
+        raise ConfigError(
             "chat: 'template' is asked for, but this checkpoint's tokenizer has no chat template; "
             f"a pre-trained model takes chat: none (all choices: template, {formats})"
         )

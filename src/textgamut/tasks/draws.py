@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textgamut.datasets.creative import CREATIVE
 from textgamut.draws import hashed, shuffled, take
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import DataError, nearest
 from textgamut.tasks.templates import (
     BIOGRAPHY_NAME_WORDS,
     Prompt,
@@ -229,14 +229,14 @@ def draw_labels(
     """
     if group not in texts:
         known = nearest(group, map(str, texts.columns))
-        raise TextgamutError(f"task {task!r}: the dataset has no column {group!r}; {known}")
+        raise DataError(f"task {task!r}: the dataset has no column {group!r}; {known}")
     texts = _long_enough(texts, min_words)
     ids = []
     for position, label in enumerate(labels):
         of_label = texts.index[texts[group] == label]
         if of_label.empty:
             known = nearest(label, map(str, texts[group].dropna().unique()))
-            raise TextgamutError(f"task {task!r}: no text has the {group} {label!r}; {known}")
+            raise DataError(f"task {task!r}: no text has the {group} {label!r}; {known}")
         halves = shuffled(of_label, task, "halves")
         half = halves[0::2] if role == "references" else halves[1::2]
         share = n // len(labels) + (position < n % len(labels))
@@ -272,7 +272,7 @@ def draw_biography_prompts(
         used |= set(_persons(people, task, dataset, n, draw))
     left = len(people) - len(used)
     if left < examples:
-        raise TextgamutError(
+        raise DataError(
             f"task {task!r}: {len(draws)} draws of {n} references take {len(used)} of {len(people)} persons "
             f"and leave {left}, too few for {examples} examples a prompt: lower n, or give fewer draws"
         )

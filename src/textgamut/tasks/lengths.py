@@ -6,7 +6,7 @@ import bisect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError
 from textgamut.tasks.chat_formats import encode_prompt, render_prompt
 from textgamut.tasks.templates import Prompt, fewer_examples
 
@@ -61,7 +61,7 @@ def check_prompts(
             way_out = (
                 f"with at most {most} examples every prompt fits" if most else "not even one example fits"
             )
-        raise TextgamutError(
+        raise ConfigError(
             f"task {task!r}, model {model!r}: prompt {longest!r} has {tokens[longest]} tokens, with up to "
             f"{max_new_tokens} new ones {total}, but the context holds {context}: {way_out}"
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.text import count_words, cut_words
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def continuation_prompt(text: str, words: int) -> Prompt:
         one as the start of the answer. White space between the words becomes one space.
     """
     if count_words(text) < words:
-        raise TextgamutError(f"a prompt of {words} words cannot be made from {text!r}")
+        raise DataError(f"a prompt of {words} words cannot be made from {text!r}")
     given = cut_words(text, words).split()
     return Prompt(
         base=" ".join(given),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError, TextgamutError
 from textgamut.files import read_table, write_meta, write_table
 from textgamut.tasks.answers import measured_answers
 from textgamut.workflow.jobs import job
@@ -28,7 +28,7 @@ def collect_generations(
             frame, beginnings, settings["kind"], settings["max_words"], settings.get("keep")
         )
     except TextgamutError as error:
-        raise TextgamutError(f"{prompts}: {error}: remove {samples[0].parent} to generate anew") from error
+        raise DataError(f"{prompts}: {error}: remove {samples[0].parent} to generate anew") from error
     logger.info(
         "%d texts of %d samples: %d shorter than %s words; %d samples with an empty continuation",
         len(texts), counts["samples"], counts["shorter_than_max_words"], settings["max_words"],

@@ -11,7 +11,7 @@ from typing import Any
 
 from textgamut.config.entries.decoding import Decoding, GreedyDecoding, SamplingDecoding
 from textgamut.config.entries.sources import OpenAISource
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError
 from textgamut.generation.requests import Request, Sample, seed_of
 from textgamut.sources.chat_server import ServedModel
 
@@ -94,12 +94,12 @@ def server_settings(decoding: Decoding) -> dict[str, Any]:
         TextgamutError: OpenAI's protocol has no words for it.
     """
     if not isinstance(decoding, GreedyDecoding | SamplingDecoding):
-        raise TextgamutError(
+        raise ConfigError(
             f"engine openai: a server has no {decoding.strategy} decoding: take greedy or sampling, or "
             "another engine"
         )
     if decoding.min_new_tokens > 1:
-        raise TextgamutError(
+        raise ConfigError(
             f"engine openai: min_new_tokens: {decoding.min_new_tokens}: a server lets the model end the text "
             "when it likes: leave it at 1"
         )

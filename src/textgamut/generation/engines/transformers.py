@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
-from textgamut.errors import TextgamutError
+from textgamut.errors import ModelError
 from textgamut.generation.contrastive import ContrastiveChooser
 from textgamut.generation.requests import Request, Sample, encode, ordered
 from textgamut.generation.sampling import Chooser, random_stream
@@ -61,7 +61,7 @@ class TransformersEngine:
                 if not _out_of_memory(error):
                     raise
                 if len(batch) == 1:
-                    raise TextgamutError(
+                    raise ModelError(
                         "out of memory with a single sample: a larger or a second GPU (gpus), a dtype of 16 "
                         "bits, or fewer new tokens may help"
                     ) from error

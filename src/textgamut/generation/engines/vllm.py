@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.decoding import Decoding, GreedyDecoding, SamplingDecoding
-from textgamut.errors import TextgamutError
+from textgamut.errors import ConfigError, ModelError
 from textgamut.generation.engines.transformers import decode_after
 from textgamut.generation.requests import Request, Sample, encode, ordered, seed_of
 from textgamut.models.checkpoints import load_tokenizer
@@ -39,7 +39,7 @@ class VllmEngine:
         try:
             import vllm
         except ImportError as error:
-            raise TextgamutError(
+            raise ModelError(
                 "engine vllm: vLLM cannot be imported: on a machine with a GPU, "
                 f"pip install 'textgamut[vllm]' ({error})"
             ) from error
@@ -87,7 +87,7 @@ def vllm_settings(decoding: Decoding) -> dict[str, Any]:
         TextgamutError: The engine does not offer it.
     """
     if not isinstance(decoding, GreedyDecoding | SamplingDecoding):
-        raise TextgamutError(f"engine vllm: no {decoding.strategy} decoding: engine transformers has it")
+        raise ConfigError(f"engine vllm: no {decoding.strategy} decoding: engine transformers has it")
     settings: dict[str, Any] = {"temperature": 0.0}
     if isinstance(decoding, SamplingDecoding):
         settings = {

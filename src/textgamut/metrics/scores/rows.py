@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.text import count_words
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def prompt_rows(prompt_ids: pd.Series[Any], ids: pd.Series[Any]) -> NDArray[np.i
     rows: NDArray[np.intp] = pd.Index(ids).get_indexer(wanted)
     if (missing := rows < 0).any():
         row = int(missing.argmax())
-        raise TextgamutError(
+        raise DataError(
             f"text {row}: its prompt {wanted[row]!r} is not in the table of prompts or references"
         )
     return rows

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.report.figures.style import COLOURS, INK, SOFT_INK, own_settings
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ def hasse_figure(
         The figure, 7.2 inches wide, as high as the deepest order and the names need.
 
     Raises:
-        TextgamutError: The number of captions or labels is wrong, or there is no order.
+        DataError: The number of captions or labels is wrong, or there is no order.
     """
     k, m = len(orders), len(labels)
     if not k or len(captions) != k or np.shape(orders) != (k, m, m):
-        raise TextgamutError(
+        raise DataError(
             f"Hasse diagrams: orders {np.shape(orders)} with {len(captions)} captions and {m} labels"
         )
     levels = [hasse_levels(order) for order in orders]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from textgamut.errors import TextgamutError, nearest
+from textgamut.errors import DataError, nearest
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ def order_runs(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataF
     """Sort runs by model, in the order of the styles, then by decoding, seed and draw.
 
     Raises:
-        TextgamutError: A model has no style.
+        DataError: A model has no style.
     """
     for slug in runs["model"].unique():
         if slug not in models:
-            raise TextgamutError(f"scores: model {slug!r} has no style; {nearest(slug, models)}")
+            raise DataError(f"scores: model {slug!r} has no style; {nearest(slug, models)}")
     place = runs["model"].map({slug: place for place, slug in enumerate(models)})
     return runs.assign(place=place).sort_values(["place", "decoding", "seed", "draw"], ignore_index=True)

@@ -20,7 +20,7 @@ from matplotlib.patches import Ellipse
 from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError
 from textgamut.report.figures.labels import place_labels
 from textgamut.report.figures.models import ModelStyle, order_runs
 from textgamut.report.figures.style import (
@@ -65,11 +65,11 @@ def error_ellipse(
         y, and the angle in degrees, in (-90, 90], from the x axis counter-clockwise to the major axis.
 
     Raises:
-        TextgamutError: Fewer than three runs, whose covariance is always degenerate.
+        DataError: Fewer than three runs, whose covariance is always degenerate.
     """
     points = np.stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)])
     if points.shape[1] < 3:
-        raise TextgamutError(f"an error ellipse needs at least 3 runs, found {points.shape[1]}")
+        raise DataError(f"an error ellipse needs at least 3 runs, found {points.shape[1]}")
     eigenvalues, vectors = np.linalg.eigh(np.cov(points, ddof=1))
     height, width = 2 * n_std * np.sqrt(np.maximum(eigenvalues, 0))
     angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
@@ -94,7 +94,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
         The figure, 7.2 x 5 inches.
 
     Raises:
-        TextgamutError: The scores are not comparable or lack a value (see
+        DataError: The scores are not comparable or lack a value (see
             :func:`textgamut.report.tables.precision_recall_runs`), or a model has no style.
     """
     runs = order_runs(precision_recall_runs(scores, alike=["task", "embedder", "n", "k"]), models)
@@ -157,7 +157,7 @@ def subsets_figure(
         The figure, 7.2 x 4.2 inches: bars are means over the runs, error bars two standard deviations.
 
     Raises:
-        TextgamutError: As :func:`precision_recall_figure`.
+        DataError: As :func:`precision_recall_figure`.
     """
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder", "n", "k"])
     runs = order_runs(runs, models)
