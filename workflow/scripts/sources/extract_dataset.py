@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.config.entries.datasets import Dataset
+from textgamut.config.entries.sources import FilesSource
 from textgamut.datasets.extract import extract, open_source
 from textgamut.files import write_meta, write_table
 from textgamut.sources.cache import digest
@@ -30,7 +31,8 @@ def extract_dataset(settings: dict[str, Any], contact: str | None, rate: float, 
         started,
         counts=counts,
         extracted=datetime.now(UTC).strftime("%Y-%m-%d"),
-        source_sha256=digest(source) if isinstance(source, Path) else None,
+        # none of a copy of the hub's rows: pyarrow may write other bytes elsewhere; the commit pins them
+        source_sha256=digest(source) if isinstance(entry.source, FilesSource) else None,
     )
     write_table(texts, frame)
 
