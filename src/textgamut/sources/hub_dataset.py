@@ -4,8 +4,9 @@ No code of a repository is run: since version 4 ``datasets`` has neither loading
 ``trust_remote_code``, and of its data formats only those without pickle are accepted.
 
 The split is streamed, and written once, compressed. Without streaming, ``datasets`` would keep all splits
-twice, as downloaded and as Arrow files. And if the hub cannot be reached, it falls back to the newest copy in
-its cache, even of another commit (huggingface/datasets issue 7928): so each call gets an empty cache.
+twice, as downloaded and as Arrow files: 300 MB of text took 477 MB instead of 116. And if the hub cannot be
+reached, it falls back to the newest copy in its cache, even of another commit (huggingface/datasets issue
+7928): so each call gets an empty cache.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,20 +59,23 @@ def download(source: HfDatasetSource, folder: Path, by_hand: str) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path, name = folder / "rows.parquet", describe(source)
-    tables = _stream(source, folder / "datasets", by_hand)
-    first = next(tables, None)
-    if first is None:
-        raise TextgamutError(f"{name}: the split has no rows")
-    start = reported = time.monotonic()
-    with pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
-        writer.write_table(first)
-        rows = len(first)
-        for table in tables:
-            writer.write_table(table)
-            rows += len(table)
-            if (now := time.monotonic()) - reported >= REPORT_SECONDS:
-                reported = now
-                logger.info("%s: %s rows, %s rows/s", name, f"{rows:,}", f"{rows / (now - start):,.0f}")
+    try:
+        tables = _stream(source, folder / "datasets", by_hand)
+        first = next(tables, None)
+        if first is None:
+            raise TextgamutError(f"{name}: the split has no rows")
+        rows, start = 0, time.monotonic()
+        reported = start
+        with pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
+                rows += len(table)
+                if (now := time.monotonic()) - reported >= REPORT_SECONDS:
+                    reported = now
+                    logger.info("%s: %s rows, %s rows/s", name, f"{rows:,}", f"{rows / (now - start):,.0f}")
+    except BaseException:  # what came so far is of no use, and may fill the disk
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     logger.info("%s: %s rows, complete after %.0f s", name, f"{rows:,}", time.monotonic() - start)
     return path
 

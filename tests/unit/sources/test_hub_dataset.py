@@ -154,7 +154,7 @@ def test_what_cannot_be_read_is_named_and_leaves_nothing(hub, tmp_path, files, f
     hub.repos[NAME] = files
     with pytest.raises(TextgamutError, match=f"dataset org/nam.*{message}"):
         fetch(source(**fields))
-    assert in_cache(tmp_path / "cache" / "sources") == []
+    assert in_cache(tmp_path / "cache") == []
 
 
 def test_a_damaged_file_in_the_middle_leaves_nothing_in_the_cache(hub, tmp_path):
@@ -162,7 +162,7 @@ def test_a_damaged_file_in_the_middle_leaves_nothing_in_the_cache(hub, tmp_path)
     hub.repos[NAME] = files | {"data/train-00001-of-00003.parquet": files["data/test-0.parquet"][:-9]}
     with pytest.raises(TextgamutError, match=r"dataset org/name at commit .*split train: .*copy the folder"):
         fetch(source())
-    assert in_cache(tmp_path / "cache" / "sources") == []
+    assert in_cache(tmp_path / "cache") == []
     hub.repos[NAME] = files
     HfFileSystem.clear_instance_cache()  # it remembers the sizes of a commit's files
     assert len(pd.read_parquet(fetch(source()))) == 49
