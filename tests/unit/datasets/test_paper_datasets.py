@@ -183,8 +183,14 @@ def test_ag_news_of_an_unknown_label(tmp_path: Path) -> None:
     with pytest.raises(TextgamutError, match="row 1: label 4"):
         ag_news(tmp_path / "a.parquet")
     pd.DataFrame({"text": ["a"]}).to_parquet(tmp_path / "b.parquet")
-    with pytest.raises(TextgamutError, match="not the parquet of AG news"):
+    with pytest.raises(TextgamutError, match=r"b\.parquet: no column 'label'; valid: 'text'"):
         ag_news(tmp_path / "b.parquet")
+    pd.DataFrame({"text": ["a", None], "label": [0, 1]}).to_parquet(tmp_path / "c.parquet")
+    with pytest.raises(TextgamutError, match=r"c\.parquet: row 2: no text"):
+        ag_news(tmp_path / "c.parquet")
+    (tmp_path / "d.parquet").write_bytes(b"text,label")
+    with pytest.raises(TextgamutError, match=r"d\.parquet: cannot be read as parquet"):
+        ag_news(tmp_path / "d.parquet")
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason=f"the real items of AG news are not in {SHARED}")
