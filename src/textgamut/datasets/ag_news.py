@@ -56,5 +56,5 @@ def _parquet(path: Path) -> list[tuple[str, str, str]]:
             raise TextgamutError(f"{path}: row {number}: no text")
         if row["label"] not in range(4):
             raise TextgamutError(f"{path}: row {number}: label {row['label']} is not one of 0 to 3")
-        rows.append((f"row-{number}", row["text"], TOPICS[row["label"]]))
+        rows.append((f"row-{number}", row["text"], TOPICS[int(row["label"])]))
     return rows
