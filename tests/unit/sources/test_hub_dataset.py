@@ -212,8 +212,8 @@ def test_the_draw_of_webtext_is_that_of_a_file_with_the_same_rows(hub, tmp_path)
     hub.repos[NAME] = in_files(ROWS)
     path = tmp_path / "webtext.jsonl"
     path.write_bytes(jsonl(ROWS[:-1]))  # the test split has the last one
-    for fields in ({}, {"id": None}, {"seed": 1}, {"n": None}):
-        fields = {"format": "webtext", "n": 12} | fields
+    for change in ({}, {"id": None}, {"seed": 1}, {"n": None}):
+        fields = {"format": "webtext", "n": 12} | change
         entry = WebTextDataset(source=source(), **fields)
         drawn = extract(open_source(entry.source), entry)
         expected = extract(path, WebTextDataset(source=FileSource(kind="file", path=str(path)), **fields))

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from fake_hub import COMMIT, FakeHub, point_clients_at
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
-from fake_hub import COMMIT, FakeHub, point_clients_at
 
 from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelSource
 from textgamut.errors import TextgamutError
