@@ -63,6 +63,7 @@ readme: .venv/demo  ## write the README's table of metrics, after a change in sr
 
 bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/support.py
+	$(BIN)/python benchmarks/reduce.py
 	$(BIN)/python benchmarks/divergence.py --seeds 5
 	$(BIN)/python benchmarks/self_bleu.py
 	$(BIN)/python benchmarks/embedding.py

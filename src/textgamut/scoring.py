@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from textgamut.config.entries.embedders import Embedder
-    from textgamut.config.entries.sources import FetchedSource
+    from textgamut.config.entries.sources import Source
     from textgamut.metrics.scores.rows import Row
     from textgamut.metrics.scores.support import SupportScores
     from textgamut.metrics.support import Interval
@@ -314,7 +314,7 @@ def _embedder(
     return entry
 
 
-def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[FetchedSource, int]:
+def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source, int]:
     """Return where the weights of a model are, and how many texts it takes at a time."""
     from textgamut.config.entries.models import Model
     from textgamut.config.entries.sources import FileSource, OpenAISource

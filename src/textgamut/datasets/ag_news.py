@@ -1,4 +1,4 @@
-"""AG news: items of four topics, from the original CSV or the hub's parquet (PR section 5.2)."""
+"""AG news: items of four topics, from the original CSV or the hub's rows (PR section 5.2)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
-import pyarrow.parquet
 
-from textgamut.datasets.table import one_file
+from textgamut.datasets.table import one_file, rows_of_parquet
 from textgamut.errors import DataError
 
 if TYPE_CHECKING:
@@ -49,12 +48,11 @@ def _csv(path: Path) -> list[tuple[str, str, str]]:
 
 
 def _parquet(path: Path) -> list[tuple[str, str, str]]:
-    try:
-        table = pyarrow.parquet.read_table(path, columns=["text", "label"]).to_pydict()
-        pairs = list(zip(table["text"], table["label"], strict=True))
-    except (pyarrow.ArrowInvalid, KeyError) as error:
-        raise DataError(f"{path}: not the parquet of AG news: {error}") from error
-    for number, (_, label) in enumerate(pairs, start=1):
-        if label not in range(4):
-            raise DataError(f"{path}: row {number}: label {label} is not one of 0 to 3")
-    return [(f"row-{number}", text, TOPICS[label]) for number, (text, label) in enumerate(pairs, start=1)]
+    rows = []
+    for number, row in rows_of_parquet(path, ["text", "label"]):
+        if not isinstance(row["text"], str):
+            raise DataError(f"{path}: row {number}: no text")
+        if row["label"] not in range(4):
+            raise DataError(f"{path}: row {number}: label {row['label']} is not one of 0 to 3")
+        rows.append((f"row-{number}", row["text"], TOPICS[int(row["label"])]))
+    return rows

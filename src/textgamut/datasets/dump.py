@@ -1,6 +1,9 @@
 """MediaWiki XML dumps (``pages-articles.xml.bz2`` and the like), read as a stream in constant memory.
 
 One thread: of the time, bz2 takes about nine tenths, so that a second one for the XML would gain little.
+
+Own code beside mwxml and gensim: on 122 MB of XML, mwxml takes 1.27 times and gensim 1.23 times the time for
+the same texts (python benchmarks/dump.py). And the limits below bound the memory that a hostile file takes.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from textgamut.config.entries.sources import RATE, AnySource, MediaWikiSource, WikidataSource
+from textgamut.config.entries.sources import RATE, DatasetSource, MediaWikiSource, WikidataSource
 from textgamut.datasets import snapshot
 from textgamut.errors import DataError
 from textgamut.sources.fetch import fetch
@@ -68,7 +68,7 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def open_source(
-    source: AnySource | None, contact: str | None = None, rate: float = RATE
+    source: DatasetSource | None, contact: str | None = None, rate: float = RATE
 ) -> Path | Wiki | None:
     """Return what a dataset is extracted from: the file, fetched; the wiki, not asked yet; None for nothing.
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow.parquet
 
-from textgamut.errors import DataError, TextgamutError, nearest
+from textgamut.errors import DataError, nearest
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import TableDataset
 
 TABLES = (".jsonl", ".csv", ".parquet")
+
+BATCH_ROWS = 1000
+"""Rows of parquet that a stream holds at once; pyarrow holds a row group."""
 
 
 def read(path: Path, entry: TableDataset) -> pd.DataFrame:
@@ -68,11 +71,11 @@ def one_file(path: Path) -> Path:
     """Return the file itself, or the one table of a folder."""
     if not path.is_dir():
         return path
-    files = sorted(file for file in path.rglob("*") if file.is_file())  # a snapshot of a hub
+    files = sorted(file for file in path.rglob("*") if file.is_file())
     tables = [file for file in files if file.suffix.lower() in TABLES]
     tables = tables or [file for file in files if file.suffix.lower() == ".txt"]  # else LICENSE.txt counts
     if len(tables) != 1:
-        raise DataError(f"{path}: one table is needed, not {len(tables)}: name it in the source's files")
+        raise DataError(f"{path}: one table is needed, not {len(tables)}")
     return tables[0]
 
 
@@ -91,7 +94,7 @@ def _read_file(path: Path) -> pd.DataFrame:
             return _read_jsonl(path)
         content = path.read_bytes().decode("utf-8-sig")
         return _read_csv(path, content) if suffix == ".csv" else _read_txt(content)
-    except TextgamutError:
+    except DataError:
         raise
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -131,6 +134,32 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not isinstance(row, dict):
                 raise DataError(f"{path}: line {number}: not a JSON object")
             yield number, row
+
+
+def rows_of_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the values of each row, in a stream.
+
+    Args:
+        path: The file.
+        columns: Columns to read.
+
+    Raises:
+        TextgamutError: The file is not parquet, lacks a column, or holds a text that is not UTF-8.
+    """
+    number = 0
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            for column in columns:
+                if column not in names:
+                    raise DataError(f"{path}: no column {column!r}; {nearest(column, names)}")
+            for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+                batch.validate(full=True)
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path}: cannot be read as parquet: {error}") from error
 
 
 def _not_utf8(path: Path, line: int, error: UnicodeDecodeError) -> str:

@@ -1,4 +1,4 @@
-"""WebText: the human texts of gpt-2-output-dataset, JSONL (PR appendix B.4)."""
+"""WebText: texts drawn from a large table, such as those of gpt-2-output-dataset (PR appendix B.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from textgamut.datasets.table import one_file, rows_of_jsonl
+from textgamut.datasets.table import one_file, rows_of_jsonl, rows_of_parquet
 from textgamut.draws import order_key, take
 from textgamut.errors import DataError
 from textgamut.text import count_words
@@ -20,22 +20,27 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
-    """Draw texts from the file in one pass; memory holds the texts drawn, not the file.
+    """Draw texts from the file in one pass; memory holds the texts drawn and a digest of each, not the file.
 
     Returns:
-        Columns ``id`` (``webtext-`` and the file's id) and ``text``, in the order of the file.
+        Columns ``id`` (``webtext-`` and the file's id, or ``webtext-row-`` and the row number) and ``text``,
+        in the order of the file.
 
     Raises:
-        TextgamutError: A line is damaged, or there are fewer texts than asked for.
+        TextgamutError: A row is damaged, or there are fewer texts than asked for.
     """
     path = one_file(path)
+    columns = [*([entry.id] if entry.id else []), "text"]
+    parquet = path.suffix.lower() == ".parquet"
+    rows = rows_of_parquet(path, columns) if parquet else rows_of_jsonl(path)
     counts = {"rows": 0, "distinct in the file": 0, f"{entry.min_words} words or more": 0}
 
     def texts() -> Iterator[tuple[int, str, str]]:
         seen: set[bytes] = set()
-        for line, row in rows_of_jsonl(path):
-            if not isinstance(row.get("text"), str) or "id" not in row:
-                raise DataError(f"{path}: line {line}: no 'id' or no 'text': not a gpt-2-output-dataset file")
+        for number, row in rows:
+            if not isinstance(row.get("text"), str) or not row.keys() >= set(columns):
+                missing = " or ".join(f"no {column!r}" for column in columns)
+                raise DataError(f"{path}: {'row' if parquet else 'line'} {number}: {missing}")
             counts["rows"] += 1
             fingerprint = hashlib.blake2b(row["text"].encode(), digest_size=16).digest()
             if fingerprint in seen:
@@ -44,7 +49,8 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
             counts["distinct in the file"] += 1
             if count_words(row["text"]) >= entry.min_words:
                 counts[f"{entry.min_words} words or more"] += 1
-                yield line, f"webtext-{row['id']}", row["text"]
+                name = row[entry.id] if entry.id else f"row-{number}"
+                yield number, f"webtext-{name}", row["text"]
 
     if entry.n is None:
         drawn = list(texts())

@@ -173,6 +173,10 @@ def first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
 
 # --- linear algebra of the reduction ------------------------------------------------------------------
 #
+# Own code beside scikit-learn's PCA and eigh: for two sets of 4,000 rows with d = 1280, on one core, the PCA
+# in float64 takes 5.0 times the time and 5.0 times the memory of `reduce_features`; scipy's eigh takes 1.6
+# times and torch's 2.3 times the time of `_principal_axes` (python benchmarks/reduce.py).
+#
 # On a CPU the reduction leaves its linear algebra to scipy, which has the parts: the BLAS that torch brings
 # is slow on processors that are not of its maker, and two libraries with threads of their own hinder one
 # another. Transposes are in Fortran's order, so that nothing is copied.

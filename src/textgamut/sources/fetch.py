@@ -1,8 +1,9 @@
 """Files from where they are, checked: wheels of a package index, URLs, this machine, the Hugging Face hub.
 
-What comes from a wheel or a URL stands in a cache that all projects of a user share, under its SHA-256:
+What comes from a wheel or a URL is in a cache that all projects of a user share, under its SHA-256:
 ``<cache>/sources/<sha256>/<name>``. It is verified once, before it is moved into place; from then on it is
-found without network. ``TEXTGAMUT_CACHE`` moves the cache, ``TEXTGAMUT_OFFLINE=1`` forbids all network.
+found without network. A dataset of the hub is there, too, under the SHA-256 of its source's fields.
+``TEXTGAMUT_CACHE`` moves the cache, ``TEXTGAMUT_OFFLINE=1`` forbids all network.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from urllib.parse import unquote, urlsplit
 from textgamut.config.entries.sources import (
     FetchedSource,
     FileSource,
+    HfDatasetSource,
     HfSource,
     UrlSource,
     WheelSource,
 )
 from textgamut.errors import SourceError
-from textgamut.sources import hub, url, wheel
+from textgamut.sources import hub, hub_dataset, url, wheel
 from textgamut.sources.cache import cache_folder, digest, offline
 from textgamut.sources.http import redacted
 
@@ -38,7 +40,7 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
     Args:
         source: What the registry says.
         cache: Folder that holds the downloads; none given: ``cache_folder()``. Not used by ``file`` sources,
-            nor by ``hf`` sources, which stay in the hub's own cache.
+            nor by models of the hub, which stay in the hub's own cache.
 
     Returns:
         The path, to read and never to write.
@@ -97,17 +99,22 @@ def _local(source: FileSource) -> Path:
     return path
 
 
-def _fetch_into(entry: Path, source: WheelSource | UrlSource, name: str, downloads: Path, key: str) -> None:
+def _fetch_into(
+    entry: Path, source: WheelSource | UrlSource | HfDatasetSource, name: str, downloads: Path, key: str
+) -> None:
     """Download, verify, and only then move into the cache. The caller holds the lock."""
     by_hand = f"copy the folder {entry.parent} from a machine that has it"
     if isinstance(source, WheelSource):
         unverified = wheel.assemble(source, downloads / key, by_hand)
+    elif isinstance(source, HfDatasetSource):
+        unverified = hub_dataset.download(source, downloads / key, by_hand)
     else:
         unverified = url.download(source.url, downloads / f"{key}.part", by_hand)
     found = digest(unverified)
-    if source.sha256 is None:
+    pinned = found if isinstance(source, HfDatasetSource) else source.sha256  # a commit pins the hub's files
+    if pinned is None:
         logger.warning("%s: not pinned; what came has the sha256 %s: write it into the registry", name, found)
-    right = source.sha256 in (None, found)
+    right = pinned in (None, found)
     if right:
         for path in [unverified, *unverified.rglob("*")]:
             _fsync(path)
@@ -121,7 +128,7 @@ def _fetch_into(entry: Path, source: WheelSource | UrlSource, name: str, downloa
             leftover.unlink()
     if not right:
         raise SourceError(
-            f"{name}: wrong checksum: sha256 {source.sha256} is expected, what came has {found} and was "
+            f"{name}: wrong checksum: sha256 {pinned} is expected, what came has {found} and was "
             "deleted. Try again; if the same comes again, the source is not what the registry pins: find out "
             "why before you pin the new sha256"
         )
@@ -135,22 +142,28 @@ def _fsync(path: Path) -> None:
         os.close(handle)
 
 
-def _key(source: WheelSource | UrlSource) -> str:
-    """Return the checksum of a source; of a URL that is not pinned, the digest of the whole URL."""
+def _key(source: WheelSource | UrlSource | HfDatasetSource) -> str:
+    """Return the checksum of a source; of one without, the digest of the whole URL or of its fields."""
+    if isinstance(source, HfDatasetSource):
+        return hashlib.sha256(source.model_dump_json().encode()).hexdigest()
     if isinstance(source, UrlSource) and source.sha256 is None:
         return hashlib.sha256(source.url.encode()).hexdigest()
     assert source.sha256 is not None
     return source.sha256
 
 
-def _describe(source: WheelSource | UrlSource) -> str:
+def _describe(source: WheelSource | UrlSource | HfDatasetSource) -> str:
+    if isinstance(source, HfDatasetSource):
+        return hub_dataset.describe(source)
     if isinstance(source, UrlSource):
         return redacted(source.url)
     return " + ".join(f"{part.package}=={part.version}:{part.member}" for part in source.parts)
 
 
-def _basename(source: WheelSource | UrlSource) -> str:
+def _basename(source: WheelSource | UrlSource | HfDatasetSource) -> str:
     """Name the entry as its member (``x.gguf.part00`` + ...: ``x.gguf``) or as the last part of its URL."""
+    if isinstance(source, HfDatasetSource):
+        return f"{source.repo.split('/')[1]}-{source.split}.parquet"
     if isinstance(source, UrlSource):
         name = PurePosixPath(unquote(urlsplit(source.url).path)).name
     else:

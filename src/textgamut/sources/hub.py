@@ -1,4 +1,4 @@
-"""Snapshots of the Hugging Face hub, in the hub's own cache (``HF_HOME``), pinned by their commit."""
+"""Models of the Hugging Face hub, pinned by their commit, in the hub's own cache (``HF_HOME``)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def fetch(source: HfSource, offline: bool) -> Path:
     from huggingface_hub.constants import HF_HUB_CACHE
     from huggingface_hub.errors import CachedRepoTreeNotFoundError, LocalEntryNotFoundError
 
-    name = f"{source.repo_type} {source.repo} at commit {source.revision}"
-    repo_folder = Path(HF_HUB_CACHE) / f"{source.repo_type}s--{source.repo.replace('/', '--')}"
+    name = f"model {source.repo} at commit {source.revision}"
+    repo_folder = Path(HF_HUB_CACHE) / f"models--{source.repo.replace('/', '--')}"
     by_hand = f"copy the folder {repo_folder} from a machine that has it"
     offline = offline or hf.is_offline_mode()
 
@@ -35,7 +35,6 @@ def fetch(source: HfSource, offline: bool) -> Path:
         return Path(
             hf.snapshot_download(
                 source.repo,
-                repo_type=source.repo_type,
                 revision=source.revision,
                 allow_patterns=source.files or None,
                 local_files_only=local,
@@ -44,7 +43,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
 
     def listed() -> bool:
         try:
-            hf.get_cached_repo_tree(source.repo, repo_type=source.repo_type, revision=source.revision)
+            hf.get_cached_repo_tree(source.repo, revision=source.revision)
         except CachedRepoTreeNotFoundError:
             return False
         return True

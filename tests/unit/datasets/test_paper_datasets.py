@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers import ROOT
 from hypothesis import given
@@ -21,6 +23,7 @@ from textgamut.config.entries.datasets import (
 from textgamut.config.entries.sources import FileSource
 from textgamut.datasets.creative import CREATIVE
 from textgamut.datasets.extract import extract
+from textgamut.datasets.table import rows_of_parquet
 from textgamut.errors import TextgamutError
 
 SHARED = ROOT.parent / "shared/data"
@@ -86,6 +89,52 @@ def test_a_damaged_line_of_webtext_is_named(tmp_path: Path, line: str, message: 
         webtext(path, n=None, min_words=1)
 
 
+def test_webtext_from_parquet_is_that_from_jsonl(corpus: Path) -> None:
+    rows = pd.read_json(corpus, lines=True)
+    rows.to_parquet(corpus.with_suffix(".parquet"), row_group_size=30)
+    for fields in ({}, {"n": None}, {"n": 20, "id": None}, {"n": 20, "seed": 1}):
+        fields = {"n": 60} | fields
+        frame = webtext(corpus.with_suffix(".parquet"), **fields)
+        pd.testing.assert_frame_equal(frame, webtext(corpus, **fields))
+        assert frame.attrs == webtext(corpus, **fields).attrs
+    assert webtext(corpus, n=None, id=None)["id"][0] == "webtext-row-10"
+
+
+def test_webtext_holds_a_batch_of_parquet_and_not_the_file(tmp_path: Path) -> None:
+    texts = pa.array([f"{i} " + "word " * 2000 for i in range(6000)])  # 60 MB
+    pq.write_table(pa.table({"text": texts}), tmp_path / "t.parquet", row_group_size=100)
+    del texts
+    before = pa.total_allocated_bytes()
+    most = max(pa.total_allocated_bytes() for _ in rows_of_parquet(tmp_path / "t.parquet", ["text"]))
+    assert most - before < 20e6
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"id": [1], "txt": ["x"]}, r"t\.parquet: no column 'text'; nearest valid: 'txt'"),
+        ({"text": ["x"]}, r"t\.parquet: no column 'id'; valid: 'text'"),
+        ({"id": [1, 2], "text": ["x", None]}, r"t\.parquet: row 2: no 'id' or no 'text'"),
+        ({"id": [1, 1], "text": ["x", "y"]}, "id 'webtext-1' stands twice"),
+    ],
+)
+def test_bad_parquet_of_webtext(tmp_path: Path, columns: dict, message: str) -> None:
+    pd.DataFrame(columns).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(TextgamutError, match=message):
+        webtext(tmp_path / "t.parquet", n=None, min_words=1)
+
+
+def test_parquet_of_webtext_that_is_not_utf8_or_not_parquet(tmp_path: Path) -> None:
+    raw = pa.array([b"ab", b"\xff"], pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+    pq.write_table(pa.table({"text": texts}), tmp_path / "t.parquet")
+    with pytest.raises(TextgamutError, match=r"t\.parquet: cannot be read as parquet: .*UTF8"):
+        webtext(tmp_path / "t.parquet", n=None, min_words=1, id=None)
+    (tmp_path / "t.parquet").write_bytes(b"no parquet")
+    with pytest.raises(TextgamutError, match=r"t\.parquet: cannot be read as parquet"):
+        webtext(tmp_path / "t.parquet", id=None)
+
+
 def test_too_few_texts_of_webtext(corpus: Path) -> None:
     with pytest.raises(TextgamutError, match=r"1000 are asked for, but there are only 1\d\d"):
         webtext(corpus, n=1000)
@@ -134,8 +183,14 @@ def test_ag_news_of_an_unknown_label(tmp_path: Path) -> None:
     with pytest.raises(TextgamutError, match="row 1: label 4"):
         ag_news(tmp_path / "a.parquet")
     pd.DataFrame({"text": ["a"]}).to_parquet(tmp_path / "b.parquet")
-    with pytest.raises(TextgamutError, match="not the parquet of AG news"):
+    with pytest.raises(TextgamutError, match=r"b\.parquet: no column 'label'; valid: 'text'"):
         ag_news(tmp_path / "b.parquet")
+    pd.DataFrame({"text": ["a", None], "label": [0, 1]}).to_parquet(tmp_path / "c.parquet")
+    with pytest.raises(TextgamutError, match=r"c\.parquet: row 2: no text"):
+        ag_news(tmp_path / "c.parquet")
+    (tmp_path / "d.parquet").write_bytes(b"text,label")
+    with pytest.raises(TextgamutError, match=r"d\.parquet: cannot be read as parquet"):
+        ag_news(tmp_path / "d.parquet")
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason=f"the real items of AG news are not in {SHARED}")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from fake_hub import COMMIT, FakeHub, point_clients_at
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
@@ -27,7 +28,6 @@ from textgamut.sources.cache import cache_folder, digest
 from textgamut.sources.fetch import fetch
 
 CONTENT = bytes(range(256)) * 2000  # half a megabyte
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NOWHERE = "http://127.0.0.1:1"  # nothing listens on port 1
 
 
@@ -85,7 +85,10 @@ def test_cache_folder_follows_the_environment(monkeypatch, tmp_path):
 
 
 def test_importing_loads_no_network_library():
-    code = "import sys, textgamut.sources; print({'httpx', 'huggingface_hub', 'tenacity'} & set(sys.modules))"
+    code = (
+        "import sys, textgamut.sources.fetch\n"
+        "print({'datasets', 'httpx', 'huggingface_hub', 'tenacity'} & set(sys.modules))"
+    )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
 
 
@@ -477,36 +480,7 @@ def test_a_slow_pip_is_reported(index, monkeypatch, caplog):
 # --- the Hugging Face hub -------------------------------------------------------------------------------
 
 
-class HubHandler(BaseHTTPRequestHandler):
-    """The two calls of a snapshot: the listing of a commit, and its files."""
-
-    files = {"config.json": b"{}", "model.safetensors": b"weights", "data/a.csv": b"a"}
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
-        if path == f"/api/models/org/name/tree/{COMMIT}":
-            entries = [
-                {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}  # noqa: S324
-                for name, content in self.files.items()
-            ]
-            return self.answer(json.dumps(entries).encode(), "application/json")
-        return self.answer(self.files[path.removeprefix(f"/org/name/resolve/{COMMIT}/")], "text/plain")
-
-    def answer(self, body: bytes, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", f'"{sha256(body)}"')
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
-
-    def log_message(self, *_args: object) -> None:
-        pass
+FILES = {"config.json": b"{}", "model.safetensors": b"weights", "data/a.csv": b"a"}
 
 
 @pytest.fixture
@@ -516,26 +490,16 @@ def hub_cache(tmp_path, monkeypatch) -> Path:
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    point_hub_at(monkeypatch, NOWHERE)
+    point_clients_at(monkeypatch, NOWHERE)
     return tmp_path / "hub"
 
 
-def point_hub_at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "ENDPOINT", address)
-    monkeypatch.setattr(
-        constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}"
-    )
-
-
 @pytest.fixture
-def hub() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), HubHandler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+def hub() -> Iterator[FakeHub]:
+    server = FakeHub()
+    server.repos["models/org/name"] = FILES
+    yield server
+    server.stop()
 
 
 def fill(hub_cache: Path, names: list[str], listing: list[str] | None = None) -> Path:
@@ -599,12 +563,10 @@ def test_an_unreachable_hub_is_named(hub_cache, monkeypatch):
 
 def test_a_partial_snapshot_without_its_listing_is_completed(hub_cache, hub, monkeypatch):
     folder = fill(hub_cache, ["config.json"])
-    point_hub_at(monkeypatch, hub)
+    point_clients_at(monkeypatch, hub.address)
     assert fetch(hf()) == folder
-    assert {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()} == set(
-        HubHandler.files
-    )
-    point_hub_at(monkeypatch, NOWHERE)
+    assert {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()} == set(FILES)
+    point_clients_at(monkeypatch, NOWHERE)
     assert fetch(hf()) == folder
 
 

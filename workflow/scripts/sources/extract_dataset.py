@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.config.entries.datasets import Dataset
+from textgamut.config.entries.sources import HfDatasetSource
 from textgamut.datasets.extract import extract, open_source
 from textgamut.files import write_meta, write_table
 from textgamut.sources.cache import digest
@@ -24,13 +25,17 @@ def extract_dataset(settings: dict[str, Any], contact: str | None, rate: float, 
     frame = extract(source, entry)
     counts = frame.attrs.pop("counts")
     logger.info("%s", ", ".join(f"{count} {filter_}" for filter_, count in counts.items()))
+    file_digest = None
+    # Of a dataset of the hub the file is a copy, which another version of pyarrow writes otherwise.
+    if isinstance(source, Path) and not isinstance(entry.source, HfDatasetSource):
+        file_digest = digest(source)
     write_meta(
         texts,
         settings,
         started,
         counts=counts,
         extracted=datetime.now(UTC).strftime("%Y-%m-%d"),
-        source_sha256=digest(source) if isinstance(source, Path) else None,
+        source_sha256=file_digest,
     )
     write_table(texts, frame)
 

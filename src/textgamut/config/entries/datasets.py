@@ -7,7 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from textgamut.config.entries.base import Moment, Strict
-from textgamut.config.entries.sources import AnySource, FetchedSource, MediaWikiSource, Source, WikidataSource
+from textgamut.config.entries.sources import FilesSource, HfDatasetSource, MediaWikiSource, WikidataSource
+
+Files = Annotated[FilesSource, Field(discriminator="kind")]
+"""Source of a format that is a file or a folder."""
+
+Rows = Annotated[FilesSource | HfDatasetSource, Field(discriminator="kind")]
+"""Source of a format that is a table."""
 
 
 class DatasetBase(Strict):
@@ -27,14 +33,17 @@ class NewsArticlesDataset(DatasetBase):
     """Web news of 2016 and 2017 with title, date and URL; the URL's section gives the topic."""
 
     format: Literal["news-articles"]
-    source: Source
+    source: Files
 
 
 class TableDataset(DatasetBase):
-    """Texts in a file, by suffix: JSONL, CSV or parquet with one text a row, or .txt with one a line."""
+    """Texts in a file, by suffix: JSONL, CSV or parquet with one text a row, or .txt with one a line.
+
+    Or the rows of a dataset of the Hugging Face hub.
+    """
 
     format: Literal["table"]
-    source: Source
+    source: Rows
     text: str = "text"
     """Column of the text."""
     id: str | None = None
@@ -50,10 +59,15 @@ class TableDataset(DatasetBase):
 
 
 class WebTextDataset(DatasetBase):
-    """A file of gpt-2-output-dataset: JSONL, read in a stream (PR appendix B.4)."""
+    """A draw from a large table, which is read as a stream: gpt-2-output-dataset (PR appendix B.4).
+
+    JSONL, parquet or a dataset of the Hugging Face hub, with a column ``text``.
+    """
 
     format: Literal["webtext"]
-    source: Source
+    source: Rows
+    id: str | None = "id"
+    """Column of a unique id; null: the row number."""
     n: Annotated[int, Field(ge=1)] | None = 15_000
     """Texts to draw; null: all."""
     seed: Annotated[int, Field(ge=0)] = 0
@@ -63,11 +77,11 @@ class WebTextDataset(DatasetBase):
 class AgNewsDataset(DatasetBase):
     """AG news: title and description of an item, with its topic (PR section 5.2).
 
-    The original CSV (class, title, description), or the hub's parquet (text, label).
+    The original CSV (class, title, description), or the Hugging Face hub's rows (text, label).
     """
 
     format: Literal["ag-news"]
-    source: Source
+    source: Rows
 
 
 class ContinuationsDataset(DatasetBase):
@@ -77,7 +91,7 @@ class ContinuationsDataset(DatasetBase):
     """
 
     format: Literal["continuations"]
-    source: Source
+    source: Files
 
 
 class CreativeDataset(DatasetBase):
@@ -91,7 +105,7 @@ class NewWikiDataset(DatasetBase):
     """Wikipedia articles by their date of creation (NW section 3): prompt, and the rest as reference."""
 
     format: Literal["new-wiki"]
-    source: Annotated[FetchedSource | MediaWikiSource, Field(discriminator="kind")]
+    source: Annotated[FilesSource | MediaWikiSource, Field(discriminator="kind")]
     """A wiki, or a dump, ``pages-articles.xml.bz2``, for older articles."""
     created_from: Moment | None
     """First moment of creation; null: older articles, drawn by page id (NW section 5, "old"). Articles that
@@ -130,7 +144,7 @@ class BiographiesDataset(DatasetBase):
     """
 
     format: Literal["biographies"]
-    source: AnySource
+    source: Annotated[FilesSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
     badges: list[Badge] = ["good", "featured"]
     """Badges of which one is needed; empty: with or without (of a dump only)."""
     badge_pages: dict[Badge, str] = {

@@ -66,16 +66,31 @@ class UrlSource(Strict):
     """None given: whatever comes is taken, once, and its checksum stands in the dataset's card."""
 
 
+Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+
+
 class HfSource(Strict):
-    """A snapshot of a Hugging Face repository, pinned by its commit."""
+    """A snapshot of a model repository on the Hugging Face hub, pinned by its commit."""
 
     kind: Literal["hf"]
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$|^[\w.-]+$")]
-    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+    revision: Commit
     """The full commit hash: a branch name would move under the cache."""
-    repo_type: Literal["model", "dataset"] = "model"
     files: list[str] = []
     """Glob patterns of the files to fetch; none given: the whole snapshot."""
+
+
+class HfDatasetSource(Strict):
+    """A split of a dataset repository on the Hugging Face hub, pinned by its commit."""
+
+    kind: Literal["hf"]
+    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    """Owner and name."""
+    revision: Commit
+    """The full commit hash: a branch may change."""
+    config: str | None = None
+    """Configuration ("subset" on the hub's pages); needed if the repository has several and no default."""
+    split: str = "train"
 
 
 class _WikiSource(Strict):
@@ -128,12 +143,18 @@ class OpenAISource(Strict):
         return self.model_dump(mode="json", include={"kind", "url", "model", "endpoint"})
 
 
-FetchedSource = WheelSource | FileSource | UrlSource | HfSource
-"""A source of files."""
+FilesSource = WheelSource | FileSource | UrlSource
+"""A file or a folder, as it is."""
 
-Source = Annotated[FetchedSource, Field(discriminator="kind")]
-ModelSource = Annotated[FetchedSource | OpenAISource, Field(discriminator="kind")]
-AnySource = Annotated[FetchedSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
+FetchedSource = FilesSource | HfSource | HfDatasetSource
+"""Whatever becomes a file or a folder on this machine."""
+
+DatasetSource = FilesSource | HfDatasetSource | MediaWikiSource | WikidataSource
+
+Source = Annotated[FilesSource | HfSource, Field(discriminator="kind")]
+"""Of a checkpoint."""
+
+ModelSource = Annotated[FilesSource | HfSource | OpenAISource, Field(discriminator="kind")]
 
 
 def parse_source(entry: Mapping[str, Any]) -> Source:
