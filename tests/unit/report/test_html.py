@@ -77,7 +77,7 @@ def test_a_table_without_rows_keeps_its_head() -> None:
 
 
 def test_same_bytes_as_the_file() -> None:
-    """To change the page: raise the REVISION of tables, and write the file anew."""
+    """To change the page: raise REVISION, and write the file anew."""
     frame = pd.DataFrame(
         {
             "method": ["a & 'b'", "c"],
