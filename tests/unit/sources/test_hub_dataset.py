@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from fake_hub import COMMIT, FakeHub, point_clients_at
+from helpers import ROOT
 from huggingface_hub import HfFileSystem
 
 from textgamut.config.entries.datasets import AgNewsDataset, TableDataset, WebTextDataset
@@ -233,6 +235,18 @@ def test_ag_news_and_tables(hub):
     ]
     with pytest.raises(TextgamutError, match=r"name-train\.parquet: no column 'txt'; nearest valid: 'text'"):
         extract(fetch(table.source), table.model_copy(update={"text": "txt"}))
+
+
+def test_the_card_of_a_dataset_of_the_hub_has_no_checksum_of_a_file(hub, tmp_path):
+    hub.repos[NAME] = {"train.jsonl": jsonl(ROWS)}
+    (tmp_path / "train.jsonl").write_bytes(jsonl(ROWS))
+    own = FileSource(kind="file", path=str(tmp_path / "train.jsonl"))
+    script = runpy.run_path(str(ROOT / "workflow/scripts/sources/extract_dataset.py"))
+    for where, known in ((source(), False), (own, True)):
+        settings = {"dataset": TableDataset(format="table", source=where).science(), "revision": 0}
+        script["extract_dataset"](settings, None, 5.0, tmp_path / "data/texts.parquet")
+        meta = json.loads((tmp_path / "data/texts.meta.json").read_text())
+        assert (meta["source_sha256"] is not None) == known
 
 
 def test_the_file_has_small_row_groups(hub):
