@@ -240,6 +240,18 @@ def test_a_job_that_outlives_its_killed_run_is_waited_for(finished: Path, edited
     assert output.read_bytes() == expected
 
 
+def test_a_model_is_loaded_once_for_the_cells_that_a_run_generates(edited: Path) -> None:
+    """Seeds 2 and 3, which are asked for by name; seed 4, which is not, is left alone."""
+    edit(edited / "config/demo.yaml", "tasks", "news", "seeds", value=[1, 2, 3, 4])
+    shards = [f"{NEWS.format(model='chat', seed=seed)}/shards/0-of-1.parquet" for seed in (2, 3)]
+    done = run_snakemake(edited, "--cores", "2", *shards)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("loading chat") == 1
+    assert done.stdout.count("while the model is loaded: results/news/chat/short/seed") == 1
+    assert all((edited / shard).exists() for shard in shards)
+    assert not (edited / NEWS.format(model="chat", seed=4)).exists()
+
+
 def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:
     (edited / "results/scores.parquet").unlink()
     with FileLock(edited / ".snakemake/run.lock"):
