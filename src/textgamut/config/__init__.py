@@ -1,1 +1,1 @@
-"""Configuration: what users write, as validated models."""
+"""Configuration: what users write, as validated models; ``defaults/`` holds the registries that ship."""
