@@ -1,4 +1,4 @@
-"""Seeded draws and cuts: which texts, and how much of each."""
+"""Seeded draws: shuffles and pseudo-random numbers that depend only on a key."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from textgamut.errors import DataError
 
 
 def shuffled(ids: Iterable[str], *key: str | int) -> list[str]:
-    """Order ids by a keyed hash: a seeded shuffle that depends on the ids alone.
+    """Order ids by a keyed hash: a seeded shuffle that depends only on the ids.
 
-    Neither the order of the rows, nor other rows that come or go, change the relative order of two ids, so
-    that a larger draw contains the smaller one.
+    The relative order of two ids does not depend on the order of the input or on the other ids, so a larger
+    draw contains every smaller one.
 
     Args:
         ids: Distinct ids.
-        key: What the shuffle is for; another key gives an independent order.
+        key: Purpose and seed of the shuffle; a different key produces an independent order.
     """
     return sorted(ids, key=lambda name: order_key(name, *key))
 
 
 def hashed(end: int, *key: str | int) -> int:
-    """Return a number of 0 to end - 1 that depends on the key alone."""
+    """Return a pseudo-random number from 0 to end - 1 that depends only on the key."""
     return int.from_bytes(_digest("", key)) % end
 
 
 def order_key(name: str, *key: str | int) -> tuple[bytes, str]:
-    """Return the place of an id in the seeded shuffle of a key: ``shuffled`` sorts by it."""
+    """Return the sort key that ``shuffled`` uses for an id."""
     return _digest(name, key), name
 
 
@@ -41,19 +41,19 @@ def take(ids: Sequence[str], n: int, what: str) -> list[str]:
     """Return the first n ids.
 
     Raises:
-        TextgamutError: There are fewer; the message says of what, how many there are, and the way out.
+        TextgamutError: If there are fewer; the message names ``what`` and both numbers.
     """
     if len(ids) < n:
-        raise DataError(f"{what}: {n} are asked for, but there are only {len(ids)}: lower n or add texts")
+        raise DataError(f"{what}: {n} are requested, but there are only {len(ids)}: lower n or add texts")
     return list(ids[:n])
 
 
 def numbers(end: int, *key: str | int) -> Iterator[int]:
-    """Yield each of 1 to end - 1 once, without listing them, in a seeded order that end and key give.
+    """Yield each number from 1 to end - 1 once, in a seeded order, without listing all of them.
 
     Args:
-        end: One more than the largest number.
-        key: What the order is for; another key gives an independent one.
+        end: One more than the largest number; the order depends on it.
+        key: Purpose and seed of the order; a different key produces an independent order.
     """
     seen: set[int] = set()
     for i in itertools.count():

@@ -1,6 +1,6 @@
-"""The exceptions that mean "the input is wrong", as opposed to "textgamut is wrong".
+"""Exceptions for bad input, as opposed to bugs in textgamut.
 
-Catch ``TextgamutError`` for all of them; its subclasses tell apart configuration, data, sources and models.
+``TextgamutError`` is the base class; its subclasses are for configuration, data, sources and models.
 """
 
 from __future__ import annotations
@@ -10,37 +10,37 @@ from collections.abc import Iterable
 
 
 class TextgamutError(ValueError):
-    """Bad input: its message names the file, the key or the row, and the way out.
+    """Bad input; the message names the file, the key or the row, and how to fix it.
 
-    It is shown to people without a traceback; any other exception is a bug and is shown with one.
+    It is shown to users without a traceback; any other exception is a bug and is shown with one.
     """
 
 
 class ConfigError(TextgamutError):
-    """A setting is wrong: in an experiment, in a registry, or an option of a command."""
+    """A setting in an experiment or a registry, or an option of a command, is wrong."""
 
 
 class DataError(TextgamutError):
-    """Texts, features, scores or other input of a function are wrong, or the file that holds them."""
+    """Texts, features, scores or other data, or the file that contains them, are wrong."""
 
 
 class SourceError(TextgamutError):
-    """A source cannot be had, or is not what its checksum says."""
+    """A source is not available or does not match its checksum."""
 
 
 class ModelError(TextgamutError):
-    """A model cannot be loaded, does not fit this machine, or cannot do what is asked of it."""
+    """A model cannot be loaded, does not fit this machine, or does not support a setting."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """Say which of the valid names is nearest to a misspelt one, as the end of an error message.
+    """Suggest a valid name for a misspelt one, as the end of an error message.
 
     Args:
-        name: What somebody wrote.
-        valid: The names that exist.
+        name: The misspelt name.
+        valid: The valid names.
 
     Returns:
-        ``"nearest valid: 'x'"``, or the list of all valid names when none comes near.
+        ``"nearest valid: 'x'"``, or the list of all valid names if none is similar.
     """
     names = sorted(valid)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)

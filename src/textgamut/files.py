@@ -1,4 +1,4 @@
-"""Files as the rest of textgamut writes them: whole or not at all, and with what made them beside them."""
+"""Read and write files; every write is atomic, and ``write_meta`` records how an output was made."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from textgamut.errors import DataError
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success it is fsynced and renamed, on failure removed.
+    """Yield a temporary path next to ``path``; on success it is fsynced and renamed, on failure removed.
 
-    A reader sees the old file, or the new one, never half of it, whenever the process is killed.
+    A reader sees either the old or the new file, never a partial one, even if the process is killed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # One name per output, which has one writer: what a killed run left is overwritten, not collected.
+    # Each output has one writer, so a fixed name is safe; the leftover of a killed run is overwritten.
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         yield temporary
@@ -45,7 +45,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON atomically: UTF-8, indented, NaN refused."""
+    """Write JSON atomically: UTF-8, indented; NaN is an error."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     write_bytes(path, (text + "\n").encode())
 
@@ -57,14 +57,14 @@ def write_scores(
     ids: Sequence[str] | pd.Series[Any] = (),
     columns: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
-    """Write the scores of a cell: its rows as ``path``, and beside it, as parquet, those of single texts.
+    """Write the scores of a cell to ``path``, and the scores of its texts to a parquet file next to it.
 
     Args:
         path: ``{family}.json``.
-        cell: What names the cell: task, model, decoding, seed.
-        rows: Rows of the tidy table, without the cell.
+        cell: Task, model, decoding and seed.
+        rows: Rows of the tidy table, without the columns of ``cell``.
         ids: Ids of the texts.
-        columns: Metric -> its value for each text.
+        columns: Metric -> one value per text. If None, no parquet file is written.
     """
     if columns is not None:
         write_table(path.with_suffix(".parquet"), pd.DataFrame({"id": ids} | dict(columns)))
@@ -83,7 +83,10 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
 
 
 def write_tables(path: Path, frames: Iterable[pd.DataFrame]) -> None:
-    """Write data frames of the same columns as one parquet file, a row group each: one is held at a time."""
+    """Write data frames with the same columns to one parquet file, one row group each.
+
+    Only one data frame is in memory at a time if ``frames`` is a generator.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -98,10 +101,10 @@ def write_tables(path: Path, frames: Iterable[pd.DataFrame]) -> None:
 
 
 def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read a parquet file and make sure that it has the columns.
+    """Read a parquet file and check that it has the columns.
 
     Raises:
-        TextgamutError: Columns are missing; the message names the file and the columns.
+        TextgamutError: If columns are missing; the message names the file and the columns.
     """
     frame = pd.read_parquet(path)
     missing = [name for name in columns if name not in frame]
@@ -111,7 +114,7 @@ def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def read_attributes(path: Path) -> dict[str, Any]:
-    """Read the attributes (``frame.attrs``) of a data frame that was written as parquet, without its rows."""
+    """Read the attributes (``frame.attrs``) of a data frame from its parquet file, without its rows."""
     import pyarrow.parquet as pq
 
     metadata = pq.read_schema(path).metadata or {}
@@ -126,7 +129,7 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def read_array(path: Path) -> NDArray[Any]:
-    """Read a .npy file; an array of objects, which would need pickle, is refused."""
+    """Read a .npy file; an array of objects is an error, since it would need pickle."""
     array: NDArray[Any] = np.load(path, allow_pickle=False)
     return array
 
@@ -135,13 +138,13 @@ VERSIONS = ("torch", "transformers", "numpy", "pandas", "scikit-learn")
 
 
 def write_meta(output: Path, settings: Mapping[str, Any], started: float, **facts: Any) -> None:
-    """Write ``{stem}.meta.json`` beside an output: the facts without which a number is not comparable.
+    """Write ``{stem}.meta.json`` next to an output: settings, package versions, hardware and run time.
 
     Args:
         output: The file described.
-        settings: The resolved settings that made it, revision included.
+        settings: The resolved settings that produced it, including the revision.
         started: ``time.monotonic()`` at the start of the work.
-        facts: What only the stage knows: dtype, batch size, counts.
+        facts: Further entries, such as dtype, batch size or counts.
     """
     content = {
         "output": output.name,

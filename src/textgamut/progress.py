@@ -1,4 +1,4 @@
-"""Progress of long work, and the warnings that it raises."""
+"""Log the progress and the warnings of long-running work."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SECONDS_BETWEEN_LINES = 5.0
 
 @contextlib.contextmanager
 def recorded_warnings(*ignored: type[Warning]) -> Iterator[list[str]]:
-    """Log the warnings that a block raises, each message once; yield the list that will hold them.
+    """Log the warnings raised in a block, each message once; yield a list that holds them after the block.
 
     Args:
-        ignored: Categories that are told elsewhere.
+        ignored: Categories to ignore, because they are reported elsewhere.
     """
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -31,16 +31,16 @@ def recorded_warnings(*ignored: type[Warning]) -> Iterator[list[str]]:
 
 
 class Progress:
-    """Log how far long work is: how many of how many, the rate, the time left; a line every few seconds."""
+    """Log finished and total items, rate and remaining time, every few seconds."""
 
     def __init__(self, total: int, what: str, unit: str | None = None, done: int = 0) -> None:
         """Start the clock.
 
         Args:
-            total: Number of items in all.
-            what: Name of an item, in the plural ("samples").
-            unit: Name of what the rate counts ("tokens"), if it is not the items.
-            done: Items that an earlier run has finished already.
+            total: Total number of items.
+            what: Plural name of the items ("samples").
+            unit: Plural name of the units of the rate ("tokens"). Defaults to ``what``.
+            done: Number of items that an earlier run has finished.
         """
         self._total, self._what, self._unit = total, what, unit or what
         self._done, self._before = done, done
@@ -49,7 +49,7 @@ class Progress:
         self._next_line = self._start
 
     def advance(self, items: int, units: int | None = None) -> None:
-        """Count finished items, and the units of the rate that they took."""
+        """Add finished items and their number of units, which defaults to ``items``."""
         self._done += items
         self._units += items if units is None else units
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Words of a text: how many, the first ones, and as NLTK splits them."""
+"""Count, cut and tokenize the words of a text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _WORD = re.compile(r"\S+")
 
 
 def count_words(text: str) -> int:
-    """Count the words of a text: maximal runs without white space."""
+    """Count the words of a text: maximal runs of characters other than white space."""
     return len(text.split())
 
 
 def cut_words(text: str, n: int) -> str:
-    """Cut a text after its n-th word, keeping its own white space before that.
+    """Cut a text after its n-th word, keeping the white space between words.
 
     Leading white space is dropped; a text of n words or fewer keeps all its words.
     """
@@ -28,11 +28,11 @@ def cut_words(text: str, n: int) -> str:
 
 
 def cut_continuation(text: str, n: int | None) -> str:
-    """Cut a text after its n-th word like ``cut_words``, but keep the white space that it begins with.
+    """Cut a text after its n-th word like ``cut_words``, but keep leading white space.
 
     Args:
         text: A text that continues another one.
-        n: Number of words; None: the text is returned as it is.
+        n: Number of words. If None, the text is returned unchanged.
     """
     if n is None:
         return text
@@ -49,9 +49,9 @@ def _nltk() -> tuple[Any, Any]:
 def nltk_words(text: str) -> list[str]:
     """Split a text into words and punctuation marks as NLTK's ``word_tokenize`` does, without a download.
 
-    Sentences by Punkt without its trained list of abbreviations, which is a download of its own, then the
-    words of each by the Penn Treebank's rules. The list matters only where an abbreviation's full stop is
-    followed by what can begin a sentence: it is then a word of its own.
+    Sentences are split by Punkt without its trained list of abbreviations (a separate download), and each
+    sentence into words by the rules of the Penn Treebank. The missing list matters only where an
+    abbreviation is followed by a possible start of a sentence: its full stop then becomes a separate token.
     """
     sentences, words = _nltk()
     return [word for sentence in sentences.tokenize(text) for word in words.tokenize(sentence)]

@@ -84,7 +84,7 @@ def test_a_chat_puts_the_text_into_the_template_of_the_model(
 def test_faults_leave_no_trace_in_the_table(
     proxied: Proxied, undisturbed: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "PATIENCE", 8.0)
+    monkeypatch.setattr(client, "READ_TIMEOUT", 8.0)
     # not more than the attempts of one request, lest a single one meet them all
     kinds = {"429", "503", "reset", "cut", "truncated-json", "html", "wrong-encoding", "error-200"}
     proxy, source = proxied(["timeout", *sorted(kinds)])

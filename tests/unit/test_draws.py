@@ -39,7 +39,7 @@ def test_shuffle_is_uniform() -> None:
 
 
 def test_take_says_what_is_missing() -> None:
-    with pytest.raises(TextgamutError, match="references: 3 are asked for, but there are only 2"):
+    with pytest.raises(TextgamutError, match="references: 3 are requested, but there are only 2"):
         take(["a", "b"], 3, "references")
 
 

@@ -142,7 +142,7 @@ def test_a_draw_is_seeded_and_a_larger_one_contains_it(
     pd.testing.assert_frame_equal(drawn, whole[:4])
     assert list(new_wiki(wiki, tmp_path, n=4, seed=7)["id"]) != list(drawn["id"])
     with pytest.raises(
-        TextgamutError, match=rf"{len(expected) + 1} are asked for, but there are only {len(expected)}"
+        TextgamutError, match=rf"{len(expected) + 1} are requested, but there are only {len(expected)}"
     ):
         new_wiki(wiki, tmp_path, n=len(expected) + 1)
 

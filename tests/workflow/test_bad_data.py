@@ -62,7 +62,7 @@ def test_an_edited_file_is_extracted_again(project: Path) -> None:
 def test_fewer_texts_than_n(project: Path) -> None:
     write_texts(project, 9)
     prepare(project, {"path": "mine.jsonl"})
-    fails(project, "for prompts and references: 10 are asked for, but there are only 9", *DRAWS)
+    fails(project, "for prompts and references: 10 are requested, but there are only 9", *DRAWS)
 
 
 def test_wrong_checksum(project: Path) -> None:

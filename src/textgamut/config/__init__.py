@@ -1,1 +1,1 @@
-"""Configuration: what users write, as validated models; ``defaults/`` holds the registries that ship."""
+"""Configuration files as validated models; ``defaults/`` contains the shipped registries."""

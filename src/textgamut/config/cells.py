@@ -1,4 +1,4 @@
-"""Cells: one set of generated texts each; and the experiment with its registries, which names them all."""
+"""Cells, and the configuration that lists them: an experiment with its registries."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from textgamut.config.experiment import (
 from textgamut.config.metrics import Metrics
 
 HUMAN = "human"
-"""The decoding slug of texts that no model wrote: subsets that play models, and references that stand beside
-them, whose model slug it is, too."""
+"""Decoding slug of human texts: subsets of a dataset, and references, for which it is also the model slug."""
 
 ALL_TASKS = "all"
-"""Stands for a task where the ranking is over all of them."""
+"""Replaces the task slug in the ranking over all tasks."""
 
 PLACEHOLDER = "you@example.org"
-"""The contact in the papers' configurations, to be replaced by the user's before anything runs."""
+"""The contact in the papers' configurations, which users must replace by their own before a run."""
 
 
 class Cell(NamedTuple):
-    """One set of generated texts, in a folder of its own."""
+    """One set of generated texts, stored in one folder."""
 
     task: str
     model: str
@@ -39,7 +38,7 @@ class Cell(NamedTuple):
 
 
 class Config(NamedTuple):
-    """A validated experiment with its registries: every name that it uses exists."""
+    """A validated experiment and its registries; every slug in the experiment exists."""
 
     experiment: Experiment
     models: dict[str, Model]
@@ -53,7 +52,11 @@ class Config(NamedTuple):
         return self.experiment.tasks[task].metrics or self.experiment.metrics
 
     def ranked(self) -> dict[str, list[str]]:
-        """Return the rankings to make: name -> tasks. Where several tasks are ranked alike, also over all."""
+        """Return the rankings to compute: name -> tasks.
+
+        If at least two tasks are ranked and all have the same criteria, methods and metrics, a ranking over
+        all of them is included.
+        """
         tasks = self.experiment.tasks
         named = {slug: [slug] for slug, task in tasks.items() if task.ranking}
         methods = {slug: {cell[1:3] for cell in self.cells(slug)} for slug in named}
@@ -65,7 +68,7 @@ class Config(NamedTuple):
         return named | ({ALL_TASKS: list(named)} if alike else {})
 
     def cells(self, task: str) -> list[Cell]:
-        """Return the cells of a task, in the order of the configuration, each once."""
+        """Return the distinct cells of a task, in the order of the configuration."""
         entry = self.experiment.tasks[task]
         if isinstance(entry, SubsetsTask):
             pairs = [(subset, HUMAN) for subset in entry.subsets]
@@ -74,17 +77,17 @@ class Config(NamedTuple):
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
 
     def human_cells(self, task: str) -> list[Cell]:
-        """Return the cell of the references that stand beside the models in a table of texts (NW Table 3)."""
+        """Return the cell of the references, which get a row in a table of text metrics (NW Table 3)."""
         entry = self.experiment.tasks[task]
-        beside = isinstance(entry, PromptedTask) and self.metrics(task).of_texts()
-        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if beside else []
+        tabulated = isinstance(entry, PromptedTask) and self.metrics(task).of_texts()
+        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if tabulated else []
 
     def texts_of(self, task: str) -> str:
-        """Return the task whose generated texts a task measures: its own, or those of another."""
+        """Return the task that provides the generated texts of a task: itself or another task."""
         return getattr(self.experiment.tasks[task], "texts_of", None) or task
 
     def reference_cells(self, task: str) -> list[Cell]:
-        """Return the cells whose texts are the references of a creative task, a cell for each draw."""
+        """Return the cells that provide the references of a creative task, one per draw."""
         entry = self.experiment.tasks[task]
         if not isinstance(entry, CreativeTask):
             return []
@@ -92,7 +95,7 @@ class Config(NamedTuple):
         return [Cell(self.texts_of(task), named.model, named.decoding, draw) for draw in entry.draws]
 
     def generated(self) -> list[Cell]:
-        """Return the cells whose texts a model must write, of all tasks, each once."""
+        """Return the distinct cells that need generation, over all tasks."""
         cells = []
         for task, entry in self.experiment.tasks.items():
             if not isinstance(entry, SubsetsTask):

@@ -1,4 +1,4 @@
-"""Checks across files: every name in an experiment exists, and fits where it stands."""
+"""Checks across configuration files: every name in an experiment exists and fits its use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from textgamut.errors import nearest
 
 
 def broken_references(config: Config) -> Iterator[str]:
-    """Yield a message for every name in the experiment that no registry defines, and every unusable file."""
+    """Yield a message for every undefined name, unusable file and unfit combination in an experiment."""
 
     def check(key: str, name: str, registry: Mapping[str, Any], what: str) -> Iterator[str]:
         if name not in registry:
@@ -33,7 +33,7 @@ def broken_references(config: Config) -> Iterator[str]:
     used.append((f"embedder {name!r}", config.embedders.get(name)))
     essays = {config.metrics(slug).essay for slug in config.experiment.tasks} - {None}
     if len(essays) > 1:
-        yield "metrics.essay: one corpus trains the model of all tasks: name the same file everywhere"
+        yield "metrics.essay: all tasks share one essay model: set the same file everywhere"
     blocks = {f"tasks.{slug}.": task.metrics for slug, task in config.experiment.tasks.items()}
     for where, metrics in {"": config.experiment.metrics, **blocks}.items():
         if metrics is None:
@@ -52,7 +52,7 @@ def broken_references(config: Config) -> Iterator[str]:
             model = config.models.get(name)
             used.append((f"model {name!r}", model))
             if model and (model.engine != "openai" or model.chat != "template"):
-                yield f"{key}: model {name!r} cannot be asked: take one with engine openai, chat: template"
+                yield f"{key}: model {name!r} cannot be a judge: it needs engine openai, chat: template"
     if counted := config.experiment.tokens_per_word:
         yield from check("tokens_per_word.dataset", counted.dataset, config.datasets, "dataset")
         used.append((f"dataset {counted.dataset!r}", config.datasets.get(counted.dataset)))
@@ -68,7 +68,7 @@ def broken_references(config: Config) -> Iterator[str]:
             if known is not None and group not in known:
                 yield f"tasks.{slug}.groups: the dataset has no column {group!r}; {nearest(group, known)}"
         if slug in config.datasets:
-            yield f"tasks.{slug}: a dataset has the same slug; both would own data/{slug}: rename the task"
+            yield f"tasks.{slug}: a dataset has the same slug; both would use data/{slug}: rename the task"
         yield from _unfit_task(config, slug, task)
         if isinstance(task, SubsetsTask):
             if HUMAN in task.subsets:
@@ -105,11 +105,11 @@ FORMATS = {
     CreativeTask: ("creative",),
     PromptedTask: ("continuations", "new-wiki"),
 }
-"""Kind of task -> the formats of dataset that it needs."""
+"""Kind of task -> the dataset formats that it accepts."""
 
 
 def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
-    """Yield a message for all in a task that does not fit its dataset, the metrics, or another task."""
+    """Yield a message for everything in a task that does not fit its dataset, metrics or another task."""
     dataset = config.datasets.get(task.dataset)
     needed = FORMATS.get(type(task), ())
     if dataset and needed and dataset.format not in needed:
@@ -118,17 +118,17 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             f"a task of kind {task.kind} needs {' or '.join(needed)}"
         )
     metrics = config.metrics(slug)
-    elsewhere = f"give this task metrics of its own (tasks.{slug}.metrics)"
+    elsewhere = f"set metrics for this task alone (tasks.{slug}.metrics)"
     if metrics.similarity and not isinstance(task, PromptedTask):
         yield (
             f"tasks.{slug}.kind: similarity compares a text with the reference of its own prompt, which only "
-            f"a task of kind prompted has: {elsewhere}"
+            f"tasks of kind prompted have: {elsewhere}"
         )
     if metrics.judge and not isinstance(task, BiographiesTask):
-        yield f"tasks.{slug}.kind: the judge is asked about biographies, and no other texts: {elsewhere}"
+        yield f"tasks.{slug}.kind: the judge only rates biographies: {elsewhere}"
     if metrics.likelihood and metrics.likelihood.perplexity_of == "generator":
         if isinstance(task, SubsetsTask):
-            yield f"tasks.{slug}.kind: no model wrote human texts, to give their perplexity: {elsewhere}"
+            yield f"tasks.{slug}.kind: human texts have no generator to compute their perplexity: {elsewhere}"
         else:
             for name in dict.fromkeys(name for block in task.cells for name in block.models):
                 yield from _not_served(f"tasks.{slug}: perplexity_of: generator", name, config)
@@ -137,8 +137,8 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
     several = task.kept > 1
     if several and (metrics.support or metrics.divergence):
         yield (
-            f"tasks.{slug}.keep: support and divergence compare one text of a prompt with one reference: "
-            "keep 1, or leave these metrics out"
+            f"tasks.{slug}.keep: support and divergence compare one text per prompt with one reference: "
+            "set keep: 1 or remove these metrics"
         )
     if not isinstance(task, CreativeTask) or task.texts_of is None:
         return
@@ -150,14 +150,14 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             for name, entry in tasks.items()
             if isinstance(entry, CreativeTask) and entry is not task and not entry.texts_of
         ]
-        what = "is no creative task with texts of its own"
+        what = "is not a creative task with its own texts"
         yield f"tasks.{slug}.texts_of: {task.texts_of!r} {what}; {nearest(task.texts_of, creative)}"
         return
     for name in ("n", "max_words"):
         if getattr(task, name) != getattr(other, name):
             yield (
-                f"tasks.{slug}.{name}: {getattr(task, name)} is not the {getattr(other, name)} of "
-                f"{task.texts_of}, whose texts are measured"
+                f"tasks.{slug}.{name}: {getattr(task, name)} differs from {getattr(other, name)}, the value "
+                f"of {task.texts_of}, which provides the texts"
             )
     written = {cell[1:] for cell in config.cells(task.texts_of)}
     for cell in config.cells(slug):
@@ -169,16 +169,16 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
 
 
 def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
-    """Yield a message for all in a ranking that the task's texts cannot give."""
+    """Yield a message for everything in a ranking that does not fit its task."""
     assert task.ranking
     if isinstance(task, SubsetsTask):
-        yield f"tasks.{slug}.ranking: human texts answer no prompts: there is nothing on which they compete"
+        yield f"tasks.{slug}.ranking: human texts have no prompts on which methods can be compared"
         return
     for name in [*task.ranking.higher, *task.ranking.lower]:
         if name == "entity_overlap" and not isinstance(task, PromptedTask):
             yield f"tasks.{slug}.ranking: entity_overlap needs a reference for each prompt: kind prompted"
         elif name == "essay" and metrics.essay and not Path(metrics.essay.essays).expanduser().is_file():
-            yield f"tasks.{slug}.ranking: essay: there is no file {metrics.essay.essays} to train it on"
+            yield f"tasks.{slug}.ranking: essay: there is no file {metrics.essay.essays} for its training"
         elif name not in metrics.per_text():
             yield (
                 f"tasks.{slug}.ranking: no criterion {name!r} of single texts among the task's metrics; "
@@ -186,13 +186,13 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
             )
     methods = {(m, d) for block in task.cells for m in block.models for d in block.decodings}
     if len(methods) < 2:
-        yield f"tasks.{slug}.ranking: one method cannot be ranked: add a model or a decoding setting"
+        yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"
 
 
 def _not_served(key: str, name: str, config: Config) -> Iterator[str]:
     model = config.models.get(name)
     if model and model.engine == "openai":
-        yield f"{key}: model {name!r} is served by an API: its tokens and their likelihood are not known here"
+        yield f"{key}: model {name!r} is served by an API: its tokens and likelihoods are not available"
 
 
 def _group_columns(dataset: Dataset | None) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""What an experiment says: its tasks and their settings, as pydantic models."""
+"""Experiments and their tasks as pydantic models."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, 
 
 
 class Sweep(Strict):
-    """Precision and recall as N and k vary (PR Figure B.1), for the texts that there are."""
+    """Precision and recall for several N and k (PR Figure B.1), computed from the texts of the task."""
 
     n: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1), Distinct]
-    """Values of N, each up to the task's n, at the task's k."""
+    """Values of N, at most the task's n, at the task's k."""
     k: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1), Distinct]
     """Values of k, at the task's n."""
 
 
 class CellBlock(Strict):
-    """Every model of the block with every decoding setting of the block: one cell each, per seed."""
+    """All pairs of a model and a decoding of the block; each is one cell per seed."""
 
     models: Annotated[list[str], Field(min_length=1)]
     decodings: Annotated[list[str], Field(min_length=1)]
@@ -35,36 +35,36 @@ class TokensPerWord(Strict):
 
     dataset: str
     models: Annotated[list[str], Field(min_length=1)]
-    """Models whose tokenizers are asked."""
+    """Models that provide the tokenizers."""
 
 
 class TaskBase(Strict):
-    """What all kinds of task share."""
+    """Settings of all kinds of task."""
 
     dataset: str
     n: Annotated[int, Field(ge=2)] | None
-    """Number of texts on each side (PR section 4: 4000)."""
+    """Number of generated texts and of references (PR section 4: 4000)."""
     k: Annotated[int, Field(ge=1)] = 4
     """The k of the k-NN balls (PR section 4)."""
     seeds: Seeds
-    """Generation seeds: one set of generated texts each."""
+    """Generation seeds; each produces one set of generated texts."""
     draws: Seeds
-    """Reference draws: one set of references each (PR Table B.5, "varying P")."""
+    """Reference draws; each produces one set of references (PR Table B.5, "varying P")."""
     max_words: Annotated[int, Field(ge=1)] | None
-    """Texts of both sides are cut to this many words."""
+    """Generated texts and references are cut to this many words."""
     groups: list[str] = []
-    """Group columns of the dataset: support metrics also per group of each (PR section 8)."""
+    """Group columns of the dataset; support metrics are also computed per group (PR section 8)."""
     sweep: Sweep | None = None
     metrics: Metrics | None = None
-    """The families of this task, instead of the experiment's; not given: the experiment's."""
+    """The families of metrics of this task. Defaults to the experiment's."""
     ranking: RankingSettings | None = None
-    """Rank the task's methods; not given: they are not ranked."""
+    """How to rank the task's methods. By default, they are not ranked."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.n is None:
             if self.sweep:
-                raise ValueError("sweep: give n, the number of texts, as a number")
+                raise ValueError("sweep: needs n, the number of texts, as a number")
             return self
         if self.k >= self.n:
             raise ValueError(
@@ -80,16 +80,16 @@ class TaskBase(Strict):
 
 
 class _SizedTask(TaskBase):
-    """A task whose texts are drawn, so many and so long."""
+    """A task with a fixed number of texts and a maximum length."""
 
     n: Annotated[int, Field(ge=2)]
-    """Number of texts on each side (PR section 4: 4000)."""
+    """Number of generated texts and of references (PR section 4: 4000)."""
     max_words: Annotated[int, Field(ge=1)]
-    """Texts of both sides are cut to this many words."""
+    """Generated texts and references are cut to this many words."""
     completions: ClassVar[int] = 1
-    """Samples that a model writes for each prompt."""
+    """Number of samples per prompt."""
     kept: ClassVar[int] = 1
-    """How many of them are measured."""
+    """Number of samples per prompt that are measured."""
 
 
 class ContinuationTask(_SizedTask):
@@ -97,9 +97,9 @@ class ContinuationTask(_SizedTask):
 
     kind: Literal["continuation"]
     min_words: Annotated[int, Field(ge=1)] = 11
-    """Shorter texts are left out (PR appendix B.4: more than 10 words)."""
+    """Shorter texts are excluded (PR appendix B.4: more than 10 words)."""
     prompt_words: Annotated[int, Field(ge=2)] = 10
-    """Words of the human text that the model is given (PR Table B.3)."""
+    """Number of words of the human text in the prompt (PR Table B.3)."""
     cells: Cells
 
     @model_validator(mode="after")
@@ -113,80 +113,80 @@ class ContinuationTask(_SizedTask):
 
 
 class SubsetsTask(_SizedTask):
-    """Subsets of a labelled dataset play the models (PR section 5.2, AG news, Figure 2)."""
+    """Subsets of a labelled dataset simulate models (PR section 5.2, AG news, Figure 2)."""
 
     kind: Literal["subsets"]
     min_words: Annotated[int, Field(ge=1)] = 11
-    """Shorter texts are left out."""
+    """Shorter texts are excluded."""
     group: str
     """The group column that holds the labels."""
     references: Annotated[list[str], Field(min_length=1)]
-    """Labels of the reference distribution, in equal parts."""
+    """Labels of the references, in equal parts."""
     subsets: Annotated[dict[Slug, Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
-    """Slug of a simulated model -> the labels it writes, in equal parts."""
+    """Slug of a simulated model -> labels of its texts, in equal parts."""
 
     @model_validator(mode="after")
     def _labels_share_the_texts(self) -> SubsetsTask:
         for name, labels in {"references": self.references, **self.subsets}.items():
             if len(set(labels)) < len(labels):
-                raise ValueError(f"{name}: a label stands twice in {labels}")
+                raise ValueError(f"{name}: duplicate labels in {labels}")
             if len(labels) > self.n:
                 raise ValueError(f"{name}: {len(labels)} labels cannot share n = {self.n} texts")
         return self
 
 
 class BiographiesTask(_SizedTask):
-    """Write a biography after the example of others (PR section 5.4, Figure 8)."""
+    """Write a biography, given others as in-context examples (PR section 5.4, Figure 8)."""
 
     kind: Literal["biographies"]
     examples: Annotated[int, Field(ge=1, le=15)]
-    """In-context examples a prompt. Tasks on the same dataset with other numbers show nested examples."""
+    """In-context examples per prompt, nested in those of tasks with more examples on the same dataset."""
     cells: Cells
 
 
 class ReferenceCell(Strict):
-    """The cell whose texts are the references: draw d is its generation seed d."""
+    """The cell that provides the references: draw d is its generation seed d."""
 
     model: str
     decoding: str
 
 
 class CreativeTask(_SizedTask):
-    """Write after creative prompts; one model's texts are the references (PR section 5.5, Table 1)."""
+    """Continue creative prompts; one model's texts are the references (PR section 5.5, Table 1)."""
 
     kind: Literal["creative"]
     references: ReferenceCell
-    """Whose texts are the references."""
+    """The cell that provides the references."""
     texts_of: str | None = None
-    """Another creative task: its texts are measured, against other references, and none are generated."""
+    """Another creative task; its texts are measured against other references, and none are generated."""
     cells: Cells
 
 
 class PromptedTask(TaskBase):
-    """Continue prompts that a dataset gives; its texts are the references (NW section 5, MC section 3)."""
+    """Continue the prompts of a dataset, which also provides the references (NW section 5, MC section 3)."""
 
     kind: Literal["prompted"]
     n: Annotated[int, Field(ge=2)] | None = None
-    """Prompts to draw; null: all."""
+    """Number of prompts to draw; null for all."""
     draws: Seeds = [0]
-    """The references are those of the prompts: every draw is the same."""
+    """The references belong to the prompts, so all draws are equal."""
     max_words: Annotated[int, Field(ge=1)] | None = None
-    """Texts of both sides are cut to this many words; null: they are not cut."""
+    """Generated texts and references are cut to this many words; null for no limit."""
     completions: Annotated[int, Field(ge=1)] = 1
-    """Samples that a model writes for each prompt (NW: 20)."""
+    """Number of samples per prompt (NW: 20)."""
     keep: Annotated[int, Field(ge=1)] | None = None
-    """How many of them are measured, the longest in words (NW: 10); null: all."""
+    """Number of samples per prompt that are measured, the longest in words (NW: 10); null for all."""
     cells: Cells
 
     @model_validator(mode="after")
-    def _kept_of_the_written(self) -> PromptedTask:
+    def _keep_at_most_completions(self) -> PromptedTask:
         if self.keep and self.keep > self.completions:
             raise ValueError(f"keep ({self.keep}) exceeds completions ({self.completions})")
         return self
 
     @property
     def kept(self) -> int:
-        """How many samples of a prompt are measured."""
+        """Number of samples per prompt that are measured."""
         return self.keep or self.completions
 
 
@@ -197,18 +197,18 @@ Task = Annotated[
 
 
 class Experiment(Strict):
-    """One experiment: the tasks to run and the embedder to see them through."""
+    """One experiment: tasks, metrics and an embedder."""
 
     name: Slug
-    """Folder of its tables and figures: ``results/papers/{name}``."""
+    """Name of the folder of tables and figures: ``results/papers/{name}``."""
     embedder: str
-    """What precision and recall see the texts through; one, since other features give other numbers."""
+    """Embedder for the metrics on features; one for all tasks, since the numbers depend on it."""
     contact: Annotated[str, Field(pattern=r"^[!-~][ -~]{3,}$")] | None = None
-    """Your mail address or project page: sent to Wikipedia and Wikidata, whose operators ask for it."""
+    """Your mail address or project page, which Wikipedia and Wikidata require with each request."""
     requests_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] = RATE
-    """Most questions a second to each of them."""
+    """Maximum number of requests per second to each web service."""
     metrics: Metrics = Metrics(support=SupportSettings())
-    """The families of metrics to compute, where a task names none; not given: the support metrics."""
+    """The families of metrics of tasks that do not set their own. Defaults to the support metrics."""
     tokens_per_word: TokensPerWord | None = None
-    """Count them, for a table beside the tasks'; not given: they are not counted."""
+    """Settings of a table of tokens per word. By default, there is none."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]

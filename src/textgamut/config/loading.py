@@ -1,4 +1,4 @@
-"""Loading: an experiment and its registries from YAML, validated."""
+"""Load and validate an experiment and its registries from YAML."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from textgamut.errors import ConfigError
 
 
 def load_config(path: str | Path, registries: str | Path | None = None) -> Config:
-    """Load an experiment, with the registries that its names refer to.
+    """Load an experiment and its registries.
 
     Args:
         path: The experiment, a YAML file such as ``config/demo.yaml``.
-        registries: The folder with the user's own registries, see ``load_registry``. Defaults to the folder
-            named ``config`` that the experiment is in, directly or not (``config`` for
-            ``config/papers/pr.yaml``), or else to ``config`` in the working directory.
+        registries: The folder of the user's own registries, see ``load_registry``. Defaults to the nearest
+            parent folder of the experiment named ``config`` (``config`` for ``config/papers/pr.yaml``), or
+            to ``config`` in the working directory if there is none.
 
     Returns:
-        The experiment and all registries; every slug that the experiment names exists.
+        The experiment and all registries; every slug in the experiment exists.
 
     Raises:
-        TextgamutError: One line for each thing that is wrong: file, key, what, nearest valid choice.
+        TextgamutError: If anything is invalid: one line per problem with file, key and nearest valid choice.
     """
     if registries is None:
         parents = Path(os.path.abspath(path)).parents
@@ -43,18 +43,18 @@ def load_config(path: str | Path, registries: str | Path | None = None) -> Confi
 def validate_config(
     experiment: Mapping[str, Any], source: str, registries: str | Path | None = None
 ) -> Config:
-    """Validate an experiment that is in memory, as ``load_config`` validates a file.
+    """Validate an experiment in memory in the same way as ``load_config`` validates a file.
 
     Args:
         experiment: The content of an experiment file.
-        source: Its name, for error messages.
-        registries: The folder with the user's own registries, as for ``load_registry``.
+        source: Name of the experiment for error messages.
+        registries: The folder of the user's own registries, see ``load_registry``.
 
     Returns:
         The experiment and all registries.
 
     Raises:
-        TextgamutError: One line for each thing that is wrong.
+        TextgamutError: If anything is invalid: one line per problem.
     """
     entries = {name: load_registry(name, registries) for name in REGISTRIES}
     config = Config(validate(TypeAdapter(Experiment), experiment, source), **entries)
@@ -65,20 +65,20 @@ def validate_config(
 
 
 def load_registry(name: str, folder: str | Path | None = None) -> dict[str, Any]:
-    """Load a registry: the entries that textgamut ships, extended by the user's own.
+    """Load a registry: the shipped entries, extended by the user's own.
 
-    A user's entry replaces the shipped one of the same slug as a whole.
+    A user's entry replaces the whole shipped entry with the same slug.
 
     Args:
         name: ``models``, ``datasets``, ``decoding``, ``embedders`` or ``taggers``.
-        folder: Where the user's ``{name}.yaml`` is, if there is one. Defaults to ``config`` in the working
-            directory.
+        folder: The folder of the user's ``{name}.yaml``, which is optional. Defaults to ``config`` in the
+            working directory.
 
     Returns:
         Slug -> entry.
 
     Raises:
-        TextgamutError: The folder does not exist, or an entry is wrong: one line for each thing that is.
+        TextgamutError: If the folder does not exist or an entry is invalid: one line per problem.
     """
     if folder is not None and not Path(folder).is_dir():
         raise ConfigError(f"{folder}: there is no such folder")
@@ -94,10 +94,10 @@ def _read_registry(name: str, path: Path) -> dict[str, Any]:
         registry_adapter(REGISTRIES[name]), {} if content is None else content, str(path)
     )
     if HUMAN in entries and name in ("models", "decoding"):
-        raise ConfigError(f"{path}: {HUMAN}: reserved for texts that no model wrote: rename the entry")
+        raise ConfigError(f"{path}: {HUMAN}: reserved for human texts: rename the entry")
     return entries
 
 
 def registry_adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return what validates a registry: slug -> entry of that kind."""
+    """Return the validator of a registry: slug -> entry of that kind."""
     return TypeAdapter(dict[Slug, kind])

@@ -1,4 +1,4 @@
-"""The families of metrics and their settings, as an experiment names them."""
+"""Settings of the families of metrics and of rankings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textgamut.metrics.catalogue import FAMILIES, text_metrics_of
 
 def _distinct(values: list[int]) -> list[int]:
     if len(set(values)) < len(values):
-        raise ValueError(f"a value stands twice in {values}")
+        raise ValueError(f"duplicate values in {values}")
     return values
 
 
@@ -22,39 +22,39 @@ Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), Distin
 
 
 class SupportSettings(Strict):
-    """Precision, recall, density and coverage (PR section 4); k stands in the task."""
+    """Precision, recall, density and coverage (PR section 4); k is a setting of the task."""
 
     bootstrap: Annotated[int, Field(ge=2)] = 200
-    """Half-samples behind the 95 % intervals."""
+    """Number of half-samples for the 95 % intervals."""
 
 
 class DivergenceSettings(Strict):
     """MAUVE, frontier integral, F_1/8 and F_8 over k-means histograms (PR appendix A)."""
 
     seeds: Seeds = [0, 1, 2, 3, 4]
-    """Seeds of k-means: the metrics are means over these."""
+    """Seeds of k-means; the metrics are means over the seeds."""
     clusters: Annotated[int, Field(ge=2)] | None = None
-    """Number of clusters; none given: a tenth of the number of texts."""
+    """Number of clusters. Defaults to a tenth of the number of texts."""
 
 
 class NgramSettings(Strict):
     """Self-BLEU, distinct-n, rep-4 and diversity."""
 
     tokenizer: str | None = None
-    """Model whose tokens are counted (the paper: GPT-2's); none given: words, split on white space."""
+    """Model that provides the tokenizer (PR: GPT-2). Defaults to words, split on white space."""
     self_bleu_sample: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Share of the texts that Self-BLEU scores, each against all others (the paper: 0.2); none given: all."""
+    """Share of the texts that Self-BLEU scores, each against all others (PR: 0.2). Defaults to all texts."""
 
 
 class LikelihoodSettings(Strict):
-    """Perplexity, and for continuations coherence, under one scoring model."""
+    """Perplexity under a scoring model and, for continuations, coherence."""
 
     scorer: str
-    """Model that scores, of any task or none."""
+    """Scoring model; it need not be a model of a task."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
-    """Only in float32 are the numbers the same for every batch size."""
+    """Only float32 produces the same numbers for every batch size."""
     perplexity_of: Literal["scorer", "generator"] = "scorer"
-    """Whose surprise the perplexity is: the scorer's, or that of the model that wrote the text (MC)."""
+    """Model that computes the perplexity: the scorer, or the model that generated the text (MC)."""
 
 
 class ReadabilitySettings(Strict):
@@ -62,35 +62,35 @@ class ReadabilitySettings(Strict):
 
 
 class EntitiesSettings(Strict):
-    """Information density and, where a prompt has a reference, entity overlap (NW section 4.2)."""
+    """Information density and, for prompts with a reference, entity overlap (NW section 4.2)."""
 
     tagger: str = "en-core-web-sm"
-    """Entry of taggers.yaml that finds the named entities."""
+    """Entry of taggers.yaml that finds named entities."""
 
 
 class SimilaritySettings(Strict):
-    """S-BERT and BLEU with the reference of the same prompt (NW section 4.2).
+    """S-BERT and BLEU against the reference of the same prompt (NW section 4.2).
 
-    S-BERT is the cosine of the features that the experiment's embedder gives.
+    S-BERT is the cosine similarity of the features of the experiment's embedder.
     """
 
 
 class EssaySettings(Strict):
-    """The score of an LSTM that was trained on graded essays (NW section 4.2)."""
+    """Score of an LSTM trained on graded essays (NW section 4.2)."""
 
     essays: str
-    """Your copy of the ASAP corpus, ``training_set_rel3.tsv``. Without the file there is no essay score."""
+    """Your copy of the ASAP corpus, ``training_set_rel3.tsv``. Without the file, the score is skipped."""
 
 
 class JudgeSettings(Strict):
-    """A served model's verdict: coherence, insightfulness, plausibility, diversity (PR appendix B.2)."""
+    """Ratings by a served model: coherence, insightfulness, plausibility, diversity (PR appendix B.2)."""
 
     model: str
-    """Model that judges, of models.yaml; its engine is openai."""
+    """Entry of models.yaml with engine openai that rates the texts."""
 
 
 class Metrics(Strict):
-    """The families of metrics to compute; a family that is not named is not computed."""
+    """The families of metrics to compute; the others are not computed."""
 
     support: SupportSettings | None = None
     divergence: DivergenceSettings | None = None
@@ -104,32 +104,32 @@ class Metrics(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_is_asked_for(cls, content: Any) -> Any:
-        if isinstance(content, Mapping):  # `support:` alone: with the defaults
+    def _null_means_defaults(cls, content: Any) -> Any:
+        if isinstance(content, Mapping):  # `support:` without a value
             return {name: {} if settings is None else settings for name, settings in content.items()}
         return content
 
     @model_validator(mode="after")
     def _any(self) -> Metrics:
         if not self.families():
-            raise ValueError(f"no family is named; there are {', '.join(type(self).model_fields)}")
+            raise ValueError(f"no family is named; valid: {', '.join(type(self).model_fields)}")
         return self
 
     def families(self) -> dict[str, Strict]:
-        """Return the settings of the families that are asked for, by the family's name."""
+        """Return the requested families: name -> settings."""
         named = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: family for name, family in named.items() if family is not None}
 
     def per_text(self) -> list[str]:
-        """Return the metrics that every single text gets."""
+        """Return the requested metrics that have a value for each text."""
         return [metric for family in self.families() for metric in text_metrics_of(family)]
 
     def of_texts(self) -> bool:
-        """Say whether a family is asked for that is about single texts alone: then these are tabulated."""
+        """Return whether a requested family measures only single texts, which are then tabulated."""
         return any(FAMILIES[family].of_texts for family in self.families())
 
     def models(self) -> dict[str, str]:
-        """Return the models that the metrics load: key of the setting -> slug."""
+        """Return the models that the metrics load: setting -> slug."""
         named = {}
         if self.ngram and self.ngram.tokenizer:
             named["ngram.tokenizer"] = self.ngram.tokenizer
@@ -139,20 +139,20 @@ class Metrics(Strict):
 
 
 class RankingSettings(Strict):
-    """How to rank the methods of a task, a model with a decoding setting each (MC sections 4 and 5)."""
+    """How to rank the methods of a task; a method is a model with a decoding (MC sections 4 and 5)."""
 
     higher: list[str] = []
-    """Criteria of which more is better: metrics of single texts."""
+    """Criteria for which higher is better: metrics of single texts."""
     lower: list[str] = []
-    """Criteria of which less is better."""
+    """Criteria for which lower is better: metrics of single texts."""
     depth_of: Annotated[int, Field(ge=2, le=6)] = 4
-    """The union-free generic depth compares so many methods, the best by their worth (the paper: 4)."""
+    """Number of methods, those with the highest worth, for the union-free generic depth (MC: 4)."""
 
     @model_validator(mode="after")
     def _criteria(self) -> RankingSettings:
         named = [*self.higher, *self.lower]
         if not named:
-            raise ValueError("no criterion is named: give higher, lower, or both")
+            raise ValueError("no criterion is named: set higher, lower, or both")
         if len(set(named)) < len(named):
-            raise ValueError(f"a criterion stands twice in {named}")
+            raise ValueError(f"duplicate criteria in {named}")
         return self

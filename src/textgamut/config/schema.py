@@ -13,7 +13,7 @@ from textgamut.config.loading import registry_adapter
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of all kinds of file, for editors: ``schema.json#/$defs/<kind>``."""
+    """Return the JSON schema of all kinds of configuration file: ``schema.json#/$defs/<kind>``."""
     kinds = {"experiment": TypeAdapter(Experiment)}
     kinds |= {name: registry_adapter(kind) for name, kind in REGISTRIES.items()}
     files, definitions = TypeAdapter.json_schemas(

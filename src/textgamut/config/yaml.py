@@ -1,4 +1,4 @@
-"""YAML files, read safely and validated: a message names the file, the key and the nearest valid choice."""
+"""Read and validate YAML files; error messages name the file, the key and the nearest valid choice."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from textgamut.errors import ConfigError, nearest
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """A safe loader that refuses a key given twice: YAML would keep the last one in silence."""
+    """A safe loader that rejects duplicate keys, of which PyYAML silently keeps the last."""
 
-    # Here and not where mappings are constructed: there, a merge (`<<: *other`) has added its keys already.
+    # Not in construct_mapping: there, a merge (`<<: *other`) has already added its keys.
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         keys = [(key.tag, str(key.value)) for key, _ in node.value]
@@ -23,13 +23,17 @@ class _UniqueKeyLoader(yaml.SafeLoader):
             if keys.count((tag, key)) > 1:
                 line = node.start_mark.line + 1
                 raise ConfigError(
-                    f"{node.start_mark.name}: key {key!r} stands twice in the block at line {line}"
+                    f"{node.start_mark.name}: duplicate key {key!r} in the block at line {line}"
                 )
         return node
 
 
 def read_yaml(path: Path) -> Any:
-    """Read one YAML file safely; a syntax error, a missing file or a key given twice names the file."""
+    """Read one YAML file safely.
+
+    Raises:
+        TextgamutError: If the file is missing, is not valid YAML or has duplicate keys.
+    """
     try:
         with path.open(encoding="utf-8") as stream:
             return yaml.load(stream, Loader=_UniqueKeyLoader)  # noqa: S506 (a subclass of SafeLoader)
@@ -43,12 +47,12 @@ def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
     """Validate the content of a file.
 
     Args:
-        adapter: What it is to be.
-        content: As ``read_yaml`` reads it.
-        source: The file's name, for messages.
+        adapter: Validator of the content.
+        content: Content as returned by ``read_yaml``.
+        source: Name of the file for error messages.
 
     Raises:
-        TextgamutError: One line for each thing that is wrong: file, key, what, nearest valid choice.
+        TextgamutError: If anything is invalid: one line per problem with file, key and nearest valid choice.
     """
     try:
         return adapter.validate_python(content)
@@ -58,7 +62,7 @@ def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
 
 
 def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
-    """Turn one pydantic error into ``key: what is wrong; the nearest valid choice``."""
+    """Format a pydantic error as ``key: problem; nearest valid choice``."""
     location = _location(problem["loc"], content)
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     key = key or "(top level)"
@@ -81,7 +85,7 @@ def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
 
 
 def _location(path: tuple[Any, ...], content: Any) -> list[Any]:
-    """Drop what pydantic adds to the path of a key: the tags of the unions it went through, ``[key]``."""
+    """Remove the parts that pydantic adds to the path of a key: union tags and ``[key]``."""
     location: list[Any] = []
     node, tag_seen = content, False
     for part in path:
@@ -100,7 +104,7 @@ def _location(path: tuple[Any, ...], content: Any) -> list[Any]:
 
 
 def _sibling_keys(adapter: TypeAdapter[Any], location: list[Any]) -> list[str]:
-    """List the keys that exist where an unknown one was found, by walking the JSON schema."""
+    """Return the valid keys at the location of an unknown key, found in the JSON schema."""
     schema = adapter.json_schema()
     nodes = [schema]
     for part in location[:-1]:

@@ -1,1 +1,1 @@
-"""Sources: bytes from where they are, pinned and checked."""
+"""Sources: fetch pinned and verified data, and query web services."""

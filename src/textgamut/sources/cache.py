@@ -1,4 +1,4 @@
-"""The cache that all projects of a user share: where it is, and what a file's digest is."""
+"""The cache shared by all projects of a user, and digests of files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from platformdirs import user_cache_path
 
 
 def cache_folder() -> Path:
-    """Return ``$TEXTGAMUT_CACHE``, or ``textgamut`` in the user's cache folder."""
+    """Return ``$TEXTGAMUT_CACHE``, or else ``textgamut`` in the user's cache folder."""
     if chosen := os.environ.get("TEXTGAMUT_CACHE"):
         return Path(chosen).expanduser()
     return user_cache_path("textgamut", appauthor=False)
@@ -19,15 +19,15 @@ def cache_folder() -> Path:
 def digest(path: Path) -> str:
     r"""Return the SHA-256 of a file or of a folder, as 64 hexadecimal digits.
 
-    A folder's is that of the lines ``<sha256>  <relative path>``, sorted by path, which in a shell is
-    ``find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum``. Empty folders
-    do not count; of links, those to files do (``find -L``).
+    The digest of a folder is that of the lines ``<sha256>  <relative path>``, sorted by path; in a shell:
+    ``find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum``. Empty
+    folders and links to folders are ignored, links to files are followed.
 
     Raises:
-        OSError: Something cannot be read.
+        OSError: If a file cannot be read.
     """
     if path.is_dir():
-        # sorted as bytes, like LC_ALL=C: Path compares by parts, which puts "a/b" before "a.b"
+        # Sort as bytes, like LC_ALL=C: Path compares by parts and sorts "a/b" before "a.b".
         files = sorted(
             (os.fsencode(f.relative_to(path).as_posix()), f) for f in path.rglob("*") if f.is_file()
         )
@@ -39,5 +39,5 @@ def digest(path: Path) -> str:
 
 
 def offline() -> bool:
-    """Say whether TEXTGAMUT_OFFLINE forbids all network."""
+    """Return whether TEXTGAMUT_OFFLINE forbids network access."""
     return os.environ.get("TEXTGAMUT_OFFLINE", "").lower() not in ("", "0", "false", "no")

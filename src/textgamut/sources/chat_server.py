@@ -1,8 +1,8 @@
-"""A model behind an OpenAI-compatible server: asked for texts, which are kept on disk and counted.
+"""Client for a model on an OpenAI-compatible server; answers are cached on disk and counted.
 
-Answers stand in ``<cache>/answers/<host>/`` under the SHA-256 of address, model, prompt, settings and what
-else tells two samples apart. So a job that was interrupted pays for nothing twice. The key of the server is
-sent, and stands in no file, message or log.
+An answer is stored in ``<cache>/answers/<host>/`` under the SHA-256 of URL, model, prompt, settings and the
+key of the sample, so an interrupted job pays for nothing twice. The API key is sent to the server and appears
+in no file, message or log.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from textgamut import __version__
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import ConfigError, SourceError, TextgamutError
 from textgamut.sources.answers import AnswerStore, ask_once, ask_until_answered
-from textgamut.sources.http import PassingError, open_client, redacted
+from textgamut.sources.http import TransientError, open_client, redacted
 
 if TYPE_CHECKING:
     import httpx
 
-PATIENCE = 600.0  # seconds of silence: a server has a queue, and answers when the whole text is written
+READ_TIMEOUT = 600.0  # seconds: a server queues requests and answers only when the whole text is complete
 
 
 class Reply(NamedTuple):
-    """What a served model answers."""
+    """Answer of a served model."""
 
     text: str
-    """Empty where it says nothing."""
+    """The generated text; empty if there is none."""
     finish: str
-    """Why the text ends, in the server's words: ``stop``, ``length``, ``content_filter``, ..."""
+    """Finish reason as reported by the server: ``stop``, ``length``, ``content_filter``, ..."""
     prompt_tokens: int
-    """As the server counts them; 0 where it does not."""
+    """As counted by the server; 0 if it does not count them."""
     new_tokens: int
     model: str
-    """The model as the server names it."""
+    """Name of the model as reported by the server."""
 
 
 class ServedModel:
-    """A model behind a server, to be asked from several threads at once."""
+    """A model on a server; safe to use from several threads."""
 
     def __init__(self, source: OpenAISource, cache: Path | None = None) -> None:
-        """Name the model; nothing is asked yet, and no key is needed for what is kept already.
+        """Set up the model without a request; cached answers need no key.
 
         Args:
-            source: What the registry says.
-            cache: Folder of the caches; none given: ``cache_folder()``.
+            source: Source of the registry's entry.
+            cache: Folder of the caches. Defaults to ``cache_folder()``.
         """
         self.source = source
         self._address = f"{source.url.rstrip('/')}/{'chat/' * (source.endpoint == 'chat')}completions"
-        self._kept = AnswerStore(source.url, cache)
+        self._store = AnswerStore(source.url, cache)
         self._lock = threading.Lock()
         self._open: httpx.Client | None = None
-        self._renamed = False  # whether the server wants max_completion_tokens
+        self._renamed = False  # whether the server requires max_completion_tokens
         self._models: set[str] = set()
         self._counts = {"asked": Counter[str](), "kept": Counter[str]()}
 
@@ -64,13 +64,13 @@ class ServedModel:
         """Return the answer to a prompt, from the cache or from the server.
 
         Args:
-            prompt: With the endpoint ``chat`` the whole message of the user.
+            prompt: The prompt; with the endpoint ``chat``, the user message.
             settings: Fields of the request besides model and prompt, such as ``temperature``.
-            which: What tells this question from others of the same words. It is not sent.
+            which: Key of the sample, to distinguish it from others with the same prompt. It is not sent.
 
         Raises:
-            TextgamutError: The server cannot be reached, refuses, or gives no valid answer; its key is not
-                set; or it would have to be asked, and TEXTGAMUT_OFFLINE forbids it.
+            TextgamutError: If the server cannot be reached, refuses the request or returns no valid answer;
+                if its key is not set; or if the answer is not cached and TEXTGAMUT_OFFLINE is set.
         """
         words = {"messages": [{"role": "user", "content": prompt}]}
         payload: dict[str, Any] = {
@@ -78,14 +78,14 @@ class ServedModel:
             **(words if self.source.endpoint == "chat" else {"prompt": prompt}),
             **settings,
         }
-        place = self._kept.place(self.source.endpoint, payload, list(which))
-        answer = self._kept.read(place)
+        path = self._store.path(self.source.endpoint, payload, list(which))
+        answer = self._store.read(path)
         state = "asked" if answer is None else "kept"
         if answer is None:
-            self._kept.refuse_offline()
-            answer, body = self._asked(payload)
-            with self._kept.storing():
-                self._kept.write(place, body)
+            self._store.require_online()
+            answer, body = self._request(payload)
+            with self._store.storing():
+                self._store.write(path, body)
         reply = _read(answer)
         with self._lock:
             self._models.add(reply.model)
@@ -96,11 +96,10 @@ class ServedModel:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return whom was asked, and what it took.
+        """Return the server's URL, its models, and counts of answers and tokens.
 
-        ``asked`` is what this run asked for, ``kept`` what it found in the cache and paid for earlier: each
-        with ``answers``, ``prompt_tokens``, ``new_tokens`` and, where the registry has both prices,
-        ``us_dollars``.
+        ``asked`` counts the answers that this run requested, ``kept`` those that were in the cache. Each has
+        ``answers``, ``prompt_tokens``, ``new_tokens`` and, if the registry has both prices, ``us_dollars``.
         """
         prices = self.source.price_input, self.source.price_output
         counts: dict[str, dict[str, float]] = {}
@@ -111,7 +110,7 @@ class ServedModel:
                 counts[state]["us_dollars"] = (tokens[0] * prices[0] + tokens[1] * prices[1]) / 1e6
         return {"url": redacted(self.source.url), "models": sorted(self._models), **counts}
 
-    def _asked(self, payload: Mapping[str, Any]) -> tuple[Any, bytes]:
+    def _request(self, payload: Mapping[str, Any]) -> tuple[Any, bytes]:
         client = self._client()
 
         def attempt() -> tuple[Any, bytes]:
@@ -120,14 +119,15 @@ class ServedModel:
                 sent["max_completion_tokens"] = sent.pop("max_tokens")
             try:
                 return ask_once(client, "POST", self._address, lambda answer, _: _read(answer), json=sent)
-            except (PassingError, TextgamutError) as error:
-                said = str(error)
-                if isinstance(error, TextgamutError) and "max_tokens" in sent and "max_completion" in said:
+            except (TransientError, TextgamutError) as error:
+                message = str(error)
+                renamed = "max_tokens" in sent and "max_completion" in message
+                if isinstance(error, TextgamutError) and renamed:
                     self._renamed = True
-                    raise PassingError("the server wants max_completion_tokens, no max_tokens") from None
-                if isinstance(error, PassingError) and "insufficient_quota" not in said:
-                    raise PassingError(said, error.wait) from None
-                raise SourceError(said) from None
+                    raise TransientError("the server requires max_completion_tokens") from None
+                if isinstance(error, TransientError) and "insufficient_quota" not in message:
+                    raise TransientError(message, error.wait) from None
+                raise SourceError(message) from None
 
         try:
             return ask_until_answered(self._address, attempt)
@@ -145,16 +145,16 @@ class ServedModel:
                 if key := key_of(self.source):
                     headers["Authorization"] = f"Bearer {key}"
                 self._open = open_client(self.source.url, headers)
-                # No limit to the wait for one of the client's connections: a thread more than it has.
-                self._open.timeout = httpx.Timeout(PATIENCE, connect=15.0, pool=None)
+                # No limit on the wait for a connection: there may be more threads than connections.
+                self._open.timeout = httpx.Timeout(READ_TIMEOUT, connect=15.0, pool=None)
             return self._open
 
 
 def key_of(source: OpenAISource) -> str | None:
-    """Return the key of a server, from the environment; None where the registry names no variable.
+    """Return the API key of a server from the environment, or None if the source has no ``key_variable``.
 
     Raises:
-        TextgamutError: The variable is not set, or holds what is no key.
+        TextgamutError: If the variable is not set or its value is not a valid key.
     """
     if source.key_variable is None:
         return None
@@ -162,25 +162,25 @@ def key_of(source: OpenAISource) -> str | None:
     if not key:
         raise ConfigError(
             f"{redacted(source.url)}: the environment variable {source.key_variable} is not set: it must "
-            f"hold the key for {source.model}"
+            f"contain the key for {source.model}"
         )
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError(f"the environment variable {source.key_variable} holds what no key can be")
+        raise ConfigError(f"the environment variable {source.key_variable} does not contain a valid key")
     return key
 
 
 def _read(answer: Any) -> Reply:
-    """Read an answer.
+    """Parse an answer.
 
     Raises:
-        PassingError: It has no text, such as one that tells of a fault in spite of its status.
+        TransientError: If it has no text, such as an error message with status 200.
     """
     try:
         choice, usage = answer["choices"][0], answer.get("usage") or {}
         text = choice["message"]["content"] if "message" in choice else choice["text"]
         if isinstance(text, str | None):
             return Reply(
-                # half a character, as where the tokens run out, is no text that a file can hold
+                # A text cut by the token limit may end in half a character, which cannot be encoded.
                 text=(text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
                 finish=choice.get("finish_reason") or "not told",
                 prompt_tokens=int(usage.get("prompt_tokens") or 0),
@@ -189,4 +189,4 @@ def _read(answer: Any) -> Reply:
             )
     except (TypeError, KeyError, IndexError, AttributeError, ValueError):
         pass
-    raise PassingError(f"an answer without a text: {json.dumps(answer)[:200]}")
+    raise TransientError(f"an answer without a text: {json.dumps(answer)[:200]}")

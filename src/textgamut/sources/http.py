@@ -1,4 +1,4 @@
-"""What every conversation over HTTP shares: safe addresses, when to try again, what may be shown."""
+"""HTTP client with safe redirects, retries, and messages without secrets."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-BACKOFF = 0.5  # seconds before the second attempt, doubled from then on
+BACKOFF = 0.5  # seconds before the second attempt, then doubled each time
 LONGEST_BACKOFF = 120.0  # seconds
-LONGEST_WAIT = 900.0  # seconds that a server may ask for; if it asks for more, it is left alone
-TIMEOUT = 120.0  # seconds of silence: Wikidata itself gives up on a query after 60
+LONGEST_WAIT = 900.0  # seconds; if a server requests a longer wait, give up
+TIMEOUT = 120.0  # seconds without data: Wikidata cancels a query after 60
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class PassingError(Exception):
-    """A fault that may be gone at the next attempt; ``wait``: the seconds that the server asks for."""
+class TransientError(Exception):
+    """An error that may not recur at the next attempt; ``wait``: the seconds that the server requests."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -33,11 +33,11 @@ class PassingError(Exception):
 
 
 def open_client(url: str, headers: dict[str, str]) -> httpx.Client:
-    """Open a client that follows redirects to HTTPS only, from loopback also to loopback, and logs no secret.
+    """Open a client that follows redirects only to HTTPS (or from loopback to loopback) and logs no secrets.
 
     Args:
-        url: The first address.
-        headers: Of every request.
+        url: The first URL.
+        headers: Headers of every request.
     """
     import httpx
 
@@ -48,7 +48,7 @@ def open_client(url: str, headers: dict[str, str]) -> httpx.Client:
         if (to_loopback and not own_machine) or not (request.url.scheme == "https" or to_loopback):
             raise SourceError(f"{redacted(str(request.url))}: only HTTPS is followed")
 
-    logging.getLogger("httpx").addFilter(_hide_secrets)  # the same filter is added only once
+    logging.getLogger("httpx").addFilter(_hide_secrets)  # adding the same filter again has no effect
     return httpx.Client(
         follow_redirects=True,
         timeout=httpx.Timeout(TIMEOUT, connect=min(15.0, TIMEOUT)),
@@ -58,53 +58,54 @@ def open_client(url: str, headers: dict[str, str]) -> httpx.Client:
 
 
 def retrying(url: str, attempts: int) -> Retrying:
-    """Return the policy: again after a ``PassingError``, later each time, or when the server wants it."""
+    """Return the retry policy: exponential backoff after each ``TransientError``, or the server's wait."""
     from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
-    def tell(state: RetryCallState) -> None:
+    def log_retry(state: RetryCallState) -> None:
         reason = state.outcome.exception() if state.outcome else None
         logger.warning("%s: %s; trying again in %.1f s", redacted(url), reason, state.upcoming_sleep)
 
     return Retrying(
-        retry=retry_if_exception_type(PassingError),
+        retry=retry_if_exception_type(TransientError),
         stop=stop_after_attempt(attempts),
         wait=_wait,
-        before_sleep=tell,
+        before_sleep=log_retry,
         reraise=True,
     )
 
 
-def refuse_bad_status(response: httpx.Response, url: str, accepted: tuple[int, ...] = (200,)) -> None:
-    """Raise unless the status is one of those accepted.
+def check_status(response: httpx.Response, url: str, accepted: tuple[int, ...] = (200,)) -> None:
+    """Raise unless the status is accepted.
 
     Raises:
-        PassingError: HTTP 408, 429 or 5xx.
-        TextgamutError: Any other status, with what the server says; or it asks for a very long wait.
+        TransientError: For HTTP 408, 429 and 5xx.
+        TextgamutError: For any other status, with the server's message; or if the server requests a wait of
+            more than ``LONGEST_WAIT``.
     """
     status = response.status_code
     if status in accepted:
         return
-    asked = retry_after(response.headers)
-    if asked is not None and asked > LONGEST_WAIT:
+    wait = retry_after(response.headers)
+    if wait is not None and wait > LONGEST_WAIT:
         raise SourceError(
-            f"{redacted(url)}: HTTP {status}: the server asks for a pause of {asked:.0f} s: start again then"
+            f"{redacted(url)}: HTTP {status}: the server requests a wait of {wait:.0f} s: try again then"
         )
     body = without_key(next(response.iter_bytes(2000), b""), response.request).decode("utf-8", "replace")
-    said = " ".join(re.sub(r"<[^<>]*>|[^ -~\u00a0-\U0010ffff]", " ", body).split())[:300]
+    message = " ".join(re.sub(r"<[^<>]*>|[^ -~\u00a0-\U0010ffff]", " ", body).split())[:300]
     if status in (408, 429) or status >= 500:
-        raise PassingError(f"HTTP {status}: {said}" if said else f"HTTP {status}", asked)
+        raise TransientError(f"HTTP {status}: {message}" if message else f"HTTP {status}", wait)
     what = f"{redacted(url)}: the server answers HTTP {status} {response.reason_phrase}"
-    raise SourceError(f"{what}: {said}" if said else what)
+    raise SourceError(f"{what}: {message}" if message else what)
 
 
 def without_key(content: bytes, request: httpx.Request) -> bytes:
-    """Blank out the key of a request where a server repeats it."""
+    """Replace the request's API key in content from a server."""
     key = request.headers.get("Authorization", "").removeprefix("Bearer ").encode()
     return content.replace(key, b"***") if key else content
 
 
 def retry_after(headers: Any) -> float | None:
-    """Return the seconds that a server asks to wait, given as a number or as a date; None for nothing."""
+    """Return the seconds of a ``Retry-After`` header, a number or a date; None if there is none."""
     value = headers.get("Retry-After", "").strip()
     if value.isdecimal():
         return float(value)
@@ -115,20 +116,20 @@ def retry_after(headers: Any) -> float | None:
 
 
 def redacted(url: str) -> str:
-    """Return a URL as messages may show it: without user, password, query and fragment."""
+    """Return a URL without user, password, query and fragment, to show it in messages."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" + ("?..." if parts.query else "")
 
 
 def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
-    asked = error.wait if isinstance(error, PassingError) else None
+    wait = error.wait if isinstance(error, TransientError) else None
     backoff = min(BACKOFF * 2.0 ** (state.attempt_number - 1), LONGEST_BACKOFF)
-    return max(backoff, min(asked or 0.0, LONGEST_WAIT))
+    return max(backoff, min(wait or 0.0, LONGEST_WAIT))
 
 
 def _hide_secrets(record: logging.LogRecord) -> bool:
-    """Rewrite the URLs that httpx logs with each request: signed redirects hold credentials too."""
+    """Redact the URLs that httpx logs with each request: signed redirects contain credentials too."""
     import httpx
 
     if isinstance(record.args, tuple):

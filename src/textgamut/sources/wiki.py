@@ -1,4 +1,4 @@
-"""A wiki with the Wikidata that describes it, as a registry names them."""
+"""A wiki and its Wikidata endpoint, from a source of the registry."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
 
 class Wiki(NamedTuple):
-    """What an extraction asks."""
+    """The services that an extraction uses."""
 
     pages: MediaWiki
     data: Answers | None
-    """Wikidata's SPARQL endpoint; None: not asked."""
+    """Wikidata's SPARQL endpoint, or None if it is not used."""
     site: str
-    """How Wikidata names the wiki: ``https://en.wikipedia.org/``."""
+    """URL of the wiki in Wikidata: ``https://en.wikipedia.org/``."""
 
     @property
     def language(self) -> str:
-        """Return the language of the wiki's titles: the first label of its name."""
+        """Language of the wiki's titles: the first label of its host name."""
         return (urlsplit(self.site).hostname or "").split(".")[0]
 
 
 def connect(
     source: MediaWikiSource | WikidataSource, contact: str | None, rate: float, cache: Path | None = None
 ) -> Wiki:
-    """Name the services of a source; nothing is asked yet.
+    """Set up the services of a source without a request.
 
     Args:
-        source: The registry's entry.
-        contact: Who asks; needed for Wikipedia and Wikidata.
-        rate: Most questions a second to each service.
-        cache: Folder of the caches; none given: the user's.
+        source: Source of a dataset.
+        contact: Mail address or project page; required for Wikipedia and Wikidata.
+        rate: Maximum number of requests per second to each service.
+        cache: Folder of the caches. Defaults to ``cache_folder()``.
 
     Raises:
-        TextgamutError: The contact is missing.
+        TextgamutError: If the contact is required but missing.
     """
 
     def answers(url: str, accept: str = "application/json") -> Answers:

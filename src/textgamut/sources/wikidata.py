@@ -1,11 +1,11 @@
-"""Wikidata, or a service like it, through SPARQL 1.1."""
+"""SPARQL 1.1 queries to Wikidata or a compatible service."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from textgamut.sources.answers import Answers
-from textgamut.sources.http import PassingError
+from textgamut.sources.http import TransientError
 
 PREFIXES = """\
 PREFIX wd: <http://www.wikidata.org/entity/>
@@ -21,14 +21,14 @@ ACCEPT = "application/sparql-results+json"
 
 
 def select(answers: Answers, query: str) -> list[dict[str, str]]:
-    """Return the rows of a SELECT query: variable -> value, entities as ``Q42``.
+    """Return the rows of a SELECT query: variable -> value, with entities as ``Q42``.
 
     Args:
         answers: The endpoint.
-        query: Without the prefixes.
+        query: The query without prefixes.
 
     Raises:
-        TextgamutError: The endpoint refuses the query or does not answer.
+        TextgamutError: If the endpoint refuses the query or does not answer.
     """
     answer = answers.ask({"query": PREFIXES + query}, _check, post=True)
     return [
@@ -38,7 +38,7 @@ def select(answers: Answers, query: str) -> list[dict[str, str]]:
 
 
 def literal(text: str, language: str) -> str:
-    """Write a text as a SPARQL literal of a language."""
+    """Return a text as a SPARQL literal with a language tag."""
     for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(plain, escaped)
     return f'"{text}"@{language}'
@@ -47,4 +47,4 @@ def literal(text: str, language: str) -> str:
 def _check(answer: Any, _headers: Any) -> None:
     results = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(results, dict) or not isinstance(results.get("bindings"), list):
-        raise PassingError("not a table of SPARQL results")
+        raise TransientError("not a table of SPARQL results")

@@ -136,7 +136,7 @@ def test_parquet_of_webtext_that_is_not_utf8_or_not_parquet(tmp_path: Path) -> N
 
 
 def test_too_few_texts_of_webtext(corpus: Path) -> None:
-    with pytest.raises(TextgamutError, match=r"1000 are asked for, but there are only 1\d\d"):
+    with pytest.raises(TextgamutError, match=r"1000 are requested, but there are only 1\d\d"):
         webtext(corpus, n=1000)
 
 

@@ -24,7 +24,7 @@ from textgamut.generation.engines.openai import server_settings
 from textgamut.generation.engines.vllm import ROUNDS, VllmEngine, vllm_settings
 from textgamut.generation.requests import Request, encode, seed_of
 from textgamut.sources.chat_server import _read as read_answer
-from textgamut.sources.http import refuse_bad_status
+from textgamut.sources.http import check_status
 
 GREEDY = GreedyDecoding(strategy="greedy", max_new_tokens=5)
 SAMPLING = SamplingDecoding(strategy="sampling", max_new_tokens=5, temperature=0.7, top_p=0.9)
@@ -205,7 +205,7 @@ def test_a_key_that_a_server_repeats_is_blanked_out_before_anything_is_cut() -> 
     asked = httpx.Request("POST", url, headers={"Authorization": f"Bearer {key}"})
     answer = httpx.Response(400, content=b"x" * 290 + key.encode(), request=asked)
     with pytest.raises(TextgamutError) as caught:
-        refuse_bad_status(answer, url)
+        check_status(answer, url)
     assert "x***" in str(caught.value)
     assert "sk-" not in str(caught.value)
 

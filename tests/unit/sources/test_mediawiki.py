@@ -43,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
             self.given = given
             self.questions: list[dict[str, str]] = []
 
-        def _asked(self, question, check, post):
+        def _request(self, question, check, post):
             def attempt():
                 self.questions.append(dict(question))
                 answer = self.given.pop(0)
@@ -66,7 +66,7 @@ def test_an_answer_without_pages_is_no_answer_and_not_kept(asked, nothing) -> No
 
 def test_a_page_that_is_left_out_is_no_deleted_page(asked) -> None:
     server = asked([{"query": {"pages": [{"pageid": 7}]}}])
-    with pytest.raises(TextgamutError, match="the answer leaves out page 8"):
+    with pytest.raises(TextgamutError, match="page 8 is not in the answer"):
         MediaWiki(server).pages([7, 8], prop="info")
 
 
@@ -95,17 +95,17 @@ def test_a_list_that_brings_nothing_new_ends(asked) -> None:
         {"query": {"x": []}, "continue": {"xcontinue": str(i), "continue": "-||"}} for i in range(2000)
     ]
     server = asked(endless)
-    with pytest.raises(TextgamutError, match="repeats itself without an end"):
+    with pytest.raises(TextgamutError, match="the server repeats the same answers"):
         list(MediaWiki(server).members("x"))
     assert len(server.questions) < 600
-    assert not list(server._kept.folder.rglob("*.json.gz"))
+    assert not list(server._store.folder.rglob("*.json.gz"))
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ({"error": {"code": "badtoken", "info": "no"}}, "the API refuses: badtoken: no"),
-        ({"error": {"code": "toomanyvalues", "info": "51"}}, "the API refuses: toomanyvalues: 51"),
+        ({"error": {"code": "badtoken", "info": "no"}}, "the API returns an error: badtoken: no"),
+        ({"error": {"code": "toomanyvalues", "info": "51"}}, "the API returns an error: toomanyvalues: 51"),
     ],
 )
 def test_an_error_of_the_api_is_final(asked, answer, message: str) -> None:
@@ -121,7 +121,7 @@ def test_a_contact_is_needed_for_wikipedia(tmp_path: Path) -> None:
 
 def test_the_folder_of_a_service_shows_no_password(tmp_path: Path) -> None:
     service = Answers("https://bob:secret@example.org:8443/api.php", cache=tmp_path)
-    assert service._kept.folder == tmp_path / "answers/example.org:8443"
+    assert service._store.folder == tmp_path / "answers/example.org:8443"
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def test_a_server_may_lengthen_the_back_off_and_not_shorten_it(monkeypatch, aske
     monkeypatch.setattr("tenacity.nap.time.sleep", slept.append)
 
     def fail() -> None:
-        raise http.PassingError("busy", asked_for)
+        raise http.TransientError("busy", asked_for)
 
-    with pytest.raises(http.PassingError):
+    with pytest.raises(http.TransientError):
         http.retrying(API, 4)(fail)
     assert slept == waits

@@ -98,11 +98,11 @@ def test_references_and_subsets_are_disjoint_for_every_seed() -> None:
     [
         (
             lambda: draw_continuation_prompts(TEXTS, **(SIZES | {"n": 101}), prompt_words=10),
-            "202 are asked for.* only 200",
+            "202 are requested.* only 200",
         ),
-        (lambda: references(1, n=150), "150 are asked for, but there are only 50"),
-        (lambda: references(1, min_words=1000), "30 are asked for, but there are only 0"),
-        (lambda: labels("subset", 1, ["politics"], n=26), "26 are asked for, but there are only 25"),
+        (lambda: references(1, n=150), "150 are requested, but there are only 50"),
+        (lambda: references(1, min_words=1000), "30 are requested, but there are only 0"),
+        (lambda: labels("subset", 1, ["politics"], n=26), "26 are requested, but there are only 25"),
         (
             lambda: labels("subset", 1, ["politcs"]),
             "no text has the topic 'politcs'; nearest valid: 'politics'",
@@ -160,7 +160,7 @@ def test_examples_are_no_references_and_are_cut() -> None:
     assert drawn["summary"].str.startswith("Born here. word").all()
     assert drawn["summary"].map(lambda text: len(text.split())).max() == 350
     assert drawn["name"].map(lambda name: len(name.split())).max() == 10
-    with pytest.raises(TextgamutError, match="persons that are no references, as examples: 5 are asked for"):
+    with pytest.raises(TextgamutError, match="persons that are no references, as examples: 5 are requested"):
         examples(avoid=set(PEOPLE["id"][:57]))
 
 
@@ -214,7 +214,7 @@ def test_tasks_on_one_dataset_share_references_and_nest_their_examples() -> None
 
 
 def test_too_few_persons() -> None:
-    with pytest.raises(TextgamutError, match="task 'bios': persons as references: 61 are asked for"):
+    with pytest.raises(TextgamutError, match="task 'bios': persons as references: 61 are requested"):
         biographies(n=61)
     message = (
         "task 'bios': 1 draws of 58 references take 58 of 60 persons and leave 2, too few for 3 examples"
@@ -259,7 +259,7 @@ def test_given_prompts_and_references_are_pairs(n: int | None) -> None:
 def test_given_references_are_cut_and_keep_the_space_after_the_prompt() -> None:
     cut = draw_given_references(GIVEN, "wiki", None, 3)
     assert set(cut["text"]) == {" and the rest"}
-    with pytest.raises(TextgamutError, match="task 'wiki': prompts of the dataset: 31 are asked for"):
+    with pytest.raises(TextgamutError, match="task 'wiki': prompts of the dataset: 31 are requested"):
         draw_given_prompts(GIVEN, "wiki", 31)
 
 

@@ -1,1 +1,1 @@
-"""Entries of the registries, a module for each kind."""
+"""Entries of the registries, one module per kind."""

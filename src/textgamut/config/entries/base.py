@@ -1,4 +1,4 @@
-"""What all entries share: strict models, slugs, checksums, addresses, moments."""
+"""Base model and field types shared by all entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 SafeUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])")]
 ServiceUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^@\s?#]+$")]
-"""Of a service: no user, no password, no question."""
+"""URL of a service, without user, password and query."""
 
 
 def _utc(moment: datetime) -> datetime:
@@ -22,10 +22,10 @@ def _utc(moment: datetime) -> datetime:
 Moment = Annotated[
     datetime, AfterValidator(_utc), WithJsonSchema({"type": "string", "pattern": r"^\d{4}-\d\d-\d\d"})
 ]
-"""A date, or date and time; without a time zone it is UTC."""
+"""A date, or a date and time; UTC if no time zone is given."""
 
 
 class Strict(BaseModel):
-    """A frozen model in which an unknown key is an error."""
+    """A frozen model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)

@@ -1,4 +1,4 @@
-"""Datasets: an entry of ``datasets.yaml``, a class for each format."""
+"""Datasets: an entry of ``datasets.yaml``, one class per format."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from textgamut.config.entries.base import Moment, Strict
 from textgamut.config.entries.sources import FilesSource, HfDatasetSource, MediaWikiSource, WikidataSource
 
 Files = Annotated[FilesSource, Field(discriminator="kind")]
-"""Source of a format that is a file or a folder."""
+"""Source of a format that is read from a file or a folder."""
 
 Rows = Annotated[FilesSource | HfDatasetSource, Field(discriminator="kind")]
-"""Source of a format that is a table."""
+"""Source of a format that is read from a table."""
 
 
 class DatasetBase(Strict):
-    """What all datasets share."""
+    """Settings of all datasets."""
 
     licence: str = "not stated"
-    """Terms under which the texts may be used: for the card, the extraction does not depend on it."""
+    """Terms of use of the texts, for the dataset's card; a change causes no new extraction."""
     texts: Annotated[int, Field(ge=1)] | None = None
-    """How many texts it has, for ``textgamut plan`` before it is extracted."""
+    """Number of texts, for ``textgamut plan`` before the extraction."""
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend."""
@@ -30,46 +30,46 @@ class DatasetBase(Strict):
 
 
 class NewsArticlesDataset(DatasetBase):
-    """Web news of 2016 and 2017 with title, date and URL; the URL's section gives the topic."""
+    """Web news of 2016 and 2017 with title, date and URL; the topic is the section in the URL."""
 
     format: Literal["news-articles"]
     source: Files
 
 
 class TableDataset(DatasetBase):
-    """Texts in a file, by suffix: JSONL, CSV or parquet with one text a row, or .txt with one a line.
+    """Texts in a table: a JSONL, CSV or parquet file with one text per row, a .txt file with one per line.
 
-    Or the rows of a dataset of the Hugging Face hub.
+    Or a dataset on the Hugging Face hub, with one text per row.
     """
 
     format: Literal["table"]
     source: Rows
     text: str = "text"
-    """Column of the text."""
+    """Column with the text."""
     id: str | None = None
-    """Column of a unique id; none given: the row number."""
+    """Column with a unique id. Defaults to the row number."""
     groups: list[str] = []
     """Group columns to keep (topic, gender, ...)."""
 
     @model_validator(mode="after")
     def _own_columns(self) -> TableDataset:
         if reserved := {"id", "text"} & set(self.groups):
-            raise ValueError(f"groups: {', '.join(sorted(reserved))} is textgamut's own column: rename yours")
+            raise ValueError(f"groups: {', '.join(sorted(reserved))} is a reserved column name: rename yours")
         return self
 
 
 class WebTextDataset(DatasetBase):
-    """A draw from a large table, which is read as a stream: gpt-2-output-dataset (PR appendix B.4).
+    """A draw from a large table, read as a stream: gpt-2-output-dataset (PR appendix B.4).
 
-    JSONL, parquet or a dataset of the Hugging Face hub, with a column ``text``.
+    JSONL, parquet or a dataset on the Hugging Face hub, with a column ``text``.
     """
 
     format: Literal["webtext"]
     source: Rows
     id: str | None = "id"
-    """Column of a unique id; null: the row number."""
+    """Column with a unique id; null for the row number."""
     n: Annotated[int, Field(ge=1)] | None = 15_000
-    """Texts to draw; null: all."""
+    """Number of texts to draw; null for all."""
     seed: Annotated[int, Field(ge=0)] = 0
     min_words: Annotated[int, Field(ge=1)] = 11
 
@@ -77,7 +77,7 @@ class WebTextDataset(DatasetBase):
 class AgNewsDataset(DatasetBase):
     """AG news: title and description of an item, with its topic (PR section 5.2).
 
-    The original CSV (class, title, description), or the Hugging Face hub's rows (text, label).
+    The original CSV (class, title, description) or the dataset on the Hugging Face hub (text, label).
     """
 
     format: Literal["ag-news"]
@@ -85,7 +85,7 @@ class AgNewsDataset(DatasetBase):
 
 
 class ContinuationsDataset(DatasetBase):
-    """Prompts with their human continuations: the decoding benchmark's JSON (MC section 3).
+    """Prompts with human continuations: the JSON of the decoding benchmark (MC section 3).
 
     A list of objects with ``prefix_text`` and ``reference_text``, as .json or .json.gz.
     """
@@ -95,40 +95,40 @@ class ContinuationsDataset(DatasetBase):
 
 
 class CreativeDataset(DatasetBase):
-    """The 50 creative prompts of PR Listing 1; they have no references."""
+    """The 50 creative prompts of PR Listing 1, without references."""
 
     format: Literal["creative"]
     source: None = None
 
 
 class NewWikiDataset(DatasetBase):
-    """Wikipedia articles by their date of creation (NW section 3): prompt, and the rest as reference."""
+    """Wikipedia articles by date of creation (NW section 3), split into prompt and reference."""
 
     format: Literal["new-wiki"]
     source: Annotated[FilesSource | MediaWikiSource, Field(discriminator="kind")]
-    """A wiki, or a dump, ``pages-articles.xml.bz2``, for older articles."""
+    """A wiki or, for older articles, a dump (``pages-articles.xml.bz2``)."""
     created_from: Moment | None
-    """First moment of creation; null: older articles, drawn by page id (NW section 5, "old"). Articles that
-    began as drafts or elsewhere than among the articles are not in the window's set."""
+    """Start of the window of creation dates; null for older articles, drawn by page id (NW section 5,
+    "old"). Articles that were created outside the main namespace, such as drafts, are not included."""
     created_before: Moment
-    """First moment after the window."""
+    """End of the window of creation dates, exclusive."""
     n: Annotated[int, Field(ge=1)] | None = 3000
-    """Articles to draw; null: all of the window."""
+    """Number of articles to draw; null for all in the window."""
     seed: Annotated[int, Field(ge=0)] = 0
     min_revisions: Annotated[int, Field(ge=1)] = 11
-    """NW section 3: more than 10."""
+    """Minimum number of revisions (NW section 3: more than 10)."""
     min_words: Annotated[int, Field(ge=1)] = 501
-    """Words of prose (NW section 3: more than 500; old ones more than 400)."""
+    """Minimum number of words of prose (NW section 3: more than 500; older articles more than 400)."""
 
     @model_validator(mode="after")
-    def _a_window(self) -> NewWikiDataset:
+    def _valid_window(self) -> NewWikiDataset:
         if self.created_from and self.created_from >= self.created_before:
             raise ValueError("created_from is not before created_before")
         if self.created_from is None and self.n is None:
-            raise ValueError("n: older articles are drawn: say how many")
+            raise ValueError("n: must be a number if created_from is null")
         if not isinstance(self.source, MediaWikiSource) and (self.created_from or self.min_revisions > 1):
             raise ValueError(
-                "a dump knows neither creation nor history: created_from: null, min_revisions: 1"
+                "a dump has no creation dates and no history: set created_from: null and min_revisions: 1"
             )
         return self
 
@@ -137,33 +137,33 @@ Badge = Literal["good", "featured"]
 
 
 class BiographiesDataset(DatasetBase):
-    """Leads of Wikipedia biographies that have a badge (PR appendix B.5).
+    """Lead sections of Wikipedia biographies with a badge (PR appendix B.5).
 
-    Source ``wikidata``: badges, gender, birth date and occupations by SPARQL. ``mediawiki``: badges by
-    category or template, persons by their categories. A file: a dump, ``pages-articles.xml.bz2``.
+    Source ``wikidata``: badges, gender, birth date and occupations from SPARQL. ``mediawiki``: badges from
+    categories or templates, persons from their categories. A file: a dump (``pages-articles.xml.bz2``).
     """
 
     format: Literal["biographies"]
     source: Annotated[FilesSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
     badges: list[Badge] = ["good", "featured"]
-    """Badges of which one is needed; empty: with or without (of a dump only)."""
+    """Accepted badges; one is required. Empty for articles with or without a badge (dumps only)."""
     badge_pages: dict[Badge, str] = {
         "good": "Category:Good articles",
         "featured": "Category:Featured articles",
     }
-    """For ``mediawiki``: the category, or the template, that marks a badge."""
+    """For ``mediawiki``: the category or template of each badge."""
     min_words: Annotated[int, Field(ge=1)] = 80
     max_words: Annotated[int, Field(ge=1)] = 350
-    """Longer leads are left out."""
+    """Longer lead sections are excluded."""
     required: list[Literal["gender", "birth_date", "occupations"]] = ["gender", "birth_date"]
-    """Persons of whom one of these is not known are left out."""
+    """Persons without one of these facts are excluded."""
 
     @model_validator(mode="after")
-    def _badges_of_a_wiki(self) -> BiographiesDataset:
+    def _badges_fit_source(self) -> BiographiesDataset:
         if self.min_words > self.max_words:
             raise ValueError(f"min_words ({self.min_words}) exceeds max_words ({self.max_words})")
         if isinstance(self.source, MediaWikiSource | WikidataSource) and not self.badges:
-            raise ValueError("badges: a wiki is asked for its badges: name one")
+            raise ValueError("badges: at least one is required for a wiki")
         if isinstance(self.source, MediaWikiSource) and (without := set(self.badges) - set(self.badge_pages)):
             raise ValueError(f"badge_pages: no page for the badge {', '.join(sorted(without))}")
         return self

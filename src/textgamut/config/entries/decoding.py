@@ -10,11 +10,11 @@ from textgamut.config.entries.base import Strict
 
 
 class _DecodingBase(Strict):
-    """What every decoding strategy has."""
+    """Settings of all decoding strategies."""
 
     max_new_tokens: Annotated[int, Field(ge=1)]
     min_new_tokens: Annotated[int, Field(ge=0)] = 1
-    """Until then the model cannot end the text."""
+    """The model cannot end the text before this number of new tokens."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -29,49 +29,49 @@ Penalty = Annotated[float, Field(ge=-2, le=2)]
 
 
 class _Penalised(_DecodingBase):
-    """Strategies that can discourage repetition."""
+    """Strategies with penalties for repetition."""
 
     repetition_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     """Divides the positive and multiplies the negative logits of the tokens seen so far, prompt included."""
     presence_penalty: Penalty = 0.0
-    """Subtracted from the logit of every token that the text after the prompt has (OpenAI's definition)."""
+    """Subtracted from the logits of all tokens that occur after the prompt (OpenAI's definition)."""
     frequency_penalty: Penalty = 0.0
-    """The same, times how often the token stands there."""
+    """The same, multiplied by the number of occurrences of the token after the prompt."""
 
 
 class GreedyDecoding(_Penalised):
-    """The most probable token, always."""
+    """Greedy decoding: always the most probable token."""
 
     strategy: Literal["greedy"]
 
 
 class SamplingDecoding(_Penalised):
-    """Sampling: penalties, then temperature, then top-k, then top-p (nucleus), then a draw.
+    """Sampling: penalties, temperature, top-k and top-p (nucleus), in this order, then a draw.
 
-    With the defaults: from the whole distribution. PR Table B.4, NW section 5, MC section 3.
+    The defaults sample from the full distribution. PR Table B.4, NW section 5, MC section 3.
     """
 
     strategy: Literal["sampling"]
     temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     top_k: Annotated[int, Field(ge=1)] | None = None
-    """Only the k most probable tokens; none given: all."""
+    """Sample only from the k most probable tokens. Defaults to all."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Only the most probable tokens whose mass reaches p."""
+    """Sample only from the smallest set of most probable tokens with a total probability of at least p."""
 
 
 class BeamDecoding(_DecodingBase):
-    """Beam search: the most probable text among those that ``beams`` parallel hypotheses reach."""
+    """Beam search: the most probable of the texts found with ``beams`` parallel hypotheses."""
 
     strategy: Literal["beam"]
     beams: Annotated[int, Field(ge=2)]
 
 
 class ContrastiveDecoding(_DecodingBase):
-    """Contrastive search (Su et al. 2022, equation 5): probable, and unlike what stands there already."""
+    """Contrastive search (Su et al. 2022, equation 5): probable tokens that differ from the previous ones."""
 
     strategy: Literal["contrastive"]
     k: Annotated[int, Field(ge=1)]
-    """Candidates: the k most probable tokens."""
+    """Number of candidates, the most probable tokens."""
     alpha: Annotated[float, Field(ge=0, le=1)]
     """Weight of the degeneration penalty; 0 is greedy search."""
 

@@ -11,20 +11,23 @@ from textgamut.config.entries.sources import Source
 
 
 class Embedder(Strict):
-    """A checkpoint that turns a text into a feature vector. ``batch_size`` is hardware: no rerun."""
+    """A checkpoint that maps a text to a feature vector.
+
+    A change of ``label`` or ``batch_size`` causes no rerun.
+    """
 
     label: str
     source: Source
     pooling: Literal["mean", "cls", "last-token", "sentence-transformers"]
-    """How token states become one vector. ``mean``: over the tokens. ``cls``: the first token.
-    ``last-token``: the last one, for decoder-only models (PR: GPT-2). ``sentence-transformers``: by the
-    checkpoint's own modules, for those that do more than the mean (needs the package of that name)."""
+    """How token states are combined. ``mean``: mean over the tokens. ``cls``: first token.
+    ``last-token``: last token, for decoder-only models (PR: GPT-2). ``sentence-transformers``: the
+    checkpoint's own modules, if they do more than the mean (needs the package of that name)."""
     max_tokens: Annotated[int, Field(ge=1)]
-    """Longer texts are cut to this many tokens, and counted."""
+    """Longer texts are truncated to this many tokens, and their number is reported."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
-    """``float32`` gives the same features on every machine, but for noise; ``auto``: 16 bits on a GPU."""
+    """``float32`` produces the same features on every machine, up to rounding; ``auto``: 16 bits on a GPU."""
     batch_size: Annotated[int, Field(ge=1)] = 64
-    """Texts at a time, at most; a CPU takes no more than 2,048 tokens at once."""
+    """Maximum number of texts per batch; a batch on a CPU has at most 2,048 tokens."""
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the features depend."""

