@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--cpu-tokens", type=int, default=embedding.CPU_TOKENS, help="of textgamut, per batch")
+    parser.add_argument("--cpu-tokens", type=int, default=embedding.CPU_TOKENS, help="textgamut's, per batch")
     arguments = parser.parse_args()
 
     silence_transformers()
