@@ -93,12 +93,12 @@ def main() -> None:
                 texts[r.prompt_id] == decode_after(tokenizer, encode(r, tokenizer), new)
                 for r, new in zip(chosen, alone, strict=True)
             )
-        told = ", ".join(
+        line = ", ".join(
             f"{name} {s:.2f} s a text" + (f" ({s / seconds['textgamut']:.1f} x, {same[name]} of "
             f"{arguments.one_by_one} texts the same)" if name in same else "")
             for name, s in seconds.items()
         )  # fmt: skip
-        print(f"round {round_ + 1}: {told}", flush=True)
+        print(f"round {round_ + 1}: {line}", flush=True)
 
 
 if __name__ == "__main__":
