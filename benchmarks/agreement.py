@@ -1,10 +1,10 @@
-"""Agreement of texts across batch sizes, on the demo's prompts: what the kernels' rounding leaves.
+"""Agreement of texts across batch sizes, on the demo's prompts: the effect of rounding in the kernels.
 
     .venv/bin/python benchmarks/agreement.py [--dtype bfloat16] [--batch-sizes 64 16 1]
 
-The random streams do not depend on the batch; the logits do, by rounding. Once a sample's token differs, so
-does the rest of its text. Prints, against the first batch size, the share of identical texts and of tokens
-before the first difference.
+The random streams do not depend on the batch, but the logits do, by rounding. After the first token that
+differs, the rest of the text differs as well. Prints, relative to the first batch size, the share of
+identical texts and the share of tokens before the first difference.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Contrastive search: textgamut's batches beside the one-by-one definition, in one run.
+"""Contrastive search: textgamut's batches compared with loops over single prompts, in one run.
 
     .venv/bin/python benchmarks/contrastive.py [--batch-size 16] [--k 5] [--new-tokens 32]
 
-Two one-by-one loops: the definition of Su et al. 2022 read literally, which reads every candidate behind the
-whole text; and the same with a key-value cache, which reads the candidates of a step as a batch with copies
-of the cache. Both on the first few prompts, since they take about the same for each. float32; the texts are
-compared.
+There are two loops: a literal version of the definition in Su et al. 2022, which reads every candidate
+after the whole text; and a version with a key-value cache, which reads the candidates of a step as a batch
+with copies of the cache. Both run on the first few prompts only, since all prompts take about the same
+time. float32; the texts are compared.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ def main() -> None:
                 texts[r.prompt_id] == decode_after(tokenizer, encode(r, tokenizer), new)
                 for r, new in zip(chosen, alone, strict=True)
             )
-        told = ", ".join(
+        line = ", ".join(
             f"{name} {s:.2f} s a text" + (f" ({s / seconds['textgamut']:.1f} x, {same[name]} of "
             f"{arguments.one_by_one} texts the same)" if name in same else "")
             for name, s in seconds.items()
         )  # fmt: skip
-        print(f"round {round_ + 1}: {told}", flush=True)
+        print(f"round {round_ + 1}: {line}", flush=True)
 
 
 if __name__ == "__main__":

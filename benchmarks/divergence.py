@@ -1,12 +1,12 @@
-"""Divergence metrics against the package `mauve-text`, side by side: the numbers, seconds, memory.
+"""Divergence metrics compared with the package `mauve-text`: values, seconds, memory.
 
     python benchmarks/divergence.py                    # N = 4000, d = 768, one k-means seed, PCA included
     python benchmarks/divergence.py --seeds 5          # textgamut's default: the mean over five seeds
 
-Each contender runs in a process of its own, in turns, on the same float32 features. textgamut computes four
-numbers, mauve-text two of them. mauve-text runs twice: on the features as they are, where its PCA is in
-float32, and on the same features as float64, where it has textgamut's precision and must give its numbers.
-Memory is the peak of the process above what it held with its libraries and the features loaded.
+Each contender runs in its own process, alternating, on the same float32 features. textgamut computes four
+numbers, mauve-text two of them. mauve-text runs twice: on the features as they are, with its PCA in
+float32, and on the same features as float64, where it has textgamut's precision and must return the same
+numbers. Memory is the peak of the process minus its use after libraries and features were loaded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONTENDERS = ("mauve-text, float32", "mauve-text, float64", "textgamut")
 
 
 def features(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make features like those of a language model: topics, of which one side has fewer, and a long tail."""
+    """Make features like those of a language model: topics, fewer on one side, and a long tail."""
     rng = np.random.default_rng(0)
     scale = np.arange(1, d + 1) ** -0.6
     topics = rng.standard_normal((60, d))
@@ -54,7 +54,7 @@ def peer(reference: np.ndarray, generated: np.ndarray, seeds: range) -> dict[str
 
 
 def measure(contender: str, folder: Path, seeds: range) -> None:
-    """Run one contender here; print its seconds, its peak memory above the start, and its numbers."""
+    """Run one contender in this process; print its seconds, additional peak memory, and numbers."""
     warnings.simplefilter("ignore")
     import faiss
     import scipy.linalg
@@ -64,7 +64,7 @@ def measure(contender: str, folder: Path, seeds: range) -> None:
     if contender != "textgamut":
         import mauve  # noqa: F401
     torch.ones(64, 64) @ torch.ones(64, 64)
-    faiss.Kmeans(2, 2).train(np.eye(100, 2, dtype=np.float32))  # the pools of threads are up
+    faiss.Kmeans(2, 2).train(np.eye(100, 2, dtype=np.float32))  # starts the thread pools
     reference, generated = (np.load(folder / f"{name}.npy") for name in ("reference", "generated"))
     if contender == "mauve-text, float64":
         reference, generated = reference.astype(np.float64), generated.astype(np.float64)

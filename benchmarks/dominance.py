@@ -1,10 +1,10 @@
-"""Dominance counts beside a plain loop over pairs of methods: seconds, memory, and the same counts.
+"""Dominance counts compared with a plain loop over pairs of methods: seconds, memory, and equality.
 
     OMP_NUM_THREADS=1 .venv/bin/python benchmarks/dominance.py [--prompts 5261] [--methods 354]
 
-The paper's size by default, on made-up scores; then the reading of a long and a wide table of that size. The
-loop compares two methods on all prompts at a time; it takes a few of the methods and is extrapolated to all.
-Memory is the peak of the process above what it held before.
+Uses made-up scores, by default of the paper's size, and also reads a long and a wide table of that size. The
+loop compares two methods on all prompts at once; it runs on a few methods and is extrapolated to all.
+Memory is the peak of the process minus its use before.
 """
 
 from __future__ import annotations

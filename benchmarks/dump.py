@@ -1,11 +1,11 @@
-"""The reader of MediaWiki dumps beside mwxml and gensim's, and beside bz2 alone, which is the floor of all.
+"""The reader of MediaWiki dumps compared with those of mwxml and gensim, and with bz2 alone, the floor.
 
     python benchmarks/dump.py                                # the real 206 pages, repeated to 120 MB of XML
     python benchmarks/dump.py --file pages-articles.xml.bz2  # a dump of your own
 
-The peers: pip install mwxml gensim. Each contender runs in a process of its own on the same file, in turns,
-in one thread, and adds up the lengths of all texts. MB are 10^6 bytes of unpacked XML. Memory is the peak of
-the process, with its libraries. Figures are medians over the rounds.
+The peers: pip install mwxml gensim. Each contender runs in its own process on the same file, alternating, in
+one thread, and adds up the lengths of all texts. MB are 10^6 bytes of uncompressed XML. Memory is the peak of
+the process, including its libraries. Figures are medians over the rounds.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ CONTENDERS = {
     "mwxml": "mwxml",
     "gensim": "gensim",
 }
-"""Name -> module that it needs. ``biographies``: all that textgamut extracts, not only the reader."""
+"""Name -> module that it needs. ``biographies``: the whole extraction by textgamut, not only the reader."""
 
 MEMBER = "gensim/test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 SHA256 = "a53f4648dec40467ebdcbc7a1307eddb51fe6e28e9309f6ebde81ba0d04bea2d"
 
 
 def build(path: Path, megabytes: float) -> None:
-    """Write one document with the pages of the real dump again and again, each time a bz2 stream."""
+    """Write a document that repeats the pages of the real dump, each time as a bz2 stream."""
     from textgamut.config.entries.sources import WheelSource
     from textgamut.sources.fetch import fetch
 
@@ -54,13 +54,13 @@ def build(path: Path, megabytes: float) -> None:
 
 
 def peak() -> float:
-    """Return the peak of this process in MB; that of getrusage begins with what the parent held."""
+    """Return the peak memory of this process in MB; getrusage would include that of the parent."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 
 
 def measure(contender: str, path: Path) -> None:
-    """Run one contender here; print its time, what it read, and its memory."""
+    """Run one contender in this process; print its time, what it read, and its memory."""
     with bz2.open(path) as stream:
         if contender == "bz2 alone":
             parts = iter(partial(stream.read, 2**17), b"")
@@ -73,7 +73,7 @@ def measure(contender: str, path: Path) -> None:
         elif contender == "mwxml":
             import mwxml
 
-            dump = mwxml.Dump.from_file(stream)  # reads no more than the head
+            dump = mwxml.Dump.from_file(stream)  # reads only the head
             parts = (revision.text or "" for page in dump for revision in page)
         else:
             from gensim.corpora.wikicorpus import extract_pages
@@ -89,7 +89,7 @@ def measure(contender: str, path: Path) -> None:
 
 
 def biographies(path: Path) -> Iterator[str]:
-    """Extract the biographies that have a badge, of whatever length; the imports are not in the time."""
+    """Extract the biographies with a badge, of any length; the time excludes imports."""
     from textgamut.config.entries.datasets import BiographiesDataset
     from textgamut.datasets.biographies import read
 

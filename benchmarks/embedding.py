@@ -1,11 +1,12 @@
-"""Embedding speed, against SentenceTransformer.encode on the same texts, weights and batch size.
+"""Embedding speed compared with SentenceTransformer.encode on the same texts, weights and batch size.
 
     .venv/bin/python benchmarks/embedding.py [--texts 4000] [--words 50] [--batch-size 64] [--threads 2]
-    .venv/bin/python benchmarks/embedding.py --texts 200 --words 300 --cpu-tokens 16384  # batches as they are
+    .venv/bin/python benchmarks/embedding.py --texts 200 --words 300 --cpu-tokens 16384  # no smaller batches
 
-Both sides go from the checkpoint on disk to the features, in turn. The texts are pieces of the demo's news
-articles. Prints texts per second of each side (the best of the rounds), their ratio, and the largest
-difference of any value once our vectors have unit length, as the library's have.
+Both sides start from the checkpoint on disk and end with the features; they alternate. The texts are pieces
+of the demo's news articles. Prints the texts per second of each side (the best of the rounds), their ratio,
+and the largest difference between values after our vectors are scaled to unit length, like those of the
+library.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--cpu-tokens", type=int, default=embedding.CPU_TOKENS, help="ours, at once")
+    parser.add_argument("--cpu-tokens", type=int, default=embedding.CPU_TOKENS, help="textgamut's, per batch")
     arguments = parser.parse_args()
 
     silence_transformers()
@@ -84,7 +85,7 @@ def main() -> None:
 
 
 def pieces(articles: list[list[str]], words: int, n: int) -> list[str]:
-    """Cut articles into pieces: the first of every article, then the second, until there are n."""
+    """Return n pieces of articles: the first piece of each article, then the second, and so on."""
     longest = max(map(len, articles))
     cut = (
         " ".join(piece)

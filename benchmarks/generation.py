@@ -1,11 +1,12 @@
-"""Generation: samples per minute of textgamut beside a bare `model.generate` loop, in one run.
+"""Generation: samples per minute of textgamut compared with a plain `model.generate` loop, in one run.
 
     .venv/bin/python benchmarks/generation.py [--batch-size 32] [--new-tokens 192]
 
-Both sides use one loaded chat model and the same texts of 5 to 100 words with one of four instructions. They
-sample with the same top-p, temperature and repetition penalty until the model ends the text or the most new
-tokens are reached. The bare loop takes fixed batches in the order of the prompts. textgamut's side includes
-its journal, whose share is told. The sides take turns, so that a change of the machine's pace meets both.
+Both sides use one loaded chat model and the same texts of 5 to 100 words with one of four instructions.
+They sample with the same top-p, temperature and repetition penalty until the model ends the text or the
+maximum number of new tokens is reached. The plain loop uses fixed batches in the order of the prompts.
+textgamut's time includes its journal, and the share of the journal is printed. The sides alternate, so that
+changes in the speed of the machine affect both.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from textgamut.generation.requests import encode
 
 
 def bare_loop(model, tokenizer, requests, decoding, batch_size: int) -> list[int]:
-    """What one writes without textgamut: pad, generate, decode. Returns the new tokens of each sample."""
+    """Pad, generate and decode without textgamut; return the number of new tokens of each sample."""
     lengths = []
     for i in range(0, len(requests), batch_size):
         inputs = tokenizer.pad(
@@ -51,7 +52,7 @@ def bare_loop(model, tokenizer, requests, decoding, batch_size: int) -> list[int
 
 
 def textgamut_loop(model, tokenizer, requests, decoding, batch_size: int, spent: list[float]) -> list[int]:
-    """The same by textgamut; adds the seconds of the journal to `spent`."""
+    """The same with textgamut; add the seconds of the journal to `spent`."""
     engine = TransformersEngine(model, tokenizer, batch_size)
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.jsonl", "benchmark")

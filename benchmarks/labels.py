@@ -1,16 +1,16 @@
-"""Labels of points: textgamut beside textalloc, and adjustText where it is installed.
+"""Labels of points: textgamut compared with textalloc, and with adjustText if it is installed.
 
     .venv/bin/python benchmarks/labels.py [--scores results/scores.parquet] [--seeds 3]
 
 Each places the labels of the same precision-recall figures: those of the demo's scores, if these exist, and
-made-up ones of 5, 12 and 25 models in two crowds, 25 runs each. Of textalloc, the options with the fewest
-overlaps of those that were tried. Counted in the finished figures, as means:
+made-up ones of 5, 12 and 25 models in two crowds, 25 runs each. textalloc uses the options with the fewest
+overlaps among those that were tried. Counts in the finished figures, as means:
 
 - labels: pairs of labels that overlap
 - markers: labels that overlap a marker
 - outside: labels that are partly outside the axes
 - nearer: labels that are nearer to another marker than to their own
-- crossed: labels and markers on the way from a label to its marker, if that is longer than 12 points
+- crossed: labels and markers between a label and its marker, if their distance is more than 12 points
 - points: single runs, and points of the outlines of ellipses, below a label
 - distance: from a marker to its label, in points of 1/72 inch
 - seconds

@@ -1,14 +1,14 @@
-"""The metrics of single texts: seconds of each family, beside its library used one text at a time.
+"""Metrics of single texts: seconds of each family, compared with its library on one text at a time.
 
     .venv/bin/python benchmarks/per_text.py [--texts 1000] [--words 300] [--share 10] [--peer-texts 100]
 
-Texts and references are pieces of the demo's news articles; ten texts share a reference, as with the ten
-completions of a prompt that NW keeps. A time goes from the texts to the numbers, the loading of models
-included. The peers read fewer of the same texts, and no references for entities; their loading is left out,
-and the rest is extrapolated:
+Texts and references are pieces of the demo's news articles; ten texts share a reference, like the ten
+completions of a prompt that NW keeps. Times are from texts to numbers, including the loading of models.
+The peers read fewer of the same texts, and no references for entities; their times exclude loading and are
+extrapolated:
 
 - readability: ``textstat.flesch_reading_ease`` and ``textstat.gunning_fog``
-- entities: the same pipeline, with all its components, ``nlp(text)``, in one process; ours takes one a thread
+- entities: the same pipeline with all its components, ``nlp(text)``, in one process; ours has one per thread
 - BLEU: ``sacrebleu.sentence_bleu``
 """
 

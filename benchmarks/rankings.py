@@ -1,10 +1,10 @@
-"""Rankings: Bradley-Terry beside the Poisson model of statsmodels; Q*Text: seconds and numbers.
+"""Rankings: Bradley-Terry compared with the Poisson model of statsmodels; Q*Text: seconds and numbers.
 
     OMP_NUM_THREADS=1 .venv/bin/python benchmarks/rankings.py [--methods 354] [--peer-methods 30]
 
-Comparisons are drawn from the model. statsmodels fits the model as it is written, with a nuisance parameter
-per pair, so it is given fewer methods than textgamut can take; both fit those, and the numbers are compared.
-Times are medians of the rounds and include the standard errors; the peer runs once.
+Comparisons are drawn from the model. statsmodels fits the model in its original form, with a nuisance
+parameter per pair, and therefore gets fewer methods than textgamut can fit; both fit these, and the numbers
+are compared. Times are medians of the rounds and include the standard errors; the peer runs once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from textgamut.rankings.qtext import dominant_counts, q_text
 
 
 def comparisons(methods: int, prompts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw (m, m) wins and ties; of two equal methods, three prompts in five tie."""
+    """Draw (m, m) wins and ties; two equal methods tie on three prompts in five."""
     rng = np.random.default_rng(0)
     strength = rng.normal(0, 0.7, methods)
     i, j = np.triu_indices(methods, 1)
@@ -45,7 +45,7 @@ def timed(rounds: int, work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def peer(wins: np.ndarray, ties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Fit the log-linear model by statsmodels; return strengths that sum to 0 and g, and their errors."""
+    """Fit the log-linear model with statsmodels; return strengths that sum to 0, g, and their errors."""
     import statsmodels.api as sm
 
     methods = len(wins)

@@ -1,9 +1,9 @@
-"""The reduction of features beside scikit-learn's PCA, and its eigenvectors beside plain `eigh`.
+"""The reduction of features compared with scikit-learn's PCA, and its eigenvectors with plain `eigh`.
 
     python benchmarks/reduce.py                        # two sets of N = 4000, d = 1280, float32
 
-Each contender runs in a process of its own on the same features, in turns, on one core. Memory is the peak of
-that process above what it held with its libraries and the features loaded. The solvers get a covariance
+Each contender runs in its own process on the same features, alternating, on one core. Memory is the peak of
+the process minus its use after libraries and features were loaded. The solvers get a covariance
 matrix; their memory is not measured. Figures are medians over the rounds.
 """
 
@@ -27,12 +27,12 @@ CONTENDERS = ("textgamut", "PCA, float64", "PCA, float32", *SOLVERS)
 
 
 def peak() -> float:
-    """Return the peak of this process in MB."""
+    """Return the peak memory of this process in MB."""
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1e3
 
 
 def measure(contender: str, folder: Path) -> None:
-    """Run one contender here; print its seconds, its memory and how many components it keeps."""
+    """Run one contender in this process; print its seconds, its memory and how many components it keeps."""
     import scipy.linalg
     import torch
     from sklearn.decomposition import PCA
@@ -46,7 +46,7 @@ def measure(contender: str, folder: Path) -> None:
         union = normalize(np.concatenate([reference, generated]).astype(np.float64))
         union -= union.mean(axis=0)
         scatter = union.T @ union
-        scipy.linalg.eigh(np.eye(8)), torch.linalg.eigh(torch.eye(8))  # what only a first call costs
+        scipy.linalg.eigh(np.eye(8)), torch.linalg.eigh(torch.eye(8))  # first calls are slower
     before, start = peak(), time.process_time()
     if contender == "textgamut":
         kept = reduce.reduce_features(reference, generated, device="cpu")[0].shape[1]

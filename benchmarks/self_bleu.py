@@ -1,11 +1,11 @@
-"""Self-BLEU: seconds of textgamut beside nltk and, where it is installed, fast-bleu (C++), on one corpus.
+"""Self-BLEU: seconds of textgamut, nltk and, if it is installed, fast-bleu (C++), on one corpus.
 
     OMP_NUM_THREADS=1 .venv/bin/python benchmarks/self_bleu.py [--texts 4000] [--tokens 256] [--nltk-texts 4]
 
-Every text is scored against all the others, by Self-BLEU-4 with smoothing method 1. textgamut's time is the
+Each text is scored against all others, with Self-BLEU-4 and smoothing method 1. textgamut's time is the
 median of the rounds and includes the mapping of tokens to numbers. fast-bleu runs once, over all texts; it
-takes strings, which are made before its time starts, and OMP_NUM_THREADS threads, all cores by default. nltk
-scores a few of the texts, each against all the others, and is extrapolated to all.
+takes strings, which are made before its time starts, and uses OMP_NUM_THREADS threads, by default all cores.
+nltk scores a few of the texts, each against all others, and is extrapolated to all.
 Prints each score beside that of textgamut for the same texts.
 """
 
@@ -22,7 +22,7 @@ from textgamut.metrics.ngram import self_bleu
 
 
 def zipf_corpus(texts: int, tokens: int, vocabulary: int, seed: int) -> list[list[int]]:
-    """Independent tokens, the k-th of the vocabulary with probability proportional to 1/k."""
+    """Return texts of independent tokens; the probability of the k-th is proportional to 1/k."""
     weights = 1 / np.arange(1, vocabulary + 1)
     corpus: list[list[int]] = (
         np.random.default_rng(seed)
@@ -78,7 +78,7 @@ def main() -> None:
         from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
         some = arguments.nltk_texts
-        # The rows that self_bleu draws for this share, so that the scores compare.
+        # The rows that self_bleu draws for this share: the scores are those of the same texts.
         rows = np.random.default_rng(arguments.seed).choice(n, size=some, replace=False)
         method1 = SmoothingFunction().method1
         start = time.perf_counter()

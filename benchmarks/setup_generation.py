@@ -1,4 +1,4 @@
-"""What the generation benchmarks share: a model, and requests made of human texts."""
+"""Shared by the benchmarks of generation: a model, and requests made of human texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Setup(NamedTuple):
 
 
 def parser(doc: str | None, samples: int) -> argparse.ArgumentParser:
-    """Return a parser with what all benchmarks of generation take."""
+    """Return a parser with the options of all benchmarks of generation."""
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--model", default="smollm2-135m-instruct")
     made.add_argument("--dtype", default="auto")
@@ -49,14 +49,14 @@ ASKS = (
 def load(
     model: str, n: int, dtype: str = "auto", words: tuple[int, int] = (10, 10), asks: tuple[str, ...] = ()
 ) -> Setup:
-    """Load a model of the registry and n prompts, dressed for it.
+    """Load a model of the registry, and n prompts in its chat format.
 
     Args:
         model: Slug.
-        n: How many prompts.
+        n: Number of prompts.
         dtype: Of the weights.
-        words: Shortest and longest prompt, in words of a news article; in between, lengths are drawn.
-        asks: Instructions in turn, whose answers have many lengths; none given: to continue the text.
+        words: Minimum and maximum number of words of a prompt; lengths are drawn from this range.
+        asks: Instructions, used in turn, with answers of different lengths. Defaults to continuing the text.
     """
     config = load_config(DEMO)
     entry, dataset = config.models[model], config.datasets["news-articles"]

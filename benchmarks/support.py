@@ -1,11 +1,11 @@
-"""Support metrics against scikit-learn's PCA and the package `prdc`, side by side: seconds, memory, counts.
+"""Support metrics compared with scikit-learn's PCA and the package `prdc`: seconds, memory, counts.
 
     python benchmarks/support.py                       # N = 4000, d = 1280, PCA included
     python benchmarks/support.py --large               # N = 12,500 to 50,000, d = 200, without a peer
 
-Each contender runs in a process of its own on the same features, in turns. Memory is the peak of that process
-above what it held with its libraries and the features loaded. Given float64 features, both compute in
-float64. Given float32 features, scikit-learn computes in float32; textgamut computes its PCA in float64 too.
+Each contender runs in its own process on the same features, alternating. Memory is the peak of the process
+minus its use after libraries and features were loaded. With float64 features, both compute in
+float64. With float32 features, scikit-learn computes in float32, but textgamut computes its PCA in float64.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def features(n: int, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
     scale = np.arange(1, d + 1) ** -0.6
     sets = [rng.standard_normal((n, d)) * scale + 0.3 for _ in range(2)]
     sets[1][: n // 4] *= 0.7
-    # Rounded to float32 in any case: the same numbers, whatever the precision of the arithmetic.
+    # Always rounded to float32, so that both precisions compute on the same numbers.
     return sets[0].astype(np.float32).astype(dtype), sets[1].astype(np.float32).astype(dtype)
 
 
@@ -57,12 +57,12 @@ def peer(reference: np.ndarray, generated: np.ndarray, reduce: bool) -> dict[str
         union = normalize(np.concatenate([reference, generated]))
         reduced = PCA(n_components=0.90).fit_transform(union)
         reference, generated = reduced[: len(reference)], reduced[len(reference) :]
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints its sizes
+    with contextlib.redirect_stdout(io.StringIO()):  # prdc prints its sizes
         return {name: float(value) for name, value in compute_prdc(reference, generated, 4).items()}
 
 
 def measure(contender: str, folder: Path, reduce: bool) -> None:
-    """Run one contender here; print seconds, peak memory above the start, and the four numbers."""
+    """Run one contender in this process; print seconds, additional peak memory, and the four numbers."""
     warnings.simplefilter("ignore")
     import sklearn.decomposition  # noqa: F401
 

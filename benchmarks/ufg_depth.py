@@ -1,10 +1,10 @@
-"""Union-free generic depth: seconds and memory by methods and distinct orders, beside all subsets tried.
+"""Union-free generic depth: seconds and memory by methods and distinct orders, and beside the definition.
 
     OMP_NUM_THREADS=1 .venv/bin/python benchmarks/ufg_depth.py [--most 50]
 
-Orders are those of made-up scores on three criteria; the more the methods differ, the fewer distinct orders.
-Each row is a process of its own. The literal definition, which tries all subsets, is timed on few orders. A
-search above textgamut's limit is refused; --most (in millions of sets) leaves out what would take long.
+Orders come from made-up scores on three criteria; the more the methods differ, the fewer distinct orders.
+Each row runs in its own process. The literal definition, which tries all subsets, is timed on few orders.
+textgamut refuses searches above its limit; --most (in millions of sets) skips those that would take long.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from textgamut.errors import TextgamutError
 from textgamut.rankings import ufg_depth as module
 from textgamut.rankings.dominance import dominance_orders
 
-# Methods, and distinct orders.
+# Numbers of methods and of distinct orders.
 CASES = [(3, 19)] + [(4, u) for u in (12, 25, 50, 100, 150, 219)]
 CASES += [(5, u) for u in (12, 25, 50, 100)] + [(6, u) for u in (12, 25, 50)]
 
 
 def observed(m: int, distinct: int) -> np.ndarray:
-    """Return orders of made-up methods, seen 1,314 times in all, so many of them distinct."""
+    """Return orders of m made-up methods: distinct ones, each repeated 1 to 1,314 times."""
     rng = np.random.default_rng(0)
     found: dict[bytes, np.ndarray] = {}
     for _ in range(1000):
@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--most", type=float, default=50, help="million sets that are searched at most")
+    parser.add_argument("--most", type=float, default=50, help="maximum number of sets, in millions")
     parser.add_argument("--case", type=int, nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.case:
