@@ -1,13 +1,13 @@
 """Measure open-ended text generation as distributions.
 
-*Precision*: how much of what a model writes lies inside the gamut of human text. *Recall*: how much of
-that gamut the model reaches.
+*Precision* is the share of the generated texts that lie within the support of human text; *recall* is the
+share of human texts that lie within the support of the generated texts.
 
     import textgamut
     result = textgamut.score(reference_texts, generated_texts)
     result.precision, result.recall
 
-The names below are loaded when they are first used: importing the package loads neither torch nor pandas.
+The public names are imported lazily: importing the package loads neither torch nor pandas.
 """
 
 from __future__ import annotations

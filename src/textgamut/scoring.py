@@ -1,4 +1,4 @@
-"""Two collections of texts -> the numbers, in one call."""
+"""Score generated texts against reference texts in one call."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
 
 
 class MissedTexts(NamedTuple):
-    """The texts that precision and recall missed, those farthest from the other side first."""
+    """Texts outside the other side's support, in descending order of their distance from the other side."""
 
     generated: list[MissedText]
-    """Generated texts outside the references' support: what precision missed."""
+    """Generated texts outside the references' support, which lower precision."""
     reference: list[MissedText]
-    """References outside the generated texts' support: what recall missed."""
+    """References outside the generated texts' support, which lower recall."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreResult:
     """The scores of generated texts against reference texts.
 
-    Each metric that was computed is an attribute: ``result.precision``, ``result.mauve``,
-    ``result.self_bleu``, ... Any other name raises an ``AttributeError`` that lists those that exist.
+    Each computed metric is an attribute: ``result.precision``, ``result.mauve``, ``result.self_bleu``, ...
+    Any other name raises an ``AttributeError`` that lists the computed ones.
     """
 
     rows: tuple[Row, ...]
-    """One dictionary per metric and group, as ``to_frame`` tabulates them."""
+    """One dictionary per metric and group: the rows of ``to_frame``."""
     k: int
-    """Neighbours that a ball reaches to."""
+    """Number of nearest neighbours that define the radius of a ball."""
     embedder: str | None
     """Label of the embedder; None if no metric needed one."""
     reference_texts: tuple[str, ...]
@@ -74,7 +74,7 @@ class ScoreResult:
 
     @property
     def intervals(self) -> dict[str, Interval]:
-        """95 % intervals: metric -> (low, high, deviation), for the metrics that have one."""
+        """95 % intervals of the metrics that have one: metric -> (low, high, deviation)."""
         from textgamut.metrics.support import Interval
 
         return {
@@ -85,10 +85,10 @@ class ScoreResult:
 
     @cached_property
     def missed(self) -> MissedTexts:
-        """The texts that precision and recall missed, each with its nearest neighbour on the other side.
+        """Texts outside the other side's support, each with its nearest neighbour on the other side.
 
         Raises:
-            ConfigError: ``"support"`` was not computed.
+            ConfigError: If ``"support"`` was not computed.
         """
         from textgamut.report.missed import missed_texts
 
@@ -104,7 +104,7 @@ class ScoreResult:
         Returns:
             One row per metric and group, with the columns ``group`` ("all", or "column=label"), ``metric``,
             ``value``, ``low`` and ``high`` (95 % interval), ``deviation`` (standard deviation: of support
-            metrics over half-samples, of divergence metrics over k-means seeds), ``n`` (texts a side) and
+            metrics over half-samples, of divergence metrics over k-means seeds), ``n`` (texts per side) and
             ``k``; NaN where a column does not apply.
         """
         import pandas as pd
@@ -117,14 +117,14 @@ class ScoreResult:
         path: str | Path,
         title: str = "Generated against reference texts: what precision and recall missed",
     ) -> None:
-        """Write the page of the texts that precision and recall missed.
+        """Write an HTML page of the texts outside the other side's support.
 
         Args:
-            path: The file, which is replaced if it exists. The page needs no other file and no network.
-            title: The page's title.
+            path: Path of the file, which is replaced if it exists. The page is self-contained.
+            title: Title of the page.
 
         Raises:
-            ConfigError: ``"support"`` was not computed.
+            ConfigError: If ``"support"`` was not computed.
         """
         from textgamut.files import write_bytes
         from textgamut.report.missed import missed_texts_page
@@ -138,7 +138,9 @@ class ScoreResult:
         from textgamut.report.missed import EmbeddedTexts
 
         if self.support is None:
-            raise ConfigError("what precision and recall missed is not known: add 'support' to metrics")
+            raise ConfigError(
+                "the texts missed by precision and recall are unknown: add 'support' to metrics"
+            )
         n = len(self.support.in_reference)
         ids = [f"row-{i + 1}" for i in range(n)]
         return (
@@ -168,45 +170,46 @@ def score(
     """Score generated texts against reference texts.
 
     Args:
-        reference_texts: Human texts, at least two: a list, a pandas Series or the like.
-        generated_texts: Generated texts, at least two. Metrics that compare the two sides use the first N of
-            each, N being the size of the smaller.
+        reference_texts: Human texts, at least two: a list, a pandas Series or another iterable.
+        generated_texts: Generated texts, at least two. Metrics that compare the two sides use the first N
+            texts of each, where N is the size of the smaller side.
         metrics: Families to compute: ``"support"`` (precision, recall, density, coverage), ``"divergence"``
             (MAUVE, frontier integral, F_1/8, F_8), ``"ngram"`` (Self-BLEU, distinct-n, rep-4, diversity),
-            ``"likelihood"`` (perplexity, and with ``prompts`` coherence).
-        embedder: Name of an entry of ``embedders.yaml``, or the folder of a checkpoint: what turns texts into
-            features for support and divergence.
-        pooling: How an embedder given as a folder makes one vector of a text: ``"mean"``, ``"cls"``,
-            ``"last-token"`` or ``"sentence-transformers"``.
-        max_tokens: For an embedder given as a folder: longer texts are cut to so many tokens.
-        k: Neighbours that a ball of the support metrics reaches to, 1 <= k < N.
-        bootstrap: Half-samples behind the intervals of the support metrics; 0 for no intervals. There are
-            none either if N is 4 k or less.
-        groups: Name -> (label of each reference, label of each generated text), None for a text without
-            one: the support metrics are also computed for each label.
-        kmeans_seeds: Seeds of the k-means clusterings over which divergence metrics are averaged.
-        tokenizer: Name of an entry of ``models.yaml``, or a folder: the tokens that Self-BLEU and distinct-n
-            count. Defaults to words, split on white space.
-        scorer: Name of an entry of ``models.yaml``, or a folder: the model behind likelihood, which needs
-            one.
-        prompts: The prompt of each generated text, None for a text without one: likelihood then takes the
-            texts as continuations.
-        registries: Folder of the user's own registries, which extend those that textgamut ships. Defaults to
+            ``"likelihood"`` (perplexity, and coherence if ``prompts`` is given).
+        embedder: Model that computes the features for support and divergence: the name of an entry in
+            ``embedders.yaml``, or the folder of a checkpoint.
+        pooling: Pooling of an embedder given as a folder: ``"mean"``, ``"cls"``, ``"last-token"`` or
+            ``"sentence-transformers"``. Required for a folder, ignored otherwise.
+        max_tokens: Maximum number of tokens per text of an embedder given as a folder; longer texts are cut.
+        k: Number of nearest neighbours that define the radius of a ball in the support metrics,
+            1 <= k < N.
+        bootstrap: Number of half-samples for the intervals of the support metrics; 0 for no intervals.
+            There are no intervals if N <= 4 k.
+        groups: Name -> (label of each reference, label of each generated text), with None for texts
+            without a label. The support metrics are also computed for each label.
+        kmeans_seeds: Seeds of the k-means clusterings over which the divergence metrics are averaged.
+        tokenizer: Model with the tokenizer for Self-BLEU and distinct-n: the name of an entry in
+            ``models.yaml``, or a folder. Defaults to words, split on white space.
+        scorer: Model that computes the likelihood: the name of an entry in ``models.yaml``, or a folder.
+            Required for ``"likelihood"``.
+        prompts: Prompt of each generated text, or None for texts without one. If given, likelihood scores
+            the texts as continuations of their prompts.
+        registries: Folder of the user's own registries, which extend the built-in ones. Defaults to
             ``config`` in the working directory, if that exists.
 
     Returns:
-        The scores. Computed on a GPU if there is one; the same input has the same scores.
+        The scores. They are computed on a GPU if one is available, and are deterministic.
 
     Raises:
-        DataError: A text is not a string, there are fewer than two texts on a side, a sequence has another
-            length than its texts, or k is too large.
-        ConfigError: A family, an embedder or a model does not exist, or an option is missing.
-        SourceError: A checkpoint cannot be had.
-        ModelError: A checkpoint cannot be loaded.
+        DataError: If a text is not a string, a side has fewer than two texts, a sequence and its texts
+            differ in length, or k is too large.
+        ConfigError: If a family, an embedder or a model does not exist, or a required option is missing.
+        SourceError: If a checkpoint cannot be downloaded or found.
+        ModelError: If a checkpoint cannot be loaded.
 
     Warns:
-        UserWarning: The sides differ in size, there are fewer than 1000 texts on a side, or texts are too
-            short for a metric.
+        UserWarning: If the sides differ in size, a side has fewer than 1000 texts, or texts are too short
+            for a metric.
 
     Examples:
         >>> result = textgamut.score(reference_texts, generated_texts)  # doctest: +SKIP
@@ -233,7 +236,7 @@ def score(
     generated = _texts("generated_texts", generated_texts)
     n = min(len(reference), len(generated))
     if "support" in metrics and not 1 <= k < n:
-        raise DataError(f"k = {k} needs more than {k} texts a side, not {n}")
+        raise DataError(f"k = {k} needs more than {k} texts per side, found {n}")
     labels = {
         name: (
             _labels(f"groups: {name!r}", of_references, reference),
@@ -243,7 +246,7 @@ def score(
     }
     starts = None if prompts is None else [label or "" for label in _labels("prompts", prompts, generated)]
 
-    # All names are looked up before the first checkpoint is loaded.
+    # Resolve all names before the first checkpoint is loaded.
     compares = "support" in metrics or "divergence" in metrics
     seen_by = _embedder(embedder, pooling, max_tokens, registries) if compares else None
     token_source = _checkpoint(tokenizer, registries) if tokenizer and "ngram" in metrics else None
@@ -273,11 +276,11 @@ def score(
 
 def _texts(name: str, texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
-        raise DataError(f"{name}: several texts are needed, not a single string")
+        raise DataError(f"{name}: expected several texts, found a single string")
     found = list(texts)
     for number, text in enumerate(found, start=1):
         if not isinstance(text, str):
-            raise DataError(f"{name}: row {number} is not a text but of type {type(text).__name__}")
+            raise DataError(f"{name}: row {number} is not a string but of type {type(text).__name__}")
     if len(found) < 2:
         raise DataError(f"{name}: at least two texts are needed, not {len(found)}")
     return found
@@ -315,7 +318,7 @@ def _embedder(
 
 
 def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source, int]:
-    """Return where the weights of a model are, and how many texts it takes at a time."""
+    """Return the source of a model and its batch size."""
     from textgamut.config.entries.models import Model
     from textgamut.config.entries.sources import FileSource, OpenAISource
 
@@ -327,7 +330,9 @@ def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source
     else:
         model = _entry("model", name, registries)
     if isinstance(model.source, OpenAISource):
-        raise ConfigError(f"model {str(name)!r} is behind a server: name one whose weights can be had")
+        raise ConfigError(
+            f"model {str(name)!r} is served over the network: choose one with available weights"
+        )
     return model.source, model.batch_size
 
 

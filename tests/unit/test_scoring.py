@@ -196,10 +196,10 @@ def test_small_samples_are_warned_of(score) -> None:
 @pytest.mark.parametrize(
     ("texts", "options", "message"),
     [
-        (("a text", GENERATED), {}, "reference_texts: several texts are needed, not a single string"),
+        (("a text", GENERATED), {}, "reference_texts: expected several texts, found a single string"),
         ((REFERENCE, ["alone"]), {}, "generated_texts: at least two texts are needed, not 1"),
-        ((REFERENCE, [*GENERATED, None]), {}, "generated_texts: row 31 is not a text but of type NoneType"),
-        ((REFERENCE, GENERATED), {"k": 30}, "k = 30 needs more than 30 texts a side, not 30"),
+        ((REFERENCE, [*GENERATED, None]), {}, "generated_texts: row 31 is not a string but of type NoneType"),
+        ((REFERENCE, GENERATED), {"k": 30}, "k = 30 needs more than 30 texts per side, found 30"),
         ((REFERENCE, GENERATED), {"k": 0}, "k = 0"),
         ((REFERENCE, GENERATED), {"metrics": ["suport"]}, "no family 'suport'; nearest valid: 'support'"),
         ((REFERENCE, GENERATED), {"metrics": "support"}, "no family 's'"),

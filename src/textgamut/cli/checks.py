@@ -1,6 +1,6 @@
 """Checks of this machine, its network and a project, for ``textgamut doctor``.
 
-Secrets are never shown: of tokens only whether they are set, of URLs only the host.
+Secrets are never shown: tokens are only reported as set or not set, and URLs are reduced to their host.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ KEYS = ("OPENAI_API_KEY",)
 KEY_PACKAGES = ("torch", "transformers", "faiss-cpu")
 MEMORY = 4e9  # bytes: the demo's peak, with some room
 DISK = 5e9  # bytes: the demo's downloads, checkpoints and results, with some room
-TIMEOUT = 3.0  # seconds that a server may stay silent
-PIP_LIMIT = 20.0  # seconds for pip to say its index: on a busy machine it starts slowly
-NETWORK_LIMIT = 5.0  # seconds for all servers together, the look-up of their names included
-WALK_LIMIT = 0.5  # seconds to add up the size of a folder
+TIMEOUT = 3.0  # seconds without an answer from a server
+PIP_LIMIT = 20.0  # seconds for pip to print its index; it starts slowly on a busy machine
+NETWORK_LIMIT = 5.0  # seconds for all servers together, including name resolution
+WALK_LIMIT = 0.5  # seconds to compute the size of a folder
 SERVERS = {
     "Wikipedia": "https://en.wikipedia.org/w/api.php?action=query&format=json",
     "Wikidata": "https://query.wikidata.org/sparql?query=ASK%7B%7D&format=json",
@@ -50,8 +50,8 @@ SERVERS = {
 class Check:
     """The result of one check.
 
-    ``attention``: it may not be as the user wants it. ``missing``: it does not exist, and only some runs need
-    it. ``broken``: every run needs it.
+    ``state`` is ``attention`` for a possible problem, ``missing`` for something that only some runs need, and
+    ``broken`` for a failure of something that all runs need.
     """
 
     area: str
@@ -66,10 +66,9 @@ def run_checks(
     """Check this machine, its network and a project, without changing anything.
 
     Args:
-        folder: The project.
-        targets: Name -> URL that the network should reach. Defaults to the servers that textgamut downloads
-            from.
-        offline: Leave the network alone.
+        folder: Folder of the project.
+        targets: Name -> URL of the servers to connect to. Defaults to those that textgamut downloads from.
+        offline: Skip the checks of the network.
 
     Returns:
         The checks, grouped by area.
@@ -89,9 +88,9 @@ def run_checks(
         try:
             for name, state, detail in findings:
                 checks.append(Check(area, name, state, _redacted(detail)))
-        except Exception as error:  # where much is broken, the rest is still checked
+        except Exception as error:  # a failure in one area must not hide the others
             reason = str(error) if isinstance(error, ImportError) else type(error).__name__
-            checks.append(Check(area, area, "attention", f"cannot be examined: {_redacted(reason)}"))
+            checks.append(Check(area, area, "attention", f"cannot be checked: {_redacted(reason)}"))
     return checks
 
 
@@ -102,7 +101,7 @@ def _software() -> Iterator[Finding]:
     try:
         about = importlib.metadata.metadata("textgamut")
     except importlib.metadata.PackageNotFoundError:
-        yield "textgamut", "attention", f"{__version__}, not installed: what it needs cannot be told"
+        yield "textgamut", "attention", f"{__version__}, not installed: its requirements are unknown"
         return
     version, wanted = platform.python_version(), about["Requires-Python"] or ""
     fits = SpecifierSet(wanted).contains(version, prereleases=True)
@@ -120,7 +119,7 @@ def _software() -> Iterator[Finding]:
     required = found.pop("", {})
     good = {name: detail for name, (state, detail) in required.items() if state == "good"}
     key = ", ".join(f"{name} {good[name]}" for name in KEY_PACKAGES if name in good)
-    count = f"{len(good)} of {len(required)} required ones are in their ranges"
+    count = f"{len(good)} of {len(required)} required packages are compatible"
     yield "packages", "good" if len(good) == len(required) else "attention", f"{count}: {key}"
     for name, (state, detail) in required.items():
         if state != "good":
@@ -130,7 +129,7 @@ def _software() -> Iterator[Finding]:
         worst: State = "attention" if "attention" in states else "missing" if "missing" in states else "good"
         yield f"for {extra}", worst, "; ".join(f"{name} {detail}" for name, (_, detail) in members.items())
     if importlib.util.find_spec("pip") is None:
-        yield "pip", "attention", f"not installed, and wheel sources need it: {sys.executable} -m ensurepip"
+        yield "pip", "attention", f"not installed, but needed for wheels: run {sys.executable} -m ensurepip"
 
 
 def _package(name: str, wanted: str) -> tuple[State, str]:
@@ -149,15 +148,15 @@ def _machine(folder: Path) -> Iterator[Finding]:
     count = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count
     processors, limit = _cgroup_limits()
-    more = f", of whose time the control group gets {processors:g}" if processors else ""
-    yield "processors", "good", f"{usable} usable of {count}{more}"
+    more = f", limited to {processors:g} by the control group" if processors else ""
+    yield "processors", "good", f"{usable} of {count} usable{more}"
 
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     free = re.search(r"MemAvailable: +(\d+) kB", _text(Path("/proc/meminfo")))
     available = int(free[1]) * 1024 if free else total
     detail = _size(total) + (f", {_size(available)} available" if free else "")
     if limit and limit < total:
-        available, detail = min(available, limit), f"{detail}, the control group gets {_size(limit)}"
+        available, detail = min(available, limit), f"{detail}, limited to {_size(limit)} by the control group"
     yield "memory", "good" if available >= MEMORY else "attention", detail
 
     from textgamut.sources.cache import cache_folder
@@ -167,7 +166,7 @@ def _machine(folder: Path) -> Iterator[Finding]:
     for name, path in places.items():
         disks.setdefault(_existing(path).stat().st_dev, []).append(name)
         if name != "cache" and (reason := _unwritable(path)):
-            yield name, "attention", f"{path.absolute()}: cannot be written: {reason}"
+            yield name, "attention", f"{path.absolute()} is not writable: {reason}"
     for names in disks.values():
         space = shutil.disk_usage(_existing(places[names[0]]))
         detail = f"{_size(space.free)} free of {_size(space.total)}, for {', '.join(names)}"
@@ -175,13 +174,13 @@ def _machine(folder: Path) -> Iterator[Finding]:
 
 
 def _cgroup_limits(root: Path = Path("/")) -> tuple[float | None, int | None]:
-    """Return the processors and the bytes that control groups allow: the minimum over all levels."""
+    """Return the limits of the control groups on processors and bytes: the minimum over all levels."""
     processors: list[float] = []
     memory: list[int] = []
     base = root / "sys/fs/cgroup"
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        for controller in controllers.split(","):  # version 2 is the line that names none
+        for controller in controllers.split(","):  # the line of version 2 lists no controllers
             level = base / controller / path.lstrip("/")
             while level != base.parent:
                 quota = _text(level / "cpu.max") or " ".join(
@@ -202,22 +201,22 @@ def _devices() -> Iterator[Finding]:
         from textgamut.models.devices import choose_device, choose_dtype
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a driver that is too old: told below
+            warnings.simplefilter("ignore")  # a driver that is too old is reported below
             device = choose_device()
-    except Exception as error:  # a torch for another machine fails in many ways
+    except Exception as error:  # an incompatible torch raises many types of exceptions
         yield "torch", "broken", f"cannot be imported: {type(error).__name__}: {error}"
         return
     driver, cuda = cuda_driver(), torch.version.cuda
     if cuda or driver:
-        built = f"torch {torch.__version__} " + (f"is built for CUDA {cuda}" if cuda else "has no CUDA")
-        serves = "the driver serves up to {}.{}".format(*driver) if driver else "there is no NVIDIA driver"
+        built = f"torch {torch.__version__} is built " + (f"for CUDA {cuda}" if cuda else "without CUDA")
+        supports = "the driver supports up to {}.{}".format(*driver) if driver else "no NVIDIA driver found"
         good = device.type == "cuda" and driver and (not cuda or int(cuda.split(".")[0]) <= driver[0])
-        yield "CUDA", "good" if good else "attention" if driver else "missing", f"{built}, {serves}"
+        yield "CUDA", "good" if good else "attention" if driver else "missing", f"{built}, {supports}"
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         state: State = "good" if device.type == "cuda" else "attention"
         yield "CUDA_VISIBLE_DEVICES", state, visible or "empty: all GPUs are hidden"
     if device.type == "cpu":
-        yield "CPU", "good", f"no GPU to use; dtype auto is {choose_dtype('auto', device)}"
+        yield "CPU", "good", f"no usable GPU; dtype auto is {choose_dtype('auto', device)}"
         return
     for i in range(torch.cuda.device_count()):
         gpu, dtype = torch.cuda.get_device_properties(i), choose_dtype("auto", torch.device("cuda", i))
@@ -236,30 +235,30 @@ def _caches() -> Iterator[Finding]:
         ("textgamut", cache_folder(), "broken", "TEXTGAMUT_CACHE"),
         ("Hugging Face", Path(constants.HF_HUB_CACHE), "attention", "HF_HOME"),
     ]
-    for name, folder, worst, way_out in folders:
+    for name, folder, worst, variable in folders:
         if reason := _unwritable(folder):
-            yield name, worst, f"{folder}: cannot be written: {reason}; {way_out} names another folder"
+            yield name, worst, f"{folder} is not writable: {reason}; set {variable} to another folder"
             continue
         inside = [folder]
         if name == "textgamut":
             inside = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.exists() else []
         sizes = ", ".join(f"{path.name} {_size_within(path)}" for path in inside if path.exists())
-        yield name, "good", f"{folder}: {sizes or 'nothing yet'}"
+        yield name, "good", f"{folder}: {sizes or 'empty'}"
     switches = {"TEXTGAMUT_OFFLINE": offline(), "HF_HUB_OFFLINE": constants.HF_HUB_OFFLINE}
-    forbidding = " and ".join(name for name, on in switches.items() if on)
-    yield "offline", "attention" if forbidding else "good", forbidding or "no: downloads are allowed"
+    enabled = " and ".join(name for name, on in switches.items() if on)
+    yield "offline", "attention" if enabled else "good", enabled or "no: downloads are allowed"
 
 
 def _network(targets: Mapping[str, str] | None, offline: bool) -> Iterator[Finding]:
     from huggingface_hub import constants
 
-    from textgamut.sources.cache import offline as forbidden
+    from textgamut.sources.cache import offline as offline_variable
 
     for name in sorted(os.environ):
         if name.lower() in ("http_proxy", "https_proxy", "all_proxy") and os.environ[name]:
             yield name, "good", f"through {_host(os.environ[name])}"
-    if offline or forbidden():
-        yield "servers", "missing", f"not asked: {'--offline' if offline else 'TEXTGAMUT_OFFLINE'}"
+    if offline or offline_variable():
+        yield "servers", "missing", f"skipped: {'--offline' if offline else 'TEXTGAMUT_OFFLINE'}"
         return
     if targets is None:
         targets = {"package index": _index(), "Hugging Face": _origin(constants.ENDPOINT), **SERVERS}
@@ -270,7 +269,7 @@ def _network(targets: Mapping[str, str] | None, offline: bool) -> Iterator[Findi
     def ask(name: str, url: str) -> None:
         answers[name] = _asked(url, as_pip=name == "package index")
 
-    # Threads that may be left behind, since nothing ends the system's look-up of a name.
+    # Daemon threads, since the system's name resolution cannot be interrupted.
     threads = [threading.Thread(target=ask, args=target, daemon=True) for target in targets.items()]
     deadline = time.monotonic() + NETWORK_LIMIT
     for thread in threads:
@@ -291,7 +290,7 @@ def _index() -> str:
             "pip",
             "config",
             "list",
-        ]  # `get` of older pips overlooks PIP_CONFIG_FILE
+        ]  # `get` of older versions of pip ignores PIP_CONFIG_FILE
         with contextlib.suppress(subprocess.SubprocessError):
             asked = subprocess.run(command, capture_output=True, text=True, timeout=PIP_LIMIT)  # noqa: S603
             url = next(iter(re.findall(r"^global\.index-url='(.*)'$", asked.stdout, re.MULTILINE)), None)
@@ -304,7 +303,7 @@ def _asked(url: str, as_pip: bool) -> tuple[State, str]:
         import httpx
 
         trust = httpx.create_ssl_context()
-        if as_pip:  # it also trusts the system's certificates, and a file of its own
+        if as_pip:  # pip also trusts the system's certificates and PIP_CERT
             trust.load_default_certs()
             if own := os.environ.get("PIP_CERT"):
                 trust.load_verify_locations(own)
@@ -313,17 +312,17 @@ def _asked(url: str, as_pip: bool) -> tuple[State, str]:
             status = response.status_code
     except Exception as error:
         return "attention", _reason(error)
-    if status >= 400 and status not in (401, 404):  # these two come from the server, not from a filter
-        return "attention", f"answers HTTP {status}"
+    if status >= 400 and status not in (401, 404):  # these two come from the server, not from a proxy
+        return "attention", f"HTTP status {status}"
     return "good", f"reachable, {time.monotonic() - start:.1f} s"
 
 
 def _reason(error: BaseException) -> str:
-    """Return why there was no answer; not in the error's own words, which may hold a password."""
+    """Return why there was no answer, without the error's own message, which may contain a password."""
     reasons = {
-        ssl.SSLCertVerificationError: "its certificate is not trusted",
-        socket.gaierror: "the name is not known",
-        ConnectionRefusedError: "the connection is refused",
+        ssl.SSLCertVerificationError: "untrusted certificate",
+        socket.gaierror: "unknown host name",
+        ConnectionRefusedError: "connection refused",
         TimeoutError: f"no answer in {TIMEOUT:g} s",
     }
     cause: BaseException | None = error
@@ -341,20 +340,20 @@ def _keys(folder: Path) -> Iterator[Finding]:
     found = {name for name, value in os.environ.items() if value.strip()}
     if found & {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}:
         yield "HF_TOKEN", "good", "set"
-    elif os.path.exists(constants.HF_TOKEN_PATH):  # not hf.get_token(): it may ask the network
-        yield "HF_TOKEN", "good", "not set; the hub's token file is there"
+    elif os.path.exists(constants.HF_TOKEN_PATH):  # not hf.get_token(), which may use the network
+        yield "HF_TOKEN", "good", "not set; the hub's token file exists"
     else:
-        yield "HF_TOKEN", "missing", "not set: gated repositories stay closed"
+        yield "HF_TOKEN", "missing", "not set: gated repositories are not accessible"
     for name in sorted({*KEYS, *_key_variables(folder)}):
         yield name, "good" if name in found else "missing", "set" if name in found else "not set"
 
 
 def _key_variables(folder: Path) -> Iterator[str]:
-    """Yield the environment variables that the served models of a project name."""
+    """Yield the environment variables with the API keys of a project's served models."""
     from textgamut.config.entries.sources import OpenAISource
     from textgamut.config.loading import load_registry
 
-    with contextlib.suppress(TextgamutError):  # there is no such folder, or its registry is told to be broken
+    with contextlib.suppress(TextgamutError):  # an invalid registry is reported by another check
         for model in load_registry("models", folder / "config").values():
             if isinstance(model.source, OpenAISource) and model.source.key_variable:
                 yield model.source.key_variable
@@ -375,7 +374,7 @@ def _project(folder: Path) -> Iterator[Finding]:
     from textgamut.config.loading import load_registry
 
     if not (folder / "config").is_dir():
-        yield "registries", "missing", f"{folder.absolute()} is no project: it has no folder config"
+        yield "registries", "missing", f"{folder.absolute()} is not a project: it has no folder config"
         return
     counts = []
     for name in REGISTRIES:
@@ -395,7 +394,7 @@ def _project(folder: Path) -> Iterator[Finding]:
 
 
 def _host(url: str) -> str:
-    """Return host and port of a URL, or nothing of it if they could be part of a secret."""
+    """Return the host and port of a URL, or a placeholder if they could be part of a secret."""
     userinfo, host, port, path = (
         r"(?:[^@/?#]*@)?",
         r"([\w.-]+|\[[\da-f:.]+\])",
@@ -411,7 +410,7 @@ def _origin(url: str) -> str:
 
 
 def _redacted(text: str) -> str:
-    """Make a text one printable line and cut its URLs, such as those in an error message, to hosts."""
+    """Return a text as one printable line, with its URLs reduced to their hosts."""
     line = " ".join(text.split()).encode(errors="replace").decode()
     url = r"\b([a-z][a-z0-9+.-]*://)([^\s'\"]+)"
     return re.sub(url, lambda found: found[1] + _host(found[2]), line, flags=re.I)
@@ -427,7 +426,7 @@ def _size_within(folder: Path) -> str:
         for file in files:
             if time.monotonic() > deadline:
                 return f"more than {_size(total)}"
-            with contextlib.suppress(OSError):  # deleted meanwhile
+            with contextlib.suppress(OSError):  # deleted in the meantime
                 total += os.lstat(os.path.join(parent, file)).st_size
     return _size(total)
 
@@ -440,13 +439,13 @@ def _text(path: Path) -> str:
 
 
 def _existing(path: Path) -> Path:
-    """Return the path, or the nearest of its parents that exists."""
+    """Return the path if it exists, or else its nearest existing parent."""
     path = path.absolute()
     return next(place for place in (path, *path.parents) if os.path.exists(place))
 
 
 def _unwritable(folder: Path) -> str | None:
-    """Return why no file can be made in a folder, or where the folder would be made; None if one can."""
+    """Return why a folder, or its nearest existing parent, is not writable; None if it is."""
     try:
         with tempfile.TemporaryFile(dir=_existing(folder)):
             return None

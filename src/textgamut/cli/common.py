@@ -1,4 +1,4 @@
-"""What the commands share: JSON output."""
+"""JSON output of the commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table as plain data; None for NaN."""
+    """Return the rows of a table as plain data, with None for NaN."""
     rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
     return rows
 

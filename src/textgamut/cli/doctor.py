@@ -1,4 +1,4 @@
-"""``textgamut doctor``: what this machine can do."""
+"""``textgamut doctor``: check the installation, this machine and the project."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def doctor(*, offline: bool = False, json: bool = False) -> int:
-    """Check what this machine can do.
+    """Check the installation, this machine and the project.
 
-    Checks packages, memory, GPUs, caches, network, keys (never their values), and whether the registries in
-    ./config are valid. The exit code is 1 if something is broken that every run needs.
+    Checks packages, memory, GPUs, caches, the network, API keys (without showing them), and whether the
+    registries in ./config are valid. The exit code is 1 if something is broken that all runs need.
 
     Args:
-        offline: Leave the network alone.
+        offline: Skip the checks of the network.
         json: Print JSON instead of lines.
 
     Returns:
@@ -38,9 +38,9 @@ def doctor(*, offline: bool = False, json: bool = False) -> int:
 
 
 def print_checks(checks: Sequence[Check]) -> None:
-    """Print checks in aligned lines, with marks on a terminal and words elsewhere."""
+    """Print checks in aligned lines, with symbols on a terminal and words elsewhere."""
     broken = ", ".join(f"{check.name} ({check.area})" for check in checks if check.state == "broken")
-    last = f"Broken, and every run needs it: {broken}" if broken else "What every run needs is there."
+    last = f"Broken, but needed by all runs: {broken}" if broken else "Everything needed by all runs works."
     width = max(len(check.name) for check in checks)
     if not sys.stdout.isatty():
         for check in checks:

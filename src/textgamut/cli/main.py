@@ -1,4 +1,4 @@
-"""The command line: assembles the commands and turns what they raise into messages and exit codes."""
+"""Entry point of the command line: assembles the commands and maps exceptions to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ from textgamut.errors import TextgamutError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code: 0, 1 for bad input, 2 for a bad command.
+    """Run the command line.
 
     Args:
-        arguments: The words after ``textgamut``. Defaults to those of this process.
+        arguments: Arguments after ``textgamut``. Defaults to ``sys.argv[1:]``.
+
+    Returns:
+        The exit code: 0, 1 for invalid input, 2 for an invalid command.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
     _log_to_terminal()
@@ -35,15 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _error(str(error), 2)
     except TextgamutError as error:
         return _error(str(error), 1)
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         sys.stdout = None
         return 0
     except SystemExit as error:
-        if not isinstance(error.__context__, BrokenPipeError):  # rich turns one into the other
+        if not isinstance(error.__context__, BrokenPipeError):  # rich exits on a broken pipe
             raise
         return 0
     except KeyboardInterrupt:
-        sys.stderr.write("textgamut: stopped\n")
+        sys.stderr.write("textgamut: interrupted\n")
         return 130
     return code if isinstance(code, int) else 0
 
@@ -65,7 +68,7 @@ def _app() -> App:
 
 
 def _shown(default: Any) -> str | None:
-    """Return a default value as one types it; None for a flag that is off and for an empty list."""
+    """Return a default value as it is typed; None for a flag that is off and for an empty list."""
     return " ".join(map(str, default if isinstance(default, tuple) else [default])) if default else None
 
 

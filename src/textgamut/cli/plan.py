@@ -1,4 +1,4 @@
-"""``textgamut plan``: what an experiment will take."""
+"""``textgamut plan``: estimate the cost of an experiment."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ def plan(
     config: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
 ) -> None:
-    """Estimate what an experiment takes, before anything runs.
+    """Estimate the cost of an experiment before it runs.
 
-    For each task and model: cells, jobs, samples, tokens, GPU hours and US dollars, how much of that is done,
-    and the disk space. Rates are measured on finished shards, or else are the registry's tokens_per_second.
+    Prints, for each task and model, the cells, jobs, samples, tokens, GPU hours and US dollars, how much is
+    already done, and the disk space. Rates are measured on finished shards if there are any, and default to
+    tokens_per_second in the registry.
 
     Args:
-        configfile: The experiment (config/demo.yaml).
-        config: Folder of your own registries (the experiment's folder config, or ./config).
+        configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
+        config: Folder of your own registries. Defaults to the folder config of the experiment, or ./config.
         json: Print JSON instead of a table.
 
     Raises:
-        TextgamutError: The experiment or a registry is wrong.
+        TextgamutError: If the experiment or a registry is not valid.
     """
     from textgamut.config.loading import load_config
     from textgamut.workflow.plan import make_plan
@@ -97,9 +98,9 @@ def print_plan(plan: Plan) -> None:
 
 
 UNKNOWN = (
-    "?: not known. Hours need the model's tokens_per_second in models.yaml, or a first finished shard; "
-    "samples need an extracted dataset, or its `texts` in datasets.yaml; prompt tokens, and so US$, need "
-    "drawn prompts, and US$ the model's prices; weights need the model's gigabytes."
+    "?: unknown. Hours need the model's tokens_per_second in models.yaml, or a finished shard; samples need "
+    "an extracted dataset, or its `texts` in datasets.yaml; prompt tokens, and therefore US$, need drawn "
+    "prompts; US$ also need the model's prices; weights need the model's gigabytes."
 )
 
 

@@ -1,4 +1,4 @@
-"""``textgamut rank``: a table of scores -> rankings of its methods."""
+"""``textgamut rank``: rank the methods in a table of scores."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ def rank(
 
     Methods, such as models or decoding settings, that were scored on the same prompts are ranked by
     dominance, by the extended Bradley-Terry model, by the union-free generic depth of their orders and, if
-    the criteria are coherence, diversity and perplexity, by Q*Text; the agreement of these rankings is
+    the criteria are coherence, diversity and perplexity, by Q*Text. The agreement of these rankings is
     computed as well. The file is .csv, .jsonl or .parquet with the columns prompt, method, criterion and
-    value, or with prompt, method and one column for each criterion.
+    value, or with prompt, method and one column per criterion.
 
     Args:
-        file: The scores.
-        higher: Criteria of which higher values are better.
-        lower: Criteria of which lower values are better.
+        file: File of scores.
+        higher: Criteria for which higher values are better.
+        lower: Criteria for which lower values are better.
         prompt: Column of the prompts.
-        method: Column of the methods, or several columns that together name a method.
-        depth_of: Number of the best methods whose orders get a depth, 2 to 6.
-        output: Also write all tables, as CSV, and figures there.
+        method: Column of the methods, or several columns that together identify a method.
+        depth_of: Number of best methods to compute the depth of orders for, 2 to 6.
+        output: Also write all tables (as CSV) and figures to this folder.
         json: Print JSON instead of tables.
 
     Raises:
-        TextgamutError: The file, a column, a criterion or a value is wrong.
+        TextgamutError: If the file, a column, a criterion or a value is not valid.
     """
     settings = settings_of(locals())
     if not 2 <= depth_of <= 6:
-        raise ConfigError(f"--depth-of {depth_of}: 2 to 6 methods can be compared")
+        raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
@@ -99,7 +99,7 @@ def rank(
 
 
 def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Read a table of scores, by its suffix."""
+    """Read a table of scores in the format given by its suffix."""
     import pandas as pd
 
     text = dict.fromkeys((*columns, "criterion"), str)  # "001" and "NA" are names
@@ -118,10 +118,10 @@ def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
             frame: pd.DataFrame = readers[path.suffix.lower()](path)
     except pd.errors.ParserWarning:
         raise DataError(
-            f'{path}: its rows have more fields than its header: a name with a comma stands in "quotes"'
+            f'{path}: rows have more fields than the header: put names with a comma in "quotes"'
         ) from None
     except (ValueError, OSError) as error:
-        raise DataError(f"{path}: it cannot be read as {path.suffix}: {error}") from None
+        raise DataError(f"{path}: cannot be read as {path.suffix}: {error}") from None
     for name in columns:
         if name not in frame:
             raise DataError(f"{path}: no column {name!r}; {nearest(name, map(str, frame.columns))}")

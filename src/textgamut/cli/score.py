@@ -1,4 +1,4 @@
-"""``textgamut score``: two files of texts -> the numbers."""
+"""``textgamut score``: score a file of generated texts against a file of reference texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ File = Annotated[Path, Parameter(metavar="FILE")]
 
 
 def _families() -> str:
-    """List the families that can be scored, each with its metrics."""
+    """List the families that can be computed, each with its metrics."""
     labels = {name: [METRICS[metric].label for metric in metrics_of(name)] for name in scored_families()}
     return ", ".join(f"{name} ({', '.join(dict.fromkeys(found))})" for name, found in labels.items())
 
@@ -70,33 +70,34 @@ def score(
 ) -> None:
     """Score a file of generated texts against a file of reference texts.
 
-    Precision is the share of the generated texts that are like the references, recall the share of the
-    references that are reached; further metrics compare the two distributions and the wording. The files are
-    .jsonl, .csv or .parquet with one text a row, or .txt with one text a line.
+    Precision is the share of the generated texts that lie within the support of the references; recall is the
+    share of the references that lie within the support of the generated texts. Further metrics compare the
+    two distributions and the wording. The files are .jsonl, .csv or .parquet with one text per row, or .txt
+    with one text per line.
 
     Args:
-        reference: Human texts.
-        generated: Generated texts.
+        reference: File of human texts.
+        generated: File of generated texts.
         text: Column of the texts in both files.
         metrics: Families to compute.
-        embedder: Entry of embedders.yaml, or a folder.
-        pooling: For an embedder given as a folder.
-        max_tokens: For an embedder given as a folder: longer texts are cut to this many tokens.
-        k: Neighbours that a ball reaches to.
-        bootstrap: Half-samples behind the intervals; 0 for no intervals.
-        group: Compute the support metrics also for each group of this column, which both files must have.
-        kmeans_seeds: Seeds of the clusterings behind divergence.
-        tokenizer: Entry of models.yaml, or a folder: Self-BLEU and distinct-n count its tokens instead of
-            words.
-        scorer: Entry of models.yaml, or a folder: the model behind likelihood.
+        embedder: Name of an entry in embedders.yaml, or folder of a checkpoint.
+        pooling: Pooling of an embedder given as a folder.
+        max_tokens: Maximum number of tokens per text of an embedder given as a folder; longer texts are cut.
+        k: Number of nearest neighbours that define the radius of a ball.
+        bootstrap: Number of half-samples for the intervals; 0 for no intervals.
+        group: Also compute the support metrics for each group of this column, required in both files.
+        kmeans_seeds: Seeds of the k-means clusterings for divergence.
+        tokenizer: Name of an entry in models.yaml, or folder of a checkpoint, with the tokenizer for
+            Self-BLEU and distinct-n. Defaults to words.
+        scorer: Name of an entry in models.yaml, or folder of a checkpoint, for likelihood.
         prompt: Column of the prompts in the generated file; likelihood then scores the texts as their
             continuations.
-        config: Folder of your own registries (./config).
+        config: Folder of your own registries. Defaults to ./config.
         json: Print JSON instead of a table.
-        explain: Also write an HTML page of the texts that precision and recall missed.
+        explain: Also write an HTML page of the texts that precision and recall missed to this file.
 
     Raises:
-        TextgamutError: A file, a column, an entry or a value is wrong.
+        TextgamutError: If a file, a column, an entry or a value is not valid.
     """
     settings = settings_of(locals())
     if explain and "support" not in metrics:
@@ -150,5 +151,5 @@ def _read(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
     if len(frame) < 2:
         raise DataError(f"{path}: at least two texts are needed, not {len(frame)}")
     if empty := int((frame["text"].str.strip() == "").sum()):
-        logger.warning("%s: %d of %d texts are empty; they count as empty", path, empty, len(frame))
+        logger.warning("%s: %d of %d texts are empty; they are scored as empty", path, empty, len(frame))
     return frame

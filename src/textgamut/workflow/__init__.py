@@ -1,1 +1,1 @@
-"""The workflow: everything that its rules ask."""
+"""Paths, inputs, settings and resources of the Snakemake rules."""

@@ -1,4 +1,4 @@
-"""Families of metrics: which ones a task computes, and which cannot be computed here."""
+"""Families of metrics: which ones a task computes, and which cannot be computed on this machine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from textgamut.config.cells import Config
 
 
 def family_of(config: Config, task: str, name: str) -> Any:
-    """Return the settings of a family of metrics, as the task or else the experiment defines them.
+    """Return the settings of a family of metrics: those of the task if it has any, else the experiment's.
 
     Raises:
-        ValueError: The task does not compute the family, as for a mistyped target.
+        ValueError: If the task does not compute the family, for example because a target is misspelled.
     """
     found = getattr(config.metrics(task), name)
     if found is None:
@@ -21,13 +21,13 @@ def family_of(config: Config, task: str, name: str) -> Any:
 
 
 def essays_file(config: Config) -> str | None:
-    """Return the file of graded essays that the experiment names, or None."""
+    """Return the path of the experiment's file of graded essays, or None."""
     families = [config.metrics(task).essay for task in config.experiment.tasks]
     return next((str(Path(family.essays).expanduser()) for family in families if family), None)
 
 
 def missing_families(config: Config) -> list[str]:
-    """Return a line for each family of metrics that is requested and cannot be computed here."""
+    """Return one line for each family of metrics that is requested but cannot be computed."""
     essays = essays_file(config)
     if essays and not Path(essays).is_file():
         return [f"no essay score: there is no file {essays}, your copy of the ASAP corpus"]
@@ -35,6 +35,6 @@ def missing_families(config: Config) -> list[str]:
 
 
 def computed_families(config: Config, task: str) -> list[str]:
-    """Return the families of metrics of a task that can be computed here."""
+    """Return the families of metrics of a task that can be computed."""
     requested = config.metrics(task).families()
     return [name for name in requested if name != "essay" or not missing_families(config)]

@@ -1,4 +1,4 @@
-"""Inputs of rules that depend on the configuration: functions of it and of a job's wildcards."""
+"""Input functions of the rules: they map the configuration and a job's wildcards to files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from textgamut.workflow.paths import fill
 
 
 def source_files(source: Any) -> list[str]:
-    """Return the user's own files that a source reads: an edit of them reruns what is made of them."""
+    """Return the user's own files that a source reads, so that editing them triggers a rerun."""
     name = getattr(source, "path", None) or getattr(source, "snapshot", None)
     if not name:
         return []
@@ -23,22 +23,22 @@ def source_files(source: Any) -> list[str]:
 
 
 def dataset_files(config: Config, wildcards: Any) -> list[str]:
-    """Return the user's files behind a dataset."""
+    """Return the user's files that a dataset is read from."""
     return source_files(config.datasets[wildcards.dataset].source)
 
 
 def model_files(config: Config, wildcards: Any) -> list[str]:
-    """Return the user's files behind a model."""
+    """Return the user's files that a model is loaded from."""
     return source_files(config.models[wildcards.model].source)
 
 
 def embedder_files(config: Config, wildcards: Any) -> list[str]:
-    """Return the user's files behind an embedder."""
+    """Return the user's files that an embedder is loaded from."""
     return source_files(config.embedders[wildcards.embedder].source)
 
 
 def tagger_files(config: Config, wildcards: Any) -> list[str]:
-    """Return the user's files behind a tagger."""
+    """Return the user's files that a tagger is loaded from."""
     return source_files(config.taggers[wildcards.tagger].source)
 
 
@@ -48,10 +48,10 @@ def task_texts(config: Config, wildcards: Any) -> str:
 
 
 def reference_texts(config: Config, wildcards: Any) -> str:
-    """Return what references are drawn from: the dataset or, for a creative task, the cell with that seed.
+    """Return the texts that references are drawn from: the dataset or, for a creative task, a reference cell.
 
     Raises:
-        ValueError: The task has no such draw.
+        ValueError: If the task has no such draw.
     """
     if config.experiment.tasks[wildcards.task].kind != "creative":
         return task_texts(config, wildcards)
@@ -62,14 +62,14 @@ def reference_texts(config: Config, wildcards: Any) -> str:
 
 
 def model_cards(model: str | None) -> list[str]:
-    """Return the card of a model, which is fetched and checked before; nothing for None."""
+    """Return the card of a model, which is written once the model is fetched and checked; [] for None."""
     return [fill(paths.MODEL_CARD, model=model)] if model else []
 
 
 def prompt_lengths(config: Config, wildcards: Any) -> list[str]:
-    """Return the check of a model's prompts; a served model's tokens are not known.
+    """Return the check of the prompt lengths; [] for a served model, whose tokenizer is unknown.
 
-    There is one for each length of answer, so that a longer one is checked without a rerun of finished cells.
+    There is one check per maximum answer length, so that adding a longer one does not rerun finished cells.
     """
     if config.models[wildcards.model].engine == "openai":
         return []
@@ -78,25 +78,25 @@ def prompt_lengths(config: Config, wildcards: Any) -> list[str]:
 
 
 def shards(config: Config, wildcards: Any) -> list[str]:
-    """Return the shards of a cell; those of another task if the cell's task measures that task's texts."""
+    """Return the shards of a cell, or those of the task that its own task takes the texts from."""
     count = config.models[wildcards.model].shards
     task = config.texts_of(wildcards.task)
     return [fill(paths.SHARD, wildcards, task=task, shard=i, shards=count) for i in range(count)]
 
 
 def embedded_texts(_config: Config, wildcards: Any) -> str:
-    """Return the texts in a folder: of a draw of references, or of a cell."""
+    """Return the file of texts in the folder of a draw or of a cell."""
     name = "references" if wildcards.folder.startswith("data/") else "generations"
     return f"{wildcards.folder}/{name}.parquet"
 
 
 def draws(config: Config, wildcards: Any, path: str) -> list[str]:
-    """Return a file of every draw of references.
+    """Return one file for each draw of references.
 
     Args:
         config: The configuration.
-        wildcards: The job's, ``task`` among them.
-        path: The file, with the wildcard ``draw``.
+        wildcards: Wildcards of the job, including ``task``.
+        path: Path of the file, with the wildcard ``draw``.
     """
     numbers = config.experiment.tasks[wildcards.task].draws
     return [fill(path, wildcards, draw=number) for number in numbers]
@@ -118,26 +118,26 @@ def first_references(config: Config, wildcards: Any) -> str:
 
 
 def first_reference_features(config: Config, wildcards: Any) -> str:
-    """Return the features of the first draw, by the rule's embedder or else the experiment's."""
+    """Return the features of the first draw; the embedder defaults to the experiment's."""
     embedder = getattr(wildcards, "embedder", config.experiment.embedder)
     draw = config.experiment.tasks[wildcards.task].draws[0]
     return fill(paths.REFERENCE_FEATURES, wildcards, draw=draw, embedder=embedder)
 
 
 def references_of_prompts(config: Config, wildcards: Any) -> list[str]:
-    """Return the texts that humans wrote after the prompts of a task; only prompted tasks have them."""
+    """Return the human continuations of a task's prompts; only prompted tasks have them."""
     prompted = config.experiment.tasks[wildcards.task].kind == "prompted"
     return [first_references(config, wildcards)] if prompted else []
 
 
 def prompts(config: Config, wildcards: Any) -> list[str]:
-    """Return the prompts of a task; subsets of human texts have none."""
+    """Return the prompts of a task; tasks of kind ``subsets`` have none."""
     subsets = config.experiment.tasks[wildcards.task].kind == "subsets"
     return [] if subsets else [fill(paths.PROMPTS, wildcards)]
 
 
 def group_tables(config: Config, wildcards: Any) -> list[str]:
-    """Return the tables that hold the groups: dataset, generations, each draw of references."""
+    """Return the tables with the group columns: dataset, generations, each draw of references."""
     if not config.experiment.tasks[wildcards.task].groups:
         return []
     generations = fill(paths.GENERATIONS, wildcards)
@@ -145,24 +145,24 @@ def group_tables(config: Config, wildcards: Any) -> list[str]:
 
 
 def ngram_cards(config: Config, wildcards: Any) -> list[str]:
-    """Return the card of the model whose tokens are counted, if there is one."""
+    """Return the card of the model with the tokenizer of the n-gram metrics, if there is one."""
     return model_cards(family_of(config, wildcards.task, "ngram").tokenizer)
 
 
 def likelihood_models(config: Config, wildcards: Any) -> list[str]:
-    """Return the models that a cell's likelihood needs: the scorer and, if requested, the generator."""
+    """Return the models that score a cell's likelihood: the scorer and, if requested, the generator."""
     settings = family_of(config, wildcards.task, "likelihood")
     return list(dict.fromkeys([settings.scorer, *generator(config, wildcards)]))
 
 
 def generator(config: Config, wildcards: Any) -> list[str]:
-    """Return the model that wrote the texts of a cell, if their perplexity is to be its own."""
+    """Return the model that generated the texts of a cell if it also computes their perplexity, else []."""
     own = family_of(config, wildcards.task, "likelihood").perplexity_of == "generator"
     return [wildcards.model] if own and wildcards.decoding != HUMAN else []
 
 
 def likelihood_cards(config: Config, wildcards: Any) -> list[str]:
-    """Return the cards of the models that a cell's likelihood needs."""
+    """Return the cards of the models that score a cell's likelihood."""
     return [card for model in likelihood_models(config, wildcards) for card in model_cards(model)]
 
 
@@ -177,17 +177,17 @@ def judge(config: Config, wildcards: Any) -> Model:
 
 
 def judge_cards(config: Config, wildcards: Any) -> list[str]:
-    """Return the card of the model that judges."""
+    """Return the card of the judge."""
     return model_cards(family_of(config, wildcards.task, "judge").model)
 
 
 def scored_generations(config: Config, wildcards: Any) -> list[str]:
-    """Return the texts of all cells of a task, those of the references included."""
+    """Return the texts of all cells of a task, including the cells of its references."""
     return [fill(paths.GENERATIONS, cell) for cell in scored_cells(config, wildcards.task)]
 
 
 def counted_tokens(config: Config, _wildcards: Any) -> list[str]:
-    """Return the tokens per word of each model that the experiment counts them for."""
+    """Return the tokens per word of each model in the experiment's ``tokens_per_word``."""
     counted = config.experiment.tokens_per_word
     if counted is None:
         raise ValueError("the experiment counts no tokens per word")
@@ -195,12 +195,12 @@ def counted_tokens(config: Config, _wildcards: Any) -> list[str]:
 
 
 def ranked_texts(config: Config, wildcards: Any) -> list[str]:
-    """Return the metrics of single texts of the tasks that are ranked."""
+    """Return the per-text metrics of the tasks that are ranked."""
     return [fill(paths.ALL_TEXT_SCORES, task=task) for task in config.ranked()[wildcards.ranked]]
 
 
 def text_scores(config: Config, wildcards: Any) -> list[str]:
-    """Return the metrics of single texts of all cells of a task."""
+    """Return the per-text metrics of all cells of a task."""
     return outputs.text_score_files(config, wildcards.task)
 
 

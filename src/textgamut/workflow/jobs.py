@@ -1,4 +1,4 @@
-"""Jobs of the workflow, seen from inside: what Snakemake asks for, the log, the lock, how a failure ends."""
+"""Run the script of a rule: logging, locking and error handling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class Snakemake(Protocol):
-    """The object ``snakemake`` that Snakemake puts into a script, as far as ours read it."""
+    """The attributes that the scripts read of the object ``snakemake`` that Snakemake injects."""
 
     rule: str
     input: Any
@@ -32,24 +32,24 @@ class Snakemake(Protocol):
 
 @contextlib.contextmanager
 def job() -> Iterator[Snakemake]:
-    """Run the work of a script: log to the terminal and to the rule's log file, and end a failure cleanly.
+    """Run a script with logging to the terminal and to the rule's log file, a lock, and error handling.
 
-    A ``TextgamutError`` is shown as one message, any other exception with its traceback. Both end the process
-    with exit code 1, and both tracebacks go to the log file.
+    A ``TextgamutError`` is shown as one message, any other exception with its traceback. Both exit with
+    code 1 and write the traceback to the log file.
 
-    Scripts use it below ``if __name__ == "__main__":``, since processes that a script starts may read it once
-    more, under another name, and must not run the job again.
+    Call it under ``if __name__ == "__main__":``, because child processes may import the script again and
+    must not run the job.
 
     Yields:
-        The object that Snakemake has put into the script.
+        The object that Snakemake has injected into the script.
     """
     snakemake: Snakemake = sys.modules["__main__"].snakemake
     log = Path(snakemake.log[0])
-    # logs/{rule}/{the rest}.log: the rest is the cell, or whatever the job is for.
+    # logs/{rule}/{rest}.log, where the rest identifies the job, such as the cell.
     name = " ".join([snakemake.rule, "/".join(log.with_suffix("").parts[2:])]).strip()
     log.parent.mkdir(parents=True, exist_ok=True)
-    # A killed Snakemake leaves its jobs alive: what the next run starts anew waits for them. The operating
-    # system frees the lock of a job that is killed.
+    # If Snakemake is killed, its jobs may still be running: the same job of the next run waits for them.
+    # The operating system releases the lock of a killed job.
     lock = FileLock(lock_of(log))
     try:
         lock.acquire(timeout=0)
@@ -80,12 +80,12 @@ def job() -> Iterator[Snakemake]:
 
 
 def lock_of(log: Path) -> Path:
-    """Return the file that is locked while the job with this log runs."""
+    """Return the lock file of the job with this log."""
     return log.with_suffix(".lock")
 
 
 def cell_of(wildcards: Any) -> dict[str, Any]:
-    """Return the columns that name a cell in the tables of scores; the embedder if the rule has one."""
+    """Return the columns that identify a cell in a table of scores, and the embedder if the rule has one."""
     names = ("task", "model", "decoding", "seed", "embedder")
     cell = {name: getattr(wildcards, name) for name in names if hasattr(wildcards, name)}
     return cell | {"seed": int(cell["seed"])}

@@ -1,4 +1,4 @@
-"""Methods: a model with a decoding setting each, and how they are named in tables and figures."""
+"""Methods, i.e. pairs of model and decoding setting, and their names in tables and figures."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from textgamut.config.cells import HUMAN, Cell, Config
 
 
 def scored_cells(config: Config, task: str) -> list[Cell]:
-    """Return the cells of a task and, if it appears beside them, the one of its references."""
+    """Return the cells of a task, including the cells of its references if they are scored too."""
     return config.cells(task) + config.human_cells(task)
 
 
 def methods(config: Config, task: str) -> list[tuple[str, str]]:
-    """Return the methods of a task, (model, decoding) each, in the order of the configuration."""
+    """Return the methods of a task as pairs (model, decoding), in the order of the configuration."""
     return list(dict.fromkeys((cell.model, cell.decoding) for cell in scored_cells(config, task)))
 
 
 def decodings(config: Config, task: str) -> dict[str, dict[str, Any]]:
-    """Return the decoding settings of a task as plain data, by slug."""
+    """Return the decoding settings of a task as plain data: slug -> settings."""
     slugs = dict.fromkeys(decoding for _, decoding in methods(config, task))
     return {slug: config.decoding[slug].model_dump(mode="json") for slug in slugs if slug != HUMAN}
 
 
 def model_styles(config: Config, task: str) -> dict[str, dict[str, Any]]:
-    """Return how each model of a task is drawn, by slug: label, family, whether it is a chat model."""
+    """Return how each model of a task is drawn: slug -> label, family and whether it is a chat model."""
     styles = {}
     for cell in config.cells(task):
         model = config.models.get(cell.model) if cell.decoding != HUMAN else None
@@ -38,7 +38,7 @@ def model_styles(config: Config, task: str) -> dict[str, dict[str, Any]]:
 
 
 def method_names(config: Config, task: str) -> list[list[str]]:
-    """Return the names of a task's methods, no two alike: a list of model, decoding, name."""
+    """Return the unique names of a task's methods: a list of [model, decoding, name]."""
     styles = model_styles(config, task) | {HUMAN: {"label": HUMAN}}
     generated = [method for method in methods(config, task) if method[0] != HUMAN]
     models, settings = (set(column) for column in zip(*generated, strict=True))

@@ -1,4 +1,4 @@
-"""Notices: what a run says before it starts."""
+"""Warnings that are shown before a run starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from textgamut.metrics.support import SMALL_N
 
 
 def small_tasks(config: Config) -> list[str]:
-    """Return a warning for every task that is too small for unbiased support metrics."""
+    """Return a warning for each task that is too small for unbiased support metrics."""
     return [
         f"task {task}: N = {settings.n} is below {SMALL_N}: support metrics are biased there; compare equal "
         "N only"

@@ -1,4 +1,4 @@
-"""Outputs: the files that an experiment consists of."""
+"""Output files of an experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textgamut.workflow.methods import decodings, methods, scored_cells
 from textgamut.workflow.paths import fill
 
 FEATURE_FAMILIES = ("support", "divergence")
-"""Families that compare the features of two sets: no set is compared with itself."""
+"""Families that compare the features of two sets. The references are not compared with themselves."""
 
 RANKING = {
     "table": "ranking.csv",
@@ -40,7 +40,7 @@ RANKING_CAPTIONS = {
     "orders_svg": "figure: deepest and shallowest order",
     "winners_page": "table: first and last by Q*Text",
 }
-"""Output of the rule rank_methods that the report shows -> its caption."""
+"""Output of the rule rank_methods that is shown in the report -> its caption."""
 
 
 def score_files(config: Config, cell: Cell) -> list[str]:
@@ -66,7 +66,7 @@ def all_score_files(config: Config) -> list[str]:
 
 
 def text_score_files(config: Config, task: str) -> list[str]:
-    """Return the metrics of the single texts of a task: for each cell, one file per family that has them."""
+    """Return the per-text metrics of a task: one file per cell and family with per-text metrics."""
     return [
         fill(paths.TEXT_SCORES, cell, family=name)
         for cell in scored_cells(config, task)
@@ -110,7 +110,7 @@ def task_files(config: Config, task: str) -> list[str]:
 
 
 def experiment_files(config: Config) -> list[str]:
-    """Return everything that an experiment consists of: what the rule all asks for."""
+    """Return all output files of an experiment: the inputs of the rule ``all``."""
     name = config.experiment.name
     folder = fill(paths.PAPER, paper=name)
     datasets = sorted({task.dataset for task in config.experiment.tasks.values()})

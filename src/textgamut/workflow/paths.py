@@ -1,4 +1,4 @@
-"""Paths of a run, relative to the working directory: the one place that spells ``results/...``.
+"""Paths of a run, relative to the working directory. No other module spells out ``data/`` or ``results/``.
 
 Names in braces are wildcards of the rules; :func:`fill` replaces them.
 """
@@ -37,7 +37,7 @@ FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
 MISSED_TEXTS = f"{CELL}/explain/{{embedder}}.html"
 
 FEATURES = "{folder}/features/{embedder}.npy"
-"""Features of the texts in a folder, a cell's or a draw's."""
+"""Features of the texts in the folder of a cell or of a draw."""
 CELL_FEATURES = f"{CELL}/features/{{embedder}}.npy"
 REFERENCE_FEATURES = f"{DRAW}/features/{{embedder}}.npy"
 
@@ -48,7 +48,7 @@ PAPER_TASK = "results/papers/{paper}/{task}"
 RANKING = "results/papers/{paper}/{ranked}/ranking"
 
 PLANNED_SHARDS = ".snakemake/planned-shards.json"
-"""The shards that a run is to generate, written when it starts."""
+"""The shards that a run will generate; written when it starts."""
 
 
 def fill(path: str, wildcards: Any = None, **values: object) -> str:
@@ -56,11 +56,11 @@ def fill(path: str, wildcards: Any = None, **values: object) -> str:
 
     Args:
         path: A path with names in braces.
-        wildcards: Has the names as attributes: Snakemake's wildcards, or a cell.
-        values: Values by name; they take precedence.
+        wildcards: Object with the names as attributes: Snakemake's wildcards, or a cell.
+        values: Values by name, which take precedence over ``wildcards``.
 
     Raises:
-        AttributeError: A name has no value.
+        AttributeError: If a name has no value.
     """
     names = {name for _, name, _, _ in Formatter().parse(path) if name}
     return path.format(
@@ -69,7 +69,7 @@ def fill(path: str, wildcards: Any = None, **values: object) -> str:
 
 
 def fill_some(path: str, **values: str) -> str:
-    """Replace some wildcards of a path by name, and keep the others."""
+    """Replace the given wildcards of a path and keep the others."""
     for name, value in values.items():
         path = path.replace(f"{{{name}}}", value)
     return path

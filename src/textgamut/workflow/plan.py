@@ -1,20 +1,21 @@
-"""What an experiment will take, told before anything runs: ``textgamut plan``.
+"""Estimate the cost of an experiment before it runs (``textgamut plan``).
 
-The rules, kept simple:
+The estimates are kept simple:
 
-- *New tokens*: samples times ``max_new_tokens``, an upper bound; where samples of the same task, model and
-  decoding setting are finished, times their mean instead (else of the same model and setting elsewhere).
-- *Job hours*: new tokens over tokens per second. Beam search counts a token ``beams`` times, contrastive
-  search ``k`` times: what they compute. *GPU hours*: job hours times the model's ``gpus``; none for a rate
-  that was measured on a CPU.
-- *Tokens per second* of one job: measured, as the records beside finished shards say (the median of those on
-  the device of the newest), else stated in the registry, else not known; then no hours are told.
-- *Done*: finished shards that were made with today's settings of model and decoding. The journals of
-  unfinished ones are not counted. What exactly will run, only ``snakemake -n`` knows.
-- *Judging*: a question about each text and one about every ten, so that a text is read twice; texts as long
-  as their cell's; an answer of ``ANSWER_TOKENS``. A cell is asked about again only where it has no scores.
-- *Disk*: weights as stated, of models that are not fetched; 5 bytes a new token; 4 bytes a number of
-  a feature.
+- *New tokens*: samples times ``max_new_tokens``, an upper bound. If samples of the same task, model and
+  decoding setting are finished, samples times their mean length; else that of the same model and decoding
+  setting in other tasks.
+- *Job hours*: new tokens divided by tokens per second. Beam search counts a token ``beams`` times and
+  contrastive search ``k`` times, since they compute that many. *GPU hours*: job hours times the model's
+  ``gpus``; 0 if the rate was measured on a CPU.
+- *Tokens per second* of one job: measured, from the records of finished shards (the median over those on the
+  same device as the newest), else the registry's ``tokens_per_second``, else unknown, as are the hours.
+- *Done*: finished shards with the current settings of model and decoding. Journals of unfinished shards are
+  not counted. Only ``snakemake -n`` lists exactly which jobs will run.
+- *Judging*: one question per text and one per ten texts, so that each text is read twice; the texts have the
+  length of their cell's, and an answer has ``ANSWER_TOKENS``. Cells with scores of a judge are done.
+- *Disk*: the registry's ``gigabytes`` of models that are not fetched yet; 5 bytes per new token; 4 bytes per
+  feature component.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 
 BYTES_PER_TOKEN = 5
-CHARACTERS_PER_TOKEN = 4  # of a served model's prompts, whose tokenizer is not known
-DIMENSIONS = 1024  # of a feature, where none is there to be looked at
-ANSWER_TOKENS = 30  # of a judge
+CHARACTERS_PER_TOKEN = 4  # in the prompts of a served model, since its tokenizer is unknown
+DIMENSIONS = 1024  # of a feature vector, if no features have been computed yet
+ANSWER_TOKENS = 30  # in the answer of a judge
 
 
 @dataclass(frozen=True)
 class Line:
-    """What one model has to do in one task. None: not known."""
+    """Cost of one model in one task. Values are None if unknown."""
 
     task: str
     model: str
@@ -56,66 +57,67 @@ class Line:
     samples_done: int
     samples_left: int | None
     new_tokens: int | None
-    """Still to be made, at most."""
+    """Upper bound of the tokens still to be generated."""
     prompt_tokens: int | None
-    """Still to be read; known once the prompts are checked."""
+    """Prompt tokens still to be read; known once the prompts are checked."""
     tokens_per_second: float | None
-    """Of one job."""
+    """Rate of one job."""
     rate_from: str
-    """``stated``, ``none``, or where it was measured."""
+    """Origin of the rate: ``stated``, ``none``, ``measured`` or ``measured on ...``."""
     hours: float | None
-    """Of all jobs to come, as if one after the other."""
+    """Total hours of all remaining jobs, as if run one after the other."""
     gpu_hours: float | None
     dollars: float | None
-    """To be paid to a server; None also where nobody is paid."""
+    """Price of the remaining texts in US dollars; None if unknown or if the model is not served."""
     paid: bool
-    """Whether a server with a price makes the texts."""
+    """Whether the model is served."""
 
 
 @dataclass(frozen=True)
 class Judging:
-    """What a judge has to answer. None: not known."""
+    """Cost of a judge. Values are None if unknown."""
 
     judge: str
     cells: int
     cells_done: int
     questions: int | None
-    """Still to be asked."""
+    """Questions still to be asked."""
     prompt_tokens: int | None
-    """Of these questions, about, at most."""
+    """Approximate upper bound of the tokens of these questions."""
     dollars: float | None
-    """To be paid for them."""
+    """Price of these questions in US dollars."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum over lines, as far as their values are known."""
+    """A sum of values, some of which may be unknown."""
 
     known: float
+    """Sum of the known values."""
     unknown: int
-    """Lines that it leaves out."""
+    """Number of unknown values."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What an experiment will take."""
+    """Cost of an experiment."""
 
     lines: list[Line]
     totals: dict[str, Sum]
-    """Field of a line -> its sum over all."""
+    """Field of a line -> its sum over all lines."""
     judgings: list[Judging]
     embeddings: int
-    """Sets of texts to embed: those of the cells, and the draws of references."""
+    """Number of sets of texts to embed: cells and draws of references."""
     embeddings_done: int
     embedded_texts: Sum
-    """Texts of the sets that are not embedded yet."""
+    """Texts in the sets that are not embedded yet."""
     embedder: str
     disk: dict[str, Sum]
-    """``weights``, ``texts`` and ``features``, bytes to come."""
+    """Bytes still to be written: ``weights``, ``texts`` and ``features``."""
 
 
 class Shard(NamedTuple):
-    """What the record beside a finished shard says."""
+    """A finished shard, from its ``.meta.json``."""
 
     cell: Cell
     number: int
@@ -125,7 +127,7 @@ class Shard(NamedTuple):
     seconds: float
     device: str
     age: float
-    """When it was written, seconds since the epoch."""
+    """Modification time of the shard, in seconds since the epoch."""
     settings: Mapping[str, Any]
 
 
@@ -134,10 +136,10 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
 
     Args:
         config: The experiment with its registries.
-        folder: Where ``data`` and ``results`` stand; only read.
+        folder: Folder that contains ``data`` and ``results``, which are only read.
 
     Returns:
-        A line for each task and model that generates, in the order of the configuration, and the sums.
+        The plan, with one line per task and generating model, in the order of the configuration.
     """
     shards = [shard for shard in read_shards(folder) if _same_model(shard, config)]
     of_cell = defaultdict(list)
@@ -184,7 +186,7 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
 
 
 def read_shards(folder: Path) -> Iterator[Shard]:
-    """Yield the finished shards under a folder, as the records beside them tell; unreadable ones are none."""
+    """Yield the finished shards in a folder from their ``.meta.json`` files; skip unreadable ones."""
     for path in folder.glob(_any(paths.SHARD).replace(".parquet", ".meta.json")):
         name = re.fullmatch(r"(\d+)-of-(\d+)", path.name.removesuffix(".meta.json"))
         samples = path.with_name(path.name.replace(".meta.json", ".parquet"))
@@ -203,23 +205,23 @@ def read_shards(folder: Path) -> Iterator[Shard]:
 
 
 def computed_tokens(decoding: Decoding | None) -> int:
-    """Return how many tokens a decoding setting computes for each new one."""
+    """Return how many tokens a decoding setting computes for each new token."""
     if isinstance(decoding, BeamDecoding):
         return decoding.beams
     return decoding.k if isinstance(decoding, ContrastiveDecoding) else 1
 
 
 class _Rate(NamedTuple):
-    """How fast one job of a model is."""
+    """Speed of one job of a model."""
 
     per_second: float | None
-    """Tokens computed (see :func:`computed_tokens`) a second."""
-    told: str
+    """Tokens computed (see :func:`computed_tokens`) per second."""
+    origin: str
     gpus: int
 
 
 class _Rates:
-    """Tokens per second of one job: measured, else stated."""
+    """Tokens per second of one job: measured, or else stated in the registry."""
 
     def __init__(self, shards: Iterable[Shard], config: Config) -> None:
         self._config = config
@@ -230,12 +232,12 @@ class _Rates:
                 self._measured[shard.cell.model, None].append(shard)
 
     def of(self, model: str, decoding: str | None = None) -> _Rate:
-        """Return the rate of a model: with that decoding setting, where it has been measured."""
+        """Return the rate of a model, with the given decoding setting if that has been measured."""
         entry = self._config.models[model]
         found = self._measured.get((model, decoding)) or self._measured.get((model, None))
         if not found:
-            told = "none" if entry.tokens_per_second is None else "stated"
-            return _Rate(entry.tokens_per_second, told, entry.gpus)
+            origin = "none" if entry.tokens_per_second is None else "stated"
+            return _Rate(entry.tokens_per_second, origin, entry.gpus)
         device = found[-1].device
         rates = [
             shard.tokens * computed_tokens(self._config.decoding.get(shard.cell.decoding)) / shard.seconds
@@ -248,7 +250,7 @@ class _Rates:
 
 
 class _Lengths:
-    """New tokens of a sample: the mean of finished ones, else the most that there can be."""
+    """New tokens per sample: the mean over finished samples, or else ``max_new_tokens``."""
 
     def __init__(self, of_cell: Mapping[Cell, list[Shard]]) -> None:
         self._counts: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
@@ -315,7 +317,7 @@ def _line(
         new_tokens=None if tokens is None else round(tokens),
         prompt_tokens=prompt_tokens,
         tokens_per_second=overall.per_second,
-        rate_from=overall.told,
+        rate_from=overall.origin,
         hours=None if seconds is None else seconds / 3600,
         gpu_hours=None if gpu_seconds is None else gpu_seconds / 3600,
         dollars=_dollars(model, tokens, prompt_tokens),
@@ -324,7 +326,7 @@ def _line(
 
 
 def _samples_of(shards: Iterable[Shard], most: int | None) -> int:
-    """Return how many samples of a cell are finished; it may have been split otherwise before."""
+    """Return how many samples of a cell are finished; its shards may be of several splits."""
     by_split: dict[int, int] = defaultdict(int)
     for shard in shards:
         by_split[shard.shards] += shard.samples
@@ -344,7 +346,7 @@ def _dollars(model: Model, new: float | None, read: float | None) -> float | Non
 def _judgings(
     config: Config, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
 ) -> Iterator[Judging]:
-    """Yield what each judge has to answer."""
+    """Yield the cost of each judge."""
     cells_of: dict[str, list[Cell]] = defaultdict(list)
     for task in config.experiment.tasks:
         if settings := config.metrics(task).judge:
@@ -371,9 +373,10 @@ def _judgings(
 
 
 def count_prompts(config: Config, task: str, folder: Path) -> int | None:
-    """Return how many prompts a task has: as it says, as its prompts say, or as its dataset has texts.
+    """Return the number of prompts of a task, or None if it is not known yet.
 
-    None: not known yet.
+    It is the task's ``n`` if given, else the number of its prompts or of its dataset's texts if these exist,
+    else the number of texts that the dataset's entry states.
     """
     entry = config.experiment.tasks[task]
     if entry.n is not None:
@@ -387,9 +390,9 @@ def count_prompts(config: Config, task: str, folder: Path) -> int | None:
 
 
 def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float | None:
-    """Return the mean tokens of a task's prompts for a model; None: not known yet."""
+    """Return the mean number of tokens of a task's prompts for a model, or None if it is not known yet."""
     prompts = folder / fill(paths.PROMPTS, task=task)
-    for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all alike
+    for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all the same
         mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
         return mean
     if isinstance(config.models[model].source, OpenAISource) and prompts.exists():
@@ -404,7 +407,7 @@ def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float
 def _embedded(
     config: Config, prompts: Mapping[str, int | None], folder: Path
 ) -> Iterator[tuple[bool, int | None]]:
-    """Yield each set of texts to embed: whether it is done, and how many texts it has."""
+    """Yield for each set of texts to embed whether it is done, and how many texts it has."""
     for task, entry in config.experiment.tasks.items():
         if not {"support", "divergence", "similarity"} & set(config.metrics(task).families()):
             continue
@@ -421,7 +424,7 @@ def _embedded(
 
 
 def _dimensions(embedder: str, folder: Path) -> int:
-    """Return the length of a feature: that of one that is there, else a usual one."""
+    """Return the dimension of the features: that of existing ones, or else a typical one."""
     for path in folder.glob(fill(paths.REFERENCE_FEATURES, task="*", draw="*", embedder=embedder)):
         import numpy as np
 
@@ -430,7 +433,7 @@ def _dimensions(embedder: str, folder: Path) -> int:
 
 
 def _any(path: str) -> str:
-    """Return a path with a star for each wildcard."""
+    """Return a path with each wildcard replaced by a star."""
     return re.sub(r"\{\w+\}", "*", path)
 
 
@@ -445,7 +448,7 @@ def _same_model(shard: Shard, config: Config) -> bool:
 
 
 def _science(entry: Any) -> Any:
-    """Return what a record says of a registry entry; of none, what no record says."""
+    """Return the settings of a registry entry as recorded with a shard; None for None."""
     return entry.science() if isinstance(entry, Model) else entry and entry.model_dump(mode="json")
 
 

@@ -1,6 +1,6 @@
-"""Planned shards: which shards a run is to generate, so that a job that has loaded a model makes several.
+"""Record which shards a run will generate, so that a job can generate several once it has loaded a model.
 
-The Snakefile's ``onstart`` writes them from the graph of jobs; the script of ``generate_texts`` reads them.
+The Snakefile's ``onstart`` writes them from the job graph; the script of ``generate_texts`` reads them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from textgamut.files import read_json, write_json
 
 
 class PlannedShard(NamedTuple):
-    """One shard of a cell that a run is to generate."""
+    """One shard of a cell that a run will generate."""
 
     task: str
     model: str
@@ -22,9 +22,9 @@ class PlannedShard(NamedTuple):
     shard: int
     shards: int
     settings: dict[str, Any]
-    """The job's ``params.settings``."""
+    """``params.settings`` of the job."""
     group: int | None
-    """Number of the cluster job that it belongs to; None if jobs are not grouped."""
+    """Number of the cluster job that generates it; None if jobs are not grouped."""
 
 
 def write_planned_shards(
@@ -33,13 +33,13 @@ def write_planned_shards(
     settings: Sequence[dict[str, Any]],
     groups: Sequence[Hashable],
 ) -> None:
-    """Write the shards that a run is to generate.
+    """Write the shards that a run will generate.
 
     Args:
-        path: The file.
-        wildcards: Those of each job.
+        path: Path of the file.
+        wildcards: Wildcards of each job.
         settings: ``params.settings`` of each job.
-        groups: The group of each job, anything that tells groups apart; None for a job without a group.
+        groups: Group of each job, as any hashable identifier; None for a job without a group.
     """
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups)) if group is not None}
     planned = [
@@ -61,16 +61,16 @@ def write_planned_shards(
 def companions(path: Path, task: str, model: str, decoding: str, seed: int, shard: int) -> list[PlannedShard]:
     """Return the other shards that a job can generate with the model that it has loaded.
 
-    They have the same task, model and number of shard, and so the same prompts. A cluster job generates only
+    They have the same task, model and shard number, hence the same prompts. A cluster job generates only
     those of its own group.
 
     Args:
-        path: As :func:`write_planned_shards` writes it; if it does not exist, there are none.
-        task: Of the job, and so on.
-        model: Slug of the model.
-        decoding: Slug of the decoding setting.
-        seed: Generation seed.
-        shard: Number of the shard.
+        path: File written by :func:`write_planned_shards`; if it does not exist, there are no other shards.
+        task: Task of the job.
+        model: Model of the job.
+        decoding: Decoding setting of the job.
+        seed: Generation seed of the job.
+        shard: Shard number of the job.
     """
     if not path.exists():
         return []

@@ -1,4 +1,4 @@
-"""Resources of rules: memory, time, GPUs, batch sizes, courtesy. They never cause a rerun."""
+"""Resources of the rules: memory, time, GPUs, batch sizes, sources. They never cause a rerun."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ MOST_PROCESSES = 8
 
 
 def gpus(count: Callable[[Any], int], form: str = "gpu") -> dict[str, Any]:
-    """Return the resources that request GPUs, in the form that a cluster wants.
+    """Return the resources that request GPUs, in the form that the cluster expects.
 
     Args:
-        count: Job's wildcards -> number of GPUs.
-        form: ``gpu``, which a local run counts as well; ``gres``; or ``gres:a100`` if Slurm wants the type.
+        count: Function of the job's wildcards that returns the number of GPUs.
+        form: ``gpu``, which also limits local runs; ``gres``; or e.g. ``gres:a100`` if Slurm requires the
+            GPU type.
 
     Returns:
-        The request, and as ``lease`` the number of GPUs that the job itself takes.
+        The request, and as ``lease`` the number of GPUs that the job locks for itself.
     """
     name, _, kind = form.partition(":")
     if name == "gpu":
@@ -51,19 +52,20 @@ def generation_gpus(config: Config, wildcards: Any) -> int:
 
 
 def generation_batch_size(config: Config, wildcards: Any) -> int:
-    """Return how many samples a generation job computes at a time."""
+    """Return the number of samples per batch of a generation job."""
     return config.models[wildcards.model].batch_size
 
 
 def generation_memory(config: Config, wildcards: Any, attempt: int) -> int:
-    """Return the MB of a generation job: the weights once, Python, torch; more at the next attempt."""
+    """Return the memory of a generation job in MB (weights, Python, torch), multiplied by the attempt."""
     return attempt * int(3000 + 1200 * (config.models[wildcards.model].gigabytes or 0))
 
 
 def generation_minutes(config: Config, wildcards: Any) -> int:
-    """Return a generation job's time limit in minutes: 1.5 times what the stated rate says, plus 20.
+    """Return the time limit of a generation job in minutes.
 
-    The next attempt has the same limit, since it resumes from the journal. Without a rate: three hours.
+    It is 20 plus 1.5 times the estimate from the model's ``tokens_per_second``, or three hours if the rate is
+    unknown. A retry has the same limit because it resumes from the journal.
     """
     model = config.models[wildcards.model]
     if not model.tokens_per_second:
@@ -76,49 +78,49 @@ def generation_minutes(config: Config, wildcards: Any) -> int:
 
 
 def model_source(config: Config, wildcards: Any) -> str:
-    """Return the source of a model as JSON, with the key's variable and prices, which change no text."""
+    """Return the full source of a model as JSON, with key variable and prices, which affect no text."""
     return config.models[wildcards.model].source.model_dump_json()
 
 
 def judge_source(config: Config, wildcards: Any) -> str:
-    """Return the source of the model that judges as JSON."""
+    """Return the full source of the judge as JSON."""
     return inputs.judge(config, wildcards).source.model_dump_json()
 
 
 def judge_batch_size(config: Config, wildcards: Any) -> int:
-    """Return how many questions a judge is asked at a time."""
+    """Return the number of concurrent questions to a judge."""
     return inputs.judge(config, wildcards).batch_size
 
 
 def key_variable(config: Config, wildcards: Any) -> str:
-    """Return the environment variable that holds a served model's key; empty if there is none."""
+    """Return the name of the environment variable with a served model's key; empty if there is none."""
     source = config.models[wildcards.model].source
     return (source.key_variable or "") if isinstance(source, OpenAISource) else ""
 
 
 def embedding_batch_size(config: Config, wildcards: Any) -> int:
-    """Return how many texts an embedder takes at a time."""
+    """Return the number of texts per batch of an embedder."""
     return config.embedders[wildcards.embedder].batch_size
 
 
 def embedding_group(wildcards: Any) -> str | None:
-    """Return the group of an embedding: a cell's goes with its texts; a draw's, which all need, has none."""
+    """Return the group of an embedding job: that of a cell's texts, or None for a draw, which all share."""
     top, task, model = wildcards.folder.split("/")[:3]
     return f"embed/{task}/{model}" if top == "results" else None
 
 
 def likelihood_gpus(config: Config, wildcards: Any) -> int:
-    """Return the GPUs of a likelihood job: those of its larger model."""
+    """Return the GPUs of a likelihood job: the larger number of its models."""
     return max(config.models[model].gpus for model in inputs.likelihood_models(config, wildcards))
 
 
 def likelihood_batch_size(config: Config, wildcards: Any) -> int:
-    """Return how many texts a likelihood job scores at a time: the smaller batch size of its models."""
+    """Return the batch size of a likelihood job: the smaller one of its models."""
     return min(config.models[model].batch_size for model in inputs.likelihood_models(config, wildcards))
 
 
 def likelihood_memory(config: Config, wildcards: Any, attempt: int) -> int:
-    """Return the MB of a likelihood job: the weights of the larger model, Python, torch."""
+    """Return the memory of a likelihood job in MB: the weights of the larger model, Python, torch."""
     dtype = family_of(config, wildcards.task, "likelihood").dtype
     times_16_bits = 2 if dtype == "float32" else 1
     sizes = [config.models[name].gigabytes or 0 for name in inputs.likelihood_models(config, wildcards)]
@@ -126,9 +128,9 @@ def likelihood_memory(config: Config, wildcards: Any, attempt: int) -> int:
 
 
 def tagging_processes(config: Config, wildcards: Any) -> int:
-    """Return how many processes look for a cell's entities.
+    """Return the number of processes that tag the entities of a cell.
 
-    With few texts, loading the tagger takes most of a job's time: two cells side by side then get more done.
+    With few texts, loading the tagger dominates, and running several cells in parallel is faster.
     """
     prompts = count_prompts(config, wildcards.task, Path()) or 0
     texts = prompts * config.experiment.tasks[wildcards.task].kept
@@ -136,5 +138,5 @@ def tagging_processes(config: Config, wildcards: Any) -> int:
 
 
 def tagging_memory(_wildcards: Any, threads: int) -> int:
-    """Return the MB of a tagging job."""
+    """Return the memory of a tagging job in MB."""
     return 1000 + 500 * threads

@@ -1,8 +1,8 @@
-"""Revisions: which modules decide the output of each rule.
+"""Revisions of the modules that determine the output of each rule.
 
-A module whose output can change has a ``REVISION``, an integer that is raised only when the same input gives
-another output. A rule is rerun when one of its modules has another revision, and not when their code changes
-otherwise: a comment costs no GPU hours. A test compares this table with what each rule's script imports.
+Such a module has a ``REVISION``, an integer that is increased only when the same input produces a different
+output. A rule is rerun when a revision of its modules changes, not on every change of their code, so that
+editing a comment costs no GPU hours. A test compares this table with the imports of each rule's script.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
         html,
     ),
 }
-"""Rule -> the modules whose revisions it carries in its settings."""
+"""Rule -> the modules with the revisions in its settings."""
 
 
 def revision_of(rule: str) -> int | list[int]:
-    """Return the revisions of a rule's modules, in their order; a single one as a number.
+    """Return the revisions of a rule's modules, in the order of ``MODULES``; a single one as a number.
 
     Raises:
-        KeyError: The rule is not in the table.
+        KeyError: If the rule is not in the table.
     """
     numbers: list[int] = [module.REVISION for module in MODULES[rule]]
     return numbers[0] if len(numbers) == 1 else numbers

@@ -1,8 +1,9 @@
-"""Settings: everything that the output of a rule depends on besides its input files, as one dictionary.
+"""Settings of the rules: everything, besides the input files, that the output of a rule depends on.
 
-One function per rule, with the rule's name, returns its ``params.settings``. It is one dictionary, since
-Snakemake compares the values of params as a set, without their names, and would miss that 4 and 8 changed
-places. Batch sizes and GPUs are resources (:mod:`textgamut.workflow.resources`), which never cause a rerun.
+Each rule has a function of the same name that returns its ``params.settings``. The settings are a single
+dictionary because Snakemake compares the values of params as a set, without their names, and would not notice
+that two of them are swapped. Batch sizes and GPUs are resources (:mod:`textgamut.workflow.resources`), which
+never cause a rerun.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Settings = dict[str, Any]
 
 
 def _rule(function: Callable[[Config, Any], Settings]) -> Callable[[Config, Any], Settings]:
-    """Add the revisions of the rule of that name."""
+    """Add the revisions of the rule that the function is named after."""
 
     @functools.wraps(function)
     def settings(config: Config, wildcards: Any) -> Settings:
@@ -33,7 +34,7 @@ def _rule(function: Callable[[Config, Any], Settings]) -> Callable[[Config, Any]
 
 
 def _task(config: Config, wildcards: Any, *fields: str) -> Settings:
-    """Return some settings of the task: those on which a stage depends, and no others."""
+    """Return the given settings of the task: only those that a stage depends on."""
     task = config.experiment.tasks[wildcards.task]
     present = {name for name in fields if name in type(task).model_fields}
     return {"task": wildcards.task, **task.model_dump(mode="json", include=present)}
@@ -88,8 +89,8 @@ def train_essay_model(_config: Config, _wildcards: Any) -> Settings:
 def draw_prompts(config: Config, wildcards: Any) -> Settings:
     fields = ["kind", "dataset", "n", "min_words", "prompt_words", "examples"]
     if config.experiment.tasks[wildcards.task].kind == "biographies":
-        fields.append("draws")  # persons that are references are no examples
-    # A task that measures the texts of another one has that task's prompts.
+        fields.append("draws")  # people in the references are excluded from the examples
+    # A task that reuses the texts of another task also has its prompts.
     return _task(config, wildcards, *fields) | {"task": config.texts_of(wildcards.task)}
 
 
@@ -223,7 +224,7 @@ def explain_support(config: Config, wildcards: Any) -> Settings:
 
 
 def collect_texts(config: Config, wildcards: Any) -> Settings:
-    """Return the columns of the table; it computes nothing, so it has no revision."""
+    """Return the columns of the table. The rule computes nothing and has no revision."""
     return {"metrics": config.metrics(wildcards.task).per_text()}
 
 
@@ -231,7 +232,7 @@ def collect_texts(config: Config, wildcards: Any) -> Settings:
 
 
 def _drawn(config: Config, wildcards: Any) -> Settings:
-    """Return what figures of a task's models depend on."""
+    """Return the settings of all figures of a task's models."""
     return {
         "models": model_styles(config, wildcards.task),
         "embedder": config.embedders[config.experiment.embedder].label,

@@ -18,7 +18,7 @@ def test_lines_are_aligned_and_json_says_the_same(capsys) -> None:
     assert main(["doctor", "--offline", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["broken"] == []
-    assert lines[-1] == "What every run needs is there."
+    assert lines[-1] == "Everything needed by all runs works."
     column = lines[0].index(content["checks"][0]["detail"])
     for line, check in zip(lines, content["checks"], strict=False):
         assert line.split()[:2] == [check["state"], check["area"]]

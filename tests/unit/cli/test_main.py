@@ -78,7 +78,7 @@ def test_ctrl_c_ends_with_code_130(capsys, monkeypatch) -> None:
 
     monkeypatch.setattr(doctor, "print_checks", interrupted)
     assert main(["doctor", "--offline"]) == 130
-    assert capsys.readouterr().err == "textgamut: stopped\n"
+    assert capsys.readouterr().err == "textgamut: interrupted\n"
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch) -> None:

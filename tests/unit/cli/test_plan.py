@@ -67,7 +67,7 @@ def test_the_table_tells_what_is_known_and_what_is_not(project, capsys) -> None:
     assert " ".join(total).endswith("240,000 ? 0.02 + ? 0.02 + ? ?")
     assert "To embed with minilm: 7 sets of texts, 2,800 in all" in lines
     assert "Disk, about: weights 2.0 GB + ?, texts 1.2 MB, features 11.5 MB" in lines
-    assert lines[-3].startswith("?: not known.") or lines[-2].startswith("?: not known.")
+    assert lines[-3].startswith("?: unknown.") or lines[-2].startswith("?: unknown.")
 
 
 def test_json_says_the_same(project, capsys) -> None:

@@ -143,7 +143,7 @@ def test_a_name_with_a_bare_comma_shifts_no_columns(tmp_path: Path, capsys: pyte
     (tmp_path / "x.csv").write_text("prompt,method,coherence\np,top-p, 0.9,1\np,greedy, 0,2\n")
     code, _, err = run(capsys, "rank", tmp_path / "x.csv", "--higher", "coherence")
     assert code == 1
-    assert "x.csv: its rows have more fields than its header" in err
+    assert "x.csv: rows have more fields than the header" in err
 
 
 @pytest.mark.parametrize(("name", "message"), [("no.csv", "no such file"), ("x.txt", "suffix")])

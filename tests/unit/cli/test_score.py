@@ -104,7 +104,7 @@ def test_a_bad_file_is_named_with_its_line(tmp_path: Path, capsys, content: byte
         (["--metrics", "ngram", "--tokenizer", "gemma"], "unknown model 'gemma'"),
         (["--metrics", "ngram", "--explain", "x.html"], "add support to --metrics"),
         (["--metrics", "likelihood"], "needs --scorer"),
-        (["--k", "30"], "k = 30 needs more than 30 texts a side, not 30"),
+        (["--k", "30"], "k = 30 needs more than 30 texts per side, found 30"),
         (["--group", "prompt"], "reference.jsonl: no column 'prompt'"),
         (["--config", "nowhere"], "nowhere: there is no such folder"),
     ],
@@ -132,7 +132,7 @@ def test_empty_texts_are_told_and_counted(tmp_path: Path, capsys) -> None:
     files = ["--reference", str(reference), "--generated", str(generated)]
     code, out, err = run(capsys, "score", *files, "--metrics", "ngram", "--json")
     assert code == 0
-    assert "g.jsonl: 2 of 30 texts are empty; they count as empty" in err
+    assert "g.jsonl: 2 of 30 texts are empty; they are scored as empty" in err
     assert {row["n"] for row in json.loads(out)["scores"]} == {30}
 
 
