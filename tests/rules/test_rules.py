@@ -141,7 +141,9 @@ def test_collect_generations_keeps_the_longest_completions(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("strange", [[("p", 0, " a")], [("p", 0, " a"), ("q", 0, ""), ("r", 0, " a")]])
 def test_collect_generations_refuses_samples_of_other_prompts(tmp_path: Path, strange: list) -> None:
-    with pytest.raises(TextgamutError, match=r"prompts.parquet: 1 of prompts and samples have no partner"):
+    with pytest.raises(
+        TextgamutError, match=r"prompts.parquet: 1 prompts without samples or samples without prompts"
+    ):
         collect(tmp_path, strange, kind="continuation", max_words=4)
     assert not (tmp_path / "generations.parquet").exists()
 
@@ -226,7 +228,7 @@ def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
         if fits:
             check(checked, "smollm2", *paths)
         else:
-            with pytest.raises(TextgamutError, match="the context holds 8192: lower max_new_tokens"):
+            with pytest.raises(TextgamutError, match="the context is limited to 8192: lower max_new_tokens"):
                 check(checked, "smollm2", *paths)
 
 

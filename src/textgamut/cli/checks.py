@@ -313,7 +313,7 @@ def _asked(url: str, as_pip: bool) -> tuple[State, str]:
     except Exception as error:
         return "attention", _reason(error)
     if status >= 400 and status not in (401, 404):  # these two come from the server, not from a proxy
-        return "attention", f"HTTP status {status}"
+        return "attention", f"HTTP {status}"
     return "good", f"reachable, {time.monotonic() - start:.1f} s"
 
 

@@ -1,1 +1,1 @@
-"""Report: what people look at."""
+"""Tables, figures and HTML pages."""

@@ -10,17 +10,17 @@ from typing import Any
 from textgamut.report.rendering import load_template
 
 BAR = 40
-"""Characters of the longest bar of the histogram."""
+"""Length of the longest bar of the histogram, in characters."""
 
 
 def render_card(card: Mapping[str, Any]) -> str:
-    """Write a card as Markdown.
+    """Render a dataset card as Markdown.
 
     Args:
-        card: As :func:`textgamut.datasets.card.make_card` returns it.
+        card: Card returned by :func:`textgamut.datasets.card.make_card`.
 
     Returns:
-        The text of ``card.md``. No value in it is read as Markdown or HTML.
+        The text of ``card.md``. All values are escaped, both as Markdown and as HTML.
     """
     source = card["entry"]["source"] or {}
     return load_template("card.md", _escape).render(
@@ -32,7 +32,7 @@ def render_card(card: Mapping[str, Any]) -> str:
 
 
 def _bars(words: Mapping[str, Any]) -> list[str]:
-    """Return the histogram of the lengths, a line of figures and blocks for each bin."""
+    """Return the histogram of the text lengths: one line of numbers and block characters per bin."""
     most = max(count for *_, count in words["histogram"])
     width = len(f"{words['most']:,}")
     lines = []
@@ -43,7 +43,7 @@ def _bars(words: Mapping[str, Any]) -> list[str]:
 
 
 def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
-    """Return nested settings as one list; of ``{"a": {"b": [1, 2]}}``: ``a.b`` and ``1, 2``."""
+    """Flatten nested settings: ``{"a": {"b": [1, 2]}}`` becomes ``[("a.b", "1, 2")]``."""
     if isinstance(value, Mapping):
         return [pair for key, child in value.items() for pair in _flat(child, f"{name}.{key}".lstrip("."))]
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
@@ -54,6 +54,6 @@ def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
 
 
 def _escape(text: str) -> str:
-    """Keep a value in its cell of a table: nothing in it is Markdown or HTML."""
+    """Escape a value for a cell of a Markdown table, both as Markdown and as HTML."""
     escaped = html.escape(" ".join(text.split()), quote=False)
     return re.sub(r"([\\|`*_\[\]])", r"\\\1", escaped)

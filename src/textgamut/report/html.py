@@ -1,4 +1,4 @@
-"""Tables as HTML pages that need no other file."""
+"""Render tables as self-contained HTML pages."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import pandas as pd
 from textgamut.report.rendering import load_template
 
 REVISION = 1
-"""Raised when the same table gives another page."""
+"""Increase when the same table produces a different page."""
 
 
 def to_html(frame: pd.DataFrame, caption: str) -> str:
-    """Write a table as one HTML page without scripts or external resources.
+    """Render a table as an HTML page without scripts or external resources.
 
     Args:
-        frame: Any table. A numeric column ``x`` with a column ``x_sd`` becomes one column "mean ± sd".
-        caption: The page's title and the table's caption, as plain text.
+        frame: Any table. A numeric column ``x`` and a column ``x_sd`` are merged into one column "mean ± sd".
+        caption: Title of the page and caption of the table, as plain text.
 
     Returns:
-        UTF-8 text of the page. Everything is escaped; fractions have 3 decimals, counts none, and a missing
-        value is a dash.
+        The page, with all values escaped. Floats have 3 decimals, and missing values are shown as a dash.
     """
     names = [str(name) for name in frame.columns]
     series = {name: frame.iloc[:, place] for place, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Texts that precision and recall missed, those outside the other side's support, as one HTML page."""
+"""Texts missed by precision and recall, i.e. outside the other side's support, as an HTML page."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from textgamut.metrics.scores.support import SupportScores
 
 REVISION = 1
-"""Raised when the same texts and features give another page."""
+"""Increase when the same texts and features produce a different page."""
 
 BLOCK_BYTES = 32 * 2**20
-"""Upper bound of a block of distances."""
+"""Upper bound of the size of a block of distances."""
 
 TEXT_LIMIT = 5000
-"""Longer texts are cut to this many characters on the page, which says so."""
+"""Maximum number of characters of a text on the page; longer texts are cut, with a note."""
 
 
 @dataclass(frozen=True)
@@ -34,55 +34,56 @@ class EmbeddedTexts:
     """Texts of one side, generated or human, and their features."""
 
     features: ArrayLike
-    """(N, c) as ``support_metrics`` took them: reduced, and no rows but those that it kept."""
+    """(N, c) features as passed to ``support_metrics``: reduced, and only the rows that it used."""
     ids: Sequence[str]
     """(N,)"""
     texts: Sequence[str]
     """(N,)"""
     groups: Sequence[str | None] | None = None
-    """(N,): topic, model or the like; None, or pandas' NaN, for a text without one."""
+    """(N,) group of each text, such as its topic or model; None or NaN for a text without a group."""
 
 
 @dataclass(frozen=True)
 class MissedText:
-    """A text outside the other side's support, and the nearest text of the other side."""
+    """A text outside the other side's support, and its nearest neighbour on the other side."""
 
     id: str
     text: str
     group: str | None
     distance: float
-    """Euclidean distance to the neighbour in the reduced feature space, 0 or more."""
+    """Euclidean distance to the neighbour in the reduced feature space, >= 0."""
     neighbour_id: str
     neighbour_text: str
 
 
 def missed_texts(side: EmbeddedTexts, other: EmbeddedTexts, inside: ArrayLike) -> list[MissedText]:
-    """List the texts of a side that lie outside the other side's support, the farthest first.
+    """List the texts of a side that lie outside the other side's support, in descending order of distance.
 
-    What precision missed is ``missed_texts(generated, reference, metrics.in_reference)``; what recall missed
-    is ``missed_texts(reference, generated, metrics.in_generated)``. Distances are in float64, in blocks:
-    memory grows with N, never with N x M.
+    The texts missed by precision are ``missed_texts(generated, reference, metrics.in_reference)``, and those
+    missed by recall ``missed_texts(reference, generated, metrics.in_generated)``. Distances are computed in
+    float64 and in blocks, so that memory grows with N and not with N x M.
 
     Args:
         side: M texts.
         other: N texts of the other side.
-        inside: (M,) bool: which texts of ``side`` lie inside the support of ``other``.
+        inside: (M,) bool, whether each text of ``side`` lies within the support of ``other``.
 
     Returns:
-        One entry for each text that is not inside. Equal distances are in row order; of neighbours that are
-        equally near, the first counts.
+        One entry per text outside the support. Ties in distance are in row order; of several nearest
+        neighbours, the first is returned.
 
     Raises:
-        DataError: The features, texts, ids, groups and memberships do not belong together.
+        DataError: If the features, texts, ids, groups and memberships do not match in shape, or a feature is
+            not finite.
     """
     from scipy.spatial.distance import cdist
 
     mine, theirs = _checked("side", side), _checked("other", other)
     member = np.asarray(inside)
     if member.dtype != bool or member.shape != (len(mine),):
-        raise DataError(f"inside: {len(mine)} booleans are needed, not {member.dtype} {member.shape}")
+        raise DataError(f"inside: expected {len(mine)} booleans, found {member.dtype} {member.shape}")
     if len(theirs) == 0 or mine.shape[1] != theirs.shape[1]:
-        raise DataError(f"features {mine.shape} have no neighbour in features {theirs.shape}")
+        raise DataError(f"features {mine.shape} and {theirs.shape} cannot be compared")
     rows = np.flatnonzero(~member)
     groups = side.groups if side.groups is not None else [None] * len(mine)
     distances, neighbours = np.empty(len(rows)), np.empty(len(rows), dtype=np.intp)
@@ -108,7 +109,7 @@ def missed_texts(side: EmbeddedTexts, other: EmbeddedTexts, inside: ArrayLike) -
 def _checked(name: str, side: EmbeddedTexts) -> NDArray[np.float64]:
     features = np.asarray(side.features, dtype=np.float64)
     if features.ndim != 2 or not np.isfinite(features).all():
-        raise DataError(f"{name}: a matrix of finite features is needed, not {features.shape}")
+        raise DataError(f"{name}: expected a matrix of finite features, found shape {features.shape}")
     lengths = {len(features), len(side.ids), len(side.texts)}
     if len(lengths | ({len(side.groups)} if side.groups is not None else set())) > 1:
         raise DataError(f"{name}: features, ids, texts and groups differ in length")
@@ -123,18 +124,18 @@ def missed_texts_page(
     generated: EmbeddedTexts,
     scores: SupportScores,
 ) -> str:
-    """Write the page of the texts that precision and recall missed in one pair of sets.
+    """Render the page of the texts missed by precision and recall for a pair of sets.
 
     Args:
-        title: The page's title.
-        embedder: Name in print of the embedder behind the features.
-        k: Neighbours.
-        reference: The references that were scored.
-        generated: The generated texts that were scored.
-        scores: Of :func:`textgamut.metrics.scores.support_scores` for these two.
+        title: Title of the page.
+        embedder: Label of the embedder that computed the features.
+        k: Number of neighbours.
+        reference: References that were scored.
+        generated: Generated texts that were scored.
+        scores: Result of :func:`textgamut.metrics.scores.support_scores` for these two sets.
 
     Returns:
-        The page, as :func:`render_missed_texts` returns it.
+        The page, see :func:`render_missed_texts`.
     """
     facts: dict[str, str | int | float] = {
         "Precision": float(scores.in_reference.mean()),
@@ -158,22 +159,22 @@ def render_missed_texts(
     references: int,
     limit: int = 500,
 ) -> str:
-    """Write the page of missed texts.
+    """Render the page of missed texts.
 
     Args:
-        title: The page's title.
-        facts: The numbers and what they depend on, label -> value: precision, recall, N, k, embedder, ...
-            Floats are shown with 3 decimals.
+        title: Title of the page.
+        facts: Label -> value of the scores and settings: precision, recall, N, k, embedder, ... Floats are
+            shown with 3 decimals.
         outside: Generated texts outside the references' support, from :func:`missed_texts`.
-        unreached: Human texts outside the generated texts' support, likewise.
+        unreached: References outside the generated texts' support, from :func:`missed_texts`.
         generated: Number of generated texts that were scored.
-        references: Number of human texts that they were scored against.
-        limit: Entries per section; the page says how many it leaves out.
+        references: Number of references that were scored.
+        limit: Maximum number of entries per section; the page states how many are left out.
 
     Returns:
-        One HTML page that needs no other file, for ``encode()``. All values are plain text, escaped; control
-        characters and lone surrogates are replaced by visible characters. The page forbids the browser all
-        network.
+        A self-contained HTML page, which can be encoded as UTF-8. All values are escaped plain text; control
+        characters and lone surrogates are replaced by visible characters. A Content-Security-Policy blocks
+        all network access.
     """
     return load_template("missed.html", _escape).render(
         title=title,
@@ -190,26 +191,26 @@ def render_missed_texts(
 
 
 def _folds(text: str) -> bool:
-    """Return whether a text is so long that the page shows its beginning until the reader asks for more."""
+    """Return whether a text is so long that the page shows only its beginning until it is expanded."""
     return len(text) > 600 or text.count("\n") > 6
 
 
-# What HTML forbids, or what shows as nothing: C0 but tab and line feed, DEL, C1, surrogates, noncharacters.
+# Forbidden in HTML, or invisible: C0 except tab and line feed, DEL, C1, surrogates, noncharacters.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def _escape(text: str) -> str:
-    """Escape text for HTML. Bidirectional controls stay: the element around it confines them."""
+    """Escape text for HTML. Bidirectional controls are kept because the enclosing element isolates them."""
     text = re.sub("\r\n?", "\n", text)
-    return html.escape(_UNSHOWABLE.sub(lambda found: _stand_in(ord(found[0])), text))
+    return html.escape(_UNSHOWABLE.sub(lambda found: _replacement(ord(found[0])), text))
 
 
-def _stand_in(code: int) -> str:
+def _replacement(code: int) -> str:
     if code < 0x20:
         return chr(0x2400 + code)  # control pictures
     return "\u2421" if code == 0x7F else "\ufffd"
 
 
 def _csp_hash(inline: str) -> str:
-    """Return the hash of a style or script by which a Content-Security-Policy admits it."""
+    """Return the hash of an inline style or script that allows it in a Content-Security-Policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()}"

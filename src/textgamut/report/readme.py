@@ -1,4 +1,4 @@
-"""The README's tables of metrics: ``python -m textgamut.report.readme`` makes them from the catalogue."""
+"""Write the README's tables of metrics from the catalogue: ``python -m textgamut.report.readme``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ END = "<!-- end -->"
 
 
 def metrics_markdown() -> str:
-    """Return the catalogue as Markdown: a table of the families, and one of their metrics."""
+    """Return the catalogue as Markdown: a table of the families and a table of the metrics."""
     families = [
         (f"`{family.name}`", family.description, "yes" if family.from_files else "no")
         for family in FAMILIES.values()
@@ -40,10 +40,10 @@ def metrics_markdown() -> str:
 
 
 def updated(readme: str) -> str:
-    """Return a README with its tables of metrics as the catalogue has them now.
+    """Return a README with its tables of metrics updated from the catalogue.
 
     Raises:
-        TextgamutError: The text does not have the two comments between which the tables belong.
+        TextgamutError: If the two comments that mark the position of the tables are missing.
     """
     head, begin, rest = readme.partition(BEGIN)
     _, end, tail = rest.partition(END)

@@ -1,4 +1,4 @@
-"""Jinja templates of this package, every value in them escaped."""
+"""Load the Jinja templates of this package, with all values escaped."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from markupsafe import Markup
 
 @functools.cache
 def load_template(name: str, escape: Callable[[str], str]) -> Template:
-    """Return a template that escapes every value in its own way.
+    """Return a template that escapes all values with the given function.
 
     Args:
-        name: File in ``report/templates``.
-        escape: Text -> what the template writes for it, harmless in the template's format. Only what the
-            template itself marks as safe is written as it is.
+        name: File name in ``report/templates``.
+        escape: Function that escapes a text for the template's format. Only values that the template marks
+            as safe are not escaped.
     """
     environment = Environment(
         loader=PackageLoader("textgamut.report"),
         autoescape=True,  # macros and blocks return Markup, which is not escaped twice
-        # Jinja's own escaping knows HTML only, and neither Markdown nor control characters.
+        # Jinja's own escaping handles HTML, but neither Markdown nor control characters.
         finalize=lambda value: _escaped(value, escape),
         undefined=StrictUndefined,
         trim_blocks=True,

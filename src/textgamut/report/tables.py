@@ -1,11 +1,11 @@
-"""Tidy scores -> the papers' tables: data frames, and small HTML pages that carry everything they need.
+"""Compute the papers' tables from tidy scores.
 
-A *cell* is one (task, model, decoding, embedder, N, k, group); a *run* of it is one (generation seed,
-reference draw). ``scores`` everywhere is tidy, one row per (run, metric), with the columns of ``COLUMNS``:
-task, model, decoding, embedder, group, metric (str), seed, draw, n, k (int), value (float), and, where a
-single run tells how uncertain it is, its deviation and its 95 % interval from low to high (float). Metrics
-that see no references have no draw and no embedder, and only support metrics have a k. ``group`` is ``all``
-or ``column=value``. The order of the rows never changes a number.
+In this module, a *cell* is one (task, model, decoding, embedder, N, k, group), and a *run* of it is one
+(generation seed, reference draw). ``scores`` is always tidy, one row per (run, metric), with the columns of
+``COLUMNS``: task, model, decoding, embedder, group, metric (str), seed, draw, n, k (int), value (float), and,
+for metrics that estimate the uncertainty of a single run, its deviation and its 95 % interval from low to
+high (float). Metrics without references have no draw and no embedder, and only support metrics have a k.
+``group`` is ``all`` or ``column=value``. The results do not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.scores.rows import ALL
 
 REVISION = 3
-"""Raised when the same scores give other tables."""
+"""Increase when the same scores produce different tables."""
 
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
 COLUMNS = [*CELL, "seed", "draw", "metric", "value", "deviation", "low", "high"]
@@ -32,7 +32,7 @@ _TEXT = ["task", "model", "decoding", "embedder", "group", "metric"]
 
 
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Make tidy scores of rows that leave out what does not apply to them."""
+    """Return tidy scores from rows in which columns that do not apply may be missing."""
     frame = pd.DataFrame(rows, columns=COLUMNS)
     whole = dict.fromkeys(("n", "k", "seed", "draw"), "Int64")
     real = dict.fromkeys(("deviation", "low", "high"), "Float64")
@@ -40,18 +40,18 @@ def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def runs_table(scores: pd.DataFrame) -> pd.DataFrame:
-    """Turn tidy scores into one row per run.
+    """Pivot tidy scores to one row per run.
 
     Args:
         scores: Tidy scores.
 
     Returns:
-        The columns of a cell, seed, draw, and one column per metric (NaN where a run lacks it). Cells in
-        the order of their first appearance, the runs of each by seed and draw.
+        The columns of a cell, seed, draw, and one column per metric (NaN if a run does not have it). Cells
+        are in the order of their first appearance, and the runs of a cell are sorted by seed and draw.
 
     Raises:
-        TextgamutError: A column is missing, there is no row, a row is incomplete or not finite, or one
-            run has two values of one metric.
+        TextgamutError: If a column is missing, there are no rows, a row is incomplete or not finite, or a run
+            has two values of the same metric.
     """
     frame = _complete(scores, may_lack=[])
     frame["cell"] = frame.groupby(CELL, sort=False).ngroup()
@@ -61,7 +61,7 @@ def runs_table(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _complete(scores: pd.DataFrame, may_lack: list[str]) -> pd.DataFrame:
-    """Return the key and the value of tidy scores, checked."""
+    """Return the validated key and value columns of tidy scores."""
     missing = [name for name in [*_KEY, "value"] if name not in scores.columns]
     if missing:
         raise DataError(f"scores: no column {', '.join(map(repr, missing))}")
@@ -74,7 +74,7 @@ def _complete(scores: pd.DataFrame, may_lack: list[str]) -> pd.DataFrame:
         row = int(bad.any(axis=1).to_numpy().argmax())
         column = bad.columns[int(bad.iloc[row].to_numpy().argmax())]
         found = scores[column].iloc[row]
-        raise DataError(f"scores, row {row}: {column!r} must be there and finite, found {found}")
+        raise DataError(f"scores, row {row}: {column!r} must be present and finite, found {found}")
     frame = frame.astype(dict.fromkeys(_TEXT, "str"))
     twice = frame.duplicated(_KEY).to_numpy()
     if twice.any():
@@ -85,17 +85,17 @@ def _complete(scores: pd.DataFrame, may_lack: list[str]) -> pd.DataFrame:
 
 
 def precision_recall_runs(scores: pd.DataFrame, alike: Sequence[str]) -> pd.DataFrame:
-    """Select the precision and the recall of comparable runs.
+    """Select the precision and recall of comparable runs.
 
     Args:
-        scores: Tidy scores; other metrics and groups are left out.
-        alike: The columns of a cell that must have one value throughout.
+        scores: Tidy scores; other metrics and groups are ignored.
+        alike: Columns of a cell that must have the same value in all rows.
 
     Returns:
-        As :func:`runs_table`, with the metrics precision and recall, both in [0, 1].
+        The table of :func:`runs_table`, with the metrics precision and recall, both in [0, 1].
 
     Raises:
-        TextgamutError: As :func:`runs_table`; or a run lacks one of the two metrics, a value lies outside
+        TextgamutError: See :func:`runs_table`; also if a run does not have both metrics, a value lies outside
             [0, 1], or a column of ``alike`` has several values.
     """
     metrics = ["precision", "recall"]
@@ -123,21 +123,21 @@ def precision_recall_runs(scores: pd.DataFrame, alike: Sequence[str]) -> pd.Data
 
 
 def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of each metric over the runs of each cell.
+    """Compute the mean and standard deviation of each metric over the runs of each cell.
 
     Args:
-        scores: Tidy scores, of any tasks, N, k and embedders: these stand in the rows.
+        scores: Tidy scores of any tasks, N, k and embedders.
 
     Returns:
-        One row per cell in the order of first appearance: the columns of a cell; for each metric its mean
-        and, as ``{metric}_sd``, its sample standard deviation over the runs, or of a single run its own
-        ``deviation``, in the metric's own unit; and the counts ``runs``, ``seeds`` and ``draws``.
+        One row per cell in the order of first appearance, with the columns of a cell; for each metric its
+        mean and, as ``{metric}_sd``, its sample standard deviation over the runs (for a single run, its
+        ``deviation``), in the unit of the metric; and the counts ``runs``, ``seeds`` and ``draws``.
 
     Raises:
-        TextgamutError: As :func:`runs_table`.
+        TextgamutError: See :func:`runs_table`.
     """
     frame = _complete(scores, may_lack=["embedder", "k", "draw"])
-    # What sees no references stands beside what does, if these have one embedder and one k.
+    # Metrics without references share a row with those that have a single embedder and k.
     for column in ("embedder", "k"):
         known = frame.groupby(["task", "model", "decoding", "group"])[column]
         only = known.transform("first").where(known.transform("nunique") == 1)
@@ -146,10 +146,12 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     frame["cell"] = cells.ngroup()
     own = scores.get("deviation", pd.Series(np.nan, scores.index))
     frame["deviation"] = own.to_numpy(dtype=float, na_value=np.nan)
-    frame = frame.sort_values(["cell", "metric", "seed", "draw"])  # sums round alike in any order of the rows
+    frame = frame.sort_values(
+        ["cell", "metric", "seed", "draw"]
+    )  # so that sums do not depend on the row order
     per_metric = frame.groupby(["cell", "metric"])
     means = per_metric["value"].mean().unstack()
-    # The spread over runs; of a single run, its own.
+    # Deviation over runs or, for a single run, its own.
     over_runs = per_metric["value"].std(ddof=1)
     spreads = over_runs.where(per_metric.size() > 1, per_metric["deviation"].mean()).unstack()
     found = [name for name in METRICS if name in means] + [name for name in means if name not in METRICS]
@@ -167,21 +169,22 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def variance_table(scores: pd.DataFrame) -> pd.DataFrame:
-    """How far precision and recall move with the generated and with the reference sample (PR Table B.5).
+    """Compute the variability of precision and recall over generated and reference samples (PR Table B.5).
 
-    In each cell the sample standard deviation is taken while varying Q (over generation seeds, the
-    reference draw fixed, then averaged over draws), P (over reference draws, the seed fixed, then averaged
-    over seeds), or both (over all runs). The table gives its mean and standard deviation over cells.
+    In each cell, the sample standard deviation is computed while varying Q (over generation seeds with the
+    reference draw fixed, then averaged over draws), P (over reference draws with the seed fixed, then
+    averaged over seeds), or both (over all runs). The table contains its mean and standard deviation over
+    cells.
 
     Args:
         scores: Tidy scores of one task, embedder, N and k.
 
     Returns:
-        Six rows: ``metric``, ``varying`` (Q, P, P and Q), ``mean`` and ``sd`` (in the unit of the metric, NaN
-        where nothing varies; ``sd`` also for a single cell), and ``cells``, the number of cells averaged.
+        Six rows with the columns ``metric``, ``varying`` (Q, P, P and Q), ``mean`` and ``sd`` (in the unit of
+        the metric; NaN if nothing varies, ``sd`` also for a single cell), and ``cells``, the number of cells.
 
     Raises:
-        TextgamutError: As :func:`precision_recall_runs`.
+        TextgamutError: See :func:`precision_recall_runs`.
     """
     runs = precision_recall_runs(scores, alike=["task", "embedder", "n", "k"])
     cells = runs.groupby(CELL)
@@ -199,20 +202,20 @@ def variance_table(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def texts_table(texts: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of the metrics of single texts, over the texts of each method (NW Table 3).
+    """Compute mean and standard deviation of the per-text metrics over the texts of each method (NW Table 3).
 
     Args:
-        texts: One row per text: ``model``, ``decoding``, ``words``, and a column for each metric (float, NaN
-            where a text has none: an empty one, or one too short for the metric).
+        texts: One row per text: ``model``, ``decoding``, ``words``, and one column per metric (float; NaN for
+            texts that are empty or too short for the metric).
 
     Returns:
-        One row per (model, decoding) in the order of first appearance: ``texts``, ``empty`` (those without a
-        word), and of each metric that any text has the mean and, as ``{metric}_sd``, the sample standard
-        deviation, over the texts that have a value. Neither depends on the order of the rows.
+        One row per method in the order of first appearance: ``texts``, ``empty`` (texts without words), and
+        for each metric with any value its mean and, as ``{metric}_sd``, its sample standard deviation over
+        the texts that have a value. The results do not depend on the order of the rows.
     """
     found = [name for name in METRICS if name in texts and texts[name].notna().any()]
     ordered = texts.assign(empty=texts["words"] == 0)
-    ordered = ordered.sort_values(["model", *found])  # sums round alike in any order
+    ordered = ordered.sort_values(["model", *found])  # so that sums do not depend on the row order
     methods = ordered.groupby(["model", "decoding"], sort=False)
     columns: dict[str, pd.Series[Any]] = {"texts": methods.size(), "empty": methods["empty"].sum()}
     for name in found:
@@ -222,18 +225,19 @@ def texts_table(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_texts_table(path: Path) -> pd.DataFrame:
-    """Read what :func:`texts_table` made back from CSV; a name such as "NA" or "0.9" stays a name."""
+    """Read the table of :func:`texts_table` from CSV; names such as "NA" or "0.9" remain strings."""
     names = dict.fromkeys(("method", "model", "decoding"), str)
     return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
 
 
 def rescaled(table: pd.DataFrame, metric: str, deviations: bool = False) -> pd.Series[float]:
-    """Rescale a metric's means, or deviations, of :func:`texts_table` for a figure (NW section 6).
+    """Rescale the means or deviations of a metric in :func:`texts_table` for a figure (NW section 6).
 
     Returns:
-        Means by the range in the catalogue, 0 to 1 inside it; means of metrics without one, and deviations,
-        from their least (0) to their largest (1) among the models' texts, beside which the humans' may lie
-        outside; 0.5 where all are the same.
+        Means are rescaled by the range in the catalogue, which maps to [0, 1]. Deviations, and means of
+        metrics without such a range, are rescaled from their minimum (0) to their maximum (1) over the
+        generated texts, so that values of human texts may lie outside; all are 0.5 if minimum and maximum are
+        equal.
     """
     values = table[f"{metric}_sd" if deviations else metric].astype(float)
     if (scale := METRICS[metric].rescale) and not deviations:
@@ -245,13 +249,14 @@ def rescaled(table: pd.DataFrame, metric: str, deviations: bool = False) -> pd.S
 
 
 def correlation_table(texts: pd.DataFrame) -> pd.DataFrame:
-    """Pearson correlation between the metrics of single texts (NW Figure 4).
+    """Compute the Pearson correlations between the per-text metrics (NW Figure 4).
 
     Args:
-        texts: As for :func:`texts_table`; what humans wrote is left out.
+        texts: Table as for :func:`texts_table`; human texts are ignored.
 
     Returns:
-        A square table, by metric, over the texts that have both metrics; NaN for a metric that is constant.
+        A square table by metric, each correlation over the texts with values of both metrics; NaN for a
+        constant metric.
     """
     texts = texts[texts["model"] != HUMAN]
     found = [name for name in METRICS if name in texts and texts[name].notna().any()]
@@ -259,10 +264,10 @@ def correlation_table(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def varied_parameters(settings: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return the parameters of which a strategy has several values: (strategy, parameter).
+    """Return the pairs (strategy, parameter) for which the settings have several values.
 
     Args:
-        settings: Decoding settings: ``strategy``, and its parameters, of which numbers count.
+        settings: Decoding settings: ``strategy`` and its parameters; only numeric parameters are considered.
     """
     values: dict[tuple[str, str], set[float]] = {}
     for entry in settings:
@@ -273,15 +278,15 @@ def varied_parameters(settings: Iterable[Mapping[str, Any]]) -> list[tuple[str, 
 
 
 def parameter_table(table: pd.DataFrame, decodings: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """How the metrics of single texts move with a parameter of decoding (NW Figures 1 to 3).
+    """Compute the per-text metrics as a function of each decoding parameter (NW Figures 1 to 3).
 
     Args:
-        table: As :func:`texts_table` gives it.
+        table: Table of :func:`texts_table`.
         decodings: Decoding slug -> its strategy and parameters.
 
     Returns:
-        One row per (strategy, parameter, value, metric), for the parameters of which a strategy has several
-        values: ``mean`` and ``sd``, the averages over the methods with that value.
+        One row per (strategy, parameter, value, metric), for the pairs of :func:`varied_parameters`, with
+        ``mean`` and ``sd``, averaged over the methods with that value.
     """
     rows = []
     settings = [decodings.get(slug, {}) for slug in table["decoding"]]

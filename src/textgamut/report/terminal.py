@@ -1,4 +1,4 @@
-"""Scores and rankings, printed for people."""
+"""Print scores and rankings to the terminal."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
 
 MOST = 30
-"""Methods, and orders, that are printed; all of them are in the files."""
+"""Maximum number of methods that are printed; the files contain all of them."""
 
 
 def print_scores(rows: Sequence[Row], references: int, generated: int, embedder: str | None) -> None:
-    """Print scores as tables: one of all texts and, if there are groups, one of the groups.
+    """Print scores as tables: one for all texts and, if there are groups, one for the groups.
 
     Args:
-        rows: One row for each metric and group.
+        rows: One row per metric and group.
         references: Number of reference texts.
         generated: Number of generated texts.
-        embedder: Name in print of the embedder, if one was used.
+        embedder: Label of the embedder; None if no metric needed one.
     """
     console = _console(120)
     facts = [f"{generated:,} generated texts against {references:,} references"]
@@ -65,8 +65,8 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
     """Print a ranking as tables: methods, pairs, agreement, orders.
 
     Args:
-        ranking: Of ``scores``.
-        scores: What was ranked.
+        ranking: Ranking of ``scores``.
+        scores: Scores of the methods.
     """
     console = _console(160)
     methods = ranking.methods
@@ -120,7 +120,7 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
 
 
 def _console(width: int) -> Console:
-    """Return a console, of this width if the output is a pipe or a file."""
+    """Return a console that has the given width if the output is a pipe or a file."""
     console = Console()
     if not console.is_terminal:
         console.width = width

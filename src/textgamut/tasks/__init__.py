@@ -1,1 +1,1 @@
-"""Tasks: texts to prompts and references, and what is measured of an answer."""
+"""Prompts and references of a task, and the texts to be measured."""

@@ -1,4 +1,4 @@
-"""Answers: what is measured of what a model wrote."""
+"""Extract the texts to be measured from the samples of a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REVISION = 1
-"""Raised when another part of an answer is measured."""
+"""Increase when a different part of a sample is measured."""
 
 BIOGRAPHY_ENDS = ("\n\n- Biography", "\n\n#")
-"""Where a generated biography ends: what follows is the next one, or a heading (PR, the authors' code)."""
+"""End markers of a generated biography: the next biography, or a heading (PR, the authors' code)."""
 
 
 class Answers(NamedTuple):
@@ -23,32 +23,32 @@ class Answers(NamedTuple):
 
     texts: pd.DataFrame
     """One row per text: ``id``, ``prompt_id``, ``text``, ``tokens``, ``finish``; in the order of the prompts,
-    the completions of each by number."""
+    then by completion number."""
     counts: dict[str, int | float]
-    """``samples``, all that were generated; ``shorter_than_max_words``, of the texts that are measured;
-    ``empty_continuations``, of all samples; ``mean_words_before_cut``, of the texts that are measured."""
+    """``samples`` and ``empty_continuations``, over all samples; ``shorter_than_max_words`` and
+    ``mean_words_before_cut``, over the measured texts."""
 
 
 def measured_answers(
     samples: pd.DataFrame, prompts: pd.DataFrame, kind: str, max_words: int | None, keep: int | None = None
 ) -> Answers:
-    """Make the texts that are measured from all samples of a cell.
+    """Extract the texts to be measured from all samples of a cell.
 
     Args:
-        samples: The samples of all shards, in any order: ``id``, ``prompt_id``, ``completion``,
+        samples: Samples of all shards, in any order: ``id``, ``prompt_id``, ``completion``,
             ``continuation``, ``tokens``, ``finish``.
-        prompts: The prompts of the task: ``id``, ``base``.
-        kind: The kind of the task.
-        max_words: Longest text, in words; None: as it is.
-        keep: How many of the longest completions of each prompt are measured; None: all.
+        prompts: Prompts of the task: ``id``, ``base``.
+        kind: Kind of the task.
+        max_words: Maximum length of a text in words; if None, texts are not cut.
+        keep: Number of completions to keep per prompt, the longest ones; if None, all.
 
     Raises:
-        TextgamutError: A prompt has no sample, or a sample has no prompt.
+        TextgamutError: If a prompt has no sample, or a sample has no prompt.
     """
     beginnings = prompts.set_index("id")["base"]
     if unmatched := set(samples["prompt_id"]) ^ set(beginnings.index):
         raise DataError(
-            f"{len(unmatched)} of prompts and samples have no partner, such as {min(unmatched)!r}"
+            f"{len(unmatched)} prompts without samples or samples without prompts, such as {min(unmatched)!r}"
         )
     place = {id_: i for i, id_ in enumerate(beginnings.index)}
     frame = samples.sort_values(
@@ -71,18 +71,19 @@ def measured_answers(
 
 
 def measured_text(kind: str, base: str, continuation: str, max_words: int | None) -> str:
-    """Make the text that is measured from what a model wrote.
+    """Extract the text to be measured from a generated continuation.
 
     Args:
-        kind: The kind of the task.
-        base: The prompt, as a pre-trained model reads it.
-        continuation: What the model wrote after its prompt.
-        max_words: Longest text, in words; None: as it is.
+        kind: Kind of the task.
+        base: Prompt, in the variant for pre-trained models.
+        continuation: Generated continuation of the prompt.
+        max_words: Maximum length of the text in words; if None, it is not cut.
 
     Returns:
-        ``continuation``: prompt and continuation, cut. ``biographies``: the first biography, in the form of
-        the references (``biography_of``), cut. ``creative``: the answer, cut. ``prompted``: the
-        continuation with the white space that it begins with, cut.
+        Depending on the kind, and cut to ``max_words``: for ``continuation``, prompt and continuation; for
+        ``biographies``, the first biography in the format of the references (``biography_of``); for
+        ``creative``, the stripped continuation; for ``prompted``, the continuation including its leading
+        white space.
     """
     if kind == "prompted":
         return cut_continuation(continuation, max_words)
@@ -99,10 +100,10 @@ def keep_longest(samples: pd.DataFrame, keep: int) -> pd.DataFrame:
 
     Args:
         samples: ``prompt_id``, ``completion``, ``continuation``.
-        keep: How many of each prompt; of equally long ones those with the lower number.
+        keep: Number of completions per prompt; ties are broken by the lower completion number.
 
     Returns:
-        The rows that are kept, in their order.
+        The rows that are kept, in their original order.
     """
     ranked = samples.assign(words=-samples["continuation"].map(count_words)).reset_index(drop=True)
     order = ranked.sort_values(["prompt_id", "words", "completion"], kind="stable")
@@ -111,11 +112,11 @@ def keep_longest(samples: pd.DataFrame, keep: int) -> pd.DataFrame:
 
 
 def biography_of(continuation: str) -> str:
-    """Bring what a model wrote after ``- Biography of`` to the form of the references.
+    """Convert a generated continuation of ``- Biography of`` to the format of the references.
 
-    It is cut where the next biography or a heading begins. "Name: content" becomes "Name:", a blank line, the
-    content; a text that does not open with a name (a colon in its first line, after at most 10 words) stays
-    as it is.
+    It is cut at the beginning of the next biography or heading. "Name: content" becomes "Name:", a blank
+    line, and the content. A text that does not begin with a name (a colon in its first line, after at most 10
+    words) is only stripped.
     """
     text = continuation
     for end in BIOGRAPHY_ENDS:

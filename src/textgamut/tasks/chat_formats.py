@@ -1,4 +1,4 @@
-"""Chat formats: a prompt as a model reads it."""
+"""Render prompts in the chat format of a model."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from textgamut.errors import ConfigError, DataError
 from textgamut.tasks.templates import Prompt
 
 CHAT_FORMATS = {"llama-2": ("[INST]", "[/INST]"), "vicuna": ("USER:", "ASSISTANT:")}
-"""What stands before the instruction and after it (PR Tables B.3, B.6); Mistral Instruct uses Llama-2's."""
+"""Format -> texts before and after the instruction (PR Tables B.3, B.6). Mistral Instruct uses Llama-2's."""
 
 
 def render_prompt(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]:
-    """Render a prompt for one model.
+    """Render a prompt for a model.
 
-    In a tokenizer's own template, a prompt that spells one of its special tokens has it with a space after
-    the first character, so that no text of a dataset opens a turn or ends one.
+    If the tokenizer's own template is used, special tokens that are spelled out in the prompt get a space
+    after their first character, so that no text of a dataset can begin or end a turn.
 
     Args:
         prompt: The prompt in its variants.
-        chat: The model's chat format (``registry.Model.chat``).
-        tokenizer: The model's tokenizer; its template is used where ``chat`` is ``template``.
+        chat: Chat format of the model (``registry.Model.chat``).
+        tokenizer: Tokenizer of the model; its template is used if ``chat`` is ``template``.
 
     Returns:
-        The text, and whether a chat template has written its special tokens (BOS among them), which
-        must stand exactly once.
+        The text, and whether it already contains the special tokens of a chat template, including BOS, so
+        that they must not be added again.
 
     Raises:
-        TextgamutError: ``template`` is asked of a tokenizer that has none.
+        TextgamutError: If ``chat`` is ``template`` and the tokenizer has no template.
     """
     if chat == "none":
         return prompt.base, False
@@ -49,8 +49,8 @@ def render_prompt(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]
 def render_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
     """Render a prompt for a served model; see ``render_prompt``.
 
-    A server puts the user's message into the model's chat template by itself, and most have no way to begin
-    the answer: what would be its start ends the message.
+    Servers apply the model's chat template to the user's message, and most do not support a given beginning
+    of the answer. The prompt's ``start`` is therefore appended to the message.
     """
     if chat != "template":
         return render_prompt(prompt, chat, None)
@@ -58,34 +58,34 @@ def render_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
 
 
 def encode_prompt(prompt_id: str, text: str, templated: bool, tokenizer: Any) -> list[int]:
-    """Return the tokens of a rendered prompt: BOS exactly once, for models that have one.
+    """Tokenize a rendered prompt, with exactly one BOS token for models that have one.
 
-    Text of a dataset may spell a special token, such as ``<|endoftext|>``: it is read as letters. Only a chat
-    template's own special tokens are special.
+    Special tokens that are spelled out in the text of a dataset, such as ``<|endoftext|>``, are tokenized as
+    plain text. Only those of a chat template are special.
 
     Args:
-        prompt_id: For the message.
-        text: The prompt, as ``render_prompt`` returns it.
-        templated: The same.
-        tokenizer: The model's tokenizer.
+        prompt_id: Id of the prompt, for the error message.
+        text: Text returned by ``render_prompt``.
+        templated: Flag returned by ``render_prompt``.
+        tokenizer: Tokenizer of the model.
 
     Raises:
-        TextgamutError: There is no token at all.
+        TextgamutError: If there are no tokens.
     """
     options = {"add_special_tokens": not templated, "split_special_tokens": not templated}
     ids: list[int] = tokenizer(text, **options)["input_ids"]
     if not ids:
-        raise DataError(f"prompt {prompt_id!r} is empty, and the model has no token to begin with")
+        raise DataError(f"prompt {prompt_id!r} is empty, and the model has no BOS token")
     return ids
 
 
 def _joint(prompt: Prompt) -> str:
-    """Return what sets off an instruction: a space, or for several paragraphs a blank line (PR B.3, B.6)."""
+    """Return the separator after an instruction: a space, or a blank line after paragraphs (PR B.3, B.6)."""
     return "\n\n" if "\n\n" in prompt.user else " "
 
 
 def special_strings(tokenizer: Any) -> list[str]:
-    """List the strings that a tokenizer reads as marks, longest first: its special tokens, its template's."""
+    """List the special tokens of a tokenizer and the added tokens in its chat template, longest first."""
     added = {token.content: token.special for token in tokenizer.added_tokens_decoder.values()}
     template = tokenizer.chat_template if isinstance(tokenizer.chat_template, str) else ""
     marks = {text for text, special in added.items() if special or text in template}
@@ -94,7 +94,7 @@ def special_strings(tokenizer: Any) -> list[str]:
 
 
 def neutralised(text: str, special: Sequence[str]) -> str:
-    """Return a text in which the special strings are letters: with a space after their first character."""
+    """Insert a space after the first character of all special strings, so that they become plain text."""
     if not special:
         return text
     pattern = "|".join(map(re.escape, special))
@@ -102,14 +102,14 @@ def neutralised(text: str, special: Sequence[str]) -> str:
 
 
 def require_chat_template(tokenizer: Any) -> None:
-    """Make sure that a tokenizer has a chat template.
+    """Check that a tokenizer has a chat template.
 
     Raises:
-        TextgamutError: It has none.
+        TextgamutError: If it has none.
     """
     if not tokenizer.chat_template:
         formats = ", ".join(["none", *CHAT_FORMATS])
         raise ConfigError(
-            "chat: 'template' is asked for, but this checkpoint's tokenizer has no chat template; "
-            f"a pre-trained model takes chat: none (all choices: template, {formats})"
+            "chat: 'template' is requested, but the tokenizer of this checkpoint has no chat template; "
+            f"use chat: none for a pre-trained model (all choices: template, {formats})"
         )

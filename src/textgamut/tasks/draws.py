@@ -1,8 +1,8 @@
-"""Draws: which texts of a dataset are the prompts of a task, its references, or play a model.
+"""Draw the prompts, references and subsets of a task from the texts of a dataset.
 
-Every draw depends on the task's name, the seeds and the ids alone (see ``draws.shuffled``). Prompts and
-references never share a text, and neither do references and the subsets that play models, whatever the seeds.
-Tables of prompts have the columns ``id``, ``base``, ``user``, ``start``, whatever the kind of task.
+Each draw depends only on the task's name, the seeds and the ids (see ``draws.shuffled``). For any seeds,
+prompts and references are disjoint, and so are references and the subsets that simulate models. Tables of
+prompts have the columns ``id``, ``base``, ``user``, ``start`` for all kinds of tasks.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 REVISION = 1
-"""Raised when a draw gives other texts from the same dataset."""
+"""Increase when a draw returns different texts from the same dataset."""
 
 EXAMPLE_WORDS = 350
-"""Longest in-context example, in words (PR appendix B.5, the authors' code)."""
+"""Maximum length of an in-context example in words (PR appendix B.5, the authors' code)."""
 
 PROMPT_SEED = 0
-"""In-context examples and creative prompts are drawn once: every generation seed sees the same prompts."""
+"""In-context examples and creative prompts are drawn once, so that all generation seeds share the prompts."""
 
 DATASET_COLUMNS = {
     "continuation": ["id", "text"],
@@ -44,7 +44,7 @@ DATASET_COLUMNS = {
     "creative": [],
     "prompted": ["id", "prompt"],
 }
-"""Kind of a task -> columns of the dataset from which its prompts are drawn."""
+"""Kind of task -> columns of the dataset that its prompts are drawn from."""
 
 
 def draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -52,13 +52,13 @@ def draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFra
 
     Args:
         texts: The dataset, with the columns of ``DATASET_COLUMNS``.
-        settings: ``kind``, ``task``, ``n``, and what else the function of that kind takes.
+        settings: ``kind``, ``task``, ``n``, and the other arguments of the function for that kind.
 
     Returns:
         One row per prompt: ``id``, ``base``, ``user``, ``start``.
 
     Raises:
-        TextgamutError: As the function of that kind.
+        TextgamutError: See the function for each kind.
     """
     task, n = settings["task"], settings["n"]
     match settings["kind"]:
@@ -78,15 +78,16 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
     """Draw one set of references of a task.
 
     Args:
-        texts: The dataset (``id``, ``text``, group columns); of a creative task, the texts of another cell.
-        settings: ``kind``, ``task``, ``n``, ``max_words``, and what else the function of that kind takes.
-        draw: The seed of this draw.
+        texts: The dataset (``id``, ``text``, group columns) or, for a creative task, the texts of a cell.
+        settings: ``kind``, ``task``, ``n``, ``max_words``, and the other arguments of the function for that
+            kind.
+        draw: Seed of this draw.
 
     Returns:
-        One row per reference: ``id``, ``text`` and, but for creative tasks, the dataset's other columns.
+        One row per reference: ``id``, ``text`` and, except for creative tasks, the dataset's other columns.
 
     Raises:
-        TextgamutError: As the function of that kind.
+        TextgamutError: See the function for each kind.
     """
     task, n, max_words = settings["task"], settings["n"], settings["max_words"]
     match settings["kind"]:
@@ -107,19 +108,19 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
 
 
 def draw_subset(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int) -> pd.DataFrame:
-    """Draw a subset of labelled texts that plays a model.
+    """Draw a subset of labelled texts that simulates a model.
 
     Args:
         texts: The dataset (``id``, ``text``, group columns).
-        settings: The arguments of :func:`draw_labels`: ``task``, ``n``, ``min_words``, ``max_words``,
-            ``group``, ``labels``.
-        seed: The seed of this draw.
+        settings: Arguments of :func:`draw_labels`: ``task``, ``n``, ``min_words``, ``max_words``, ``group``,
+            ``labels``.
+        seed: Seed of this draw.
 
     Returns:
-        As :func:`human_generations`; the tokens are words.
+        The table of :func:`human_generations`, with the number of words as ``tokens``.
 
     Raises:
-        TextgamutError: As :func:`draw_labels`.
+        TextgamutError: See :func:`draw_labels`.
     """
     task, n, min_words, max_words, group, labels = (
         settings[name] for name in ("task", "n", "min_words", "max_words", "group", "labels")
@@ -129,11 +130,11 @@ def draw_subset(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int) -> 
 
 
 def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int] | pd.Series[Any]) -> pd.DataFrame:
-    """Return texts that humans wrote as the generations of a cell: each is the answer to itself.
+    """Return human texts in the format of generations, with their own id as ``prompt_id``.
 
     Args:
         texts: ``id``, ``text``.
-        tokens: Of each text, or of all.
+        tokens: Number of tokens of each text, or one number for all.
 
     Returns:
         ``id``, ``prompt_id``, ``text``, ``tokens``, ``finish``.
@@ -145,20 +146,20 @@ def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int] | pd.Seri
 def draw_continuation_prompts(
     texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_words: int
 ) -> pd.DataFrame:
-    """Draw the human texts whose beginnings are the prompts (PR appendix B.4).
+    """Draw human texts and use their beginnings as prompts (PR appendix B.4).
 
     Args:
         texts: The dataset (``id``, ``text``).
-        task: The task's slug: another task draws other texts.
-        n: How many.
-        min_words: Shorter texts are left out.
-        prompt_words: How many words of each the models are given.
+        task: Slug of the task, part of the key of the draw.
+        n: Number of prompts.
+        min_words: Shorter texts are excluded.
+        prompt_words: Number of words from each text in its prompt.
 
     Returns:
-        n rows: ``id`` of the text, and the prompt's variants ``base``, ``user``, ``start``.
+        n rows: ``id`` of the text, and the variants ``base``, ``user``, ``start`` of the prompt.
 
     Raises:
-        TextgamutError: There are fewer than 2 n texts: n for the prompts, n for the references.
+        TextgamutError: If there are fewer than 2 n texts: n for the prompts and n for the references.
     """
     texts = _long_enough(texts, min_words)
     take(
@@ -173,25 +174,25 @@ def draw_continuation_prompts(
 def draw_continuation_references(
     texts: pd.DataFrame, task: str, n: int, min_words: int, max_words: int, draw: int
 ) -> pd.DataFrame:
-    """Draw one set of references among the texts that are no prompts, cut to the task's length.
+    """Draw one set of references from the texts that are not used for prompts, cut to the task's length.
 
     Args:
         texts: The dataset (``id``, ``text``, group columns).
-        task: The task's slug.
-        n: How many, also of the prompts.
-        min_words: Shorter texts are left out.
+        task: Slug of the task.
+        n: Number of references and of prompts.
+        min_words: Shorter texts are excluded.
         max_words: Longer texts are cut.
-        draw: The seed of this draw.
+        draw: Seed of this draw.
 
     Returns:
         n rows: ``id``, ``text`` and the dataset's other columns.
 
     Raises:
-        TextgamutError: There are too few texts.
+        TextgamutError: If there are too few texts.
     """
     texts = _long_enough(texts, min_words)
     pool = set(texts.index) - set(_prompt_ids(texts, task, n))
-    what = f"task {task!r}: texts of {min_words} words or more that are left for the references"
+    what = f"task {task!r}: texts of {min_words} words or more that remain for the references"
     return _cut(texts, take(shuffled(pool, task, "references", draw), n, what), max_words)
 
 
@@ -206,26 +207,27 @@ def draw_labels(
     role: Literal["references", "subset"],
     seed: int,
 ) -> pd.DataFrame:
-    """Draw texts of some labels in equal parts (PR section 5.2).
+    """Draw texts with the given labels in equal shares (PR section 5.2).
 
-    One half of every label's texts is for the references, the other for the subsets that play models.
+    One half of each label's texts is reserved for the references, the other for the subsets that simulate
+    models.
 
     Args:
         texts: The dataset (``id``, ``text``, group columns).
-        task: The task's slug.
-        n: How many; when the labels do not divide n, the first ones have one text more.
-        min_words: Shorter texts are left out.
+        task: Slug of the task.
+        n: Number of texts; if the number of labels does not divide n, the first labels have one text more.
+        min_words: Shorter texts are excluded.
         max_words: Longer texts are cut.
-        group: The column of the labels.
-        labels: The labels to draw.
-        role: What the texts are for.
-        seed: The seed of this draw.
+        group: Column of the labels.
+        labels: Labels to draw.
+        role: Which half to draw from.
+        seed: Seed of this draw.
 
     Returns:
-        n rows, the labels mixed: ``id``, ``text`` and the dataset's other columns.
+        n rows in shuffled order: ``id``, ``text`` and the dataset's other columns.
 
     Raises:
-        TextgamutError: Unknown column or label, or too few texts of a label.
+        TextgamutError: If the column or a label does not exist, or a label has too few texts.
     """
     if group not in texts:
         known = nearest(group, map(str, texts.columns))
@@ -248,24 +250,24 @@ def draw_labels(
 def draw_biography_prompts(
     people: pd.DataFrame, task: str, dataset: str, n: int, examples: int, draws: Sequence[int]
 ) -> pd.DataFrame:
-    """Make the prompts of a biography task: in-context examples of persons that no draw of references has.
+    """Create the prompts of a biography task, with in-context examples that are in no draw of references.
 
-    The draws are keyed by the dataset: tasks with the same n and draws, but other numbers of examples, have
-    the same references, and the examples of one are the first ones of another.
+    The draws are keyed by the dataset: tasks with the same n and draws, but different numbers of examples,
+    share the references, and their examples begin with the same people.
 
     Args:
         people: The dataset (``id``, ``name``, ``text``).
-        task: The task's slug, for messages.
-        dataset: The dataset's slug.
-        n: Prompts.
-        examples: Examples a prompt.
-        draws: The task's draws of references.
+        task: Slug of the task, for error messages.
+        dataset: Slug of the dataset.
+        n: Number of prompts.
+        examples: Number of examples per prompt.
+        draws: Draws of references of the task.
 
     Returns:
         n rows; ``id`` is ``sample-0001`` and so on.
 
     Raises:
-        TextgamutError: There are too few persons for the references, or none but they are left.
+        TextgamutError: If there are too few people for the references, or too few remain for the examples.
     """
     used: set[str] = set()
     for draw in draws:
@@ -273,8 +275,8 @@ def draw_biography_prompts(
     left = len(people) - len(used)
     if left < examples:
         raise DataError(
-            f"task {task!r}: {len(draws)} draws of {n} references take {len(used)} of {len(people)} persons "
-            f"and leave {left}, too few for {examples} examples a prompt: lower n, or give fewer draws"
+            f"task {task!r}: {len(draws)} draws of {n} references use {len(used)} of {len(people)} people "
+            f"and leave {left}, too few for {examples} examples per prompt: lower n, or use fewer draws"
         )
     drawn = draw_examples(people, dataset, n, examples, PROMPT_SEED, avoid=used)
     pairs = list(zip(drawn["name"], drawn["summary"], strict=True))
@@ -291,7 +293,7 @@ def draw_biography_references(
         n rows: ``id``, ``text`` and the dataset's other columns.
 
     Raises:
-        TextgamutError: There are too few persons.
+        TextgamutError: If there are too few people.
     """
     by_id = people.set_index("id", drop=False)
     return _cut(by_id, _persons(people, task, dataset, n, draw), max_words)
@@ -302,29 +304,29 @@ def draw_examples(
 ) -> pd.DataFrame:
     """Draw the in-context examples of each sample of a biography task (PR section 5.3, appendix B.5).
 
-    Every model is shown the same persons: they depend on the key, the seed and the sample alone. A person
-    stands at most once in a prompt, and the examples for a smaller n are the first ones for a larger.
+    All models have the same examples: they depend only on the key, the seed and the sample. A prompt has no
+    person twice, and the examples for a smaller n are the first ones for a larger n.
 
     Args:
         people: Biographies (``id``, ``name``, ``text``).
-        key: Whose draw it is: another key gives other persons.
+        key: Key of the draw.
         samples: Number of prompts.
-        n: Examples a prompt, 1 to 15 in the paper.
-        seed: Another seed draws other persons for every sample.
-        avoid: Ids of persons that are references: they are no examples.
+        n: Number of examples per prompt, 1 to 15 in the paper.
+        seed: Seed of the draw.
+        avoid: Ids to exclude, such as those of the references.
 
     Returns:
         samples x n rows: ``sample`` and ``position`` (both from 0), ``id`` of the person, ``name`` cut to 10
         words and ``summary`` cut to 350 words, as in the paper.
 
     Raises:
-        TextgamutError: There are fewer than n other persons.
+        TextgamutError: If there are fewer than n people to draw from.
     """
     import numpy as np
     import pandas as pd
 
     left = people[~people["id"].isin(set(avoid))].set_index("id").sort_index()
-    take(list(left.index), n, f"{key!r}: persons that are no references, as examples")
+    take(list(left.index), n, f"{key!r}: people outside the references, as examples")
     keys = np.array([hashed(2**64, key, "examples", id_) for id_ in left.index], dtype=np.uint64)
     salts = (hashed(2**64, key, "samples", seed, sample) for sample in range(samples))
     ids = [
@@ -347,12 +349,12 @@ def draw_examples(
 
 
 def draw_creative(task: str, samples: int, seed: int) -> list[int]:
-    """Draw creative prompts with replacement (PR section 5.1): positions in ``prompts.CREATIVE``.
+    """Draw creative prompts with replacement (PR section 5.1), as positions in ``creative.CREATIVE``.
 
     Args:
-        task: The task's slug.
-        samples: How many; a larger number continues the same draw.
-        seed: The seed of this draw.
+        task: Slug of the task.
+        samples: Number of prompts; a larger number extends the same draw.
+        seed: Seed of this draw.
     """
     return [hashed(len(CREATIVE), task, "creative", seed, sample) for sample in range(samples)]
 
@@ -361,29 +363,29 @@ def draw_creative_prompts(task: str, n: int) -> pd.DataFrame:
     """Draw the prompts of a creative task.
 
     Args:
-        task: The task's slug: another task draws other prompts.
-        n: How many.
+        task: Slug of the task, part of the key of the draw.
+        n: Number of prompts.
 
     Returns:
-        n rows; ``id`` is ``sample-0001`` and so on, since a creative prompt may stand in several.
+        n rows; ``id`` is ``sample-0001`` and so on, since prompts may repeat.
     """
     drawn = draw_creative(task, n, PROMPT_SEED)
     return _table(_samples(n), (creative_prompt(CREATIVE[position]) for position in drawn))
 
 
 def draw_given_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.DataFrame:
-    """Draw prompts that the dataset gives (NW section 5, MC section 3).
+    """Draw prompts from the dataset (NW section 5, MC section 3).
 
     Args:
         texts: The dataset (``id``, ``prompt``).
-        task: The task's slug.
-        n: How many; None: all, in the dataset's order.
+        task: Slug of the task.
+        n: Number of prompts; if None, all in the dataset's order.
 
     Returns:
-        The prompts; ``id`` is the dataset's.
+        The prompts, with the dataset's ``id``.
 
     Raises:
-        TextgamutError: There are fewer than n.
+        TextgamutError: If there are fewer than n prompts.
     """
     ids = _given(texts, task, n)
     return _table(ids, map(given_prompt, texts.set_index("id").loc[ids, "prompt"]))
@@ -392,13 +394,13 @@ def draw_given_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.Data
 def draw_given_references(
     texts: pd.DataFrame, task: str, n: int | None, max_words: int | None
 ) -> pd.DataFrame:
-    """Return the dataset's texts after the prompts of a task, in the prompts' order.
+    """Return the dataset's human continuations of a task's prompts, in the order of the prompts.
 
     Args:
         texts: The dataset (``id``, ``text``).
-        task: The task's slug.
-        n: As for the prompts.
-        max_words: Longer texts are cut; None: none is.
+        task: Slug of the task.
+        n: Number of prompts, see :func:`draw_given_prompts`.
+        max_words: Longer texts are cut; if None, texts are not cut.
 
     Returns:
         ``id``, ``text`` and the dataset's other columns.
@@ -431,7 +433,7 @@ def _cut(texts: pd.DataFrame, ids: list[str], max_words: int) -> pd.DataFrame:
 
 def _persons(people: pd.DataFrame, task: str, dataset: str, n: int, draw: int) -> list[str]:
     return take(
-        shuffled(people["id"], dataset, "references", draw), n, f"task {task!r}: persons as references"
+        shuffled(people["id"], dataset, "references", draw), n, f"task {task!r}: people as references"
     )
 
 

@@ -1,4 +1,4 @@
-"""Lengths: how many tokens a task's prompts have for one model, and whether they fit into its context."""
+"""Count the tokens of a task's prompts for a model and check that they fit into its context."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from textgamut.tasks.templates import Prompt, fewer_examples
 
 
 class Lengths(NamedTuple):
-    """How long the prompts of a task are for one model, in tokens."""
+    """Lengths of the prompts of a task for a model, in tokens."""
 
     prompts: int
-    """How many prompts there are."""
+    """Number of prompts."""
     total: int
     mean: float
     max: int
-    """Tokens of the longest prompt."""
+    """Length of the longest prompt."""
     max_new_tokens: int
-    """Tokens of the longest answer."""
+    """Length of the longest answer."""
     context: int | None
-    """Tokens that the model can hold; None: there is no limit."""
+    """Context length of the model; None if unlimited."""
 
 
 def check_prompts(
@@ -36,34 +36,33 @@ def check_prompts(
     model: str,
     examples: int | None = None,
 ) -> Lengths:
-    """Measure the prompts of a task, and make sure that each fits into the context with the longest answer.
+    """Count the tokens of a task's prompts and check that each fits into the context with the longest answer.
 
     Args:
         prompts: Id -> prompt.
-        chat: The model's chat format.
-        tokenizer: The model's tokenizer.
-        max_new_tokens: Tokens of the longest answer.
-        context: Tokens that the model can hold; None: there is no limit.
-        task: The task's slug, for the message.
-        model: The model's slug, for the message.
-        examples: How many in-context examples a prompt has, if it has any.
+        chat: Chat format of the model.
+        tokenizer: Tokenizer of the model.
+        max_new_tokens: Length of the longest answer in tokens.
+        context: Context length of the model in tokens; None if unlimited.
+        task: Slug of the task, for the error message.
+        model: Slug of the model, for the error message.
+        examples: Number of in-context examples per prompt, if there are any.
 
     Raises:
-        TextgamutError: The longest prompt does not fit. With ``examples``, the message says how many fit.
+        TextgamutError: If the longest prompt does not fit. If ``examples`` is given, the message states how
+            many fit.
     """
     tokens = count_tokens(prompts, chat, tokenizer)
     longest = max(tokens, key=lambda id_: tokens[id_])
     total = tokens[longest] + max_new_tokens
     if context is not None and total > context:
-        way_out = "lower max_new_tokens, shorten the prompts, or take another model"
+        remedy = "lower max_new_tokens, shorten the prompts, or choose another model"
         if examples is not None:
             most = most_examples(prompts, examples - 1, chat, tokenizer, context - max_new_tokens)
-            way_out = (
-                f"with at most {most} examples every prompt fits" if most else "not even one example fits"
-            )
+            remedy = f"all prompts fit with at most {most} examples" if most else "not even one example fits"
         raise ConfigError(
             f"task {task!r}, model {model!r}: prompt {longest!r} has {tokens[longest]} tokens, with up to "
-            f"{max_new_tokens} new ones {total}, but the context holds {context}: {way_out}"
+            f"{max_new_tokens} new ones {total}, but the context is limited to {context}: {remedy}"
         )
     counts = list(tokens.values())
     mean = sum(counts) / len(counts)
@@ -71,7 +70,7 @@ def check_prompts(
 
 
 def count_tokens(prompts: Mapping[str, Prompt], chat: str, tokenizer: Any) -> dict[str, int]:
-    """Count the tokens of each prompt as a model reads it: id -> number."""
+    """Count the tokens of each prompt as rendered for a model: id -> number of tokens."""
     return {
         id_: len(encode_prompt(id_, *render_prompt(prompt, chat, tokenizer), tokenizer))
         for id_, prompt in prompts.items()
@@ -79,14 +78,14 @@ def count_tokens(prompts: Mapping[str, Prompt], chat: str, tokenizer: Any) -> di
 
 
 def most_examples(prompts: Mapping[str, Prompt], end: int, chat: str, tokenizer: Any, room: int) -> int:
-    """Return the largest number of in-context examples, up to end, with which every prompt fits; 0 for none.
+    """Return the largest number of in-context examples, at most ``end``, with which all prompts fit, or 0.
 
     Args:
-        prompts: Id -> prompt, with ``end`` examples or more.
-        end: The largest number to try.
-        chat: The model's chat format.
-        tokenizer: The model's tokenizer.
-        room: Tokens that a prompt may have.
+        prompts: Id -> prompt, with at least ``end`` examples.
+        end: Largest number to try.
+        chat: Chat format of the model.
+        tokenizer: Tokenizer of the model.
+        room: Maximum number of tokens of a prompt.
     """
 
     def too_long(examples: int) -> bool:

@@ -1,8 +1,8 @@
-"""The papers' prompt templates as data, and the prompts that are made from them.
+"""Prompt templates of the papers, and the functions that fill them.
 
-A prompt has two variants made from one template: ``base`` for pre-trained models, and ``user`` plus
-``start`` for chat models, where ``start`` is the beginning of the answer, put outside the instruction so
-that the model does not open with "Sure! Here is ..." (PR appendix B.4).
+A prompt has two variants: ``base`` for pre-trained models, and ``user`` and ``start`` for chat models, where
+``start`` is the beginning of the answer. It is placed after the instruction so that the model does not begin
+with "Sure! Here is ..." (PR appendix B.4).
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REVISION = 2
-"""Raised when a prompt changes by so much as a space."""
+"""Increase on any change of a prompt, even of a single space."""
 
 CONTINUE_INSTRUCTION = "Continue the following text: {beginning}"
-"""PR Table B.3; here also for prompts that a dataset gives, of which no paper has a chat variant."""
+"""PR Table B.3. Also used for prompts from a dataset, since no paper prints a chat variant for them."""
 
 BIOGRAPHIES_INSTRUCTION = "Write biographies of various people."
 EXAMPLES_FOLLOW = "Here are a few examples:"
 EXAMPLE_START = "- Biography of"
-"""PR Table B.6. Its paragraphs are set off by blank lines, as the authors' cut at the next one shows."""
+"""PR Table B.6. Blank lines separate its paragraphs: the authors' code cuts answers at the next one."""
 
 BIOGRAPHY_NAME_WORDS = 10
-"""Longest name of an in-context example, in words (PR, the authors' code), and so of a generated one."""
+"""Maximum length in words of a name, both in in-context examples (PR, the authors' code) and in answers."""
 
 CREATIVE_INSTRUCTION = "{prompt} Write 100 to 500 words."
-"""The papers ask for that length in words of their own, which they do not print."""
+"""The papers request that length, but do not print the instruction."""
 
 CREATIVE_START = "\n\n### Text:"
-"""What a pre-trained model is given after the instruction, in place of a chat format."""
+"""Text after the instruction for pre-trained models, instead of a chat format."""
 
 
 class Prompt(NamedTuple):
@@ -52,15 +52,15 @@ def prompts_of(table: pd.DataFrame) -> dict[str, Prompt]:
 
 
 def continuation_prompt(text: str, words: int) -> Prompt:
-    """Make the WebText prompt of PR Table B.3 from a human text.
+    """Create the WebText prompt of PR Table B.3 from a human text.
 
     Args:
         text: A text of at least ``words`` words.
-        words: How many of its first words the model is given, at least 2 (paper: 10).
+        words: Number of words from the beginning of the text in the prompt, at least 2 (paper: 10).
 
     Returns:
-        ``base`` is those words; the chat variant gives all but the last in the instruction and the last
-        one as the start of the answer. White space between the words becomes one space.
+        The prompt. ``base`` contains these words; in the chat variant, the last word is the start of the
+        answer and the others are in the instruction. White space between words becomes a single space.
     """
     if count_words(text) < words:
         raise DataError(f"a prompt of {words} words cannot be made from {text!r}")
@@ -73,14 +73,14 @@ def continuation_prompt(text: str, words: int) -> Prompt:
 
 
 def biographies_prompt(examples: Sequence[tuple[str, str]]) -> Prompt:
-    """Make the biography prompt of PR Table B.6.
+    """Create the biography prompt of PR Table B.6.
 
-    Both variants end where the next biography begins, ``- Biography of``, in chat formats outside the
-    instruction. The table's cell for pre-trained models breaks off before it; but then a model's first words
-    would be that beginning, at which answers are cut.
+    Both variants end with the beginning of the next biography, ``- Biography of``, which follows the
+    instruction in chat formats. In the paper's table, the prompt for pre-trained models does not include it;
+    but then a model would generate it first, and answers are cut there.
 
     Args:
-        examples: Name and biography of each in-context example; none gives the instruction alone.
+        examples: Name and biography of each in-context example; if empty, the prompt is only the instruction.
     """
     shown = [f"{EXAMPLE_START} {name}: {content}" for name, content in examples]
     lead = [EXAMPLES_FOLLOW] if shown else []
@@ -92,7 +92,7 @@ def biographies_prompt(examples: Sequence[tuple[str, str]]) -> Prompt:
 
 
 def fewer_examples(prompt: Prompt, n: int) -> Prompt:
-    """Return a biography prompt with its first n in-context examples."""
+    """Return a biography prompt with only its first ``n`` in-context examples."""
     cut = f"\n\n{EXAMPLE_START} "
     base, user = (
         cut.join(text.split(cut)[: n + 1]) for text in (prompt.base.removesuffix(EXAMPLE_START), prompt.user)
@@ -101,11 +101,11 @@ def fewer_examples(prompt: Prompt, n: int) -> Prompt:
 
 
 def creative_prompt(prompt: str) -> Prompt:
-    """Make the variants of one creative prompt (PR section 5.5, Listing 1)."""
+    """Create the variants of a creative prompt (PR section 5.5, Listing 1)."""
     instruction = CREATIVE_INSTRUCTION.format(prompt=prompt)
     return Prompt(base=instruction + CREATIVE_START, user=instruction, start="")
 
 
 def given_prompt(prompt: str) -> Prompt:
-    """Make the variants of a prompt that a dataset gives (NW section 3, MC section 3)."""
+    """Create the variants of a prompt from a dataset (NW section 3, MC section 3)."""
     return Prompt(base=prompt, user=CONTINUE_INSTRUCTION.format(beginning=prompt), start="")

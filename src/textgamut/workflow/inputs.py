@@ -182,7 +182,7 @@ def judge_cards(config: Config, wildcards: Any) -> list[str]:
 
 
 def scored_generations(config: Config, wildcards: Any) -> list[str]:
-    """Return the texts of all cells of a task, including the cells of its references."""
+    """Return the texts of all cells of a task, including the one of its references."""
     return [fill(paths.GENERATIONS, cell) for cell in scored_cells(config, wildcards.task)]
 
 

@@ -9,7 +9,7 @@ from textgamut.config.cells import HUMAN, Cell, Config
 
 
 def scored_cells(config: Config, task: str) -> list[Cell]:
-    """Return the cells of a task, including the cells of its references if they are scored too."""
+    """Return the cells of a task, including the one of its references if they are scored too."""
     return config.cells(task) + config.human_cells(task)
 
 

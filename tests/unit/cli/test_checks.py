@@ -347,7 +347,7 @@ def test_no_secret_is_printed_or_logged(tmp_path: Path, monkeypatch, capsys, cap
             printed += capsys.readouterr()
     output = "".join(printed) + caplog.text
     assert len(asked) == 4  # index and hub, twice, through the proxy
-    assert "index.example: answers HTTP 407" in output
+    assert "index.example: HTTP 407" in output
     assert f"through {url.removeprefix('http://')}" in output
     assert "x.source.url" in output
     assert CANARY not in output

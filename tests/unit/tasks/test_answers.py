@@ -102,5 +102,7 @@ def test_only_the_longest_answers_are_measured() -> None:
 
 @pytest.mark.parametrize("rows", [[("p", 0, " a")], [("p", 0, ""), ("q", 0, ""), ("r", 0, "")]])
 def test_samples_of_other_prompts_are_refused(rows: list[tuple[str, int, str]]) -> None:
-    with pytest.raises(TextgamutError, match=r"1 of prompts and samples have no partner, such as '[qr]'"):
+    with pytest.raises(
+        TextgamutError, match=r"1 prompts without samples or samples without prompts, such as '[qr]'"
+    ):
         measured_answers(samples(*rows), PROMPTS, "continuation", 4)

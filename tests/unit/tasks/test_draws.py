@@ -160,7 +160,7 @@ def test_examples_are_no_references_and_are_cut() -> None:
     assert drawn["summary"].str.startswith("Born here. word").all()
     assert drawn["summary"].map(lambda text: len(text.split())).max() == 350
     assert drawn["name"].map(lambda name: len(name.split())).max() == 10
-    with pytest.raises(TextgamutError, match="persons that are no references, as examples: 5 are requested"):
+    with pytest.raises(TextgamutError, match="people outside the references, as examples: 5 are requested"):
         examples(avoid=set(PEOPLE["id"][:57]))
 
 
@@ -214,11 +214,9 @@ def test_tasks_on_one_dataset_share_references_and_nest_their_examples() -> None
 
 
 def test_too_few_persons() -> None:
-    with pytest.raises(TextgamutError, match="task 'bios': persons as references: 61 are requested"):
+    with pytest.raises(TextgamutError, match="task 'bios': people as references: 61 are requested"):
         biographies(n=61)
-    message = (
-        "task 'bios': 1 draws of 58 references take 58 of 60 persons and leave 2, too few for 3 examples"
-    )
+    message = "task 'bios': 1 draws of 58 references use 58 of 60 people and leave 2, too few for 3 examples"
     with pytest.raises(TextgamutError, match=message):
         biographies(n=58, draws=(1,))
 

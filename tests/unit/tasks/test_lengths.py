@@ -43,7 +43,7 @@ def test_a_prompt_that_does_not_fit_is_named() -> None:
     with pytest.raises(
         TextgamutError,
         match=r"task 'bios', model 'pythia': prompt 'sample-0002' has 1500 tokens, with up to 549 new ones "
-        r"2049, but the context holds 2048: lower max_new_tokens, shorten the prompts, or take another "
+        r"2049, but the context is limited to 2048: lower max_new_tokens, shorten the prompts, or choose another "
         r"model$",
     ):
         check(549, 2048)
@@ -67,9 +67,9 @@ def test_the_message_says_how_many_examples_fit() -> None:
     prompts = {"p": biographies_prompt([("A", "b c d")] * 4)}  # 9 tokens, and 7 for each example
     lengths = check(3, 40, prompts, examples=4)
     assert lengths.max == 9 + 4 * 7
-    with pytest.raises(TextgamutError, match=r"with at most 3 examples every prompt fits$"):
+    with pytest.raises(TextgamutError, match=r"all prompts fit with at most 3 examples$"):
         check(4, 40, prompts, examples=4)
-    with pytest.raises(TextgamutError, match=r"with at most 1 examples every prompt fits$"):
+    with pytest.raises(TextgamutError, match=r"all prompts fit with at most 1 examples$"):
         check(24, 40, prompts, examples=4)
     with pytest.raises(TextgamutError, match=r"not even one example fits$"):
         check(25, 40, prompts, examples=4)

@@ -1,1 +1,1 @@
-"""Figures, as matplotlib figures that depend on no global setting and no clock."""
+"""Matplotlib figures that depend neither on global settings nor on the time."""

@@ -1,4 +1,4 @@
-"""Hasse diagrams: partial orders with a method above those that it dominates (MC Figure 2)."""
+"""Hasse diagrams of partial orders, with each method above those that it dominates (MC Figure 2)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     import networkx
 
 REVISION = 1
-"""Raised when the same orders give another picture."""
+"""Increase when the same orders produce a different figure."""
 
-_CLEARANCE = 0.3  # least distance between a line and a method beside it, in distances between neighbours
-_ARRANGEMENTS = 20_000  # compared at most
-_LINE = 0.19  # inches: the height of a line of text
+_CLEARANCE = 0.3  # minimum distance of a line from other methods, in units of the distance between neighbours
+_ARRANGEMENTS = 20_000  # maximum number of arrangements to compare
+_LINE = 0.19  # height of a line of text, in inches
 
 
 def hasse_edges(order: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return the pairs (i, j) where i dominates j with no other between them: the transitive reduction.
+    """Return the pairs (i, j) where i dominates j with no other method in between: the transitive reduction.
 
     Args:
-        order: bool (m, m), a partial order: ``order[i, j]`` is True where i dominates or is j.
+        order: bool (m, m), a partial order: ``order[i, j]`` is True if i dominates or equals j.
 
     Returns:
         The pairs, sorted.
@@ -43,10 +43,10 @@ def hasse_edges(order: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def hasse_levels(order: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the level of each method, int (m,): 0 on top, else the length of the longest chain above it.
+    """Return the level of each method, int (m,): the length of the longest chain above it, 0 at the top.
 
     Args:
-        order: As for :func:`hasse_edges`.
+        order: Partial order, see :func:`hasse_edges`.
     """
     import networkx
 
@@ -68,21 +68,21 @@ def _dominance(order: NDArray[np.bool_]) -> networkx.DiGraph[int]:
 def hasse_figure(
     orders: NDArray[np.bool_], captions: Sequence[str], labels: Sequence[str], title: str
 ) -> Figure:
-    """Draw partial orders side by side; numbers stand for the methods, and a list says which is which.
+    """Draw partial orders side by side, with numbered methods and a list of their names.
 
     Args:
-        orders: bool (k, m, m), a diagram each: ``orders[d, i, j]`` is True where i dominates or is j. Lines
-            lead down from a method to those that it dominates; methods without a path of lines between them
-            are incomparable.
-        captions: (k,) written above the diagrams.
+        orders: bool (k, m, m), one partial order per diagram: ``orders[d, i, j]`` is True if i dominates or
+            equals j. Lines lead down from a method to those that it dominates; methods that no downward path
+            connects are incomparable.
+        captions: (k,) captions above the diagrams.
         labels: (m,) names of the methods, shown literally.
         title: Title of the figure.
 
     Returns:
-        The figure, 7.2 inches wide, as high as the deepest order and the names need.
+        The figure, 7.2 inches wide. Its height depends on the deepest order and the names.
 
     Raises:
-        DataError: The number of captions or labels is wrong, or there is no order.
+        DataError: If the number of captions or labels does not match the orders, or there are no orders.
     """
     k, m = len(orders), len(labels)
     if not k or len(captions) != k or np.shape(orders) != (k, m, m):
@@ -147,7 +147,7 @@ def _draw(axes: Axes, order: NDArray[np.bool_], level: NDArray[np.int64], rows: 
 
 
 def _positions(order: NDArray[np.bool_], level: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the x of each method, (m,), such that few edges cross and none runs through a third method."""
+    """Return the x coordinate of each method, (m,), such that edges avoid each other and other methods."""
     edges = hasse_edges(order)
     rows = [np.flatnonzero(level == place) for place in range(level.max() + 1)]
     choices = []

@@ -1,4 +1,4 @@
-"""Labels of points, written beside them and off each other."""
+"""Place labels next to points without overlap."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-# Why not textalloc or adjustText (`python benchmarks/labels.py`): with 12 models in two crowds, the lines
-# from labels to markers cross 2.3 other labels and markers here and 8.3 with textalloc, and are 23 points
-# long, not 37. In the demo's figure, textalloc puts a label nearer to another model's marker, and adjustText
-# puts labels on markers.
+# Better than textalloc and adjustText in `python benchmarks/labels.py`: with 12 models in two clusters, the
+# lines from labels to markers cross 2.3 other labels and markers (textalloc: 8.3) and are 23 points long
+# (textalloc: 37). In the demo's figure, textalloc puts a label closer to another model's marker, and
+# adjustText puts labels on markers.
 
-# Lengths are in points of 1/72 inch.
+# Lengths are in points (1/72 inch).
 FONT_SIZE = 8.5
 ANGLES = np.linspace(0, 2 * np.pi, 20, endpoint=False)
 DISTANCES = np.array([7.0, 11.0, 16.0, 23.0, 32.0, 44.0, 60.0])
 LEADER = 12
-"""A label farther from its marker than this is joined to it by a line, its leader."""
+"""A label at a larger distance from its marker is connected to it by a line, the leader."""
 CLEARANCE = 5
-"""Between a marker and another's label or leader."""
+"""Distance between a marker and the labels and leaders of other markers."""
 ROUNDS = 4
 
-# What makes a place for a label a bad one, and how bad.
-DISTANCE_COST = 0.08  # for each point from the marker
-OUTSIDE_COST = 50  # a part of the label is outside the axes
-OVERLAP_COST = 20  # on another label, or on a marker
-CROSSING_COST = 5  # a leader crosses another label or marker
-AMBIGUITY_COST = 2  # another marker is nearer
-POINT_COST = 0.5  # for each point below the label
-LEADER_POINT_COST = 0.3  # for each piece of the leader on a point
+# Costs of a label position.
+DISTANCE_COST = 0.08  # per point of distance from the marker
+OUTSIDE_COST = 50  # if the label is partly outside the axes
+OVERLAP_COST = 20  # per overlap with another label or a marker
+CROSSING_COST = 5  # per crossing of a leader with another label or marker
+AMBIGUITY_COST = 2  # if another marker is closer
+POINT_COST = 0.5  # per data point below the label
+LEADER_POINT_COST = 0.3  # per data point on the leader
 
 
 def place_labels(
@@ -41,16 +41,16 @@ def place_labels(
     marks: Sequence[tuple[str, tuple[float, float]]],
     points: NDArray[np.float64],
 ) -> None:
-    """Write each label beside its marker, off the other labels, the markers and, where possible, the points.
+    """Place each label next to its marker, away from other labels, markers and, if possible, data points.
 
-    Each label goes where it costs least while the others stay where they are, in a few rounds. The same
-    figure has the same labels every time.
+    In a few rounds, each label in turn moves to the position with the lowest cost while the others are fixed.
+    The result is deterministic.
 
     Args:
-        figure: A figure with a settled layout.
+        figure: A figure with a fixed layout (see ``settle``).
         axes: Axes of the figure.
-        marks: Label and place of each marker, in the units of the axes. Labels are shown literally.
-        points: (P, 2) places to leave free, in the units of the axes.
+        marks: Label and position of each marker, in data coordinates. Labels are shown literally.
+        points: (P, 2) data points to avoid, in data coordinates.
     """
     texts = [
         axes.annotate(
@@ -81,7 +81,7 @@ def place_labels(
     ]
     lines = [marker + ends[:, None] * np.linspace(0.1, 1, 12)[:, None] for marker in markers]
 
-    # What each place costs by itself; then, in turns, what it costs beside the places of the other labels.
+    # First the cost of each position alone; then, in rounds, the additional cost given the other labels.
     alone = []
     for own, (boxes, size, line) in enumerate(zip(centres, sizes, lines, strict=True)):
         outside = ((boxes - size / 2 < low) | (boxes + size / 2 > high)).any(axis=1)
@@ -124,7 +124,7 @@ def place_labels(
 def _gaps(
     centres: NDArray[np.float64], size: NDArray[np.float64], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the distance (C, P) from each of C boxes of one size to each of P points; 0 inside."""
+    """Return the distances (C, P) of C boxes of the same size from P points; 0 inside a box."""
     beyond = np.maximum(np.abs(points[None] - centres[:, None]) - size / 2, 0)
     distance: NDArray[np.float64] = np.hypot(beyond[..., 0], beyond[..., 1])
     return distance

@@ -1,4 +1,4 @@
-"""Models in figures: how each is drawn, and in which order."""
+"""Style and order of the models in figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textgamut.errors import DataError, nearest
 
 @dataclass(frozen=True)
 class ModelStyle:
-    """How a model is shown: its name in print, its family (a colour), chat or pre-trained (a marker)."""
+    """How a model is drawn: its label, its family (colour) and whether it is a chat model (marker)."""
 
     label: str
     family: str
@@ -20,10 +20,10 @@ class ModelStyle:
 
 
 def order_runs(runs: pd.DataFrame, models: Mapping[str, ModelStyle]) -> pd.DataFrame:
-    """Sort runs by model, in the order of the styles, then by decoding, seed and draw.
+    """Sort runs by model (in the order of the styles), decoding, seed and draw.
 
     Raises:
-        DataError: A model has no style.
+        DataError: If a model has no style.
     """
     for slug in runs["model"].unique():
         if slug not in models:

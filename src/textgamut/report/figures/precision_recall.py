@@ -1,6 +1,6 @@
-"""Precision against recall of a task's models (PR Figures 1 and 2).
+"""Precision and recall of the models of a task (PR Figures 1 and 2).
 
-``scores`` is tidy as in ``report.tables``. Labels and titles are shown literally, never as markup.
+``scores`` are tidy scores (see ``report.tables``). Labels and titles are shown literally, never as markup.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from textgamut.report.figures.style import (
 from textgamut.report.tables import precision_recall_runs
 
 REVISION = 1
-"""Raised when the same scores give another picture."""
+"""Increase when the same scores produce a different figure."""
 
 _ANGLES = np.linspace(0, 2 * np.pi, 60, endpoint=False)
 _CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
@@ -50,22 +50,23 @@ _BESIDE: dict[str, Any] = {
 def error_ellipse(
     x: ArrayLike, y: ArrayLike, n_std: float = 2.0
 ) -> tuple[tuple[float, float], float, float, float]:
-    """Error ellipse of a two-dimensional sample (PR Figure 1).
+    """Compute the error ellipse of a two-dimensional sample (PR Figure 1).
 
-    Its semi-axes are ``n_std`` times the square roots of the eigenvalues of the sample covariance. Of a
-    normal distribution it holds the share 1 - exp(-n_std^2 / 2): 86.5 % for two standard deviations.
+    Its semi-axes are ``n_std`` times the square roots of the eigenvalues of the sample covariance. It
+    contains a share of 1 - exp(-n_std^2 / 2) of a normal distribution: 86.5 % for two standard deviations.
 
     Args:
         x: (R,) first coordinate of each run.
         y: (R,) second coordinate.
-        n_std: Half-length of each axis, in standard deviations along it.
+        n_std: Length of each semi-axis, in standard deviations along it.
 
     Returns:
-        Centre, width (full length of the major axis), height (of the minor one), both in the unit of x and
-        y, and the angle in degrees, in (-90, 90], from the x axis counter-clockwise to the major axis.
+        Centre, width (full length of the major axis) and height (full length of the minor axis) in the unit
+        of x and y, and the angle in degrees, in (-90, 90], from the x axis counter-clockwise to the major
+        axis.
 
     Raises:
-        DataError: Fewer than three runs, whose covariance is always degenerate.
+        DataError: If there are fewer than three runs, since their covariance is always degenerate.
     """
     points = np.stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)])
     if points.shape[1] < 3:
@@ -80,21 +81,22 @@ def error_ellipse(
 
 @own_settings()
 def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str) -> Figure:
-    """Precision against recall, with the 2-standard-deviation error ellipse of each model (PR Figure 1).
+    """Plot recall against precision, with the 2-standard-deviation error ellipse of each model (PR Figure 1).
 
-    One marker per (model, decoding) at the mean over its runs, which are dots. A cell of fewer than three
-    runs has no ellipse, and the small print says so. More than eight families share colours.
+    Each (model, decoding) has a marker at the mean over its runs, and a dot for each run. Cells with fewer
+    than three runs have no ellipse, which the small print mentions. With more than eight families, colours
+    repeat.
 
     Args:
         scores: Tidy scores of one task, embedder, N and k.
-        models: Style of each slug in ``scores``; others are ignored. Its order is the order of drawing.
+        models: Slug -> style, in the order of drawing. Slugs that are not in ``scores`` are ignored.
         title: Title of the figure.
 
     Returns:
         The figure, 7.2 x 5 inches.
 
     Raises:
-        DataError: The scores are not comparable or lack a value (see
+        DataError: If the scores are not comparable or incomplete (see
             :func:`textgamut.report.tables.precision_recall_runs`), or a model has no style.
     """
     runs = order_runs(precision_recall_runs(scores, alike=["task", "embedder", "n", "k"]), models)
@@ -145,19 +147,19 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
 def subsets_figure(
     scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, descriptions: Mapping[str, str]
 ) -> Figure:
-    """Precision and recall of simulated models, each a known subset of human text (PR Figure 2).
+    """Plot precision and recall of simulated models, each a known subset of human text (PR Figure 2).
 
     Args:
         scores: Tidy scores of one task, decoding, embedder, N and k.
-        models: Style of each slug in ``scores``; others are ignored. Its order is that of the bars.
+        models: Slug -> style, in the order of the bars. Slugs that are not in ``scores`` are ignored.
         title: Title of the figure.
-        descriptions: Slug -> what the model is made of, written under its name.
+        descriptions: Slug -> description of the subset, shown below the label.
 
     Returns:
         The figure, 7.2 x 4.2 inches: bars are means over the runs, error bars two standard deviations.
 
     Raises:
-        DataError: As :func:`precision_recall_figure`.
+        DataError: See :func:`precision_recall_figure`.
     """
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder", "n", "k"])
     runs = order_runs(runs, models)
@@ -211,14 +213,14 @@ def task_figure(
     subsets: Mapping[str, Sequence[str]],
     references: Sequence[str],
 ) -> Figure:
-    """Draw the precision and recall of a task, whatever its kind.
+    """Plot precision and recall of a task of any kind.
 
     Args:
         scores: Tidy scores of the task.
-        models: How each model is shown.
-        task: The task's slug.
-        dataset: The dataset's slug.
-        subsets: Labels of the human texts that play each model; empty if models wrote the texts.
+        models: Slug -> style.
+        task: Slug of the task.
+        dataset: Slug of the dataset.
+        subsets: Simulated model -> labels of its human texts; empty if the texts are generated.
         references: Labels of the references in a task with subsets.
     """
     if not subsets:
@@ -279,7 +281,7 @@ def _name_bars(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
 def _describe_runs(
     runs: pd.DataFrame, first: str, spread: str, cells: list[pd.DataFrame], bare: list[str]
 ) -> str:
-    """Return what the figure cannot show: N, k, the embedder, and what the spread was taken over."""
+    """Return the small print: N, k, the embedder, and the runs that the deviations are computed over."""
     n, k, embedder = runs[["n", "k", "embedder"]].iloc[0]
     text = f"N = {n}, k = {k}, {embedder}. {first}"
     if cells:

@@ -1,4 +1,4 @@
-"""Rankings: the methods by each ranking, and how far the rankings agree (MC Figures 3 and 4).
+"""Figures of the rankings and of their agreement (MC Figures 3 and 4).
 
 Labels and titles are shown literally, never as markup.
 """
@@ -26,22 +26,22 @@ from textgamut.report.figures.style import (
 )
 
 REVISION = 1
-"""Raised when the same rankings give another picture."""
+"""Increase when the same rankings produce a different figure."""
 
 MOST_ROWS = 40
-"""Methods that a figure shows: of more, the best 30 and the last 10."""
+"""Maximum number of methods in a figure; if there are more, the first 30 and the last 10 are shown."""
 
 
 def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -> dict[str, Figure]:
-    """Draw all figures of a ranking: ``ranking``, ``agreement``, ``orders``.
+    """Plot all figures of a ranking: ``ranking``, ``agreement``, ``orders``.
 
     Args:
-        ranking: Of ``rankings.ranking.rank_methods``.
-        families: As for :func:`ranking_figure`.
-        title: What is ranked, and on how many prompts.
+        ranking: Result of ``rankings.ranking.rank_methods``.
+        families: See :func:`ranking_figure`.
+        title: Title of the figures.
 
     Returns:
-        The figures. One that has nothing to show says why.
+        Name -> figure. A figure without data states the reason.
     """
     why = "\n".join(ranking.notes)
     figures = {"ranking": ranking_figure(ranking.methods, families, title)}
@@ -64,16 +64,16 @@ def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -
 
 @own_settings()
 def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: str) -> Figure:
-    """Draw the methods by every ranking, the best on top.
+    """Plot the methods by each ranking, the best at the top.
 
     Args:
         methods: ``Ranking.methods``.
-        families: Method -> what its colour stands for, such as its model; a method that is missing is black.
+        families: Method -> family, such as its model, which determines the colour. Other methods are black.
         title: Title of the figure.
 
     Returns:
-        A panel for each ranking; instead of the worth, the strength of Bradley-Terry, of which it is the
-        exponential, with bars of two standard errors. Filled markers: the Pareto front.
+        The figure, with one panel per ranking. For Bradley-Terry it shows the strength (half the logarithm of
+        the worth) with bars of two standard errors. Filled markers are methods on the Pareto front.
     """
     shown = methods if len(methods) <= MOST_ROWS else pd.concat([methods.head(30), methods.tail(10)])
     panels_of = {name: label for name, label in RANKINGS.items() if name in methods}
@@ -118,11 +118,11 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
 
 @own_settings()
 def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str) -> Figure:
-    """Draw the ranks of the methods by one ranking against those by another (MC Figures 3 and 4).
+    """Plot the ranks of the methods for each pair of rankings (MC Figures 3 and 4).
 
     Args:
-        methods: ``Ranking.methods``, with two rankings or more.
-        agreement: ``Ranking.agreement``, one row for each pair.
+        methods: ``Ranking.methods``, with at least two rankings.
+        agreement: ``Ranking.agreement``, one row per pair of rankings.
         title: Title of the figure.
     """
     columns = {label: f"rank_{name}" for name, label in RANKINGS.items()}

@@ -1,4 +1,4 @@
-"""Style of all figures: settings independent of any matplotlibrc, colours, axes, legends, rendering."""
+"""Common style of all figures: settings, colours, axes, legends and rendering."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
-# Okabe and Ito (2008), which colour-blind readers can distinguish; the pale yellow comes last.
+# The colour-blind friendly palette of Okabe and Ito (2008), with the pale yellow last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
 INK = "#333333"
 SOFT_INK = "#555555"
@@ -22,8 +22,8 @@ SOFT_INK = "#555555"
 
 @contextmanager
 def own_settings() -> Iterator[None]:
-    """Draw with matplotlib's defaults, whatever the user has set."""
-    # The user's matplotlibrc, text.usetex above all, would change the bytes or break literal labels.
+    """Use matplotlib's default settings, regardless of the user's matplotlibrc."""
+    # A user's settings, such as text.usetex, would change the bytes or break literal labels.
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         yield
@@ -31,12 +31,12 @@ def own_settings() -> Iterator[None]:
 
 @own_settings()
 def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
-    """Render a figure as bytes; the same figure gives the same bytes every time.
+    """Render a figure as bytes, deterministically.
 
     Args:
-        figure: A figure of textgamut, settled.
-        format: ``svg``, its text drawn as paths, so that it looks the same everywhere; or ``png`` at 200
-            dots per inch.
+        figure: A figure with a fixed layout (see :func:`settle`).
+        format: ``svg``, with text as paths so that it looks the same everywhere; or ``png``, with 200 dots
+            per inch.
 
     Returns:
         The content of the file.
@@ -50,7 +50,7 @@ def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
 
 
 def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -> tuple[Figure, Axes]:
-    """Return an empty figure, 7.2 inches wide, and its axes; the title is shown literally."""
+    """Return an empty figure, 7.2 inches wide, and its axes. The title is shown literally."""
     figure = Figure(figsize=(7.2, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -60,7 +60,7 @@ def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -
 
 
 def titled_figure(title: str, width: float, height: float) -> Figure:
-    """Return a figure without axes, its size in inches; the title is shown literally."""
+    """Return a figure without axes, with the given size in inches. The title is shown literally."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(textwrap.fill(title, int(width * 9.8)), x=0.01, ha="left", fontsize=11, parse_math=False)
@@ -68,7 +68,7 @@ def titled_figure(title: str, width: float, height: float) -> Figure:
 
 
 def style_axes(axes: Axes, grid: Literal["both", "x", "y"] | None = "both", label_size: float = 8.5) -> None:
-    """Give axes two spines instead of four, dark grey ticks and a pale grid behind the data."""
+    """Style axes: left and bottom spines only, dark grey ticks, and a pale grid behind the data."""
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(color=INK, labelcolor=INK, labelsize=label_size)
@@ -77,7 +77,7 @@ def style_axes(axes: Axes, grid: Literal["both", "x", "y"] | None = "both", labe
 
 
 def notice_figure(title: str, text: str) -> Figure:
-    """Return a figure that says why there is nothing to see."""
+    """Return a figure that only contains a text, which states why there is no data."""
     with own_settings():
         figure, axes = new_figure(title, height=2.0)
         axes.set_axis_off()
@@ -87,13 +87,13 @@ def notice_figure(title: str, text: str) -> Figure:
 
 
 def small_print(figure: Figure, text: str) -> None:
-    """Write below a figure what it cannot show; the text is shown literally."""
+    """Add a note below a figure. The text is shown literally."""
     text = textwrap.fill(text, int(figure.get_figwidth() * 17.4))
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=SOFT_INK, parse_math=False)
 
 
 def side_legend(figure: Figure, handles: Sequence[Any], names: Sequence[str], **options: Any) -> None:
-    """Write a legend beside the panels of a figure; the names are shown literally."""
+    """Add a legend to the right of the panels of a figure. The names are shown literally."""
     legend = figure.legend(
         handles, [""] * len(names), loc="outside right upper", frameon=False, fontsize=8.5, **options
     )
@@ -101,14 +101,14 @@ def side_legend(figure: Figure, handles: Sequence[Any], names: Sequence[str], **
 
 
 def name_entries(legend: Legend, names: Iterable[str]) -> None:
-    """Name the entries of a legend literally. The legend itself would drop a name that begins with _."""
+    """Set the names of legend entries literally. Matplotlib itself drops names that begin with ``_``."""
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
 
 
 def settle(figure: Figure) -> None:
     """Fix the layout of a finished figure."""
-    # The layout moves a little whenever the figure is drawn: no two renderings would be the same.
+    # The layout changes slightly with each drawing, so that renderings would differ.
     figure.draw_without_rendering()
     figure.draw_without_rendering()
     figure.set_layout_engine("none")

@@ -1,4 +1,4 @@
-"""Precision and recall as N and k vary (PR Figures 6 and B.1)."""
+"""Precision and recall as functions of N and k (PR Figures 6 and B.1)."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from textgamut.report.figures.style import (
 from textgamut.report.tables import precision_recall_runs
 
 REVISION = 1
-"""Raised when the same scores give another picture."""
+"""Increase when the same scores produce a different figure."""
 
 
 @own_settings()
 def sweep_figure(
     scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, n: int, k: int
 ) -> Figure:
-    """Precision and recall as N varies at one k, and as k varies at one N (PR Figures 6 and B.1).
+    """Plot precision and recall against N at a fixed k, and against k at a fixed N (PR Figures 6 and B.1).
 
     Args:
         scores: Tidy scores of one task, decoding and embedder, for several N and k.
-        models: Style of each slug in ``scores``; others are ignored. Its order is the order of drawing.
+        models: Slug -> style, in the order of drawing. Slugs that are not in ``scores`` are ignored.
         title: Title of the figure.
-        n: The N at which k varies.
-        k: The k at which N varies.
+        n: The fixed N.
+        k: The fixed k.
 
     Returns:
-        The figure, 7.2 x 4.2 inches: a row per metric, lines through the means over the runs, bands of one
-        standard deviation. Models of one family have one colour and other line styles.
+        The figure, 7.2 x 4.2 inches, with one row per metric, lines through the means over the runs, and
+        bands of one standard deviation. Models of a family share a colour and differ in line style.
 
     Raises:
-        TextgamutError: As :func:`precision_recall_figure`.
+        TextgamutError: See :func:`precision_recall_figure`.
     """
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder"])
     runs = order_runs(runs, models)

@@ -1,6 +1,6 @@
-"""Metrics of single texts: means, deviations, correlations, parameters of decoding (NW section 6).
+"""Figures of the per-text metrics: means, deviations, correlations, decoding parameters (NW section 6).
 
-Tables are those of :mod:`textgamut.report.tables`. Labels and titles are shown literally, never as markup.
+The tables are from :mod:`textgamut.report.tables`. Labels and titles are shown literally, never as markup.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from textgamut.report.figures.style import (
 from textgamut.report.tables import rescaled
 
 REVISION = 1
-"""Raised when the same tables give another picture."""
+"""Increase when the same tables produce a different figure."""
 
 PAPER_ORDER = (
     "flesch", "essay", "entity_overlap", "sbert", "information_density", "gunning_fog", "text_distinct_2",
 )  # fmt: skip
-"""Order of the ranges in a figure's small print, that of NW section 6; those of other metrics follow."""
+"""Order of the ranges in the small print, as in NW section 6; other metrics follow."""
 
 MOST_METHODS = 60
-"""Rows that a figure of means and deviations can hold and still be read."""
+"""Maximum number of methods for a readable figure of means and deviations."""
 
 
 @own_settings()
 def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
-    """Means and standard deviations of the metrics of single texts, a row per method (NW Figures 1, 2, 3, 5).
+    """Plot means and standard deviations of the per-text metrics, one row per method (NW Figures 1, 2, 3, 5).
 
     Args:
-        table: As ``tables.texts_table`` returns it, with the column ``method``, the name in print.
+        table: Table of ``tables.texts_table``, with an additional column ``method``, its label.
         title: Title of the figure.
 
     Returns:
-        Two heat maps side by side: colours are rescaled as in the paper (``tables.rescaled``), numbers are
-        the values themselves.
+        The figure, with two heat maps side by side. Colours are rescaled as in the paper
+        (``tables.rescaled``); numbers are the original values.
     """
     metrics = _metrics(table)
     if not metrics:
@@ -80,10 +80,10 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
 
 @own_settings()
 def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
-    """Draw the correlations between the metrics of single texts as a matrix (NW Figure 4).
+    """Plot the correlation matrix of the per-text metrics (NW Figure 4).
 
     Args:
-        correlations: As ``tables.correlation_table`` returns it.
+        correlations: Table of ``tables.correlation_table``.
         title: Title of the figure.
     """
     names = [str(name) for name in correlations]
@@ -103,14 +103,15 @@ def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
 
 @own_settings()
 def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
-    """Draw how means and deviations change with the parameters of decoding (NW Figures 1 to 3).
+    """Plot means and deviations of the per-text metrics against decoding parameters (NW Figures 1 to 3).
 
     Args:
-        parameters: As ``tables.parameter_table`` returns it.
+        parameters: Table of ``tables.parameter_table``.
         title: Title of the figure.
 
     Returns:
-        A column for each parameter; means above, standard deviations below, both rescaled for each metric.
+        The figure, with one column per parameter, means above and standard deviations below. Both are
+        rescaled per metric.
     """
     if parameters.empty:
         return notice_figure(title, "No parameter varies, or no text has a metric.")
@@ -162,7 +163,7 @@ def _heat(
     name: str,
     decimals: int | None = None,
 ) -> None:
-    """Draw a matrix: a colour from 0 to 1 and a number in each field; a dash where there is none."""
+    """Plot a matrix with a colour in [0, 1] and a number, or a dash for NaN, in each cell."""
     map_ = colormaps[name]
     axes.imshow(np.clip(colours, 0, 1), cmap=map_, vmin=0, vmax=1, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
