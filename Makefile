@@ -1,4 +1,4 @@
-# Thin: each target makes .venv when it is missing, and nothing here knows any science.
+# Each target creates .venv if it is missing. Settings of experiments are in config/.
 PYTHON ?= python3
 CORES  ?= all
 BIN    := .venv/bin
@@ -20,10 +20,10 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: .venv/demo  ## run the whole workflow on small real models and real text (the default)
+demo: .venv/demo  ## run the whole workflow with small models on real text (the default target)
 	$(BIN)/snakemake --cores $(CORES)
 	$(BIN)/snakemake --report report.html --quiet
-	@echo "Done. Look at results/papers/demo/news/precision-recall.png, or open report.html"
+	@echo "Done. See results/papers/demo/news/precision-recall.png, or open report.html"
 
 test: .venv/dev  ## run the tests; the slow ones download small models once
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
@@ -34,15 +34,15 @@ test-fast: .venv/dev  ## run the tests that need neither models nor whole workfl
 test-wheel: .venv/dev  ## build the wheel, install it outside the checkout, and score texts with it
 	$(BIN)/pytest tests/wheel
 
-test-wiki: .venv/dev  ## test the extraction from Wikipedia with a real MediaWiki, installed with apt-get if missing
+test-wiki: .venv/dev  ## test the extraction from Wikipedia with a real MediaWiki (installed with apt-get if missing)
 	sh tests/wiki/install.sh
 	TEXTGAMUT_REQUIRE_WIKI=1 $(BIN)/pytest tests/wiki
 
-test-slurm: .venv/dev  ## test the workflow on a real Slurm with two virtual nodes, installed with apt-get if missing
+test-slurm: .venv/dev  ## test the workflow on Slurm with two virtual nodes (installed with apt-get if missing)
 	sh tests/slurm/install.sh
 	TEXTGAMUT_REQUIRE_SLURM=1 $(BIN)/pytest tests/slurm
 
-lint: .venv/dev  ## check style, formatting, types and the workflow
+lint: .venv/dev  ## check style, formatting, types, imports and the workflow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
@@ -55,10 +55,10 @@ format: .venv/dev  ## fix style and formatting
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-schema: .venv/demo  ## write config/schema.json, after a change in src/textgamut/config
+schema: .venv/demo  ## update config/schema.json after a change in src/textgamut/config
 	$(BIN)/python -m textgamut.config.schema > config/schema.json
 
-readme: .venv/demo  ## write the README's table of metrics, after a change in src/textgamut/metrics/catalogue.py
+readme: .venv/demo  ## update the README's tables of metrics after a change in src/textgamut/metrics/catalogue.py
 	$(BIN)/python -m textgamut.report.readme
 
 bench: .venv/dev  ## compare speed and memory with other packages

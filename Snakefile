@@ -1,4 +1,4 @@
-"""textgamut: from real text to precision, recall, tables and figures. Settings stand in config/."""
+"""Workflow that computes the scores, tables and figures of an experiment. The settings are in config/."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from textgamut.workflow.families import missing_families
 from textgamut.workflow.notices import small_tasks
 from textgamut.workflow.planned_shards import write_planned_shards
 
-# Read here and not by `configfile:`, which would merge an experiment into the default one, key by key.
+# Not read with `configfile:`, which would merge an experiment into the default one, key by key.
 EXPERIMENT = Path(
     (workflow.overwrite_configfiles or [Path(workflow.basedir, "config/demo.yaml")])[-1]
 )
 try:
     if workflow.config_settings.config:
         raise TextgamutError(
-            "--config is not used: settings stand in a file, given with --configfile"
+            "--config is not supported: write the settings to a file and pass it with --configfile"
         )
     CONFIG = load_config(EXPERIMENT)
 except TextgamutError as error:
@@ -41,7 +41,7 @@ wildcard_constraints:
     folder=r"(data|results)/.+",
 
 
-# Snakemake's own lock outlives a kill; this one is freed by the operating system.
+# Snakemake's own lock remains after a kill; the operating system releases this one.
 RUN_LOCK = FileLock(".snakemake/run.lock")
 
 
@@ -50,12 +50,12 @@ onstart:
         RUN_LOCK.acquire(timeout=0)
     except Timeout:
         raise WorkflowError(
-            "another run is at work in this folder: wait for its end, or stop it"
+            "another run is active in this folder: wait until it ends, or stop it"
         )
     if CONFIG.experiment.contact == PLACEHOLDER:
         raise WorkflowError(
-            f"{EXPERIMENT}: contact: {PLACEHOLDER} is nobody: give your mail address or project page, which "
-            "Wikipedia and Wikidata ask for"
+            f"{EXPERIMENT}: contact: {PLACEHOLDER} is a placeholder: replace it with your mail address or project "
+            "page, which Wikipedia and Wikidata require"
         )
     for notice in small_tasks(CONFIG):
         logger.warning(notice)
@@ -68,7 +68,7 @@ onstart:
         Path(paths.PLANNED_SHARDS),
         [job.wildcards_dict for job in generating],
         [job.params.settings for job in generating],
-        # The jobs of a group share a cluster job; a local run has no groups.
+        # The jobs of a group run in one cluster job; local runs have no groups.
         [
             None if workflow.local_exec else workflow.dag.get_job_group(job)
             for job in generating

@@ -130,7 +130,7 @@ def test_tokens_per_word_are_counted_when_asked_for(project: Path) -> None:
 def test_the_contact_of_the_papers_is_nobody(project: Path) -> None:
     done = run_snakemake(project, "--cores", "1", "--configfile", "config/papers/nw.yaml")
     assert done.returncode != 0
-    assert "config/papers/nw.yaml: contact: you@example.org is nobody" in done.stdout
+    assert "config/papers/nw.yaml: contact: you@example.org is a placeholder" in done.stdout
     assert not (project / "data").exists()
 
 

@@ -257,7 +257,7 @@ def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:
     with FileLock(edited / ".snakemake/run.lock"):
         done = run_snakemake(edited, "--cores", "2")
     assert done.returncode != 0
-    assert "another run is at work in this folder" in done.stdout
+    assert "another run is active in this folder" in done.stdout
     assert run_snakemake(edited, "--cores", "2").returncode == 0
     assert (edited / "results/scores.parquet").exists()
 

@@ -1,7 +1,7 @@
-"""What the rules share: functions of the package, bound to the configuration.
+"""Helper functions for the rules.
 
-The answers to all questions of the rules are in :mod:`textgamut.workflow`: paths, inputs, settings, resources,
-outputs. A rule's settings are one dictionary, ``params.settings``; a change of it reruns the rule's jobs.
+Paths, inputs, settings, resources and outputs are defined in :mod:`textgamut.workflow`. The settings of a rule are
+a single dictionary, ``params.settings``; changing it reruns the rule's jobs.
 """
 
 from functools import partial
@@ -11,18 +11,18 @@ from textgamut.workflow.families import essays_file
 
 
 def bound(function, **arguments):
-    """Return a function of a job's wildcards, from one of the configuration and the wildcards."""
+    """Bind the configuration to a function of the configuration and a job's wildcards."""
     return partial(function, CONFIG, **arguments)
 
 
 def request_gpus(count):
-    """Return the resources that request GPUs, in the form that the profile's `gpu_form` names."""
+    """Return the resources that request GPUs, in the form given by the profile's `gpu_form`."""
     form = (workflow.resource_settings.default_resources or {}).get("gpu_form")
     return resources.gpus(count, form.raw if form else "gpu")
 
 
 def in_report(path, caption, category, what):
-    """Mark an output as part of Snakemake's report."""
+    """Include an output in Snakemake's report."""
     return report(
         path,
         caption=f"../report/{caption}.rst",
@@ -32,7 +32,7 @@ def in_report(path, caption, category, what):
 
 
 def ranking_outputs():
-    """Return the files of a ranking as outputs; some of them are part of the report."""
+    """Return the output files of a ranking, some of which are included in Snakemake's report."""
     files = {name: f"{paths.RANKING}/{file}" for name, file in outputs.RANKING.items()}
     shown = {
         name: in_report(files[name], "ranking", "{ranked}", what)

@@ -1,13 +1,13 @@
-"""Generation: needs prompts and a checkpoint; makes the texts of a cell. Where the GPU hours go.
+"""Generate the texts of a cell from prompts and a checkpoint.
 
-A cell is split into shards, as the model's entry says. A job that has loaded its model goes on with the other
-cells of that model, whose own jobs then find their work done: with those of its group, where jobs are grouped,
-else with all that the run is to make; where targets are named, with none.
+A cell is split into shards, as configured in the model's entry. Once a job has loaded its model, it also generates
+the corresponding shards of the model's other cells in the same run, so that their own jobs find them finished. If
+jobs are grouped, this is limited to the job's own group.
 """
 
 
 rule generate_texts:
-    """Prompts -> what the model writes after them. Killed, it resumes from its journal."""
+    """Generate continuations of the prompts; a killed job resumes from its journal."""
     input:
         prompts=paths.PROMPTS,
         card=paths.MODEL_CARD,
@@ -38,7 +38,7 @@ rule generate_texts:
 
 
 rule collect_generations:
-    """Samples -> the texts that are measured: prompt and continuation, cut to the task's length."""
+    """Extract the texts to be measured from the samples, cut to the task's length."""
     input:
         prompts=paths.PROMPTS,
         samples=bound(inputs.shards),

@@ -1,8 +1,8 @@
-"""Papers: needs the tidy table of scores; makes the tables and figures of an experiment."""
+"""Create the tables and figures of an experiment from the tidy tables of scores."""
 
 
 rule plot_precision_recall:
-    """Scores of a task -> PR Figure 1 (continuation) or PR Figure 2 (subsets), as SVG and PNG."""
+    """Plot precision and recall of a task: PR Figure 1 for generated texts, PR Figure 2 for subsets."""
     input:
         table=paths.ALL_SCORES,
     output:
@@ -27,7 +27,7 @@ rule plot_precision_recall:
 
 
 rule tabulate_scores:
-    """Scores of a task -> mean and standard deviation per model, as CSV and HTML."""
+    """Tabulate mean and standard deviation of the scores of a task, as CSV and HTML."""
     input:
         table=paths.ALL_SCORES,
     output:
@@ -52,7 +52,7 @@ rule tabulate_scores:
 
 
 rule tabulate_variance:
-    """Scores of a task -> how far they move with the seed and with the references, as in PR Table B.5."""
+    """Tabulate the variability of precision and recall over seeds and references (PR Table B.5)."""
     input:
         table=paths.ALL_SCORES,
     output:
@@ -71,13 +71,13 @@ rule tabulate_variance:
     params:
         settings=bound(settings.tabulate_variance),
     message:
-        "Tabulating the spread of {wildcards.task}"
+        "Tabulating the variability of precision and recall of {wildcards.task}"
     script:
         "../scripts/papers/tabulate_variance.py"
 
 
 rule plot_sweep:
-    """Sweeps of all cells of a task -> PR Figures 6 and B.1, as SVG and PNG."""
+    """Plot precision and recall against N and k (PR Figures 6 and B.1)."""
     input:
         scores=bound(inputs.sweeps),
     output:
@@ -102,7 +102,7 @@ rule plot_sweep:
 
 
 rule tabulate_tokens:
-    """Tokens per word of some models -> PR Table B.2, as CSV and HTML."""
+    """Tabulate the tokens per word of several models (PR Table B.2), as CSV and HTML."""
     input:
         ratios=bound(inputs.counted_tokens),
     output:
@@ -121,13 +121,13 @@ rule tabulate_tokens:
     params:
         settings=bound(settings.tabulate_tokens),
     message:
-        "Tabulating tokens per word"
+        "Tabulating the tokens per word"
     script:
         "../scripts/papers/tabulate_tokens.py"
 
 
 rule tabulate_texts:
-    """Metrics of single texts -> mean, deviation, correlations, as CSV and HTML (NW Tables 3 and 4)."""
+    """Tabulate means, standard deviations and correlations of the per-text metrics (NW Tables 3 and 4)."""
     input:
         texts=paths.ALL_TEXT_SCORES,
     output:
@@ -147,13 +147,13 @@ rule tabulate_texts:
     params:
         settings=bound(settings.tabulate_texts),
     message:
-        "Tabulating the metrics of single texts of {wildcards.task}"
+        "Tabulating the per-text metrics of {wildcards.task}"
     script:
         "../scripts/papers/tabulate_texts.py"
 
 
 rule plot_correlations:
-    """Correlations between the metrics of single texts -> NW Figure 4, as SVG and PNG."""
+    """Plot the correlations between the per-text metrics (NW Figure 4)."""
     input:
         correlations=f"{paths.PAPER_TASK}/correlations.csv",
     output:
@@ -178,7 +178,7 @@ rule plot_correlations:
 
 
 rule plot_texts:
-    """Means and deviations of the metrics of single texts -> NW Figures 1, 2, 3, 5 at once, as SVG and PNG."""
+    """Plot means and standard deviations of the per-text metrics of all methods (NW Figures 1, 2, 3, 5)."""
     input:
         table=f"{paths.PAPER_TASK}/texts.csv",
     output:
@@ -197,13 +197,13 @@ rule plot_texts:
     params:
         settings=bound(settings.plot_texts),
     message:
-        "Plotting the metrics of single texts of {wildcards.task}"
+        "Plotting the per-text metrics of {wildcards.task}"
     script:
         "../scripts/papers/plot_texts.py"
 
 
 rule plot_parameters:
-    """Metrics of single texts -> how they move with each parameter of decoding (NW Figures 1 to 3)."""
+    """Plot the per-text metrics against each decoding parameter (NW Figures 1 to 3)."""
     input:
         table=f"{paths.PAPER_TASK}/texts.csv",
     output:
@@ -223,13 +223,13 @@ rule plot_parameters:
     params:
         settings=bound(settings.plot_parameters),
     message:
-        "Plotting the parameters of decoding of {wildcards.task}"
+        "Plotting the per-text metrics of {wildcards.task} against the decoding parameters"
     script:
         "../scripts/papers/plot_parameters.py"
 
 
 rule rank_methods:
-    """Metrics of single texts -> the methods ranked by dominance, worth, depth and Q*Text (MC sections 4, 5)."""
+    """Rank the methods by dominance, Bradley-Terry worth, depth and Q*Text (MC sections 4 and 5)."""
     input:
         texts=bound(inputs.ranked_texts),
     output:

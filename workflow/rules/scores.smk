@@ -1,11 +1,11 @@
-"""Scores: needs texts of both sides; makes their features, the metrics of a cell, one tidy table.
+"""Compute the features and scores of all cells, and collect them in tidy tables.
 
-One rule per family of metrics; only the families that the experiment names are computed.
+Each family of metrics has a rule; only the families that the experiment requests are computed.
 """
 
 
 rule embed_texts:
-    """Texts of a cell or of a draw of references -> their feature vectors."""
+    """Compute the features of the texts of a cell or of a draw of references."""
     input:
         texts=bound(inputs.embedded_texts),
         card=paths.EMBEDDER_CARD,
@@ -30,7 +30,7 @@ rule embed_texts:
 
 
 rule score_support:
-    """Features of both sides -> precision, recall, density, coverage against every draw of references."""
+    """Compute precision, recall, density and coverage of a cell against each draw of references."""
     input:
         generated=paths.CELL_FEATURES,
         references=bound(inputs.reference_features),
@@ -48,13 +48,13 @@ rule score_support:
     params:
         settings=bound(settings.score_support),
     message:
-        "Scoring the support of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+        "Computing support metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_support.py"
 
 
 rule score_divergence:
-    """Features of both sides -> MAUVE, frontier integral, F_1/8, F_8 against every draw of references."""
+    """Compute MAUVE, frontier integral, F_1/8 and F_8 of a cell against each draw of references."""
     input:
         generated=paths.CELL_FEATURES,
         references=bound(inputs.reference_features),
@@ -71,13 +71,13 @@ rule score_divergence:
     params:
         settings=bound(settings.score_divergence),
     message:
-        "Scoring the divergence of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+        "Computing divergence metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_divergence.py"
 
 
 rule score_ngram:
-    """Texts of a cell -> Self-BLEU, distinct-n, rep-4, diversity."""
+    """Compute Self-BLEU, distinct-n, rep-4 and diversity of a cell."""
     input:
         texts=paths.GENERATIONS,
         card=bound(inputs.ngram_cards),
@@ -95,13 +95,13 @@ rule score_ngram:
     params:
         settings=bound(settings.score_ngram),
     message:
-        "Scoring the wording of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+        "Computing n-gram metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_ngram.py"
 
 
 rule score_likelihood:
-    """Texts of a cell, and their prompts -> perplexity and coherence."""
+    """Compute perplexity and coherence of a cell."""
     input:
         texts=paths.GENERATIONS,
         prompts=bound(inputs.prompts),
@@ -125,13 +125,13 @@ rule score_likelihood:
     params:
         settings=bound(settings.score_likelihood),
     message:
-        "Scoring the likelihood of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+        "Computing likelihood metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_likelihood.py"
 
 
 rule score_readability:
-    """Texts of a cell -> Flesch reading ease and Gunning fog."""
+    """Compute Flesch reading ease and Gunning fog index of a cell."""
     input:
         texts=paths.GENERATIONS,
     output:
@@ -148,13 +148,13 @@ rule score_readability:
     params:
         settings=bound(settings.score_readability),
     message:
-        "Scoring the readability of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+        "Computing readability metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_readability.py"
 
 
 rule score_entities:
-    """Texts of a cell, and the references of their prompts -> information density, entity overlap."""
+    """Compute information density and, for tasks with references per prompt, entity overlap of a cell."""
     input:
         texts=paths.GENERATIONS,
         references=bound(inputs.references_of_prompts),
@@ -176,13 +176,13 @@ rule score_entities:
     params:
         settings=bound(settings.score_entities),
     message:
-        "Scoring the entities of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+        "Computing entity metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_entities.py"
 
 
 rule score_similarity:
-    """Texts of a cell, and the references of their prompts -> S-BERT and BLEU."""
+    """Compute S-BERT similarity and BLEU between the texts of a cell and the references of their prompts."""
     input:
         texts=paths.GENERATIONS,
         features=paths.fill_some(
@@ -204,13 +204,13 @@ rule score_similarity:
     params:
         settings=bound(settings.score_similarity),
     message:
-        "Scoring the similarity of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+        "Computing similarity metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_similarity.py"
 
 
 rule score_essay:
-    """Texts of a cell -> the grades that a model trained on essays gives them."""
+    """Grade the texts of a cell with the essay model."""
     input:
         texts=paths.GENERATIONS,
         model=paths.ESSAY_MODEL,
@@ -235,7 +235,7 @@ rule score_essay:
 
 
 rule score_judge:
-    """Texts of a cell -> the verdict of a served model."""
+    """Judge the texts of a cell with a served model."""
     input:
         texts=paths.GENERATIONS,
         card=bound(inputs.judge_cards),
@@ -248,7 +248,7 @@ rule score_judge:
         decoding=SLUG_PATTERN,
     conda:
         "../../envs/cpu.yaml"
-    resources:  # no reason to judge anew
+    resources:  # not in params, so that changing them does not trigger a rerun
         source=bound(resources.judge_source),
         batch_size=bound(resources.judge_batch_size),
     params:
@@ -260,7 +260,7 @@ rule score_judge:
 
 
 rule sweep_support:
-    """Features of both sides -> the support metrics for several N and k, from one pass over the distances."""
+    """Compute the support metrics of a cell for several N and k in one pass over the distances."""
     input:
         generated=paths.CELL_FEATURES,
         references=bound(inputs.reference_features),
@@ -283,7 +283,7 @@ rule sweep_support:
 
 
 rule explain_support:
-    """Features and texts of both sides -> the texts that precision and recall missed, as a page to read."""
+    """Write an HTML page of the texts of a cell that precision and recall missed."""
     input:
         generations=paths.GENERATIONS,
         generated=paths.CELL_FEATURES,
@@ -304,13 +304,13 @@ rule explain_support:
     params:
         settings=bound(settings.explain_support),
     message:
-        "Showing what was missed in {wildcards.task} by {wildcards.model}, {wildcards.decoding}"
+        "Listing the missed texts of {wildcards.task} by {wildcards.model}, {wildcards.decoding}"
     script:
         "../scripts/scores/explain_support.py"
 
 
 rule collect_scores:
-    """Scores of all cells -> one tidy table, one row per (cell, draw, metric)."""
+    """Collect the scores of all cells in a tidy table with one row per (cell, draw, metric)."""
     input:
         scores=outputs.all_score_files(CONFIG),
     output:
@@ -327,7 +327,7 @@ rule collect_scores:
 
 
 rule collect_texts:
-    """Metrics of the single texts of a task -> one tidy table, one row per text."""
+    """Collect the per-text metrics of a task in a tidy table with one row per text."""
     input:
         generations=bound(inputs.scored_generations),
         scores=bound(inputs.text_scores),
@@ -341,6 +341,6 @@ rule collect_texts:
     params:
         settings=bound(settings.collect_texts),
     message:
-        "Collecting the metrics of single texts of {wildcards.task}"
+        "Collecting the per-text metrics of {wildcards.task}"
     script:
         "../scripts/scores/collect_texts.py"

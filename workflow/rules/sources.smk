@@ -1,11 +1,12 @@
-"""Sources: needs the network, or a filled cache; makes the texts of a dataset and ready checkpoints.
+"""Fetch datasets and checkpoints, from the network or the cache.
 
-Downloads go to the shared cache ($TEXTGAMUT_CACHE). Priority: what can fail cheaply runs before generation.
+Downloads are stored in the shared cache ($TEXTGAMUT_CACHE). These rules have a high priority, so that errors in them
+are found before the expensive generation starts.
 """
 
 
 rule extract_dataset:
-    """Source -> all texts of a dataset, with their group columns."""
+    """Extract all texts of a dataset, with their group columns, from its source."""
     input:
         source=bound(inputs.dataset_files),
     output:
@@ -16,7 +17,7 @@ rule extract_dataset:
     priority: 100
     conda:
         "../../envs/cpu.yaml"
-    resources:  # courtesy, no reason to extract anew
+    resources:  # not in params, so that changing them does not trigger a rerun
         contact=CONFIG.experiment.contact or "",
         requests_per_second=str(CONFIG.experiment.requests_per_second),
     params:
@@ -28,7 +29,7 @@ rule extract_dataset:
 
 
 rule describe_dataset:
-    """Texts of a dataset -> its card: source, filters, licence, checksum, lengths, revision ids."""
+    """Write the card of a dataset: source, filters, licence, checksum, lengths, revision ids."""
     input:
         texts=paths.TEXTS,
         meta=paths.TEXTS_META,
@@ -49,7 +50,7 @@ rule describe_dataset:
 
 
 rule fetch_model:
-    """Checkpoint of a model -> in the cache, converted and checked; what it is, in data/."""
+    """Fetch the checkpoint of a model into the cache, convert and check it, and write its card."""
     input:
         source=bound(inputs.model_files),
     output:
@@ -59,7 +60,7 @@ rule fetch_model:
     priority: 100
     conda:
         "../../envs/cpu.yaml"
-    resources:  # no reason to fetch anew
+    resources:  # not in params, so that changing it does not trigger a rerun
         key_variable=bound(resources.key_variable),
     params:
         settings=bound(settings.fetch_model),
@@ -70,7 +71,7 @@ rule fetch_model:
 
 
 rule fetch_embedder:
-    """Checkpoint of an embedder -> in the cache; what it is, in data/."""
+    """Fetch the checkpoint of an embedder into the cache and write its card."""
     input:
         source=bound(inputs.embedder_files),
     output:
@@ -89,7 +90,7 @@ rule fetch_embedder:
 
 
 rule fetch_tagger:
-    """Pipeline of a tagger -> in the cache; what it is, in data/."""
+    """Fetch the pipeline of a tagger into the cache and write its card."""
     input:
         source=bound(inputs.tagger_files),
     output:
@@ -108,7 +109,7 @@ rule fetch_tagger:
 
 
 rule train_essay_model:
-    """Graded essays of the user -> an LSTM that grades; how well it does, by cross-validation, in its card."""
+    """Train the essay model, an LSTM, on the user's graded essays; its card contains cross-validation scores."""
     input:
         essays=essays_file(CONFIG) or [],
     output:

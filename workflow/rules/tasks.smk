@@ -1,11 +1,11 @@
-"""Tasks: needs a dataset; makes the prompts, the draws of references, and the subsets that play models.
+"""Draw the prompts, the references and the subsets that simulate models from a dataset.
 
-Prompts that do not fit into a model's context are an error here, before anything is generated.
+Prompts that do not fit into a model's context are reported here, before anything is generated.
 """
 
 
 rule draw_prompts:
-    """Texts of a dataset -> the prompts of a task."""
+    """Draw the prompts of a task from its dataset."""
     input:
         texts=bound(inputs.task_texts),
     output:
@@ -25,7 +25,7 @@ rule draw_prompts:
 
 
 rule draw_references:
-    """Human texts -> one draw of references, disjoint from every prompt and subset; or another model's texts."""
+    """Draw one set of references, disjoint from all prompts and subsets, or take another model's texts."""
     input:
         texts=bound(inputs.reference_texts),
     output:
@@ -39,13 +39,13 @@ rule draw_references:
     params:
         settings=bound(settings.draw_references),
     message:
-        "Drawing references {wildcards.draw} of {wildcards.task}"
+        "Drawing references of {wildcards.task}, draw {wildcards.draw}"
     script:
         "../scripts/tasks/draw_references.py"
 
 
 rule draw_subset:
-    """Human texts -> a subset that plays a model: a cell whose decoding is `human`."""
+    """Draw a subset of human texts that simulates a model, as a cell with the decoding `human`."""
     input:
         texts=bound(inputs.task_texts),
     output:
@@ -67,7 +67,7 @@ rule draw_subset:
 
 
 rule copy_references:
-    """References of a prompted task -> a cell beside those of the models: what humans wrote after the prompts."""
+    """Copy the references of a prompted task to a cell, so that they are scored like generated texts."""
     input:
         references=paths.REFERENCES,
     output:
@@ -82,13 +82,13 @@ rule copy_references:
     params:
         settings=bound(settings.copy_references),
     message:
-        "Copying references {wildcards.draw} of {wildcards.task}"
+        "Copying references of {wildcards.task}, draw {wildcards.draw}"
     script:
         "../scripts/tasks/copy_references.py"
 
 
 rule check_prompts:
-    """Prompts, and a model's tokenizer -> how long they are; an error if prompt and answer overflow the context."""
+    """Count the tokens of a task's prompts for a model and check that prompt and answer fit into its context."""
     input:
         prompts=paths.PROMPTS,
         card=paths.MODEL_CARD,
@@ -105,13 +105,13 @@ rule check_prompts:
     params:
         settings=bound(settings.check_prompts),
     message:
-        "Checking the prompts of {wildcards.task} for {wildcards.model}, with {wildcards.tokens} new tokens"
+        "Checking the prompts of {wildcards.task} for {wildcards.model} with {wildcards.tokens} new tokens"
     script:
         "../scripts/tasks/check_prompts.py"
 
 
 rule count_tokens:
-    """Texts of a dataset, and a model's tokenizer -> tokens per word (PR Table B.2)."""
+    """Count the tokens per word of a dataset with a model's tokenizer (PR Table B.2)."""
     input:
         texts=paths.TEXTS,
         card=paths.MODEL_CARD,

@@ -141,11 +141,11 @@ def test_memory_does_not_grow_with_the_product_of_the_sides() -> None:
 @pytest.mark.parametrize(
     ("mine", "theirs", "inside", "message"),
     [
-        (side(np.zeros((3, 2)), "a"), side(np.zeros((3, 2)), "b"), [True] * 2, "inside: 3 booleans"),
-        (side(np.zeros((3, 2)), "a"), side(np.zeros((3, 2)), "b"), [0, 1, 1], "inside: 3 booleans"),
-        (side(np.zeros((3, 2)), "a"), side(np.zeros((3, 1)), "b"), [True] * 3, "no neighbour"),
-        (side(np.zeros((3, 2)), "a"), side(np.zeros((0, 2)), "b"), [True] * 3, "no neighbour"),
-        (side(np.zeros(3), "a"), side(np.zeros((3, 2)), "b"), [True] * 3, "side: a matrix"),
+        (side(np.zeros((3, 2)), "a"), side(np.zeros((3, 2)), "b"), [True] * 2, "inside: expected 3 booleans"),
+        (side(np.zeros((3, 2)), "a"), side(np.zeros((3, 2)), "b"), [0, 1, 1], "inside: expected 3 booleans"),
+        (side(np.zeros((3, 2)), "a"), side(np.zeros((3, 1)), "b"), [True] * 3, "cannot be compared"),
+        (side(np.zeros((3, 2)), "a"), side(np.zeros((0, 2)), "b"), [True] * 3, "cannot be compared"),
+        (side(np.zeros(3), "a"), side(np.zeros((3, 2)), "b"), [True] * 3, "side: expected a matrix"),
         (side(np.zeros((3, 2)), "a"), side(np.full((3, 2), np.nan), "b"), [True] * 3, "other: .*finite"),
         (
             EmbeddedTexts(np.zeros((1, 2)), ["a"], []),

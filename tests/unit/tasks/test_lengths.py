@@ -43,8 +43,8 @@ def test_a_prompt_that_does_not_fit_is_named() -> None:
     with pytest.raises(
         TextgamutError,
         match=r"task 'bios', model 'pythia': prompt 'sample-0002' has 1500 tokens, with up to 549 new ones "
-        r"2049, but the context is limited to 2048: lower max_new_tokens, shorten the prompts, or choose another "
-        r"model$",
+        r"2049, but the context is limited to 2048: lower max_new_tokens, shorten the prompts, or choose "
+        r"another model$",
     ):
         check(549, 2048)
 

@@ -1,4 +1,4 @@
-"""Make the texts that are measured from a cell's samples: the longest of each prompt, put together, cut."""
+"""Extract the texts to be measured from the samples of a cell."""
 
 import logging
 import time
@@ -28,7 +28,7 @@ def collect_generations(
             frame, beginnings, settings["kind"], settings["max_words"], settings.get("keep")
         )
     except TextgamutError as error:
-        raise DataError(f"{prompts}: {error}: remove {samples[0].parent} to generate anew") from error
+        raise DataError(f"{prompts}: {error}: remove {samples[0].parent} to generate them again") from error
     logger.info(
         "%d texts of %d samples: %d shorter than %s words; %d samples with an empty continuation",
         len(texts), counts["samples"], counts["shorter_than_max_words"], settings["max_words"],

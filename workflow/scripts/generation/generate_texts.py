@@ -1,4 +1,4 @@
-"""Generate a shard of a cell, and then what other cells of this run need of the model that is loaded."""
+"""Generate a shard of a cell, then those of other cells in this run that use the same loaded model."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plot the correlations between the metrics of single texts (NW Figure 4)."""
+"""Plot the correlations between the per-text metrics (NW Figure 4)."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plot how the metrics of single texts move with each parameter of decoding (NW Figures 1 to 3)."""
+"""Plot the per-text metrics against each decoding parameter (NW Figures 1 to 3)."""
 
 import time
 from pathlib import Path

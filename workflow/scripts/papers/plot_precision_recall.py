@@ -1,4 +1,4 @@
-"""Plot precision against recall (PR Figure 1), or the bars of simulated models (PR Figure 2)."""
+"""Plot precision and recall of a task: PR Figure 1 for generated texts, PR Figure 2 for subsets."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plot precision and recall as N and k vary (PR Figures 6 and B.1)."""
+"""Plot precision and recall against N and k (PR Figures 6 and B.1)."""
 
 import time
 from pathlib import Path

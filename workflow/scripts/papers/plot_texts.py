@@ -1,4 +1,4 @@
-"""Plot means and deviations of the metrics of single texts, a row per method (NW Figures 1, 2, 3 and 5)."""
+"""Plot means and standard deviations of the per-text metrics of all methods (NW Figures 1, 2, 3 and 5)."""
 
 import time
 from pathlib import Path

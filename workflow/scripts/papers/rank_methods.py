@@ -1,4 +1,4 @@
-"""Rank the methods of one task, or of several at once: tables and figures."""
+"""Rank the methods of one or several tasks, and write tables and figures."""
 
 import logging
 import time

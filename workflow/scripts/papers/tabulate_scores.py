@@ -1,4 +1,4 @@
-"""Tabulate the scores of a task: mean and standard deviation per model."""
+"""Tabulate mean and standard deviation of the scores of a task."""
 
 import time
 from pathlib import Path

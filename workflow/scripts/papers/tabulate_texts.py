@@ -1,4 +1,4 @@
-"""Tabulate the metrics of single texts of a task: mean and deviation of each method, and correlations."""
+"""Tabulate means, standard deviations and correlations of the per-text metrics of a task."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tabulate tokens per word, beside the published values (PR Table B.2)."""
+"""Tabulate the tokens per word, with the published values (PR Table B.2)."""
 
 import time
 from pathlib import Path

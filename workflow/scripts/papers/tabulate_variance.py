@@ -1,4 +1,4 @@
-"""Tabulate how far precision and recall move with the generation seed and the references (PR Table B.5)."""
+"""Tabulate the variability of precision and recall over seeds and references (PR Table B.5)."""
 
 import time
 from pathlib import Path

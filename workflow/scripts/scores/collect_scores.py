@@ -1,4 +1,4 @@
-"""Collect the scores of all cells into one tidy table."""
+"""Collect the scores of all cells in a tidy table."""
 
 import time
 from pathlib import Path

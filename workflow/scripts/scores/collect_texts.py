@@ -1,4 +1,4 @@
-"""Collect the metrics of single texts of a task: one tidy table, one row per text."""
+"""Collect the per-text metrics of a task in a tidy table with one row per text."""
 
 import time
 from pathlib import Path
@@ -9,7 +9,7 @@ from textgamut.metrics.scores.rows import text_table
 from textgamut.workflow.jobs import Snakemake, job
 
 CellFiles = tuple[dict[str, Any], Path, list[Path]]
-"""What names a cell, its texts, and its metrics, a file for each family."""
+"""The columns that identify a cell, its texts, and its per-text metrics, one file per family."""
 
 
 def collect_texts(settings: dict[str, Any], cells: list[CellFiles], texts: Path) -> None:
@@ -28,7 +28,7 @@ def collect_texts(settings: dict[str, Any], cells: list[CellFiles], texts: Path)
 
 
 def cells_of(snakemake: Snakemake) -> list[CellFiles]:
-    """Return the cells of the inputs, which are {model}/{decoding}/seed{seed}/{file}, or scores/ in there."""
+    """Group the inputs, {model}/{decoding}/seed{seed}/{file} and .../scores/{file}, by cell."""
     scores: dict[Path, list[Path]] = {}
     for path in map(Path, snakemake.input.scores):
         scores.setdefault(path.parents[1], []).append(path)

@@ -1,4 +1,4 @@
-"""Show the texts that precision and recall missed in a cell, against its first draw of references."""
+"""Write the page of a cell's texts that precision and recall missed, for the first draw of references."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Score a cell against every draw of references: MAUVE, frontier integral, F_1/8, F_8."""
+"""Compute MAUVE, frontier integral, F_1/8 and F_8 of a cell against each draw of references."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Score a cell by its named entities: information density and, given references, entity overlap."""
+"""Compute information density and, if there are references, entity overlap of a cell."""
 
 import time
 from pathlib import Path

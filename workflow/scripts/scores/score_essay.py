@@ -1,4 +1,4 @@
-"""Score a cell by the grades that a model trained on essays gives its texts."""
+"""Grade the texts of a cell with the essay model."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Score a cell by the verdict of a served model: coherence, insightfulness, plausibility, diversity."""
+"""Judge coherence, insightfulness, plausibility and diversity of a cell with a served model."""
 
 import time
 from pathlib import Path

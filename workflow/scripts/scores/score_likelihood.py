@@ -1,4 +1,4 @@
-"""Score a cell by the likelihood of its texts: perplexity, and coherence after a prompt."""
+"""Compute perplexity and, if there are prompts, coherence of a cell."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Score the wording of a cell: Self-BLEU, distinct-n, rep-4, diversity."""
+"""Compute Self-BLEU, distinct-n, rep-4 and diversity of a cell."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Score a cell by how its texts read: Flesch reading ease and Gunning fog."""
+"""Compute Flesch reading ease and Gunning fog index of a cell."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Score a cell by the likeness of its texts to the references of their prompts: S-BERT and BLEU."""
+"""Compute S-BERT similarity and BLEU between the texts of a cell and the references of their prompts."""
 
 import time
 from pathlib import Path

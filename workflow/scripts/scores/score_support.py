@@ -1,4 +1,4 @@
-"""Score a cell against every draw of references: precision, recall, density, coverage, also per group."""
+"""Compute precision, recall, density and coverage of a cell and its groups for each draw of references."""
 
 import time
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def score_support(
     scores: Path,
     texts: Sequence[Path] = (),
 ) -> None:
-    """Score one cell. For groups, ``texts`` are the dataset, the generations, and each draw's references."""
+    """Score a cell. For groups, ``texts`` are the dataset, the generations and each draw's references."""
     started = time.monotonic()
     features = read_array(generated)
     columns = settings.get("groups", [])

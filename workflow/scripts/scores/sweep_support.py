@@ -1,4 +1,4 @@
-"""Score a cell for several N and k against every draw of references, from one pass over the distances."""
+"""Compute the support metrics of a cell for several N and k against each draw of references."""
 
 import time
 from pathlib import Path

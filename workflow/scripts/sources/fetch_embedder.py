@@ -1,4 +1,4 @@
-"""Fetch the checkpoint of an embedder, converted where needed."""
+"""Fetch the checkpoint of an embedder and convert it if needed."""
 
 import time
 from pathlib import Path

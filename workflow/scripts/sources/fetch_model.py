@@ -1,6 +1,6 @@
-"""Fetch the checkpoint of a model, convert it where needed, and check that its chat format fits.
+"""Fetch the checkpoint of a model, convert it if needed, and check its chat format.
 
-Of a served model there is nothing to fetch: its key is looked for, unless all answers are to be in the cache.
+For a served model, only check that its key is set, unless offline, when all answers must be in the cache.
 """
 
 import time

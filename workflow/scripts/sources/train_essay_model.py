@@ -1,4 +1,4 @@
-"""Train the model that grades texts, on essays of the user's; how well it does stands in its card."""
+"""Train the essay model on the user's graded essays, and write its cross-validation scores to its card."""
 
 import time
 from pathlib import Path

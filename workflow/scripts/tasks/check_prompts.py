@@ -1,4 +1,4 @@
-"""Count the tokens of a task's prompts for one model, and make sure that they fit into its context."""
+"""Count the tokens of a task's prompts for a model and check that they fit into its context."""
 
 import logging
 import time

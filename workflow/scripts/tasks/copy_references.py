@@ -1,4 +1,4 @@
-"""Copy the references of a prompted task into a cell beside those of the models."""
+"""Copy the references of a prompted task to a cell, so that they are scored like generated texts."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Count the tokens per word of a dataset under one model's tokenizer."""
+"""Count the tokens per word of a dataset with a model's tokenizer."""
 
 import time
 from pathlib import Path

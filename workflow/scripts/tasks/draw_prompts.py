@@ -1,4 +1,4 @@
-"""Draw the prompts of a task, of whatever kind."""
+"""Draw the prompts of a task of any kind."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Draw a subset of a labelled dataset that plays a model."""
+"""Draw a subset of a labelled dataset that simulates a model."""
 
 import time
 from pathlib import Path
