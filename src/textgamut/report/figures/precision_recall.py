@@ -44,7 +44,7 @@ _MARKERS = {True: ("o", "chat"), False: ("^", "pre-trained")}
 _BESIDE: dict[str, Any] = {
     "loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False, "fontsize": 9, "borderaxespad": 0,
 }  # fmt: skip
-"""Options of a legend beside the axes."""
+"""Options of a legend next to the axes."""
 
 
 def error_ellipse(
