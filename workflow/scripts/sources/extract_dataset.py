@@ -26,7 +26,7 @@ def extract_dataset(settings: dict[str, Any], contact: str | None, rate: float, 
     counts = frame.attrs.pop("counts")
     logger.info("%s", ", ".join(f"{count} {filter_}" for filter_, count in counts.items()))
     file_digest = None
-    # Of a dataset of the hub the file is a copy, which another version of pyarrow writes otherwise.
+    # The file of a hub dataset is a converted copy, with bytes that depend on the version of pyarrow.
     if isinstance(source, Path) and not isinstance(entry.source, HfDatasetSource):
         file_digest = digest(source)
     write_meta(
