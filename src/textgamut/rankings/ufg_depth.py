@@ -84,19 +84,19 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     packed, counts = np.unique(orders.reshape(n, m * m), axis=0, return_counts=True)
     distinct = packed.reshape(-1, m, m)
     size = f"{len(distinct)} distinct order{'s' * (len(distinct) > 1)} of {m} methods"
-    way_out = "take fewer methods, or fewer prompts, so that there are fewer distinct orders"
+    advice = "take fewer methods, or fewer prompts, so that there are fewer distinct orders"
     if m > _METHODS:
-        raise DataError(f"ufg depth: {size}: at most {_METHODS} methods can be searched; {way_out}")
+        raise DataError(f"ufg depth: {size}: at most {_METHODS} methods can be searched; {advice}")
 
     pairs = ~np.eye(m, dtype=bool)
     hull = _hull(distinct)
     if hull is None:
-        raise DataError(f"ufg depth: {size} span more than {_ORDERS:,} partial orders; {way_out}")
+        raise DataError(f"ufg depth: {size} span more than {_ORDERS:,} partial orders; {advice}")
     hull, observed = hull[:, pairs], distinct[:, pairs]
     visits = _estimate(hull, observed)
     if visits > LIMIT:
         raise DataError(
-            f"ufg depth: {size} ask for about {visits:.1e} sets of orders, more than {LIMIT:.0e}; {way_out}"
+            f"ufg depth: {size} ask for about {visits:.1e} sets of orders, more than {LIMIT:.0e}; {advice}"
         )
     premises = _premises(hull, observed)
     depth = _depth(premises, observed, counts / n)
@@ -121,7 +121,7 @@ def _check(orders: NDArray[np.bool_]) -> None:
         flawed |= (orders[:, :, k, None] & orders[:, None, k] & ~orders).any(axis=(1, 2))
     if flawed.any():
         raise DataError(
-            f"ufg depth: order {flawed.argmax()} is no partial order: it must be reflexive, antisymmetric "
+            f"ufg depth: order {flawed.argmax()} is not a partial order: it must be reflexive, antisymmetric "
             f"and transitive ({flawed.sum()} such)"
         )
 
