@@ -173,9 +173,9 @@ def first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
 
 # --- linear algebra of the reduction ------------------------------------------------------------------
 #
-# Own code instead of scikit-learn's PCA and a library's eigh: for two sets of 4,000 rows with d = 1280, on one
-# core, the PCA in float64 takes 5.0 times the time and memory of ``reduce_features``. scipy's eigh takes 1.6
-# times, and torch's 2.3 times, the time of ``_principal_axes`` (python benchmarks/reduce.py).
+# Own code instead of scikit-learn's PCA and a library's eigh: for two sets of 4,000 rows with d = 1280, on
+# one core, the PCA in float64 takes 5.0 times the time and 5.0 times the memory of `reduce_features`. scipy's
+# eigh takes 1.6 times, and torch's 2.3 times, the time of `_principal_axes` (python benchmarks/reduce.py).
 #
 # On a CPU the reduction uses scipy: the BLAS bundled with torch is slow on processors of other vendors, and
 # two libraries with their own thread pools slow each other down. Transposes are in Fortran order, which
