@@ -1,1 +1,1 @@
-"""Features: texts to vectors."""
+"""Features: embed texts as vectors, and reduce these vectors."""

@@ -1,4 +1,4 @@
-"""Texts -> feature vectors."""
+"""Embed texts as feature vectors."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from textgamut.models.context import context_length
 
 logger = logging.getLogger(__name__)
 REVISION = 1
-"""Raised when the same texts give other features."""
+"""Increase when the same texts produce different features."""
 
 CPU_TOKENS = 2048
-"""Tokens that a CPU takes at once, padding included: with more, the states no longer fit into its caches, and
-MiniLM is slower (``benchmarks/embedding.py --cpu-tokens``)."""
+"""Maximum number of tokens per batch on a CPU, padding included. With more, the states no longer fit into its
+caches, and MiniLM is slower (``benchmarks/embedding.py --cpu-tokens``)."""
 
 
 class Features(NamedTuple):
@@ -37,51 +37,52 @@ class Features(NamedTuple):
     vectors: NDArray[np.float32]
     """(N, d)."""
     truncated: int
-    """How many texts were longer than the embedder's maximum."""
+    """Number of texts longer than the embedder's maximum."""
     empty: int
-    """How many texts have no character but white space."""
+    """Number of texts that contain only white space."""
 
 
 class _Network(NamedTuple):
     """A loaded checkpoint."""
 
     model: Any
-    """The transformer inside."""
+    """The transformer."""
     tokenizer: Any
     prompt: str
-    """What stands before every text."""
+    """Prefix of every text."""
     encode: Callable[[Sequence[tuple[int, ...]], list[str]], NDArray[np.float32]]
-    """Token ids of a batch, and its texts -> (B, d)."""
+    """Embeds a batch, given as token ids and as texts: (B, d)."""
 
 
 def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.device) -> Features:
-    """Embed texts: the states of a transformer's last layer, pooled in float32 to one vector a text.
+    """Embed texts: pool the states of a transformer's last layer, in float32, to one vector per text.
 
-    The poolings, by ``embedder.pooling`` (an encoder-decoder model is used as its encoder):
+    ``embedder.pooling`` selects the pooling (of an encoder-decoder model only the encoder is used):
 
-    - ``mean``: over the tokens, special ones included.
-    - ``cls``: the first token, for encoders that were trained so.
+    - ``mean``: the mean over the tokens, including special tokens.
+    - ``cls``: the first token, for encoders trained this way.
     - ``last-token``: the last token, after the final norm, for decoder-only models (PR section 4.2).
-    - ``sentence-transformers``: whatever modules the checkpoint brings for that library (pooling, dense
+    - ``sentence-transformers``: the modules that the checkpoint defines for that library (pooling, dense
       layers, normalisation, default prompt), run by the library, in ``dtype`` throughout.
 
-    Tokens are sorted by length, so that little is computed on padding. Texts with the same tokens are
-    embedded once: their vectors are the same to the last bit. Row order changes no bit either; the batch
-    size changes a vector by floating-point noise (float32: less than 1e-4 of the largest value).
+    Texts are sorted by their number of tokens to keep padding small. Texts with the same tokens are embedded
+    once, so their vectors are identical to the last bit. The order of the rows does not change the vectors;
+    the batch size changes them by floating-point noise (float32: less than 1e-4 of the largest value).
 
     Args:
-        texts: N >= 1 texts. One without tokens, special ones included, is read as the single token BOS
-            (else EOS).
+        texts: N >= 1 texts. A text without tokens, special tokens included, is replaced by the single token
+            BOS, or EOS if the tokenizer has no BOS.
         folder: The checkpoint.
-        embedder: Its registry entry. Longer texts than ``max_tokens`` are cut at their end.
-        device: Where to compute.
+        embedder: Its registry entry. Texts longer than ``max_tokens`` are truncated at the end.
+        device: Device of the computation.
 
     Returns:
         The features, row i for text i.
 
     Raises:
-        TextgamutError: No texts; ``max_tokens`` is more than the model can take, or leaves no room beside the
-            special tokens; the checkpoint does not load; or sentence-transformers is needed and missing.
+        TextgamutError: If there are no texts, ``max_tokens`` exceeds the model's limit or leaves no room
+            beside the special tokens, the checkpoint cannot be loaded, or sentence-transformers is needed
+            and not installed.
     """
     if not texts:
         raise DataError("there are no texts to embed")
@@ -108,7 +109,7 @@ def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.
 
 
 def compute_dtype(embedder: Embedder, device: torch.device) -> torch.dtype:
-    """Resolve an embedder's dtype on a device: ``auto`` is float32 on a CPU, 16 bits on a GPU."""
+    """Resolve an embedder's dtype on a device: ``auto`` is float32 on a CPU and 16 bits on a GPU."""
     on_cpu = embedder.dtype == "auto" and device.type == "cpu"
     return choose_dtype("float32" if on_cpu else embedder.dtype, device)
 
@@ -116,7 +117,7 @@ def compute_dtype(embedder: Embedder, device: torch.device) -> torch.dtype:
 def _batches(
     tokens: Sequence[tuple[int, ...]], batch_size: int, max_tokens: int | None
 ) -> Iterator[Sequence[tuple[int, ...]]]:
-    """Cut lists of tokens, the longest first, into batches of so many lists and, padded, tokens at most."""
+    """Split lists of tokens, longest first, into batches of at most that many lists and, padded, tokens."""
     start = 0
     while start < len(tokens):
         fitting = (
@@ -158,7 +159,7 @@ def _load_network(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
 
 
 def _pool(states: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
-    """Make one vector (B, d) of each text's states (B, T, d), padded on the right as the mask (B, T) says."""
+    """Pool states (B, T, d), padded on the right according to the mask (B, T), to vectors (B, d)."""
     if pooling == "cls":
         return states[:, 0]
     if pooling == "last-token":
@@ -173,10 +174,10 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise ModelError(
-            "pooling 'sentence-transformers' needs the package of that name: "
+            "pooling 'sentence-transformers' requires the package of that name: "
             "pip install 'textgamut[sentence-transformers]'"
         ) from None
-    # Without this file the library would take the mean over the tokens, and only say so.
+    # Without this file the library would only warn, and use the mean over the tokens.
     if not (folder / "modules.json").is_file():
         raise ModelError(f"{folder}: not a sentence-transformers checkpoint: it has no modules.json")
     try:
@@ -189,7 +190,7 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
     except (OSError, ValueError) as error:
         raise ModelError(f"{folder}: sentence-transformers cannot load this checkpoint: {error}") from error
     if library.transformers_model is None:
-        raise ModelError(f"{folder}: its first module is not a transformer")
+        raise ModelError(f"{folder}: the first module is not a transformer")
     library.max_seq_length = embedder.max_tokens
 
     def encode(_: Sequence[tuple[int, ...]], batch: list[str]) -> NDArray[np.float32]:
@@ -200,22 +201,22 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
 
 
 def _check_room(network: _Network, max_tokens: int) -> None:
-    """Make sure that ``max_tokens`` fits the model, and a token fits into it."""
+    """Check that ``max_tokens`` fits the model and leaves room for at least one token of text."""
     longest = context_length(network.model.config.to_dict(), model=network.model)
     if longest is not None and max_tokens > longest:
-        raise ConfigError(f"max_tokens: {max_tokens} is more than the {longest} that this model can take")
+        raise ConfigError(f"max_tokens: {max_tokens} exceeds the {longest} tokens that this model supports")
     special = network.tokenizer.num_special_tokens_to_add()
     if max_tokens <= special:
         raise ConfigError(f"max_tokens: {max_tokens} leaves no room beside {special} special tokens")
 
 
 def _tokenize(network: _Network, texts: Sequence[str], max_tokens: int) -> tuple[list[tuple[int, ...]], int]:
-    """Return the token ids of each text, cut to ``max_tokens``, and how many were cut."""
+    """Return the token ids of each text, at most ``max_tokens``, and the number of truncated texts."""
     tokenizer = network.tokenizer
     whole = [network.prompt + text for text in texts]
     tokens = tokenizer(whole)["input_ids"]
     too_long = [i for i, ids in enumerate(tokens) if len(ids) > max_tokens]
-    if too_long:  # the tokenizer cuts, since special tokens at the end stay
+    if too_long:  # truncated by the tokenizer, which keeps special tokens at the end
         cut = tokenizer([whole[i] for i in too_long], truncation=True, max_length=max_tokens)["input_ids"]
         for i, ids in zip(too_long, cut, strict=True):
             tokens[i] = ids

@@ -1,4 +1,4 @@
-"""Features of two sets, checked, cut to one size, and reduced by PCA for the metrics that compare them.
+"""Check the features of two sets, cut them to the same size, and reduce them by PCA.
 
 Source: PR section 4.1, step 2b.
 """
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     import torch
 
 REVISION = 1
-"""Raised when the same features are reduced to others."""
+"""Increase when the same features are reduced to different ones."""
 
 BLOCK_BYTES = 16 * 2**20
-"""Size of a block of float64 numbers: small enough that the allocator hands out the same memory again."""
+"""Size of a block of float64 numbers, small enough for the allocator to reuse the same memory."""
 
 LEAST_ROWS = 256
-"""But a block has so many rows: matrix products with fewer are slow."""
+"""Minimum number of rows of a block: matrix products with fewer are slow."""
 
 NO_VARIANCE = 1e-14
-"""Rows of unit length that vary less than this, as a mean square, differ by the rounding of float32 only."""
+"""Rows of unit length with a smaller variance, as a mean square, differ only by float32 rounding."""
 
 
 def reduce_features(
@@ -37,33 +37,33 @@ def reduce_features(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Normalise rows to unit length, then reduce both sets by one PCA (PR section 4.1, step 2b).
 
-    The PCA is fitted on the union, centred, not whitened; it keeps the fewest components whose cumulative
-    explained variance reaches the bound. Normalisation is in the authors' code, not in the paper's text.
-    Identical rows stay identical; rows that differ in length only all become 0.
-    Memory: a few float64 matrices d x d and one block of rows, besides the results.
+    The PCA is fitted on the union, centred and not whitened. It keeps the smallest number of components with
+    a cumulative explained variance of at least ``explained_variance``. Normalisation is in the authors' code,
+    not in the paper's text. Identical rows stay identical. If all rows differ only in length, the reduced
+    features are 0. Memory: a few float64 matrices d x d and one block of rows, besides the results.
 
     Args:
         reference: (N, d) features.
         generated: (M, d) features.
         explained_variance: Share of variance to keep, in (0, 1].
-        device: Where to compute, as torch names it; none given: a GPU if there is one.
+        device: Name of a torch device. Defaults to a GPU if there is one.
 
     Returns:
         The reduced references (N, c) and generated texts (M, c), float32, computed in float64. The largest
         entry of each component's axis is positive.
 
     Raises:
-        TextgamutError: As ``support_metrics``, or the share is not in (0, 1].
+        TextgamutError: As ``support_metrics``, or if the share is not in (0, 1].
     """
     import torch
 
     ref, gen = checked(reference, generated)
     if not 0 < explained_variance <= 1:
-        raise DataError(f"explained_variance = {explained_variance}: a share in (0, 1] is needed")
+        raise DataError(f"explained_variance = {explained_variance}: must be a share in (0, 1]")
     where = choose_device(device)
 
     def unit_blocks() -> Iterator[NDArray[np.float64]]:
-        # In one buffer: fresh memory for every block costs more than the arithmetic.
+        # One buffer for all blocks: allocating memory for each costs more than the arithmetic.
         buffer = np.empty((block_rows(ref.shape[1]), ref.shape[1]))
         for points in (ref, gen):
             for rows in blocks(len(points), points.shape[1]):
@@ -73,8 +73,8 @@ def reduce_features(
                 block /= np.where(norms == 0, 1.0, norms)
                 yield block
 
-    # One pass over the rows gives mean and covariance, whose eigenvectors are the principal axes. In float64
-    # that costs digits only of components whose variance is below 1e-12 of the whole: none that is kept.
+    # The principal axes are the eigenvectors of the covariance, computed with the mean in one pass over the
+    # rows. In float64 only components below 1e-12 of the total variance lose digits; none of these is kept.
     count, width = len(ref) + len(gen), ref.shape[1]
     total = np.zeros(width)
     scatter = torch.zeros(width, width, dtype=torch.float64, device=where)
@@ -93,7 +93,7 @@ def reduce_features(
     for block in unit_blocks():
         reduced[start : start + len(block)] = _project(block, axes) - centre
         start += len(block)
-    # A matrix product may round identical rows differently; duplicates must stay at distance 0.
+    # A matrix product may round identical rows differently, but duplicates must stay at distance 0.
     reduced = reduced[first_copies([ref, gen])]
     return reduced[: len(ref)], reduced[len(ref) :]
 
@@ -101,13 +101,13 @@ def reduce_features(
 def same_size(
     reference: ArrayLike, generated: ArrayLike, stacklevel: int = 3
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Check two sets of features, and cut the larger to the smaller, first rows, with a warning.
+    """Check two sets of features, and cut the larger one to the first rows, as many as the smaller one has.
 
     Raises:
         TextgamutError: As ``support_metrics``.
 
     Warns:
-        UserWarning: The sets are cut.
+        UserWarning: If the sets differ in size.
     """
     ref, gen = checked(reference, generated)
     n = min(len(ref), len(gen))
@@ -119,18 +119,18 @@ def same_size(
     return ref[:n], gen[:n]
 
 
-# --- what the metrics share --------------------------------------------------------------------------
+# --- shared by the metrics ---------------------------------------------------------------------------
 
 
 def checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Make sure that two sets of features can be compared; return them in their own precision."""
+    """Check that two sets of features can be compared, and return them as floating-point matrices."""
     sets = []
     for name, features in (("reference", reference), ("generated", generated)):
         array = np.asarray(features)
         if array.dtype not in (np.float16, np.float32, np.float64):
             array = array.astype(np.float64)
         if array.ndim != 2:
-            raise DataError(f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}")
+            raise DataError(f"{name} features: must be a matrix (texts, dimensions), not {array.shape}")
         if len(array) < 2:
             raise DataError(f"{name} features: at least two texts are needed, not {len(array)}")
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
@@ -146,13 +146,13 @@ def checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floa
 
 
 def blocks(n: int, width: int) -> list[slice]:
-    """Cut n rows of ``width`` float64 numbers into blocks of ``BLOCK_BYTES``, or of ``LEAST_ROWS``."""
+    """Split n rows of ``width`` float64 numbers into blocks of ``BLOCK_BYTES``, or of ``LEAST_ROWS``."""
     size = block_rows(width)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def block_rows(width: int) -> int:
-    """Return how many rows of ``width`` float64 numbers a block has."""
+    """Return the number of rows of ``width`` float64 numbers in a block."""
     return max(LEAST_ROWS, BLOCK_BYTES // (8 * width))
 
 
@@ -162,7 +162,7 @@ def first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
     sums = np.concatenate([points.sum(axis=1, dtype=np.uint64) for points in words])
     copies = np.arange(len(sums))
     _, group, sizes = np.unique(sums, return_inverse=True, return_counts=True)
-    suspects = np.flatnonzero(sizes[group] > 1)  # equal rows have equal sums, and hardly any others
+    suspects = np.flatnonzero(sizes[group] > 1)  # equal rows have equal sums; different rows rarely do
     if len(suspects):
         first: dict[bytes, int] = {}
         rows = [row for points in sets for row in points]
@@ -173,24 +173,24 @@ def first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
 
 # --- linear algebra of the reduction ------------------------------------------------------------------
 #
-# Own code beside scikit-learn's PCA and eigh: for two sets of 4,000 rows with d = 1280, on one core, the PCA
-# in float64 takes 5.0 times the time and 5.0 times the memory of `reduce_features`; scipy's eigh takes 1.6
-# times and torch's 2.3 times the time of `_principal_axes` (python benchmarks/reduce.py).
+# Own code instead of scikit-learn's PCA and a library's eigh: for two sets of 4,000 rows with d = 1280, on
+# one core, the PCA in float64 takes 5.0 times the time and 5.0 times the memory of `reduce_features`. scipy's
+# eigh takes 1.6 times, and torch's 2.3 times, the time of `_principal_axes` (python benchmarks/reduce.py).
 #
-# On a CPU the reduction leaves its linear algebra to scipy, which has the parts: the BLAS that torch brings
-# is slow on processors that are not of its maker, and two libraries with threads of their own hinder one
-# another. Transposes are in Fortran's order, so that nothing is copied.
+# On a CPU the reduction uses scipy: the BLAS bundled with torch is slow on processors of other vendors, and
+# two libraries with their own thread pools slow each other down. Transposes are in Fortran order, which
+# avoids copies.
 
 
 def _add_gram(total: torch.Tensor, block: NDArray[np.float64]) -> None:
-    """Add block.T @ block to a symmetric matrix; on a CPU to its upper triangle only, with half the work."""
+    """Add block.T @ block to a symmetric matrix; on a CPU only to its upper triangle, at half the cost."""
     import torch
     from scipy.linalg.blas import dsyrk
 
     if total.is_cuda:
         tensor = torch.from_numpy(block).to(total.device)
         total.addmm_(tensor.T, tensor)
-    else:  # our upper triangle is Fortran's lower one
+    else:  # the upper triangle in C order is the lower one in Fortran order
         dsyrk(1.0, block.T, beta=1.0, c=total.numpy().T, lower=True, overwrite_c=True)
 
 
@@ -206,9 +206,9 @@ def _project(block: NDArray[np.float64], axes: torch.Tensor) -> NDArray[np.float
 
 
 def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
-    """Return the fewest eigenvectors (c, d), largest eigenvalue first, that hold a share of the variance.
+    """Return the fewest eigenvectors (c, d), largest eigenvalue first, that explain a share of the variance.
 
-    ``scatter``: symmetric, given by its upper triangle; overwritten.
+    ``scatter`` is symmetric and given by its upper triangle. It is overwritten.
     """
     import torch
     from scipy.linalg import lapack
@@ -221,14 +221,14 @@ def _principal_axes(scatter: torch.Tensor, share: float) -> torch.Tensor:
     if scatter.is_cuda or width == 1:
         found = torch.linalg.eigh(scatter, UPLO="U")
         return torch.flip(found.eigenvectors.T[-enough(found.eigenvalues.cpu().numpy()) :], [0])
-    # The steps of LAPACK's own solver, but that only the axes that are kept are transformed back.
+    # The steps of LAPACK's own solver, except that only the kept axes are transformed back.
     room = int(lapack.dsytrd_lwork(width, lower=True)[0])
     reflectors, diagonal, beside, factors, _ = lapack.dsytrd(
         scatter.numpy().T, lower=True, lwork=room, overwrite_a=True
     )
     variances, axes, failed = lapack.dstevd(diagonal, beside)
     if failed:
-        raise DataError("the principal axes of these features cannot be found: LAPACK does not converge")
+        raise DataError("the principal axes of these features cannot be computed: LAPACK does not converge")
     axes = np.array(axes[:, -enough(variances) :][:, ::-1], order="F")
     reflectors = np.asfortranarray(reflectors[1:, :-1])
     axes[1:] = lapack.dormqr("L", "N", reflectors, factors, axes[1:], room)[0]

@@ -1,4 +1,4 @@
-"""Generation: prompts -> texts, the same whatever the batch, the machine or the moment of a crash."""
+"""Generation: continue prompts, reproducibly across batch sizes, machines and restarts."""
 
 REVISION = 2
-"""Raised when the same settings give other texts."""
+"""Increase when the same settings produce different texts."""

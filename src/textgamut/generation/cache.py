@@ -1,4 +1,4 @@
-"""The key-value cache of running rows, with room for the tokens to come."""
+"""A key-value cache that allocates memory ahead and is filled in place."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import torch
 from transformers.cache_utils import DynamicLayer
 
 ROOM = 64
-"""Tokens that are allocated ahead: transformers' own layer copies the whole past at every token."""
+"""Number of tokens allocated ahead; transformers' own layer copies the whole cache at every token."""
 
 
 class GrowingLayer(DynamicLayer):  # type: ignore[misc]
-    """The past of one layer: ``keys`` and ``values``, (rows, heads, width, dimensions), as ever.
+    """The cache of one layer: ``keys`` and ``values``, (rows, heads, width, dimensions).
 
-    They are the beginning of larger tensors, which are filled in place.
+    Both are views of the beginning of larger tensors, which are filled in place.
     """
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append the states of new tokens; return all."""
+        """Append the states of new tokens, and return all states."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
             self._reserve(key_states[:, :, :0], value_states[:, :, :0], key_states.shape[2])
@@ -33,11 +33,11 @@ class GrowingLayer(DynamicLayer):  # type: ignore[misc]
         return self.keys, self.values
 
     def keep(self, rows: torch.Tensor, unused: int) -> None:
-        """Go on with some rows, without the first columns."""
+        """Keep only these rows, and drop the first ``unused`` columns."""
         self._reserve(self.keys[rows, :, unused:], self.values[rows, :, unused:], 0)
 
     def keep_one(self, width: int, column: torch.Tensor) -> None:
-        """Keep the first columns and, of those behind, one for each row: ``column`` (rows,), from 0."""
+        """Keep the first ``width`` columns and, for each row, the one at ``width + column`` (rows,)."""
         row = torch.arange(len(column), device=column.device)
         for store in self._stores:
             store[:, :, width] = store[row, :, width + column]

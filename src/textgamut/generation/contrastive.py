@@ -1,9 +1,9 @@
 """Contrastive search (Su et al. 2022), in batches and with a cache.
 
 The next token v of a row maximises (1 - alpha) p(v) - alpha max_j cos(h_v, h_j) among the k most probable
-tokens, where h_v is the last hidden state at v if it stood there, and j runs over all tokens so far. All k
-candidates of a row are read in one pass, side by side at one position: each sees the row's past and itself,
-none sees another. So the past is kept once for a row, not once for a candidate.
+tokens, where h_v is the last hidden state at v if v is appended, and j runs over all tokens so far. One
+forward pass processes all k candidates of a row at the same position: each attends to the row's past and to
+itself, but not to the others. The past is therefore stored once per row instead of once per candidate.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 
 
 class ContrastiveChooser:
-    """Choose the next token of every row, and read it: `logits` are those after the chosen tokens."""
+    """Choose the next token of each row and process it: ``logits`` are those after the chosen tokens."""
 
     def __init__(self, decoding: ContrastiveDecoding, rows: Rows, hidden: torch.Tensor) -> None:
         """Prepare for one batch.
 
         Args:
-            decoding: k and alpha.
-            rows: The running rows, whose prompts have been read.
+            decoding: The decoding setting, with k and alpha.
+            rows: The running rows, after the forward pass over their prompts.
             hidden: Last hidden states of the prompts (rows, width, dimensions).
 
         Raises:
-            TextgamutError: The model cannot read several candidates at one position.
+            TextgamutError: If the model cannot process several candidates at one position.
         """
         from torch.nn.functional import normalize
 
         if not (rows.plain and rows.has_positions):
             raise ConfigError(
-                f"contrastive search needs a model whose layers all are attention with given positions; "
-                f"{type(rows.model).__name__} is not: choose another decoding strategy for it"
+                f"contrastive search needs a model that accepts position ids and has only attention layers; "
+                f"{type(rows.model).__name__} is not such a model: choose another decoding strategy for it"
             )
         self._decoding, self._rows = decoding, rows
         self._past = normalize(hidden.float(), dim=-1)
         self.logits: torch.Tensor
 
     def __call__(self, logits: torch.Tensor) -> torch.Tensor:
-        """Return the next tokens, int64 (rows,), after float32 logits (rows, vocabulary)."""
+        """Return the next tokens, int64 (rows,), given float32 logits (rows, vocabulary)."""
         import torch
         from torch.nn.functional import normalize
 
@@ -62,9 +62,9 @@ class ContrastiveChooser:
             output_hidden_states=True,
         )
         states = normalize(output.hidden_states[-1].float(), dim=-1)
-        likeness = (states @ self._past.transpose(1, 2)).masked_fill(rows.mask[:, None] == 0, -torch.inf)
-        score = (1 - alpha) * probability - alpha * likeness.amax(dim=-1)
-        score = score.masked_fill(logits.gather(1, candidates) == -torch.inf, -torch.inf)  # forbidden ones
+        similarity = (states @ self._past.transpose(1, 2)).masked_fill(rows.mask[:, None] == 0, -torch.inf)
+        score = (1 - alpha) * probability - alpha * similarity.amax(dim=-1)
+        score = score.masked_fill(logits.gather(1, candidates) == -torch.inf, -torch.inf)  # forbidden tokens
         best = score.argmax(dim=-1)
         row = torch.arange(len(best), device=best.device)
         tokens = candidates[row, best]
@@ -78,17 +78,17 @@ class ContrastiveChooser:
         return tokens
 
     def keep(self, rows: torch.Tensor) -> None:
-        """Go on with some rows only; to be called before the same of the running rows."""
+        """Keep only these rows; call this before ``keep`` of the running rows."""
         unused = int(self._rows.mask[rows].argmax(dim=1).min())
         self._past = self._past[rows, unused:]
         self.logits = self.logits[rows]
 
 
 def _side_by_side(rows: Rows, k: int) -> Any:
-    """Return what k candidates see, to be added to the attention scores: the past, and each itself.
+    """Return the additive attention mask of k candidates: each attends to the past and to itself.
 
     Returns:
-        (rows, 1, k, width + k); for a model with several kinds of layers, one for each kind.
+        (rows, 1, k, width + k); for a model with several kinds of layers, a mask for each kind.
     """
     import torch
 
@@ -107,7 +107,8 @@ def _side_by_side(rows: Rows, k: int) -> Any:
         window = getattr(rows.model.config.get_text_config(), "sliding_window", None)
         if kind == "full_attention" or not window or width < window:
             return additive(past)
-        near = torch.arange(width, device=past.device) > width - window  # a token sees itself and window - 1
+        # A token attends to itself and the window - 1 tokens before it.
+        near = torch.arange(width, device=past.device) > width - window
         return additive(past & near)
 
     kinds = layer_types(rows.model)

@@ -1,4 +1,4 @@
-"""The journal of a generation job: what a killed job has finished, on disk, batch by batch."""
+"""The journal of a generation job: finished batches on disk, from which a killed job resumes."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from textgamut.generation.requests import Sample
 
 
 def fingerprint(settings: Mapping[str, Any], prompts: Sequence[Sequence[Any]]) -> str:
-    """Return a digest of all that the texts depend on; a journal with another one is not resumed."""
+    """Return a digest of everything that determines the texts; a journal is resumed only if it matches."""
     content = json.dumps([settings, prompts], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 class Journal:
-    """Append-only JSON lines: the fingerprint first, then one line per finished batch, fsynced.
+    """Append-only JSON lines: the fingerprint, then one line per finished batch, each fsynced.
 
-    A batch is one line, so that it is there or not: a line torn by a crash is cut off, and its batch is
-    generated again, in the same company, to the same texts.
+    A line that a crash left incomplete is removed, and its batch is generated again, with the same samples
+    and therefore the same texts.
     """
 
     def __init__(self, path: Path, fingerprint: str) -> None:
-        """Open a journal, and read what an earlier run with the same fingerprint has finished.
+        """Open a journal, and read the batches finished by an earlier run with the same fingerprint.
 
         Args:
-            path: The file; a missing one, or one with another fingerprint, is begun anew.
+            path: The file. It is created if it is missing, and overwritten if its fingerprint differs.
             fingerprint: See ``fingerprint``.
         """
         self.path = path
         batches, kept = _read(path, fingerprint)
         self.samples: list[Sample] = [sample for batch in batches for sample in batch["samples"]]
         self.seconds: float = sum(batch["seconds"] for batch in batches)
-        """What the samples took to generate."""
+        """Time to generate the samples."""
         self.batch_size: int | None = (batches[-1]["batch_size"] or None) if batches else None
-        """Samples at a time in the last batch: smaller than asked for, where the memory ran short."""
+        """Batch size of the last batch: smaller than requested if the job ran out of memory."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = path.open("r+b" if kept else "wb")
         self._stream.truncate(kept)
@@ -47,14 +47,14 @@ class Journal:
             self._write({"fingerprint": fingerprint})
 
     def append(self, samples: list[Sample], batch_size: int, seconds: float) -> None:
-        """Add a finished batch; when this returns, it survives a crash."""
+        """Append a finished batch; it is on disk when this returns."""
         self.samples += samples
         self.seconds += seconds
         self.batch_size = batch_size or self.batch_size
         self._write({"batch_size": batch_size, "seconds": round(seconds, 3), "samples": samples})
 
     def remove(self) -> None:
-        """Close and delete the journal: its content stands in the job's output now."""
+        """Close and delete the journal, once the job's output contains its samples."""
         self._stream.close()
         self.path.unlink()
 
@@ -65,12 +65,12 @@ class Journal:
 
 
 def read_samples(path: Path, fingerprint: str) -> list[Sample]:
-    """Return the samples of somebody else's journal; none, if its fingerprint is another."""
+    """Return the samples of another job's journal, or an empty list if its fingerprint differs."""
     return [sample for batch in _read(path, fingerprint)[0] for sample in batch["samples"]]
 
 
 def _read(path: Path, fingerprint: str) -> tuple[list[dict[str, Any]], int]:
-    """Return the whole batches of a journal, and how many bytes they take with the first line."""
+    """Return the complete batches of a journal, and their size in bytes, including the first line."""
     try:
         lines = path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
@@ -81,7 +81,7 @@ def _read(path: Path, fingerprint: str) -> tuple[list[dict[str, Any]], int]:
     for line in lines[1:]:
         try:
             batches.append(json.loads(line if line.endswith(b"\n") else b""))
-        except ValueError:  # torn by a crash: this line and what follows is generated again
+        except ValueError:  # incomplete after a crash: this batch and the following are generated again
             break
         kept += len(line)
     return batches, kept

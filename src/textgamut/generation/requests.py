@@ -1,4 +1,4 @@
-"""What every engine is asked for, and what it answers."""
+"""Requests to the engines, and the samples that they return."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from textgamut.tasks.chat_formats import encode_prompt
 
 
 class Request(NamedTuple):
-    """One sample to be generated."""
+    """A sample to generate."""
 
     prompt_id: str
     completion: int
-    """Number of the sample among those of its prompt, from 0."""
+    """Index of the sample among those of its prompt, from 0."""
     text: str
-    """The prompt as the model reads it."""
+    """The rendered prompt."""
     templated: bool
-    """Whether a chat template has written the special tokens, BOS among them."""
+    """Whether a chat template has added the special tokens, including BOS."""
 
     @property
     def key(self) -> tuple[str, int]:
-        """What names the sample in its cell."""
+        """The key of the sample within its cell."""
         return self.prompt_id, self.completion
 
 
 class Sample(TypedDict):
-    """One generated sample."""
+    """A generated sample."""
 
     prompt_id: str
     completion: int
     continuation: str
     """The text after the prompt."""
     tokens: int
-    """New tokens, the one that ends the text included."""
+    """Number of new tokens, including the one that ends the text."""
     finish: str
-    """``stop`` where the model ended the text, ``length`` where ``max_new_tokens`` did."""
+    """``stop`` if the model ended the text, ``length`` if it reached ``max_new_tokens``."""
 
 
 def encode(request: Request, tokenizer: Any) -> list[int]:
@@ -45,14 +45,14 @@ def encode(request: Request, tokenizer: Any) -> list[int]:
 
 
 def seed_of(request: Request, seed: int) -> int:
-    """Return the sample's own seed, of 31 bits, for engines that draw by themselves."""
+    """Return the seed of a sample, of 31 bits, for engines with their own random numbers."""
     return int(random_stream(seed, request.prompt_id, request.completion, 1)[0] >> 33)
 
 
 def ordered(requests: Sequence[Request], lengths: Sequence[int]) -> list[Request]:
-    """Return the requests longest first, so that little is computed on padding and memory runs short at once.
+    """Sort requests, longest first: this keeps padding small, and a lack of memory shows at once.
 
-    It does not depend on the order in which they come.
+    The result does not depend on the order of the requests.
     """
-    places = dict(zip(requests, lengths, strict=True))
-    return sorted(requests, key=lambda request: (-places[request], request.prompt_id, request.completion))
+    length = dict(zip(requests, lengths, strict=True))
+    return sorted(requests, key=lambda request: (-length[request], request.prompt_id, request.completion))

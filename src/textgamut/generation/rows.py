@@ -1,4 +1,4 @@
-"""The running rows of a batch: their tokens, and the model's cache of them."""
+"""The running rows of a batch and their key-value cache."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """The running rows of a batch: their tokens, padded on the left, and the model's cache of them."""
+    """The running rows of a batch: their tokens, padded on the left, and their key-value cache."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]]) -> None:
-        """Pad the prompts; nothing is computed yet."""
+        """Pad the prompts; this does not run the model."""
         import torch
         from transformers.cache_utils import Cache, DynamicCache
 
@@ -31,8 +31,8 @@ class Rows:
         accepted = inspect.signature(model.forward).parameters
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
         self.has_positions = "position_ids" in accepted
-        # Without the configuration every layer keeps all of its past, also one with a sliding window, which
-        # the mask alone then enforces: so rows can lose their padding.
+        # Without the configuration every layer keeps its whole past, even with a sliding window, which only
+        # the mask enforces. This allows the removal of padding from the rows.
         self.plain = layer_types(model) <= {"full_attention", "sliding_attention"}
         self.cache = (
             Cache(layer_class_to_replicate=GrowingLayer) if self.plain else DynamicCache(config=model.config)
@@ -40,24 +40,25 @@ class Rows:
 
     @property
     def lengths(self) -> torch.Tensor:
-        """Tokens of each row, (rows,)."""
+        """Number of tokens of each row, (rows,)."""
         return self.mask.sum(dim=1)
 
     def read(self, hidden: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Read the prompts.
+        """Run the model on the prompts.
 
         Args:
-            hidden: Whether the hidden states are wanted, too.
+            hidden: Whether to return the hidden states, too.
 
         Returns:
-            float32 logits of the next token (rows, vocabulary); last hidden states (rows, width, dimensions).
+            float32 logits of the next token (rows, vocabulary), and the last hidden states (rows, width,
+            dimensions) or None.
         """
         positions = (self.mask.cumsum(dim=1) - 1).clamp(min=0)
         output = self._forward(self.ids, self.mask, positions, output_hidden_states=hidden)
         return output.logits[:, -1].float(), output.hidden_states[-1] if hidden else None
 
     def append(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Append a token (rows,) to every row; return the float32 logits of the next (rows, vocabulary)."""
+        """Append a token (rows,) to each row; return the float32 logits of the next (rows, vocabulary)."""
         import torch
 
         self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
@@ -67,7 +68,7 @@ class Rows:
         return logits
 
     def keep(self, rows: torch.Tensor) -> None:
-        """Go on with some rows only, without the padding that none of them needs."""
+        """Keep only these rows, and remove the padding common to all of them."""
         self.ids, self.mask = self.ids[rows], self.mask[rows]
         if not self.plain:
             self.cache.batch_select_indices(rows)
@@ -91,7 +92,7 @@ class Rows:
 
 
 def layer_types(model: Any) -> set[str]:
-    """Name the kinds of layers of a model, as its configuration does, or by its sliding window."""
+    """Return the kinds of layers of a model, from its configuration's ``layer_types`` or sliding window."""
     config = model.config.get_text_config()
     if named := getattr(config, "layer_types", None):
         return set(named)

@@ -1,11 +1,11 @@
-"""Sampling that does not depend on the layout of the hardware.
+"""Sampling that does not depend on the batch or the hardware.
 
-Every sample owns a counter-based random stream, keyed by (seed, prompt id, completion); its step-th token is
-drawn with the step-th number of the stream, whatever the batch in which the sample happens to run. What
-remains is the floating-point noise of the model's kernels. The draw keeps its effect small: by the Gumbel-max
-trick, with noise keyed by the token's id, a token changes only with a probability near the distance in total
-variation between the two distributions. (Inversion of the cumulative distribution would sum up the noise
-over every boundary between two tokens: in float32, one text in ten then changed between batch sizes.)
+Each sample has its own counter-based random stream, keyed by (seed, prompt id, completion). Its t-th token is
+drawn with the t-th number of the stream, in any batch. The only other source of differences is the
+floating-point noise of the model's kernels. Drawing by the Gumbel-max trick, with noise keyed by the token's
+id, keeps its effect small: a token changes only with a probability near the total variation distance between
+the two distributions. (Inversion of the cumulative distribution would accumulate the noise over all
+boundaries between tokens: in float32, one text in ten changed between batch sizes.)
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def random_stream(seed: int, prompt_id: str, completion: int, steps: int) -> NDA
     Args:
         seed: Generation seed.
         prompt_id: Id of the prompt.
-        completion: Number of the completion among those of the prompt.
-        steps: How many; a longer request begins with the shorter one.
+        completion: Index of the completion among those of the prompt.
+        steps: How many numbers. A longer stream begins with the shorter one.
 
     Returns:
         uint64 (steps,): Philox 4x64, keyed by BLAKE2b of the arguments.
@@ -44,9 +44,10 @@ def random_stream(seed: int, prompt_id: str, completion: int, steps: int) -> NDA
 
 
 class Chooser:
-    """Choose the next token of every row of a batch, by greedy search or by sampling.
+    """Choose the next token of each row of a batch, by greedy search or by sampling.
 
-    It holds what a row's next token depends on besides the logits: the tokens so far, the random numbers.
+    Besides the logits, the next token of a row depends on the state stored here: the tokens so far and the
+    random numbers.
     """
 
     def __init__(
@@ -62,18 +63,18 @@ class Chooser:
         Args:
             decoding: The decoding setting.
             prompts: int64 (rows, prompt length), padded on the left.
-            mask: (rows, prompt length), 0 on the padding.
-            streams: One random stream a row, at least ``max_new_tokens`` long; greedy search reads none.
+            mask: (rows, prompt length), 0 for padding.
+            streams: One random stream per row, at least ``max_new_tokens`` long; greedy search ignores them.
             vocabulary: Number of logits.
         """
         import torch
 
         self._decoding = decoding
         self._step = 0
-        # Padding is no token that was seen: where it is the end of text, the texts of a batch would depend on
-        # each other's lengths. A prompt's last token stands in for it.
+        # Padding must not count as a token that occurred: if it is the EOS token, the texts of a batch would
+        # depend on each other's lengths. It is replaced by the prompt's last token.
         self._seen = torch.where(mask.bool(), prompts, prompts[:, -1:])
-        # torch computes with int64; the bits are the same.
+        # torch lacks uint64 arithmetic; int64 has the same bits.
         self._streams = torch.as_tensor(np.stack(streams).view(np.int64), device=prompts.device)
         self._counts = (
             prompts.new_zeros((len(prompts), vocabulary), dtype=torch.float32)
@@ -82,13 +83,13 @@ class Chooser:
         )
 
     def __call__(self, logits: torch.Tensor) -> torch.Tensor:
-        """Return the next tokens, int64 (rows,), and take note of them.
+        """Return the next tokens, int64 (rows,), and update the state.
 
         Args:
             logits: float32 (rows, vocabulary); -inf forbids a token.
 
         Raises:
-            TextgamutError: The model's logits are not numbers, as when float16 overflows.
+            TextgamutError: If the model's logits are not finite, for example because float16 overflows.
         """
         import torch
 
@@ -110,13 +111,13 @@ class Chooser:
         return tokens
 
     def keep(self, rows: torch.Tensor) -> None:
-        """Go on with some rows only."""
+        """Keep only these rows."""
         self._seen, self._streams = self._seen[rows], self._streams[rows]
         if self._counts is not None:
             self._counts = self._counts[rows]
 
     def _penalised(self, logits: torch.Tensor) -> torch.Tensor:
-        """Apply the repetition penalty (prompt and text), the presence and the frequency penalty (text)."""
+        """Apply the repetition penalty (prompt and text), and the presence and frequency penalties (text)."""
         import torch
 
         penalty = self._decoding.repetition_penalty
@@ -131,36 +132,37 @@ class Chooser:
 
 
 def check_finite(logits: torch.Tensor) -> None:
-    """Make sure that every row (rows, vocabulary) gives a distribution.
+    """Check that each row of logits (rows, vocabulary) defines a distribution.
 
     Raises:
-        TextgamutError: A row holds NaN or +inf, or forbids every token.
+        TextgamutError: If a row contains NaN or +inf, or forbids every token.
     """
-    finite = logits.amax(dim=-1).isfinite()  # NaN is the largest of all
+    finite = logits.amax(dim=-1).isfinite()  # torch orders NaN above all numbers
     if not bool(finite.all()):
         raise ModelError(
             f"the model's logits are not finite in {int((~finite).sum())} of {len(logits)} "
-            "samples: a dtype of wider range may help (float16 overflows; try dtype: float32)"
+            "samples: a dtype with a wider range may help (float16 overflows; try dtype: float32)"
         )
 
 
 def draw_tokens(
     logits: torch.Tensor, top_p: float, random: torch.Tensor, top_k: int | None = None, head: int = 256
 ) -> torch.Tensor:
-    """Draw one token a row from its softmax, restricted to the top-k tokens, then to the nucleus of these.
+    """Draw one token per row from its softmax, restricted to the top-k tokens, then to their nucleus.
 
-    The nucleus is the smallest set of most probable tokens whose mass reaches ``top_p``. To both sets belongs
-    what ties with the least of them (bfloat16 logits often tie; a sort would break ties by chance).
+    The nucleus is the smallest set of most probable tokens with a total mass of at least ``top_p``. Both sets
+    include all tokens that tie with their least probable one (bfloat16 logits often tie, and a sort would
+    break ties arbitrarily).
 
-    Only the head of the distribution is sorted. For the rows whose set it does not hold, it grows. The result
-    is that of sorting everything.
+    Only the head of the distribution is sorted. If it does not contain the whole set of a row, the row is
+    repeated with a larger head. The result is the same as with a full sort.
 
     Args:
         logits: float32 (rows, vocabulary), finite in the sense of ``check_finite``; -inf forbids a token.
         top_p: Mass of the nucleus in (0, 1].
-        random: int64 (rows,), each row's random number.
-        top_k: How many tokens; None for all.
-        head: How many of the most probable tokens to sort first; the result does not depend on it.
+        random: int64 (rows,), the random number of each row.
+        top_k: Number of tokens to keep; None for all.
+        head: Number of most probable tokens to sort first; it does not affect the result.
 
     Returns:
         int64 (rows,).
@@ -172,7 +174,7 @@ def draw_tokens(
         top_k = None
     if top_p >= 1.0 and top_k is None:
         ids = torch.arange(vocabulary, device=logits.device)
-        # The noise is float64: mind the memory.
+        # Eight rows at a time, since the noise in float64 takes much memory.
         pieces = zip(torch.split(logits, 8), torch.split(random, 8), strict=True)
         return torch.cat([_gumbel_max(piece, ids, numbers) for piece, numbers in pieces])
     size = min(max(head, (top_k or 0) + 1), vocabulary)
@@ -187,8 +189,8 @@ def draw_tokens(
         least = torch.maximum(least, top.gather(1, last[:, None]))
     winners = _gumbel_max(top.masked_fill(top < least, -torch.inf), ids, random)
     tokens = ids.gather(1, winners[:, None]).squeeze(1)
-    # A head is enough when it ends below the set: what ties with the set's last token is in, too. The nucleus
-    # of the top-k tokens is known once all of these are.
+    # The head is large enough if it ends below the set, including all ties with the set's last token. With
+    # top-k it must contain all top-k tokens, since these determine the nucleus.
     open_ended = (top[:, -1:] >= (least if kth is None else kth)).squeeze(1)
     if size < vocabulary and bool(open_ended.any()):
         tokens[open_ended] = draw_tokens(logits[open_ended], top_p, random[open_ended], top_k, 4 * size)
@@ -196,7 +198,7 @@ def draw_tokens(
 
 
 def _gumbel_max(logits: torch.Tensor, ids: torch.Tensor, random: torch.Tensor) -> torch.Tensor:
-    """Return, per row, the position of the largest sum of logit and Gumbel noise.
+    """Return, for each row, the position of the largest sum of logit and Gumbel noise.
 
     The noise of a token is a function of the row's random number and the token's id: the id-th output of
     SplitMix64 (Steele, Lea and Flood 2014) with that number as its state.
@@ -210,7 +212,7 @@ def _gumbel_max(logits: torch.Tensor, ids: torch.Tensor, random: torch.Tensor) -
 
 
 def _shift(z: torch.Tensor, bits: int) -> torch.Tensor:
-    """Shift right without copying the sign, as if the numbers were unsigned."""
+    """Shift right without extending the sign, as if the numbers were unsigned."""
     return (z >> bits) & ((1 << (64 - bits)) - 1)
 
 

@@ -1,7 +1,7 @@
-"""One shard of a cell: generated batch by batch, so that a killed job resumes from its journal.
+"""Generate one shard of a cell batch by batch; a killed job resumes from its journal.
 
-A job that has loaded its model goes on with its companions, the shards of other cells that need the same
-model and prompts: it fills their journals. Their own jobs then find every sample there and load nothing.
+A job that has loaded its model then fills the journals of its companions, the shards of other cells with the
+same model and prompts. The companions' own jobs find all samples there and do not load the model.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ COLUMNS = list(Sample.__annotations__)
 
 
 class ShardJob(NamedTuple):
-    """What the job of one shard is to make."""
+    """The job that generates one shard."""
 
     settings: dict[str, Any]
-    """What the samples depend on: ``model``, ``decoding``, ``completions``, ``revision``."""
+    """Settings that determine the samples: ``model``, ``decoding``, ``completions``, ``revision``."""
     seed: int
     """Generation seed of the cell."""
     samples: Path
-    """The output, ``{shard}-of-{shards}.parquet``, in a folder that holds nothing but shards of the cell."""
+    """The output, ``{shard}-of-{shards}.parquet``, in a folder that contains only shards of the cell."""
     lock: Path
     """A file that is locked while the shard's own job runs."""
 
     @property
     def journal(self) -> Path:
-        """Where samples are kept until the shard is complete."""
+        """The file that stores samples until the shard is complete."""
         return self.samples.with_suffix(".journal.jsonl")
 
     @property
@@ -64,18 +64,19 @@ class ShardJob(NamedTuple):
 def generate_shard(
     job: ShardJob, companions: Sequence[ShardJob], model: Model, batch_size: int, threads: int, prompts: Path
 ) -> None:
-    """Generate the samples of a shard, and fill the journals of its companions once the model is loaded.
+    """Generate the samples of a shard and, if this loads the model, fill the journals of its companions.
 
-    Samples that the journal holds, or other shards of the cell, are not generated again. A companion is left
-    to its own job if that runs already, if its output exists, or if it fails here. A served model has no
-    companions, since nothing is loaded for it.
+    Samples that are in the journal, or in other shards of the cell, are not generated again. A companion is
+    left to its own job if that job is running, if its output exists, or if it fails here. Companions of a
+    served model are ignored, since no model is loaded for it.
 
     Args:
-        job: The shard. Its output is written with ``.meta.json`` beside it.
-        companions: Shards of the same task and model, and of the same number among as many.
-        model: The model's entry.
-        batch_size: Samples at a time, or requests; fewer where an earlier run was short of memory.
-        threads: Of torch, on the CPU.
+        job: The shard. Its output is written with a ``.meta.json`` beside it.
+        companions: Shards of the same task and model, with the same number and the same total.
+        model: The model's registry entry.
+        batch_size: Maximum number of samples per batch, or of concurrent requests; an earlier run that ran
+            out of memory may have lowered it.
+        threads: Number of CPU threads of torch.
         prompts: The table of the task's prompts.
 
     Raises:
@@ -93,12 +94,12 @@ def generate_shard(
         shard.write(threads)
         if loaded.engine and not served:
             _generate_companions(companions, rendered, loaded)
-        # Not before: Snakemake removes the output of a job that dies while it is at work on companions.
+        # Kept until now: if the job dies while it generates companions, Snakemake removes its output.
         shard.journal.remove()
 
 
 def render_prompts(prompts: dict[str, Prompt], model: Model) -> list[tuple[str, str, bool]]:
-    """Return each prompt as the model reads it: its id, the text, whether a chat template wrote the text."""
+    """Render each prompt for the model: its id, the text, and whether a chat template produced the text."""
     if isinstance(model.source, OpenAISource):
         return [(id_, *render_for_server(prompt, model.chat)) for id_, prompt in prompts.items()]
     tokenizer = load_tokenizer(prepare(model.source))
@@ -106,7 +107,7 @@ def render_prompts(prompts: dict[str, Prompt], model: Model) -> list[tuple[str, 
 
 
 def read_fingerprint(path: Path) -> str | None:
-    """Return the fingerprint of a finished shard (see ``journal.fingerprint``); None if there is no shard."""
+    """Return the fingerprint of a finished shard (see ``journal.fingerprint``), or None if it is missing."""
     try:
         found: str | None = read_attributes(path).get("fingerprint")
     except FileNotFoundError:
@@ -115,14 +116,14 @@ def read_fingerprint(path: Path) -> str | None:
 
 
 class _LazyModel:
-    """The model of a job, which is loaded when the first sample has to be generated."""
+    """The model of a job, loaded when the first sample has to be generated."""
 
     def __init__(self, entry: Model, batch_size: int, device: torch.device) -> None:
         self.entry, self._batch_size, self._device = entry, batch_size, device
         self.engine: Engine | None = None
         self._dtype = None
         self.dtype, self.device_name = str(entry.dtype), device.type
-        if entry.engine == "transformers":  # vLLM is the one to start CUDA
+        if entry.engine == "transformers":  # with vLLM, CUDA must not be initialised here
             self._dtype = choose_dtype(entry.dtype, device)
             self.dtype, self.device_name = str(self._dtype), device_name(device)
         elif entry.engine == "openai":
@@ -130,7 +131,7 @@ class _LazyModel:
         self.files = _unpinned_files(entry)
 
     def load(self, batch_size: int | None) -> Engine:
-        """Return the engine, with a smaller batch size if one is given."""
+        """Return the engine, with a smaller batch size if ``batch_size`` is given."""
         if self.engine is None:
             logger.info("loading %s: %s on %s", self.entry.label, self.dtype, self.device_name)
             self.engine = open_engine(self.entry, self._batch_size, self._device, self._dtype)
@@ -139,13 +140,13 @@ class _LazyModel:
 
 
 class _Shard:
-    """A shard in the making: its journal is open, and holds what other shards of the cell already have."""
+    """An unfinished shard with an open journal, which includes samples found in other shards of the cell."""
 
     def __init__(self, job: ShardJob, prompts: Sequence[tuple[str, str, bool]], model: _LazyModel) -> None:
         self._started = time.monotonic()
         self._job, self._model = job, model
         self._settings = job.settings | {"seed": job.seed, "dtype": model.dtype}
-        # The text of a completion does not depend on how many there are.
+        # The text of a completion does not depend on the number of completions.
         decisive = {name: value for name, value in self._settings.items() if name != "completions"}
         self._fingerprint = fingerprint(decisive | {"files": model.files}, prompts)
         number, shards = map(int, job.samples.stem.split("-of-"))
@@ -154,7 +155,7 @@ class _Shard:
         self.requests = requests[number::shards]
         self.journal = Journal(job.journal, self._fingerprint)
         if not self.journal.samples and (found := self._samples_of_other_shards()):
-            logger.info("%d samples are taken from other shards, or from more completions", len(found))
+            logger.info("reusing %d samples of other shards", len(found))
             self.journal.append(found, 0, 0.0)
         finished = {_key(sample) for sample in self.journal.samples}
         self.left = [request for request in self.requests if request.key not in finished]
@@ -164,7 +165,7 @@ class _Shard:
             logger.info("resuming: %d of %d samples are in the journal", self._resumed, len(self.requests))
 
     def generate(self) -> None:
-        """Generate what is left, into the journal. The model is loaded if anything is."""
+        """Generate the missing samples into the journal; load the model if there are any."""
         if not self.left:
             return
         engine = self._model.load(self.journal.batch_size)
@@ -179,7 +180,7 @@ class _Shard:
         self._engine_facts = engine.facts
 
     def write(self, threads: int) -> None:
-        """Write the samples, in the order of the requests, and what made them."""
+        """Write the samples, in the order of the requests, and their metadata."""
         by_key = {_key(sample): sample for sample in self.journal.samples}
         frame = pd.DataFrame([by_key[request.key] for request in self.requests], columns=COLUMNS)
         frame.insert(0, "id", [f"{row.prompt_id}/{row.completion}" for row in frame.itertuples()])
@@ -201,7 +202,7 @@ class _Shard:
         write_table(self._job.samples, frame)
 
     def _samples_of_other_shards(self) -> list[Sample]:
-        """Return the samples that other shards of the cell hold, which may have been split otherwise."""
+        """Return the samples found in other shards of the cell, which may be split differently."""
         wanted = {request.key for request in self.requests}
         found: dict[tuple[str, int], Sample] = {}
         for path in sorted(self._job.samples.parent.glob("*")):
@@ -217,27 +218,27 @@ class _Shard:
 def _generate_companions(
     companions: Sequence[ShardJob], prompts: Sequence[tuple[str, str, bool]], model: _LazyModel
 ) -> None:
-    """Fill the journals of companions. None of them can make the job fail that loaded the model."""
+    """Fill the journals of companions; their failures do not affect the job that loaded the model."""
     for job in companions:
         try:
             with FileLock(job.lock, timeout=0):
                 if job.samples.exists():
-                    continue  # it is done; or to be done anew, which its own job knows
+                    continue  # complete; if it is outdated, its own job replaces it
                 shard = _Shard(job, prompts, model)
                 if shard.left:
                     logger.info("while the model is loaded: %s", job.cell)
                 shard.generate()
-        except Timeout:  # its own job is at work
+        except Timeout:  # its own job is running
             continue
-        except TextgamutError as error:  # its own job will say so
+        except TextgamutError as error:  # its own job will fail with this error
             logger.warning("%s: %s", job.cell, error)
-        except Exception:  # the model may be unusable now; what this job was for is done
+        except Exception:  # the model may be unusable now, but this job's own shard is complete
             logger.exception("%s: failed, and is left to its own job", job.cell)
             break
 
 
 def _unpinned_files(model: Model) -> list[tuple[str, int, int]]:
-    """Return size and age of the files of a checkpoint that no checksum pins: an edit makes other texts."""
+    """Return size and modification time of a checkpoint's files if no checksum pins it, to detect edits."""
     if not isinstance(model.source, FileSource) or model.source.sha256:
         return []
     path = Path(model.source.path).expanduser()

@@ -1,1 +1,1 @@
-"""Metrics: arrays or lists in, frozen values out; none prints, touches a file or keeps global state."""
+"""Metrics: functions of arrays or lists that return frozen values, without I/O or global state."""

@@ -18,52 +18,52 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A family of metrics: they are computed together, by one rule, with one block of settings."""
+    """A family of metrics that are computed together, by one rule, with one block of settings."""
 
     name: str
-    """Its key in an experiment's ``metrics``."""
+    """Key in an experiment's ``metrics``."""
     description: str
-    """What it looks at, in one line."""
+    """What the family measures, in one line."""
     from_files: bool = False
     """Whether ``textgamut score`` computes it from two files of texts."""
     of_texts: bool = False
-    """Whether it is about single texts: tasks with such a family get tables and figures of single texts."""
+    """Whether it scores single texts; tasks with such a family have tables and figures of single texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A metric: what it is called, what its values mean, and where it comes from."""
+    """A metric: its names, the meaning of its values, and its source."""
 
     name: str
-    """Its column in tables and its key in files of scores."""
+    """Column in tables and key in files of scores."""
     family: str
     """Name of its family."""
     label: str
-    """Its name in print."""
+    """Name in tables, figures and the README."""
     says: str
-    """What a value says, in a few words."""
+    """Meaning of a value, in a few words."""
     definition: str = ""
-    """How it is computed, in one line, if ``says`` leaves that open."""
+    """How it is computed, in one line, if ``says`` does not define it."""
     range: tuple[float, float]
     """Smallest and largest possible value; infinite where there is no bound."""
     better: Literal["higher", "lower"] | None
-    """Which values are better, or None if neither end is."""
+    """Which values are better, or None if neither higher nor lower values are."""
     level: Literal["set", "text", "both"]
     """``set``: a value for a set of texts. ``text``: a value for each text; that of a set is the mean.
     ``both``: a metric of sets that is also reported for each text."""
     source: str
-    """Who defined it, and where the papers use it."""
+    """The publication that defines it, and its use in the papers."""
     rescale: tuple[float, float] | None = None
     """Range by which figures rescale its means (NW section 6), or None for the range of these means."""
 
     @property
     def arrow(self) -> str:
-        """An arrow to the better end, or an empty string."""
+        """An arrow in the direction of better values, or an empty string."""
         return {"higher": "↑", "lower": "↓", None: ""}[self.better]
 
     @property
     def reads_as(self) -> str:
-        """What a value says, and which end is better."""
+        """Meaning of a value, and the direction of better values."""
         return f"{self.says} {self.arrow}".rstrip()
 
 
@@ -103,7 +103,7 @@ FAMILIES: dict[str, Family] = {
         Family(name="judge", description="how a served model judges biographies", of_texts=True),
     )
 }
-"""Name -> family, in the order in which experiments list them."""
+"""Families by name, in the order in which experiments list them."""
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
@@ -385,7 +385,7 @@ METRICS: dict[str, Metric] = {
         ),
     )
 }
-"""Name -> metric, in the order of a table's columns."""
+"""Metrics by name, in the order of a table's columns."""
 
 
 def metrics_of(family: str) -> list[str]:
@@ -394,9 +394,9 @@ def metrics_of(family: str) -> list[str]:
 
 
 def text_metrics_of(family: str) -> list[str]:
-    """Return the names of the metrics that a family gives to each text, in the order of ``texts.parquet``.
+    """Return the names of a family's metrics of single texts, in the order of ``texts.parquet``.
 
-    Those of single texts alone come first, before those that a set has too.
+    Metrics of level ``text`` come before those of level ``both``.
     """
     of_texts = [METRICS[name] for name in metrics_of(family) if METRICS[name].level != "set"]
     return [metric.name for metric in sorted(of_texts, key=lambda metric: metric.level == "both")]

@@ -1,6 +1,6 @@
 """Divergence metrics: MAUVE, frontier integral and F-scores of generated against reference features.
 
-Both sets are quantised by one k-means over their union; every metric compares the two histograms.
+Both sets are quantised by one k-means over their union; all metrics compare the two histograms.
 
 Sources: PR appendix A; Sajjadi et al. 2018 (precision-recall curve, F-scores); Pillutla et al. 2021 (MAUVE);
 Liu et al. 2021 (frontier integral). Settings as in the package ``mauve-text``.
@@ -21,11 +21,12 @@ from textgamut.errors import DataError
 from textgamut.features.reduce import reduce_features, same_size
 
 REVISION = 1
-"""Raised when the same features give other numbers."""
+"""Increase when the same features produce different values."""
 
 ITERATIONS = 500
+"""Maximum number of iterations of a k-means start."""
 REDOS = 5
-"""k-means: the best of so many starts, each with at most so many iterations."""
+"""Number of k-means starts; the best one is used."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,19 @@ class DivergenceMetrics:
     f_8: float
     """Diversity: the best F-score of the curve with recall weighted 8 times, in [0, 1]."""
     deviations: dict[str, float]
-    """Metric -> sample standard deviation over the k-means seeds, NaN for one seed."""
+    """Sample standard deviation of each metric over the k-means seeds, NaN for one seed."""
     by_seed: dict[str, tuple[float, ...]]
-    """Metric -> its value for each k-means seed, in the order of ``seeds``."""
+    """Values of each metric for the k-means seeds, in the order of ``seeds``."""
     seeds: tuple[int, ...]
     """The k-means seeds."""
     clusters: int
     """Number of bins of the histograms."""
     n: int
-    """Number of texts on each side."""
+    """Number of texts in each set."""
     alpha: NDArray[np.float64]
-    """(999,): precision along the curve of the first seed, rising."""
+    """(999,): precision along the curve of the first seed, increasing."""
     beta: NDArray[np.float64]
-    """(999,): recall along the curve of the first seed, falling."""
+    """(999,): recall along the curve of the first seed, decreasing."""
 
 
 def divergence_metrics(
@@ -65,16 +66,16 @@ def divergence_metrics(
 ) -> DivergenceMetrics:
     """Compute MAUVE, the frontier integral and the F-scores from shared k-means histograms (PR appendix A).
 
-    Features are reduced as for the support metrics, once for all seeds. One k-means seed gives the MAUVE of
+    Features are reduced as for the support metrics, once for all seeds. For each k-means seed, MAUVE equals
     ``mauve.compute_mauve(p_features=generated, q_features=reference, seed=seed)`` on float64 features (on
-    float32 ones its PCA rounds, which can move MAUVE by 0.001). Between seeds MAUVE moves by 0.005 to 0.01,
-    so report the mean with its deviation. k-means starts from random rows: another order of the texts, or a
-    swap of the sets, acts as another seed does.
+    float32 features that function's PCA rounds, which can change MAUVE by 0.001). MAUVE varies by 0.005 to
+    0.01 between seeds, so report the mean with its deviation. k-means starts from random rows: reordering the
+    texts or swapping the sets has the same effect as a different seed.
 
     Args:
         reference: (N, d) features.
-        generated: (M, d) features. The larger set is cut to the smaller, first rows, with a warning.
-        clusters: Bins, 2 <= clusters <= 2 min(N, M); none given: max(2, round(min(N, M) / 10)).
+        generated: (M, d) features. The larger set is cut to its first rows, as many as the smaller one has.
+        clusters: Number of bins, 2 <= clusters <= 2 min(N, M). Defaults to max(2, round(min(N, M) / 10)).
         seeds: Different k-means seeds, each at least 0.
         explained_variance: Share of variance that the PCA keeps, in (0, 1].
 
@@ -82,11 +83,11 @@ def divergence_metrics(
         The means, deviations and values over the seeds, and the first seed's precision-recall curve.
 
     Raises:
-        TextgamutError: Not two matrices of the same width, fewer than two texts on a side, a value that is
-            not finite, or clusters, seeds or share out of range.
+        TextgamutError: If these are not two matrices of the same width, a set has fewer than two texts, a
+            value is not finite, or clusters, seeds or share are out of range.
 
     Warns:
-        UserWarning: The sets are cut.
+        UserWarning: If a set is cut.
     """
     ref, gen = same_size(reference, generated)
     n = len(ref)
@@ -94,7 +95,7 @@ def divergence_metrics(
         clusters = max(2, round(n / 10))
     seeds = tuple(operator.index(seed) for seed in seeds)
     if not seeds or len(set(seeds)) < len(seeds):
-        raise DataError(f"seeds = {seeds}: at least one k-means seed, and none twice")
+        raise DataError(f"seeds = {seeds}: must be one or more different k-means seeds")
     reduced = reduce_features(ref, gen, explained_variance)
 
     values: dict[str, list[float]] = defaultdict(list)
@@ -125,33 +126,33 @@ def cluster_histograms(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Quantise two sets of features by one k-means over their union.
 
-    On one machine every measured run gave the same with 1 to 3 threads; the rounding of another processor's
-    kernels can move a text that lies between two centres. Where there are more than 256 texts per cluster,
-    faiss trains the centres on a random 256 per cluster.
+    On one machine, all measured runs with 1 to 3 threads agreed. On a different processor, rounding can move
+    a text between two almost equally close centres. With more than 256 texts per cluster, faiss trains the
+    centres on a random sample of 256 per cluster.
 
     Args:
         reference: (N, c) features from ``reduce_features``.
         generated: (M, c) features from ``reduce_features``.
-        clusters: Bins, 2 <= clusters <= N + M.
-        seed: Of the k-means, at least 0.
+        clusters: Number of bins, 2 <= clusters <= N + M.
+        seed: Seed of the k-means, at least 0.
 
     Returns:
         Shares of the references and of the generated texts in each cluster, (clusters,) each.
 
     Raises:
-        TextgamutError: clusters or seed out of range.
+        TextgamutError: If clusters or seed are out of range.
     """
     import faiss
 
-    # The references come first: the random rows that faiss starts from are those of the oracle.
+    # References first, so that faiss starts from the same random rows as in mauve-text.
     union = np.concatenate([reference, generated])
     clusters, seed = operator.index(clusters), operator.index(seed)
     if not 2 <= clusters <= len(union):
-        raise DataError(f"clusters = {clusters}: from 2 to the number of texts, here {len(union)}")
+        raise DataError(f"clusters = {clusters}: must be from 2 to the number of texts, {len(union)}")
     if not 0 <= seed < 2**31 - 2:
-        raise DataError(f"k-means seed {seed}: from 0 to 2^31 - 3")
-    # faiss (>= 1.15) ends a start once the objective stands still. mauve-text adds 2 to its seed. The minimum
-    # only silences a message on stderr: 20 texts per cluster are what MAUVE means to have.
+        raise DataError(f"k-means seed {seed}: must be from 0 to 2^31 - 3")
+    # faiss (>= 1.15) stops a start when the objective no longer changes. mauve-text adds 2 to its seed. The
+    # minimum only silences a message on stderr: MAUVE intends to have 20 texts per cluster.
     kmeans = faiss.Kmeans(
         union.shape[1], clusters, niter=ITERATIONS, nredo=REDOS, seed=seed + 2, min_points_per_centroid=1
     )
@@ -169,7 +170,7 @@ def pr_curve(
 
     With lambda = tan(t pi / (2 angles)), t = 1..angles - 1: alpha = sum of min(lambda p, q), which tends to
     the share of Q inside the support of P, and beta = alpha / lambda = sum of min(p, q / lambda).
-    (Definition 2 prints the two the other way round.)
+    (Definition 2 prints the two in reverse.)
 
     Args:
         p_hist: (K,) shares of the references.
@@ -177,14 +178,15 @@ def pr_curve(
         angles: Resolution, at least 2.
 
     Returns:
-        Precision alpha, rising, and recall beta, falling: (angles - 1,) each, in [0, 1].
+        Precision alpha, increasing, and recall beta, decreasing: (angles - 1,) each, in [0, 1].
 
     Raises:
-        TextgamutError: Not two histograms of one length that sum to 1, or too few angles.
+        TextgamutError: If these are not two histograms of the same length that sum to 1, or there are too few
+            angles.
     """
     p, q = _checked_histograms(p_hist, q_hist)
     if angles < 2:
-        raise DataError(f"angles = {angles}: at least 2 are needed")
+        raise DataError(f"angles = {angles}: must be at least 2")
     slopes = np.tan(np.arange(1, angles) * (np.pi / (2 * angles)))
     alpha = np.array([np.minimum(slope * p, q).sum() for slope in slopes])
     return np.minimum(alpha, 1.0), np.minimum(alpha / slopes, 1.0)
@@ -193,8 +195,8 @@ def pr_curve(
 def f_beta(alpha: ArrayLike, beta: ArrayLike, b: float) -> float:
     """Return the best F-score of a precision-recall curve (PR appendix A.1; Sajjadi et al. 2018).
 
-    F_b = (1 + b^2) alpha beta / (b^2 alpha + beta), 0 where both are 0. (PR prints (1 + b)^2, by which F
-    could exceed 1.) F_{1/8} reads as quality and F_8 as diversity.
+    F_b = (1 + b^2) alpha beta / (b^2 alpha + beta), or 0 if both are 0. (PR prints (1 + b)^2, with which F
+    could exceed 1.) F_{1/8} measures quality and F_8 diversity.
 
     Args:
         alpha: (A,) precision along the curve, in [0, 1].
@@ -205,15 +207,17 @@ def f_beta(alpha: ArrayLike, beta: ArrayLike, b: float) -> float:
         The maximum over the curve, in [0, 1].
 
     Raises:
-        TextgamutError: Not two curves of one length in [0, 1], or b is not above 0.
+        TextgamutError: If these are not two curves of the same length in [0, 1], or b is not above 0.
     """
     precision, recall = np.asarray(alpha, dtype=np.float64), np.asarray(beta, dtype=np.float64)
     if precision.ndim != 1 or precision.shape != recall.shape or not precision.size:
-        raise DataError(f"alpha and beta: two curves of one length, not {precision.shape} and {recall.shape}")
+        raise DataError(
+            f"alpha and beta: must be curves of the same length, not {precision.shape} and {recall.shape}"
+        )
     if not all(((values >= 0) & (values <= 1)).all() for values in (precision, recall)):
-        raise DataError("alpha and beta: values in [0, 1] are needed")
+        raise DataError("alpha and beta: values must be in [0, 1]")
     if not 0 < b < math.inf:
-        raise DataError(f"b = {b}: a weight above 0 is needed")
+        raise DataError(f"b = {b}: must be above 0")
     weighted = b**2 * precision + recall
     scores = (1 + b**2) * precision * recall / np.where(weighted == 0, 1.0, weighted)
     return min(float(scores.max()), 1.0)
@@ -223,23 +227,23 @@ def frontier_integral(p_hist: ArrayLike, q_hist: ArrayLike) -> float:
     """Compute the frontier integral of two histograms (Liu et al. 2021).
 
     FI = 2 x integral over lambda in [0, 1] of lambda KL(P || R) + (1 - lambda) KL(Q || R), with the mixture
-    R = lambda P + (1 - lambda) Q; in closed form, so without a grid.
+    R = lambda P + (1 - lambda) Q. It is computed in closed form, without a grid.
 
     Args:
         p_hist: (K,) shares of the references.
         q_hist: (K,) shares of the generated texts.
 
     Returns:
-        The integral, in [0, 1]; 0 for equal histograms, 1 for disjoint ones. Swapping them changes nothing.
+        The integral, in [0, 1]; 0 for equal histograms, 1 for disjoint ones. It is symmetric.
 
     Raises:
-        TextgamutError: Not two histograms of one length that sum to 1.
+        TextgamutError: If these are not two histograms of the same length that sum to 1.
     """
     from scipy.special import xlog1py
 
     p, q = _checked_histograms(p_hist, q_hist)
-    # A bin adds (p + q) / 2 - p q ln(p / q) / (p - q). With m = (p + q) / 2 and u = (p - q) / (p + q) that is
-    # m (1 - (1 - u^2) artanh(u) / u), which tends to m at u = -1 and 1 (an empty bin) and to 0 at u = 0.
+    # A bin adds (p + q) / 2 - p q ln(p / q) / (p - q). With m = (p + q) / 2 and u = (p - q) / (p + q) this
+    # is m (1 - (1 - u^2) artanh(u) / u), which tends to m at u = -1 and 1 (an empty bin) and to 0 at u = 0.
     used = p != q
     p, q = p[used], q[used]
     u = (p - q) / (p + q)
@@ -251,7 +255,7 @@ def frontier_integral(p_hist: ArrayLike, q_hist: ArrayLike) -> float:
 def mauve(p_hist: ArrayLike, q_hist: ArrayLike, scaling: float = 5.0, weights: int = 25) -> float:
     """Compute MAUVE, the area under the divergence frontier of two histograms (PR appendix A.2).
 
-    The frontier joins (1, 0), the points (exp(-c KL(Q || R)), exp(-c KL(P || R))) of the mixtures
+    The frontier connects (1, 0), the points (exp(-c KL(Q || R)), exp(-c KL(P || R))) of the mixtures
     R = w P + (1 - w) Q and (0, 1); w takes equidistant values from 1e-6 to 1 - 1e-6.
 
     Args:
@@ -264,19 +268,20 @@ def mauve(p_hist: ArrayLike, q_hist: ArrayLike, scaling: float = 5.0, weights: i
         The area by the trapezoid rule, in (0, 1]; 1 for equal histograms, 0.004 for disjoint ones by default.
 
     Raises:
-        TextgamutError: Not two histograms of one length that sum to 1, or a setting out of range.
+        TextgamutError: If these are not two histograms of the same length that sum to 1, or a setting is out
+            of range.
     """
     from scipy.special import rel_entr
 
     p, q = _checked_histograms(p_hist, q_hist)
     if not 0 < scaling < math.inf or weights < 2:
-        raise DataError(f"scaling = {scaling}, weights = {weights}: above 0 and at least 2 are needed")
+        raise DataError(f"scaling = {scaling}, weights = {weights}: must be above 0 and at least 2")
     shares = np.linspace(1e-6, 1 - 1e-6, weights)[:, None]
     mixtures = shares * p + (1 - shares) * q
     x = np.exp(-scaling * rel_entr(q, mixtures).sum(axis=1))
     y = np.exp(-scaling * rel_entr(p, mixtures).sum(axis=1))
-    # The points are in order along the frontier as they are: x falls and y rises. The area under y(x) and
-    # that under x(y) are then the same sum, so mauve-text's mean of the two needs only one.
+    # The points are already in order along the frontier: x decreases and y increases. The area under y(x) and
+    # that under x(y) are then the same sum, so one of the two that mauve-text averages is enough.
     area = -np.trapezoid([0.0, *y, 1.0], [1.0, *x, 0.0])
     return min(float(area), 1.0)
 
@@ -289,12 +294,12 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 def _checked_histograms(
     p_hist: ArrayLike, q_hist: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Make sure that two histograms can be compared; return them in float64."""
+    """Check that two histograms can be compared, and return them in float64."""
     p, q = np.asarray(p_hist, dtype=np.float64), np.asarray(q_hist, dtype=np.float64)
     for name, hist in (("p_hist", p), ("q_hist", q)):
         if hist.ndim != 1:
-            raise DataError(f"{name}: one row of shares is needed, not {hist.shape}")
-        if not (hist >= 0).all():  # also where a share is NaN
+            raise DataError(f"{name}: must be a vector of shares, not {hist.shape}")
+        if not (hist >= 0).all():  # also True for NaN
             raise DataError(f"{name}: bin {np.flatnonzero(~(hist >= 0))[0]} is negative or not a number")
         if not abs(hist.sum() - 1) <= 1e-6:
             raise DataError(f"{name}: the shares sum to {hist.sum():.6g}, not to 1")

@@ -1,6 +1,6 @@
-"""Entity metrics: how many named entities a text mentions, and how many of them its reference mentions too.
+"""Entity metrics: density of the named entities in a text, and their overlap with those of its reference.
 
-Source: NW section 4.2, equations 5 and 6. Named entities are found by a pipeline of spaCy.
+Source: NW section 4.2, equations 5 and 6. Named entities are found by a spaCy pipeline.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 REVISION = 1
-"""Raised when the same texts give other entities, or the same entities other numbers."""
+"""Increase when the same texts produce different entities, or the same entities different values."""
 
 
 @dataclass(frozen=True)
@@ -28,30 +28,30 @@ class EntityMetrics:
     """The entity metrics of N texts."""
 
     information_density: NDArray[np.float64]
-    """(N,): mentions of entities over words, 0 or more; nan for a text without a word."""
+    """(N,): number of entity mentions over number of words, 0 or more; nan for a text without words."""
     entity_overlap: NDArray[np.float64] | None
-    """(N,): Jaccard index of the text's set of entities and its reference's, in [0, 1]; nan where neither has
+    """(N,): Jaccard index of the sets of entities of a text and its reference, in [0, 1]; nan if neither has
     an entity. None without references."""
 
 
 def load_tagger(folder: Path) -> Language:
-    """Load a pipeline of spaCy from its folder, for the CPU.
+    """Load a spaCy pipeline from its folder, for the CPU.
 
-    spaCy reads msgpack, JSON and arrays, no pickle. The functions that ``config.cfg`` names are looked up
-    among those that installed packages have registered.
+    spaCy reads msgpack, JSON and arrays, but no pickle. Functions named in ``config.cfg`` must be registered
+    by an installed package.
 
     Args:
-        folder: It holds ``config.cfg`` and ``meta.json``.
+        folder: A folder with ``config.cfg`` and ``meta.json``.
 
     Raises:
-        TextgamutError: spaCy cannot load it.
+        TextgamutError: If spaCy cannot load the pipeline.
     """
     import spacy
     from thinc.api import use_ops
 
     folder = Path(folder)  # a string could also name an installed package
     try:
-        with use_ops("numpy", use_blis=False):  # numpy's BLAS, faster than blis
+        with use_ops("numpy", use_blis=False):  # numpy's BLAS is faster than blis
             return spacy.load(folder)
     except (OSError, ValueError, ImportError) as error:
         raise ModelError(f"{folder}: spaCy cannot load this pipeline: {error}") from error
@@ -60,24 +60,25 @@ def load_tagger(folder: Path) -> Language:
 def find_entities(
     texts: Sequence[str], nlp: Language, batch_size: int = 16, processes: int = 1
 ) -> list[list[str]]:
-    """List the named entities that texts mention, of all types that the pipeline knows.
+    """List the named entities in texts, of all types that the pipeline supports.
 
-    Only the components that find entities run, and those whose vectors they read. The sentence boundaries of
-    a parser, which no entity crosses, are therefore unknown: that moves about one entity in a thousand.
+    Only the components that find entities run, and those that provide vectors to them. Without the parser,
+    there are no sentence boundaries, which entities cannot cross; this changes about 1 entity in 1000.
 
     Args:
         texts: N texts.
-        nlp: The pipeline; its other components are switched off meanwhile.
-        batch_size: Texts at once; it changes no entity.
-        processes: How many share the texts; it changes no entity either. Two need 0.6 of the time of one
-            (``benchmarks/per_text.py --threads``) where they are forked, as on Linux.
+        nlp: The pipeline. Its other components are disabled during the call.
+        batch_size: Number of texts per batch; it does not affect the entities.
+        processes: Number of processes; it does not affect the entities. Two processes need 0.6 of the time of
+            one (``benchmarks/per_text.py --threads``) if they are forked, as on Linux.
 
     Returns:
-        N lists, an entry a mention, in the order of the text: its own words, white space as one blank.
+        N lists with an entry for each mention, in the order of the text, with white space normalised to
+        single spaces.
 
     Raises:
-        TextgamutError: No component finds entities, a text is longer than ``nlp.max_length``, or ``texts`` is
-            one string.
+        TextgamutError: If no component finds entities, a text is longer than ``nlp.max_length``, or ``texts``
+            is a single string.
     """
     from threadpoolctl import threadpool_limits
 
@@ -85,11 +86,13 @@ def find_entities(
         raise DataError("a list of texts is needed, not one string")
     for row, text in enumerate(texts):
         if len(text) > nlp.max_length:
-            raise DataError(f"text {row} has {len(text):,} characters: the pipeline takes {nlp.max_length:,}")
+            raise DataError(
+                f"text {row} has {len(text):,} characters: the pipeline accepts at most {nlp.max_length:,}"
+            )
     needed = _entity_components(nlp)
     found = []
     progress = Progress(len(texts), "texts")
-    # The matrices are too small for threads.
+    # One BLAS thread, since the matrices are too small to benefit from more.
     with nlp.select_pipes(enable=needed), threadpool_limits(1, user_api="blas"):
         for doc in nlp.pipe(texts, batch_size=batch_size, n_process=processes):
             found.append([" ".join(entity.text.split()) for entity in doc.ents])
@@ -102,31 +105,31 @@ def entity_metrics(
     word_counts: ArrayLike,
     reference_entities: Sequence[Collection[str]] | None = None,
 ) -> EntityMetrics:
-    """Compute information density and, given references, entity overlap (NW section 4.2).
+    """Compute information density and, if references are given, entity overlap (NW section 4.2).
 
-    Density counts every mention: the paper's stays the same where texts repeat themselves (its appendix 9.3).
-    Overlap compares sets of strings, letter by letter, whatever their types: as the paper notes, other forms
-    of a name are other entities.
+    Density counts every mention, since the paper's values do not change when texts repeat themselves (its
+    appendix 9.3). Overlap compares sets of strings exactly, ignoring entity types; as the paper notes,
+    different forms of a name are different entities.
 
     Args:
-        generated_entities: N lists of mentions, as ``find_entities`` gives them.
+        generated_entities: N lists of mentions, from ``find_entities``.
         word_counts: (N,) number of words of each text.
-        reference_entities: The same of N references, row i for that of text i; None: no overlap.
+        reference_entities: N lists of mentions, row i for the reference of text i; None for no overlap.
 
     Returns:
         The metrics, row i for text i.
 
     Raises:
-        TextgamutError: Not as many of one as of the other, or a number of words below 0.
+        TextgamutError: If the numbers of texts, counts and references differ, or a count is below 0.
     """
     counts = np.asarray(word_counts, dtype=np.float64)
     if counts.shape != (len(generated_entities),):
         raise DataError(
-            f"entities of {len(generated_entities)} texts, but numbers of words of shape {counts.shape}"
+            f"entities of {len(generated_entities)} texts, but word counts of shape {counts.shape}"
         )
     wrong = np.flatnonzero(~(counts >= 0))
     if len(wrong):
-        raise DataError(f"text {wrong[0]} has {counts[wrong[0]]:g} words")
+        raise DataError(f"text {wrong[0]}: the word count {counts[wrong[0]]:g} must be 0 or more")
     if reference_entities is not None and len(reference_entities) != len(generated_entities):
         raise DataError(
             f"entities of {len(generated_entities)} texts, but of {len(reference_entities)} references"
@@ -143,7 +146,7 @@ def entity_metrics(
 
 
 def _entity_components(nlp: Language) -> list[str]:
-    """Name the components that set a text's entities, and those whose vectors they share."""
+    """Return the names of the components that find entities, and of those that provide vectors to them."""
     finders = {name for name in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(name).assigns}
     if not finders:
         raise ModelError(

@@ -1,9 +1,9 @@
-"""Essay score: what an LSTM that was trained on graded student essays would give a text.
+"""Essay score: the grade that an LSTM trained on graded student essays predicts for a text.
 
 Source: NW section 4.2 ("text quality"), after the LSTM of Jain and Thakkar 2019 on the essays of the
-Automated Student Assessment Prize (ASAP). Theirs reads a text as one vector, the mean of its words' word2vec
-vectors. Here the LSTM reads the words one after the other, and their vectors are learned with it: their order
-counts, and no word2vec is fetched. The scores of the two are on the same scale, but not the same.
+Automated Student Assessment Prize (ASAP). The input of their LSTM is one vector per text, the mean of the
+word2vec vectors of its words. Here the input is the sequence of words, with learned vectors: their order
+matters, and word2vec is not needed. The two scores are on the same scale, but differ.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from textgamut.progress import Progress
 from textgamut.text import nltk_words
 
 REVISION = 1
-"""Raised when the same essays give another model, or the same model and text another score."""
+"""Increase when the same essays produce a different model, or the same model and text a different score."""
 
 MAX_WORDS = 1000
-"""Words of a text that are read, from its beginning."""
+"""Maximum number of words of a text; the rest is ignored."""
 MIN_COUNT = 2
-"""A word that stands less often in the essays is unknown."""
+"""Minimum number of occurrences of a word in the essays; rarer words are unknown."""
 MAX_VOCABULARY = 20_000
-"""Words that are known, the most frequent ones."""
+"""Maximum number of known words, the most frequent ones."""
 EMBEDDING = 64
-"""Numbers in the vector of a word."""
+"""Dimension of the word vectors."""
 HIDDEN = 64
-"""Units of the LSTM."""
+"""Number of LSTM units."""
 DROPOUT = 0.3
-"""Share of the inputs of LSTM and regression that is left out in training."""
+"""Dropout rate of the inputs of LSTM and regression in training."""
 BATCH_SIZE = 64
-"""Essays at a time in training."""
+"""Number of essays per training batch."""
 LEARNING_RATE = 2e-3
-"""Of Adam."""
+"""Learning rate of Adam."""
 
 COLUMNS = {"essay_set": "essay_set", "essay": "essay", "domain1_score": "score"}
-"""Columns of the ASAP file, and their names here."""
+"""Columns of the ASAP file, and the names they are given here."""
 WEIGHTS, VOCABULARY = "model.safetensors", "vocabulary.json"
 """The files of a saved model."""
 
@@ -59,22 +59,22 @@ STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 
 @dataclass(frozen=True)
 class TrainedEssayModel:
-    """An LSTM that scores essays, and how well it does."""
+    """An LSTM that scores essays, and its agreement with the graders."""
 
     network: Any
-    """Its layers, a ``torch.nn.ModuleDict`` on the CPU."""
+    """The layers, a ``torch.nn.ModuleDict`` on the CPU."""
     tokens: tuple[str, ...]
-    """The words that it knows, most frequent first."""
+    """The known words, most frequent first."""
     mean: float
-    """Of the scores that it was trained on."""
+    """Mean of the training scores."""
     deviation: float
-    """Standard deviation of these, above 0."""
+    """Standard deviation of the training scores, above 0."""
     essays: int
-    """How many it was trained on."""
+    """Number of training essays."""
     kappa: float
-    """Quadratic weighted kappa of all essays, each scored by a model that was trained without it."""
+    """Quadratic weighted kappa over all essays, each scored by a model trained without it."""
     fold_kappas: tuple[float, ...]
-    """The same within each fold."""
+    """Quadratic weighted kappa of each fold."""
 
     @property
     def mean_kappa(self) -> float:
@@ -83,21 +83,21 @@ class TrainedEssayModel:
 
 
 def read_essays(path: Path) -> pd.DataFrame:
-    """Read graded essays from ASAP's ``training_set_rel3.tsv``, or a table like it.
+    """Read graded essays from ASAP's ``training_set_rel3.tsv``, or a table of the same format.
 
-    Fields stand between tabs; in a field between quotation marks, its own ones are doubled. UTF-8, or else
-    Windows-1252, as ASAP. Blank lines are no rows.
+    Fields are separated by tabs. In quoted fields, quotation marks are doubled. The encoding is UTF-8 or,
+    as in ASAP, Windows-1252. Blank lines are ignored.
 
     Args:
-        path: A file with the columns ``essay_set``, ``essay`` and ``domain1_score``, and any others.
+        path: A file with the columns ``essay_set``, ``essay`` and ``domain1_score``; others are ignored.
 
     Returns:
-        ``essay_set`` (string), ``essay`` (string), ``score`` (float64), one row an essay.
+        ``essay_set`` (string), ``essay`` (string) and ``score`` (float64), one row per essay.
 
     Raises:
-        TextgamutError: The file cannot be read or holds no essay, a column is missing or stands twice, a row
-            has too many fields, an essay is empty, a score is no number. The message names the file, the line
-            and the column.
+        TextgamutError: If the file cannot be read or contains no essay, a column is missing or duplicated, a
+            row has too many fields, an essay is empty, or a score is not a number. The message names the
+            file, the line and the column.
     """
     try:
         content = path.read_bytes()
@@ -106,12 +106,12 @@ def read_essays(path: Path) -> pd.DataFrame:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")  # five bytes of 256 stand for nothing
+        text = content.decode("cp1252", "replace")  # five byte values are undefined in Windows-1252
     lines = _lines(path, text)
     header = next(lines, (1, []))[1]
     for column in COLUMNS:
         if header.count(column) != 1:
-            problem = f"stands {header.count(column)} times" if column in header else nearest(column, header)
+            problem = f"found {header.count(column)}" if column in header else nearest(column, header)
             raise DataError(f"{path}: column {column!r}: one is needed; {problem}")
     rows = []
     for line, fields in lines:
@@ -119,22 +119,22 @@ def read_essays(path: Path) -> pd.DataFrame:
             raise DataError(f"{path}: line {line}: {len(fields)} fields, but {len(header)} columns")
         row = dict(zip(header, fields, strict=False))
         if not row.get("essay", "").strip():
-            raise DataError(f"{path}: line {line}: column 'essay': it is empty")
+            raise DataError(f"{path}: line {line}: column 'essay' is empty")
         score = row.get("domain1_score", "")
         try:
             number = float(score)
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise DataError(f"{path}: line {line}: column 'domain1_score': {score!r} is no number")
+            raise DataError(f"{path}: line {line}: column 'domain1_score': {score!r} is not a number")
         rows.append((row.get("essay_set", ""), row["essay"], number))
     if not rows:
-        raise DataError(f"{path}: it has no essay")
+        raise DataError(f"{path}: the file contains no essay")
     return pd.DataFrame(rows, columns=list(COLUMNS.values()))
 
 
 def quadratic_weighted_kappa(a: ArrayLike, b: ArrayLike) -> float:
-    """Measure the agreement of two raters beyond chance; a disagreement counts by the square of its size.
+    """Return the agreement of two raters beyond chance, with disagreements weighted by their square.
 
     Args:
         a: (N,) whole numbers.
@@ -144,20 +144,18 @@ def quadratic_weighted_kappa(a: ArrayLike, b: ArrayLike) -> float:
         Cohen's kappa with quadratic weights, in [-1, 1]: 1 for equal ratings, 0 for chance.
 
     Raises:
-        TextgamutError: Both give one and the same score to all, where it is not defined; or a rating is no
-            whole number.
+        TextgamutError: If all ratings of both raters are the same, so that kappa is undefined, or a rating is
+            not a whole number.
     """
     from sklearn.metrics import cohen_kappa_score
 
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     both = np.concatenate([first, second])
     if not (both == np.rint(both)).all():
-        raise DataError("quadratic weighted kappa: a rating is no whole number")
+        raise DataError("quadratic weighted kappa: a rating is not a whole number")
     if len(np.unique(both)) < 2:
-        raise DataError(
-            f"quadratic weighted kappa: it is not defined where all of {len(first)} texts have one score"
-        )
-    # All scores of the range are labels: scikit-learn takes the distance of two by their place in the list.
+        raise DataError(f"quadratic weighted kappa: undefined, since all {len(first)} texts have one score")
+    # All scores in the range are labels, because scikit-learn measures distances by position in the list.
     labels = np.arange(both.min(), both.max() + 1).astype(int)
     return float(cohen_kappa_score(first.astype(int), second.astype(int), labels=labels, weights="quadratic"))
 
@@ -169,28 +167,30 @@ def train_essay_model(
     folds: int = 5,
     seed: int = 0,
 ) -> TrainedEssayModel:
-    """Train the LSTM on all essays, and grade it by cross-validation (NW section 4.2).
+    """Train the LSTM on all essays, and evaluate it by cross-validation (NW section 4.2).
 
-    Words by NLTK, in lower case, the first ``MAX_WORDS`` of an essay; embedding, LSTM, the mean of its states
-    over the words (Taghipour and Ng 2016), linear regression on the standardized score. It computes on one
-    core of the CPU: on one machine, the same essays and settings give the same weights to the bit.
+    The input is the first ``MAX_WORDS`` words of an essay, split by NLTK, in lower case. The layers are an
+    embedding, an LSTM, the mean of its states over the words (Taghipour and Ng 2016), and a linear regression
+    on the standardized score. Training uses one CPU core: on the same machine, the same essays and settings
+    produce identical weights.
 
-    In cross-validation also the vocabulary is that of the training folds. For the kappa, a score is rounded
-    to the nearest whole number and kept in the range of the essays' scores.
+    In cross-validation, the vocabulary also comes from the training folds only. For the kappa, scores are
+    rounded to the nearest whole number and clipped to the range of the essays' scores.
 
     Args:
         essays: N texts.
         scores: (N,) their scores, whole numbers in any range.
-        epochs: How often the training sees each essay, 1 or more.
-        folds: Parts of the cross-validation, 2 or more.
-        seed: Of the folds, the first weights, the order of the essays and the dropout.
+        epochs: Number of training epochs, 1 or more.
+        folds: Number of cross-validation folds, 2 or more.
+        seed: Seed of the folds, the initial weights, the order of the essays and the dropout.
 
     Returns:
         The model and its kappas.
 
     Raises:
-        TextgamutError: Not as many scores as essays, a score that is no whole number, an essay without a
-            word, fewer than two essays a fold, one score for all, or ``epochs`` or ``folds`` out of range.
+        TextgamutError: If the numbers of essays and scores differ, a score is not a whole number, an essay
+            has no word, there are fewer than two essays per fold, all scores are the same, or ``epochs`` or
+            ``folds`` is out of range.
     """
     from sklearn.model_selection import KFold
 
@@ -222,19 +222,20 @@ def train_essay_model(
 
 
 def essay_scores(model: TrainedEssayModel, texts: Sequence[str], batch_size: int = 64) -> NDArray[np.float64]:
-    """Score texts as the graders of the training essays would (NW section 4.2).
+    """Predict the scores of texts by the graders of the training essays (NW section 4.2).
 
     Args:
         model: A trained model.
-        texts: N texts, of which the first ``MAX_WORDS`` words are read.
-        batch_size: Texts at a time. It changes a score by less than 1e-5 of the deviation, as does row order.
+        texts: N texts; only the first ``MAX_WORDS`` words of each are used.
+        batch_size: Number of texts per batch. Batch size and row order change a score by less than 1e-5 of
+            the deviation.
 
     Returns:
-        (N,) scores in the units of the training essays, neither rounded nor kept in their range; NaN for a
-        text without a word.
+        (N,) scores in the units of the training essays, neither rounded nor clipped to their range; NaN for a
+        text without words.
 
     Raises:
-        TextgamutError: ``texts`` is one string, or ``batch_size`` below 1.
+        TextgamutError: If ``texts`` is a single string, or ``batch_size`` is below 1.
     """
     if isinstance(texts, str):
         raise DataError("a list of texts is needed, not one string")
@@ -249,7 +250,7 @@ def save_essay_model(model: TrainedEssayModel, folder: Path) -> None:
 
     Args:
         model: A trained model.
-        folder: Made where it is missing.
+        folder: The folder; created if it does not exist.
     """
     from safetensors.torch import save
 
@@ -269,11 +270,11 @@ def save_essay_model(model: TrainedEssayModel, folder: Path) -> None:
 
 
 def load_essay_model(folder: Path) -> TrainedEssayModel:
-    """Read a model that ``save_essay_model`` wrote.
+    """Load a model saved by ``save_essay_model``.
 
     Raises:
-        TextgamutError: A file is missing or damaged, the two do not belong together, or another revision of
-            this module wrote them. The message names the file.
+        TextgamutError: If a file is missing or damaged, the two do not belong together, or they were written
+            by another revision of this module. The message names the file.
     """
     import torch
     from safetensors.torch import load
@@ -288,12 +289,12 @@ def load_essay_model(folder: Path) -> TrainedEssayModel:
         raise DataError(f"{path}: not valid JSON: {error}: {again}") from error
     try:
         if content["revision"] != REVISION:
-            raise DataError(f"{path}: of revision {content['revision']}, not {REVISION}: {again}")
+            raise DataError(f"{path}: has revision {content['revision']}, not {REVISION}: {again}")
         if content["weights_sha256"] != hashlib.sha256(weights).hexdigest():
             raise DataError(f"{folder / WEIGHTS}: not the weights that {VOCABULARY} names: {again}")
         if len(set(content["tokens"])) < len(content["tokens"]):
-            raise DataError(f"{path}: a word stands twice: {again}")
-        with torch.device("meta"):  # no first weights are drawn
+            raise DataError(f"{path}: a word is listed twice: {again}")
+        with torch.device("meta"):  # skips the random initial weights
             network = _network(len(content["tokens"]))
         model = TrainedEssayModel(
             network=network,
@@ -307,12 +308,12 @@ def load_essay_model(folder: Path) -> TrainedEssayModel:
     except TextgamutError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: not what this module writes: {error}: {again}") from error
+        raise DataError(f"{path}: not a vocabulary of an essay model: {error}: {again}") from error
     try:
         model.network.load_state_dict(load(weights), assign=True)
     except RuntimeError as error:
         raise DataError(
-            f"{path}: {len(model.tokens)} words do not fit {WEIGHTS}: {error}: {again}"
+            f"{path}: {len(model.tokens)} words do not match {WEIGHTS}: {error}: {again}"
         ) from error
     return model
 
@@ -322,7 +323,7 @@ Layers = tuple[Any, tuple[str, ...], float, float]
 
 
 def _lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each row that is not blank, with the line where it begins."""
+    """Yield the first line and the fields of each row that is not blank."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True)
     start = 1
@@ -346,7 +347,7 @@ def _check(essays: Sequence[str], scores: NDArray[np.float64], epochs: int, fold
         raise DataError(f"{len(essays)} essays are too few for {folds} folds of two or more")
     wrong = np.flatnonzero(~(np.isfinite(scores) & (scores == np.rint(scores))))
     if len(wrong):
-        raise DataError(f"essay {wrong[0]}: its score {scores[wrong[0]]} is no whole number")
+        raise DataError(f"essay {wrong[0]}: the score {scores[wrong[0]]} is not a whole number")
     if scores.min() == scores.max():
         raise DataError(f"all {len(essays)} essays have the score {scores[0]:g}: there is nothing to learn")
 
@@ -357,7 +358,7 @@ def _words(text: str) -> list[str]:
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """Compute on one core: with more, so small a network is slower, and its sums come in another order."""
+    """Use one CPU thread: more are slower for such a small network, and change the order of its sums."""
     import torch
 
     before = torch.get_num_threads()
@@ -381,7 +382,7 @@ def _network(tokens: int) -> Any:
 
 
 def _forward(network: Any, rows: Sequence[NDArray[np.int64]], dropout: float) -> Any:
-    """Return the standardized scores of a batch; what stands behind a text's end has no part in them."""
+    """Return the standardized scores of a batch, ignoring the padding."""
     import torch
     from torch.nn.functional import dropout as drop
 
@@ -429,7 +430,7 @@ def _fit(
 
 
 def _batches(lengths: Sequence[int], rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """Split the essays into batches at random, but of similar length, so that there is little padding."""
+    """Split the essays randomly into batches of similar length, which keeps padding small."""
     order = rng.permutation(len(lengths))
     batches: list[NDArray[np.int64]] = []
     for start in range(0, len(order), 32 * BATCH_SIZE):

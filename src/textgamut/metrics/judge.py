@@ -1,7 +1,7 @@
-"""A served model as judge of biographies: how good each one is, and whether ten of them differ.
+"""A served model as judge of biographies: the quality of each, and whether ten of them differ.
 
-Source: PR appendix B.2, where GPT-3.5-turbo judges. The questions are the paper's, word for word; where the
-print has round brackets around the JSON, these have braces.
+Source: PR appendix B.2, with GPT-3.5-turbo as the judge. The questions are the paper's verbatim, except that
+the JSON is in braces instead of round brackets.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from textgamut.progress import Progress
 from textgamut.sources.chat_server import ServedModel
 
 REVISION = 1
-"""Raised when the same texts are asked about in other words, or the same answers give other numbers."""
+"""Increase when the same texts produce different questions, or the same answers different scores."""
 
 BATCH = 10
-"""Texts of one question about diversity."""
+"""Number of texts in a question about diversity."""
 MAX_NEW_TOKENS = 256
-"""Of an answer; the three scores take about 30."""
+"""Maximum number of tokens of an answer; the three scores take about 30."""
 
 QUALITY = (
     "You will be asked to rate a Wikipedia biography based on coherence, insightfulness, and likelihood on a "
@@ -42,7 +42,7 @@ QUALITY = (
     "Biography Text: {text}\n"
     "Scores:"
 )
-"""Instruction, blank line, prompt; ``{text}`` is the biography as a JSON string."""
+"""Question about quality: instruction, blank line, prompt; ``{text}`` is the biography as a JSON string."""
 
 DIVERSITY = (
     "You will be asked to rate the similarity between several biographies. Give a score of 0 if some "
@@ -52,16 +52,16 @@ DIVERSITY = (
     "{concatenated_texts}\n"
     "Similarity Score:"
 )
-"""The same for diversity; ``{concatenated_texts}`` are JSON strings with blank lines between them."""
+"""Question about diversity; ``{concatenated_texts}`` are JSON strings separated by blank lines."""
 
 QUALITY_KEYS = ("score_coherence", "score_insightful", "score_likely")
 DIVERSITY_KEYS = ("similarity_score",)
-"""Of the JSON object that each question asks for."""
+"""Keys of the JSON object that each question requests."""
 
 
 @dataclass(frozen=True)
 class Judgements:
-    """What the judge says of N texts; NaN where it was not asked, or its answer does not parse."""
+    """Scores of N texts by a judge; NaN for an empty text, or an answer that cannot be parsed."""
 
     coherence: NDArray[np.float64]
     """(N,): from 1, difficult to read, to 5, very easy to read."""
@@ -70,52 +70,53 @@ class Judgements:
     plausibility: NDArray[np.float64]
     """(N,): from 1 to 5, how likely the text is a biography from Wikipedia."""
     diversity: NDArray[np.float64]
-    """(batches,): 1 where ten texts are all different, 0 where some are similar."""
+    """(batches,): 1 if all ten texts are different, 0 if some are similar."""
     unparsed: dict[str, int]
-    """Answers that do not parse: ``quality`` of texts, ``diversity`` of batches."""
+    """Number of answers that cannot be parsed: ``quality`` of texts, ``diversity`` of batches."""
     empty: int
-    """Texts without a word: neither question is asked about them."""
+    """Number of texts without words, which are not judged."""
     facts: dict[str, Any]
-    """Who was asked, and what it took: see ``ServedModel.facts``."""
+    """Metadata of the judge and its calls; see ``ServedModel.facts``."""
 
 
 def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgements:
-    """Have a served model judge biographies (PR appendix B.2).
+    """Score biographies by a served model (PR appendix B.2).
 
-    One question about each text gives its three scores; one about every ten texts gives their diversity: ten
-    in the order given, without the empty ones. A remainder of fewer than ten is left out, since fewer texts
-    differ more easily. Temperature 0. A question that stands twice is asked once, and every answer is kept: a
-    run that was interrupted asks only what is missing.
+    One question per text returns its three scores, and one question per batch of ten texts their diversity.
+    Batches are in the order given, without empty texts. A remainder of fewer than ten is left out, since
+    fewer texts are more likely to be all different. The temperature is 0. Each distinct question is asked
+    once, and all answers are cached, so an interrupted run asks only the missing questions.
 
-    Nobody vouches for the texts, and some may contain instructions. Each stands in the question as a JSON
-    string, which its words cannot end; what the judge makes of them is up to the judge. Whether the name of a
-    special token in a text is plain text is up to the server.
+    The texts are untrusted and may contain instructions. Each is embedded in the question as a JSON string,
+    which a text cannot terminate, but the judge may still follow instructions inside it. Whether the name of
+    a special token in a text is treated as plain text depends on the server.
 
-    An answer parses if it holds one JSON object, whatever stands before and behind it, with the scores asked
-    for as numbers: from 1 to 5, for diversity 0 or 1. Any other is counted, never guessed.
+    An answer must contain one JSON object, with any text before and after it, and the requested scores as
+    numbers: from 1 to 5, or 0 or 1 for diversity. Other answers are counted as unparsed.
 
     Args:
         texts: N texts.
         served: The judge.
-        workers: Requests at a time, 1 or more.
+        workers: Maximum number of concurrent requests, 1 or more.
 
     Returns:
         The judgements, row i for text i.
 
     Raises:
-        TextgamutError: ``texts`` is one string, a text is no string, or ``workers`` below 1; or a question
-            gets no answer (see ``ServedModel.ask``): then those under way end, and their answers are kept.
+        TextgamutError: If ``texts`` is a single string, a text is not a string, or ``workers`` is below 1; or
+            if a question gets no answer (see ``ServedModel.ask``). Running requests then finish, and their
+            answers are cached.
 
     Warns:
-        UserWarning: Texts are empty, or answers do not parse.
+        UserWarning: If texts are empty, or answers cannot be parsed.
     """
     if isinstance(texts, str):
         raise DataError("a list of texts is needed, not one string")
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise DataError(f"text {row} is no string: {text!r}")
+            raise DataError(f"text {row} is not a string: {text!r}")
     if workers < 1:
-        raise DataError(f"workers = {workers}: 1 or more are needed")
+        raise DataError(f"workers = {workers}: must be at least 1")
 
     rows = [row for row, text in enumerate(texts) if text.strip()]
     if len(rows) < len(texts):
@@ -139,7 +140,7 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
     for question, prompts, parsed in (("quality", quality, given), ("diversity", diversity, verdicts)):
         if None in parsed:
             warnings.warn(
-                f"{parsed.count(None)} of {len(parsed)} answers on {question} do not parse, such as: "
+                f"{parsed.count(None)} of {len(parsed)} answers on {question} cannot be parsed, for example: "
                 f"{answers[prompts[parsed.index(None)]][:200]!r}",
                 stacklevel=2,
             )
@@ -155,16 +156,16 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
 
 
 def _ask(prompts: Sequence[str], served: ServedModel, workers: int) -> dict[str, str]:
-    """Return the answer to each prompt; one that stands twice is asked once."""
+    """Return the answer to each prompt; each distinct prompt is sent once."""
     settings = {"max_tokens": MAX_NEW_TOKENS, "temperature": 0.0}
     distinct = list(dict.fromkeys(prompts))
     progress = Progress(len(distinct), "questions")
     answers = {}
     pool = ThreadPoolExecutor(workers)
     try:
-        asked = {pool.submit(served.ask, prompt, settings): prompt for prompt in distinct}
-        for future in as_completed(asked):
-            answers[asked[future]] = future.result().text
+        prompt_of = {pool.submit(served.ask, prompt, settings): prompt for prompt in distinct}
+        for future in as_completed(prompt_of):
+            answers[prompt_of[future]] = future.result().text
             progress.advance(1)
     finally:
         pool.shutdown(cancel_futures=True)
@@ -172,7 +173,7 @@ def _ask(prompts: Sequence[str], served: ServedModel, workers: int) -> dict[str,
 
 
 def _parse(answer: str, keys: Sequence[str], valid: Callable[[float], bool]) -> list[float] | None:
-    """Return the scores in the one JSON object of an answer; None where that is not what it holds."""
+    """Return the scores in the JSON object of an answer, or None if it has no such object."""
     start, end = answer.find("{"), answer.rfind("}")
     try:
         content = json.loads(answer[start : end + 1], object_pairs_hook=_without_repeats)
@@ -186,5 +187,5 @@ def _parse(answer: str, keys: Sequence[str], valid: Callable[[float], bool]) -> 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("duplicate key")
     return dict(pairs)

@@ -1,4 +1,4 @@
-"""Likelihood metrics: how probable a language model finds texts; perplexity and coherence.
+"""Likelihood metrics: perplexity and coherence of texts under a language model.
 
 Sources: PR Figure 7 (perplexity); MC appendix A (generation perplexity; coherence, after Su et al. 2022).
 """
@@ -19,10 +19,11 @@ from textgamut.models.context import context_length
 from textgamut.progress import Progress
 
 REVISION = 1
-"""Raised when the same texts give other numbers."""
+"""Increase when the same texts produce different values."""
 
 LOGITS_BYTES = 2**30
-"""Upper bound of a batch's logits, beyond one text: a vocabulary of 262,144 has 1 MiB a token in float32."""
+"""Maximum size of the logits of a batch of several texts; with a vocabulary of 262,144, those of one token
+take 1 MiB in float32."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,15 @@ class Likelihood:
     """Log-likelihoods of N continuations under one model."""
 
     log_likelihood: NDArray[np.float64]
-    """(N,): sum of the log-probabilities of a continuation's tokens, natural logarithm, 0 or less."""
+    """(N,): sum of the natural log-probabilities of a continuation's tokens, 0 or less."""
     tokens: NDArray[np.int64]
-    """(N,): how many tokens were scored; 0 where the continuation has none."""
+    """(N,): number of scored tokens; 0 for a continuation without tokens."""
     truncated: int
-    """How many texts were cut to the model's context."""
+    """Number of texts that were truncated to the model's context."""
 
     @property
     def perplexities(self) -> NDArray[np.float64]:
-        """(N,): perplexity of each continuation, 1 or more; NaN where it has no token."""
+        """(N,): perplexity of each continuation, 1 or more; NaN if it has no tokens."""
         with np.errstate(invalid="ignore"):
             return np.exp(-self.log_likelihood / self.tokens)
 
@@ -49,13 +50,13 @@ class Likelihood:
 
     @property
     def coherences(self) -> NDArray[np.float64]:
-        """(N,): mean log-likelihood of each continuation's tokens, 0 or less; NaN where it has no token."""
+        """(N,): mean log-likelihood of each continuation's tokens, 0 or less; NaN if it has no tokens."""
         with np.errstate(invalid="ignore"):
             return self.log_likelihood / self.tokens
 
     @property
     def coherence(self) -> float:
-        """Mean over the texts of their coherence, 0 or less (MC appendix A)."""
+        """Mean coherence of the texts, 0 or less (MC appendix A)."""
         return float(self.coherences[self.tokens > 0].mean())
 
 
@@ -66,34 +67,34 @@ def likelihood(
     continuations: Sequence[str],
     batch_size: int = 16,
 ) -> Likelihood:
-    """Score continuations by a causal language model, given their prompts.
+    """Compute the log-likelihoods of continuations under a causal language model, given their prompts.
 
-    The model reads BOS (EOS where the tokenizer has none, as Qwen 2's), the prompt, the continuation; prompt
-    and continuation are tokenized apart, without special tokens of their own. The name of a special token
-    inside a text is plain text, also in a prompt that a chat template wrote.
+    The input of the model is BOS (or EOS if the tokenizer has no BOS, as for Qwen 2), the prompt and the
+    continuation. Prompt and continuation are tokenized separately, without special tokens. The name of a
+    special token inside a text is plain text, even in a prompt produced by a chat template.
 
-    What does not fit the model's context is cut: first the beginning of the prompt, down to the last tokens
-    that fill half the context, then the end of the continuation.
+    Texts longer than the model's context are truncated: first the beginning of the prompt, down to half the
+    context, then the end of the continuation.
 
-    Log-softmax in float32 for any model dtype. Padding stands on the right and is never counted; batch size
-    and row order change a float32 log-likelihood by less than 1e-5 of it.
+    The log-softmax is computed in float32 for any model dtype. Padding is on the right and ignored. Batch
+    size and row order change a float32 log-likelihood by less than 1e-5 of its value.
 
     Args:
-        model: A causal language model of transformers; it computes where it lies.
+        model: A causal language model of transformers, on any device.
         tokenizer: Its tokenizer.
-        prompts: N prompts, an empty one for nothing but BOS; None for N empty ones.
-        continuations: N texts. One without a token has log-likelihood 0, and no part in any mean.
-        batch_size: Texts at once, at most; fewer where their logits would exceed ``LOGITS_BYTES``.
+        prompts: N prompts, which may be empty; None for N empty ones.
+        continuations: N texts. A text without tokens has log-likelihood 0 and is left out of all means.
+        batch_size: Maximum number of texts per batch; fewer if their logits would exceed ``LOGITS_BYTES``.
 
     Returns:
         The log-likelihoods, row i for text i.
 
     Raises:
-        TextgamutError: Not as many prompts as continuations; no continuation has a token; the tokenizer names
-            neither BOS nor EOS; or a log-likelihood is not finite.
+        TextgamutError: If the numbers of prompts and continuations differ, no continuation has a token, the
+            tokenizer has neither BOS nor EOS, or a log-likelihood is not finite.
 
     Warns:
-        UserWarning: Continuations without a token, or texts cut to the context.
+        UserWarning: If continuations have no tokens, or texts are truncated to the context.
     """
     if prompts is None:
         prompts = [""] * len(continuations)
@@ -105,12 +106,12 @@ def likelihood(
         raise DataError(f"none of {len(continuations)} continuations has a token to score")
     if empty := int((tokens == 0).sum()):
         warnings.warn(
-            f"{empty} of {len(tokens)} continuations have no token: no part in any mean", stacklevel=2
+            f"{empty} of {len(tokens)} continuations have no token: left out of all means", stacklevel=2
         )
     if truncated:
         limit = context_length(model.config.to_dict(), model=model)
         warnings.warn(
-            f"{truncated} of {len(tokens)} texts were cut to the {limit} tokens that the model can take",
+            f"{truncated} of {len(tokens)} texts were cut to the {limit} tokens that the model supports",
             stacklevel=2,
         )
 
@@ -138,7 +139,7 @@ def likelihood(
 def _tokenize(
     model: Any, tokenizer: Any, prompts: Sequence[str], continuations: Sequence[str]
 ) -> tuple[list[list[int]], list[list[int]], int]:
-    """Return BOS and prompt of each text, its continuation, both fitted to the context; how many were cut."""
+    """Return BOS and prompt of each text, its continuation, and the number of truncated texts."""
     bos = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
     if bos is None:
         raise ModelError("the tokenizer has neither a BOS nor an EOS token to start a text with")
@@ -150,7 +151,7 @@ def _tokenize(
     context = context_length(model.config.to_dict(), model=model)
     heads, scored, truncated = [], [], 0
     for prompt, continuation in zip(map(encode, prompts), map(encode, continuations), strict=True):
-        # BOS is read, and the last token only predicted: prompt and continuation have the whole context.
+        # BOS is an input and the last token only a target, so prompt and continuation fill the whole context.
         room = len(prompt) + len(continuation) if context is None else context
         truncated += len(continuation) > 0 and len(prompt) + len(continuation) > room
         kept = min(len(prompt), max(room - len(continuation), room // 2))
@@ -163,11 +164,11 @@ def _score(model: Any, heads: list[list[int]], scored: list[list[int]]) -> NDArr
     """Return the log-likelihood of each continuation after its head, as one batch."""
     import torch
 
-    # Without its last token, which predicts nothing more.
+    # Without the last token, after which nothing is predicted.
     read = [torch.tensor(head + ids[:-1]) for head, ids in zip(heads, scored, strict=True)]
     inputs = torch.nn.utils.rnn.pad_sequence(read, batch_first=True)
     mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(ids) for ids in read], batch_first=True)
-    first = min(len(head) for head in heads) - 1  # position of the first prediction that counts
+    first = min(len(head) for head in heads) - 1  # position of the first prediction that is scored
     keep = {}
     if "logits_to_keep" in inspect.signature(model.forward).parameters:
         keep["logits_to_keep"] = inputs.shape[1] - first
@@ -180,7 +181,7 @@ def _score(model: Any, heads: list[list[int]], scored: list[list[int]]) -> NDArr
         ).logits
         for row, head, ids in zip(logits, heads, scored, strict=True):
             begin = len(head) - 1 - first
-            predicted = row[begin : begin + len(ids)].float()  # text by text: a batch in float32 is too much
+            predicted = row[begin : begin + len(ids)].float()  # per text, to limit the memory in float32
             losses = torch.nn.functional.cross_entropy(
                 predicted, torch.tensor(ids, device=predicted.device), reduction="none"
             )

@@ -17,46 +17,46 @@ from numpy.typing import NDArray
 from textgamut.errors import DataError
 
 REVISION = 1
-"""Raised when the same tokens or texts give other numbers."""
+"""Increase when the same tokens or texts produce different values."""
 
 SMOOTHING = 0.1
-"""Matches counted where an order has none: NLTK's smoothing method 1."""
+"""Number of matches used for an order without matches: NLTK's smoothing method 1."""
 
 
 def self_bleu(
     token_lists: Sequence[Sequence[Hashable]], n: int = 4, sample: float | None = None, seed: int = 0
 ) -> float:
-    """Score each text by sentence BLEU against all the others; the mean (PR section 5.2; Zhu et al. 2018).
+    """Return Self-BLEU: the mean BLEU of each text against all others (PR section 5.2; Zhu et al. 2018).
 
-    Equal to NLTK's ``sentence_bleu`` with uniform weights up to ``n``, smoothing method 1 and the
-    closest-length brevity penalty, but linear in the number of tokens, sorting apart: the largest count of an
-    n-gram in the other texts is the corpus's largest, or the second largest where the scored text alone holds
-    the largest. High is repetitive across texts, low is diverse.
+    The scores equal NLTK's ``sentence_bleu`` with uniform weights up to ``n``, smoothing method 1 and the
+    closest-length brevity penalty, but take time linear in the number of tokens, except for sorting: the
+    largest count of an n-gram in the other texts is the largest in the corpus, or the second largest if only
+    the scored text has the largest. High values indicate repetition across texts, low values diversity.
 
-    As in NLTK, an empty text scores 0 but is still a reference of length 0, and a text too short for an order
-    has 0.1 of 1 match there: identical texts score 1 only when they have ``n`` tokens or more.
+    As in NLTK, an empty text scores 0 but is still a reference of length 0, and a text that is too short for
+    an order has 0.1 of 1 match for it: identical texts score 1 only if they have ``n`` or more tokens.
 
     Args:
-        token_lists: Two texts or more, each a list of tokens (numbers or strings, compared by ``==``).
+        token_lists: Two or more texts, each a list of tokens (numbers or strings, compared by ``==``).
         n: Largest order of n-grams, 1 or more.
-        sample: Share of the texts to score, in (0, 1], at least one text; None scores all. The paper scores
-            0.2. All texts are references in any case, so a share saves little time.
-        seed: Seed of the choice of rows, when a share is scored.
+        sample: Share of the texts to score, in (0, 1], at least one text; None scores all. The paper uses
+            0.2. All texts are references in either case, so a share saves little time.
+        seed: Seed of the selection of texts if ``sample`` is given.
 
     Returns:
-        The mean score, in [0, 1]. It does not depend on the order of the texts, but a share of them does. The
-        peak of memory is 80 to 220 bytes a token.
+        The mean score, in [0, 1]. Without ``sample``, it does not depend on the order of the texts. Peak
+        memory is 80 to 220 bytes per token.
 
     Raises:
-        TextgamutError: Fewer than two texts, a text that is one string, ``n`` below 1 or ``sample`` outside
-            (0, 1].
+        TextgamutError: If there are fewer than two texts, a text is a single string, ``n`` is below 1 or
+            ``sample`` is outside (0, 1].
     """
     _check(n, token_lists)
     texts = len(token_lists)
     if texts < 2:
         raise DataError(f"Self-BLEU compares texts with each other: two or more are needed, not {texts}")
     if sample is not None and not 0 < sample <= 1:
-        raise DataError(f"sample = {sample}: a share of the texts in (0, 1] is needed, or None for all")
+        raise DataError(f"sample = {sample}: must be a share of the texts in (0, 1], or None for all")
 
     lengths = np.array([len(tokens) for tokens in token_lists])
     vocabulary: dict[Hashable, int] = {}
@@ -90,10 +90,10 @@ def self_bleu(
 
 
 def distinct_n(token_lists: Sequence[Sequence[Hashable]], n: int) -> float:
-    """Divide the number of different n-grams of a corpus by that of all (PR; Li et al. 2016).
+    """Return the share of distinct n-grams among all n-grams of a corpus (PR; Li et al. 2016).
 
-    N-grams do not cross from one text into the next. The value falls as a corpus grows: compare corpora of
-    the same size.
+    N-grams do not cross text boundaries. The value decreases with the size of the corpus, so compare only
+    corpora of the same size.
 
     Args:
         token_lists: Texts, each a list of tokens.
@@ -103,7 +103,7 @@ def distinct_n(token_lists: Sequence[Sequence[Hashable]], n: int) -> float:
         The share, in (0, 1].
 
     Raises:
-        TextgamutError: No text has ``n`` tokens, a text is one string, or ``n`` below 1.
+        TextgamutError: If no text has ``n`` tokens, a text is a single string, or ``n`` is below 1.
     """
     _check(n, token_lists)
     total = sum(max(0, len(tokens) - n + 1) for tokens in token_lists)
@@ -113,18 +113,18 @@ def distinct_n(token_lists: Sequence[Sequence[Hashable]], n: int) -> float:
 
 
 def text_distinct_n(tokens: Sequence[Hashable], n: int) -> float:
-    """Divide the number of different n-grams of a text by that of its words (NW section 4.2, equation 3).
+    """Return the number of distinct n-grams of a text over its number of words (NW section 4.2, equation 3).
 
     Args:
         tokens: The words of the text.
-        n: Order of the n-grams, 1 or more. The paper takes 2.
+        n: Order of the n-grams, 1 or more. The paper uses 2.
 
     Returns:
-        The quotient, in (0, 1], below 1 for ``n`` above 1; nan for a text of fewer than ``n`` words, which
-        says nothing about repetition (the formula's 0 would make it the most repetitive of all).
+        The quotient, in (0, 1], below 1 for ``n`` above 1; nan for a text of fewer than ``n`` words, because
+        the formula's 0 would rate it as the most repetitive of all.
 
     Raises:
-        TextgamutError: ``tokens`` is one string, or ``n`` below 1.
+        TextgamutError: If ``tokens`` is a single string, or ``n`` is below 1.
     """
     _check(n, [tokens])
     return len(set(_ngrams(tokens, n))) / len(tokens) if len(tokens) >= n else math.nan
@@ -135,33 +135,33 @@ def repetition_n(tokens: Sequence[Hashable], n: int) -> float:
 
     Args:
         tokens: The words of the text.
-        n: Order of the n-grams, 1 or more. The paper takes 4.
+        n: Order of the n-grams, 1 or more. The paper uses 4.
 
     Returns:
-        1 - different n-grams / all n-grams, in [0, 1); nan for a text of fewer than ``n`` words.
+        1 - distinct n-grams / all n-grams, in [0, 1); nan for a text of fewer than ``n`` words.
 
     Raises:
-        TextgamutError: ``tokens`` is one string, or ``n`` below 1.
+        TextgamutError: If ``tokens`` is a single string, or ``n`` is below 1.
     """
     _check(n, [tokens])
     return 1 - len(set(_ngrams(tokens, n))) / (len(tokens) - n + 1) if len(tokens) >= n else math.nan
 
 
 def diversity(texts: Sequence[str]) -> float:
-    """Multiply 1 - rep-n over n = 2, 3, 4: how little texts repeat themselves (MC appendix A).
+    """Return the diversity of a set of texts: the product of 1 - rep-n over n = 2, 3, 4 (MC appendix A).
 
-    Words are split on white space. An n-gram is a repeat within its own text only; over a set, the different
-    and all n-grams of the texts are summed before they are divided.
+    Words are split on white space. Repeats are counted only within a text. For several texts, the numbers of
+    distinct n-grams and of all n-grams are summed over the texts before the division.
 
     Args:
-        texts: One text or more.
+        texts: One or more texts.
 
     Returns:
-        The product, in (0, 1]. The code behind the published figures leaves out each text's last n-gram and
-        rounds rep-n to 0.01 %: on 1,314 real texts that differs by less than 0.0002.
+        The product, in (0, 1]. The authors' code leaves out each text's last n-gram and rounds rep-n to
+        0.01 %; on 1,314 real texts its values differ by less than 0.0002.
 
     Raises:
-        TextgamutError: No text has four words, or ``texts`` is one string.
+        TextgamutError: If no text has four words, or ``texts`` is a single string.
     """
     if isinstance(texts, str):
         raise DataError("a list of texts is needed, not one string")
@@ -176,24 +176,24 @@ def diversity(texts: Sequence[str]) -> float:
 
 
 def text_diversity(words: Sequence[Hashable]) -> float:
-    """Multiply 1 - rep-n over n = 2, 3, 4: how little one text repeats itself (MC appendix A).
+    """Return the diversity of one text: the product of 1 - rep-n over n = 2, 3, 4 (MC appendix A).
 
     Args:
         words: The words of the text.
 
     Returns:
-        The product, in (0, 1], as ``diversity`` of this text alone; nan for a text of fewer than four words,
-        which has no rep-4.
+        The product, in (0, 1], equal to ``diversity`` of this text alone; nan for a text of fewer than four
+        words, which has no rep-4.
 
     Raises:
-        TextgamutError: ``words`` is one string.
+        TextgamutError: If ``words`` is a single string.
     """
     return math.prod(1 - repetition_n(words, n) for n in (2, 3, 4))
 
 
 def _check(n: int, token_lists: Sequence[Sequence[Hashable]]) -> None:
     if n < 1:
-        raise DataError(f"n = {n}: an n-gram has 1 token or more")
+        raise DataError(f"n = {n}: an n-gram has at least 1 token")
     for row, tokens in enumerate(token_lists):
         if isinstance(tokens, str):  # its "tokens" would be characters
             raise DataError(f"text {row} is one string: a list of its tokens is needed")
@@ -206,16 +206,16 @@ def _ngrams(tokens: Sequence[Hashable], n: int) -> Iterator[tuple[Hashable, ...]
 def _matches(
     grams: NDArray[np.int64], starts: NDArray[np.int64], text_of: NDArray[np.int64], texts: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Count the n-grams of each text that the others hold, each as often as one of the others at most.
+    """Count the n-grams of each text, clipped to their largest count in one of the other texts.
 
     Args:
-        grams: Which n-gram, one row an occurrence.
-        starts: Where the occurrence starts; ascending within each n-gram.
+        grams: Id of the n-gram of each occurrence.
+        starts: Start of each occurrence; ascending within each n-gram.
         text_of: The text of each start.
         texts: Number of texts.
 
     Returns:
-        The occurrences sorted by n-gram: which one, numbered from 0, and where it starts; and the number of
+        The n-gram, numbered from 0, and the start of each occurrence, sorted by n-gram; and the number of
         matches of each text.
     """
     order = np.argsort(grams, kind="stable")  # stable: the occurrences in one text stay together
@@ -239,7 +239,7 @@ def _closest_other(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the length of the other text that is closest in length, the shorter of two equally close."""
     order = np.argsort(lengths, kind="stable")
     ascending = lengths[order]
-    # Neighbours in the order of length; the first and the last text have only one.
+    # Neighbours in order of length; the first and the last text have only one.
     below = np.concatenate([ascending[1:2], ascending[:-1]])
     above = np.concatenate([ascending[1:], ascending[-2:-1]])
     closest = np.empty_like(lengths)

@@ -1,4 +1,4 @@
-"""Readability: how hard a text is to read, by the length of its sentences and words.
+"""Readability: the difficulty of a text, estimated from the length of its sentences and words.
 
 Sources: NW section 4.2, equations 1 and 2; Flesch 1948 (reading ease); Gunning 1952 (fog index).
 """
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from textgamut.errors import DataError
 
 REVISION = 1
-"""Raised when the same texts give other numbers."""
+"""Increase when the same texts produce different values."""
 
 COMPLEX = 3
-"""Syllables that make a word complex."""
+"""Minimum number of syllables of a complex word."""
 
 
 @dataclass(frozen=True)
 class Readability:
-    """How N texts read; nan for a text without a word."""
+    """Readability of N texts; nan for a text without words."""
 
     flesch: NDArray[np.float64]
-    """(N,): Flesch reading ease, lower is harder; 0 to 100 for usual prose, of any sign for other texts."""
+    """(N,): Flesch reading ease, lower is harder; 0 to 100 for usual prose, unbounded for other texts."""
     gunning_fog: NDArray[np.float64]
-    """(N,): Gunning fog index, 0.4 or more, higher is harder; about the years of school it takes."""
+    """(N,): Gunning fog index, 0.4 or more, higher is harder; roughly the required years of schooling."""
 
 
 def readability(texts: Sequence[str]) -> Readability:
@@ -35,13 +35,14 @@ def readability(texts: Sequence[str]) -> Readability:
 
     - Flesch: 206.8 - 1.015 words / sentences - 84.6 syllables / words. The paper calls it Flesch-Kincaid and
       prints 206.8; the usual constant is 206.835.
-    - Fog: 0.4 (words / sentences + 100 complex words / words), complex of three or more syllables. The
-      paper prints 0.4 for the first term only, and the values of its Table 3 are as high as that makes them.
+    - Fog: 0.4 (words / sentences + 100 complex words / words); complex words have three or more syllables.
+      The paper prints 0.4 for the first term only, which agrees with the high values of its Table 3.
 
-    textstat counts. Words are split on white space once punctuation is gone, so that a hyphenated one is one
-    word; syllables are those of the CMU pronouncing dictionary, of hyphenation where it lacks a word; what
-    ends in ``.``, ``!`` or ``?`` after three words or more is a sentence, and every text has one. Its own
-    ``gunning_fog`` takes words that Dale and Chall list as easy for simple, however long.
+    textstat does the counting. Punctuation is removed before words are split on white space, so a hyphenated
+    word counts as one. Syllables come from the CMU pronouncing dictionary, or from hyphenation for words not
+    in it. A sentence ends in ``.``, ``!`` or ``?`` after at least three words, and every text has at least
+    one. textstat's own ``gunning_fog`` is not used: it counts long words as simple if Dale and Chall list
+    them as easy.
 
     Args:
         texts: N texts.
@@ -50,14 +51,14 @@ def readability(texts: Sequence[str]) -> Readability:
         The values, row i for text i.
 
     Raises:
-        TextgamutError: ``texts`` is one string.
+        TextgamutError: If ``texts`` is a single string.
     """
     from textstat.textstat import textstatistics
 
     if isinstance(texts, str):
         raise DataError("a list of texts is needed, not one string")
-    counter = textstatistics()  # not the module's own, whose settings are everybody's
-    counter.set_rm_apostrophe(False)  # as its counts of words do
+    counter = textstatistics()  # a separate instance: the settings of textstat's own one are global
+    counter.set_rm_apostrophe(False)  # as textstat does when it counts words
     flesch, fog = np.full((2, len(texts)), np.nan)
     syllables: dict[str, int] = {}
     for row, text in enumerate(texts):
@@ -67,9 +68,9 @@ def readability(texts: Sequence[str]) -> Readability:
         for word in words:
             if word not in syllables:
                 syllables[word] = counter.syllable_count(word)
-        spoken = [syllables[word] for word in words]
-        complex_words = sum(number >= COMPLEX for number in spoken)
+        counts = [syllables[word] for word in words]
+        complex_words = sum(number >= COMPLEX for number in counts)
         length = len(words) / counter.sentence_count(text)
-        flesch[row] = 206.8 - 1.015 * length - 84.6 * sum(spoken) / len(words)
+        flesch[row] = 206.8 - 1.015 * length - 84.6 * sum(counts) / len(words)
         fog[row] = 0.4 * (length + 100 * complex_words / len(words))
     return Readability(flesch, fog)

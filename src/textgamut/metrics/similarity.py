@@ -13,30 +13,29 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.errors import DataError
 
 REVISION = 1
-"""Raised when the same features or texts give other numbers."""
+"""Increase when the same features or texts produce different values."""
 
 
 def cosine_similarity(generated: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
-    """Return the cosine between each row of features and the same row of the references'.
+    """Return the cosine similarity of each row of features with the same row of the reference features.
 
-    With features of a sentence embedder it is the S-BERT score (NW section 4.2).
+    With the features of a sentence embedder this is the S-BERT score (NW section 4.2).
 
     Args:
         generated: (N, d) features.
         reference: (N, d) features, row i for the reference of text i.
 
     Returns:
-        (N,), in [-1, 1], 1 for the same direction; nan where a row is all zeros, which has none. Computed in
-        float64.
+        (N,), in [-1, 1], 1 for the same direction, computed in float64; nan if a row is zero.
 
     Raises:
-        TextgamutError: Not two matrices of the same shape, or a value that is not finite.
+        TextgamutError: If these are not two matrices of the same shape, or a value is not finite.
     """
     rows = []
     for name, features in (("generated", generated), ("reference", reference)):
         array = np.asarray(features, dtype=np.float64)
         if array.ndim != 2:
-            raise DataError(f"{name} features: a matrix (texts, dimensions) is needed, not {array.shape}")
+            raise DataError(f"{name} features: must be a matrix (texts, dimensions), not {array.shape}")
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         if len(bad):
             raise DataError(f"{name} features: row {bad[0]} is not finite ({len(bad)} such rows)")
@@ -52,11 +51,11 @@ def cosine_similarity(generated: ArrayLike, reference: ArrayLike) -> NDArray[np.
 
 
 def bleu(texts: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-    """Score each text by sacrebleu's sentence BLEU against its reference (NW section 4.2 and appendix 9.3).
+    """Compute sacrebleu's sentence BLEU of each text against its reference (NW section 4.2 and appendix 9.3).
 
-    As ``sacrebleu.sentence_bleu``: BLEU-4, tokens of ``13a``, exponential smoothing, and orders of n-grams
-    that a text is too short for left out. The paper does not say whether its BLEU is that of a text or of the
-    corpus; all its other metrics are means over texts, and so is this one.
+    Equal to ``sacrebleu.sentence_bleu``: BLEU-4, tokenization ``13a``, exponential smoothing, without the
+    n-gram orders that a text is too short for. The paper does not state whether its BLEU is computed per text
+    or per corpus. All its other metrics are means over texts, so this one is, too.
 
     Args:
         texts: N texts.
@@ -66,7 +65,7 @@ def bleu(texts: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]
         (N,), in [0, 100]; 0 for an empty text or reference.
 
     Raises:
-        TextgamutError: Not as many references as texts, or one string for either.
+        TextgamutError: If the numbers of texts and references differ, or either is a single string.
     """
     from sacrebleu import BLEU
 

@@ -2,10 +2,9 @@
 
 Sources: PR section 4; Kynkäänniemi et al. 2019 (precision, recall); Naeem et al. 2020 (density, coverage).
 
-Every count is that of exact float64 arithmetic, pair by pair, whatever the block size, the number of threads
-or the device: fast matrix products decide all pairs but those that lie within their rounding error of a
-radius, and these are computed again one by one. Distances are streamed in blocks: memory grows with
-N x block, never with N x N.
+All counts equal those of exact float64 arithmetic, pair by pair, for any block size, number of threads and
+device: fast matrix products decide all pairs except those within their rounding error of a radius, which are
+recomputed individually. Distances are computed in blocks, so memory grows with N x block, not with N x N.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ if TYPE_CHECKING:
     import torch
 
 REVISION = 2
-"""Raised when the same features give other numbers."""
+"""Increase when the same features produce different values."""
 
 SMALL_N = 1000
-"""Below this many texts precision and recall still move with N (PR Figure 6)."""
+"""With fewer texts, precision and recall still change with N (PR Figure 6)."""
 
 
 class SmallSampleWarning(UserWarning):
-    """There are so few texts that the support metrics are biased."""
+    """The support metrics are biased because there are few texts."""
 
 
 @dataclass(frozen=True)
 class SupportMetrics:
-    """The four support metrics of N references and N generated texts, and what each text adds to them."""
+    """The four support metrics of N references and N generated texts, and the contribution of each text."""
 
     precision: float
     """Share of generated texts inside the references' support, in [0, 1]."""
@@ -51,7 +50,7 @@ class SupportMetrics:
     density: float
     """Mean number of reference balls around a generated text, over k; 0 or more, about 1 for equal sets."""
     coverage: float
-    """Share of reference balls that hold a generated text, in [0, 1]."""
+    """Share of reference balls that contain a generated text, in [0, 1]."""
     in_reference: NDArray[np.bool_]
     """(N,): which generated texts lie inside the references' support."""
     in_generated: NDArray[np.bool_]
@@ -61,9 +60,9 @@ class SupportMetrics:
     covered: NDArray[np.bool_]
     """(N,): which references have a generated text in their ball."""
     n: int
-    """Number of texts on each side."""
+    """Number of texts in each set."""
     k: int
-    """Neighbours that a ball reaches to."""
+    """Number of neighbours: the radius of a ball is the distance to the k-th."""
 
 
 def support_metrics(
@@ -71,26 +70,27 @@ def support_metrics(
 ) -> SupportMetrics:
     """Compute precision, recall, density and coverage (PR section 4.1, steps 3 and 4).
 
-    The ball of a point reaches to its k-th nearest neighbour in its own set, itself not counted. Distances
-    are Euclidean.
+    The radius of a point's ball is the distance to its k-th nearest neighbour in its own set, excluding
+    itself. Distances are Euclidean.
 
     Args:
         reference: (N, d) features, usually from ``reduce_features``.
-        generated: (M, d) features. The larger set is cut to the smaller, first rows, with a warning.
-        k: Neighbours, 1 <= k < min(N, M).
-        closed: Whether a point on a ball's surface is inside. It is not in the authors' code and in ``prdc``.
-        device: Where to compute, as torch names it; none given: a GPU if there is one.
+        generated: (M, d) features. The larger set is cut to its first rows, as many as the smaller one has.
+        k: Number of neighbours, 1 <= k < min(N, M).
+        closed: Whether a point on a ball's surface is inside. In the authors' code and ``prdc`` it is not.
+        device: Name of a torch device. Defaults to a GPU if there is one.
 
     Returns:
-        The metrics; after a cut, those of the kept rows.
+        The metrics, computed from the kept rows.
 
     Raises:
-        TextgamutError: Not two matrices of the same width, a value that is not finite, or k too large.
+        TextgamutError: If these are not two matrices of the same width, a value is not finite, or k is too
+            large.
 
     Warns:
-        SmallSampleWarning: There are fewer than 1000 texts on each side.
-        UserWarning: The sets are cut, more than 1 % of a set are duplicates, or radii are 0 (k or more copies
-            of a text), which no point lies inside unless ``closed``.
+        SmallSampleWarning: If there are fewer than 1000 texts in each set.
+        UserWarning: If a set is cut, more than 1 % of a set are duplicates, or radii are 0 (more than k
+            copies of a text). Balls of radius 0 contain no point unless ``closed``.
     """
     ref, gen = same_size(reference, generated)
     return _sweep(ref, gen, [(len(ref), k)], closed, device)[0]
@@ -106,20 +106,20 @@ def support_sweep(
     """Compute the support metrics for several N and k from one pass over the distances (PR Figure B.1).
 
     Args:
-        reference: (N, d) features; every N is seen through the same reduction.
+        reference: (N, d) features, with the same reduction for all N.
         generated: (M, d) features.
-        points: Pairs (N, k), k below N: of each set the first N rows.
+        points: Pairs (N, k), k below N; the first N rows of each set are used.
         closed: As ``support_metrics``.
         device: As ``support_metrics``.
 
     Returns:
-        For each point what ``support_metrics`` gives for these rows.
+        The result of ``support_metrics`` for each point.
 
     Raises:
-        TextgamutError: As ``support_metrics``; or there is no point, or there are fewer texts than an N.
+        TextgamutError: As ``support_metrics``, or if there is no point, or there are fewer texts than an N.
 
     Warns:
-        SmallSampleWarning, UserWarning: As ``support_metrics``, of the largest N.
+        SmallSampleWarning, UserWarning: As ``support_metrics``, for the largest N.
     """
     ref, gen = checked(reference, generated)
     if not points:
@@ -127,45 +127,45 @@ def support_sweep(
     n = max(size for size, _ in points)
     if n > min(len(ref), len(gen)):
         raise DataError(
-            f"N = {n} is asked for, but there are {len(ref)} references and {len(gen)} generated texts"
+            f"N = {n} is requested, but there are {len(ref)} references and {len(gen)} generated texts"
         )
     return _sweep(ref[:n], gen[:n], points, closed, device)
 
 
 class GroupMetrics(NamedTuple):
-    """The support metrics of one group; NaN where the group has no text on the side that is counted."""
+    """The support metrics of one group; NaN if it has no text in the set that a metric averages over."""
 
     precision: float
     recall: float
     density: float
     coverage: float
     references: int
-    """References of the group: recall and coverage are shares of these."""
+    """Number of references of the group; recall and coverage are shares of these."""
     generated: int
-    """Generated texts of the group: precision is a share of these."""
+    """Number of generated texts of the group; precision is a share of these."""
 
 
 def group_metrics(
     result: SupportMetrics, reference_groups: Sequence[str | None], generated_groups: Sequence[str | None]
 ) -> dict[str, GroupMetrics]:
-    """Compute the support metrics per group: topic, gender, occupation (PR section 8).
+    """Compute the support metrics per group, for example per topic, gender or occupation (PR section 8).
 
-    The supports are those of the whole sets, so that all groups are seen with one N and one k; small groups
-    and large ones are then comparable. Averaged over all texts, groups give the metrics of the whole.
+    The supports are those of the whole sets, with one N and one k, which makes small and large groups
+    comparable. The average over all texts of the groups' metrics equals the metrics of the whole sets.
 
     Args:
-        result: Of ``support_metrics``.
-        reference_groups: (N,) or longer: the group of each reference, None where it has none.
-        generated_groups: (N,) or longer: the group of each generated text.
+        result: Result of ``support_metrics``.
+        reference_groups: (N,) or longer: the group of each reference, None if it has none.
+        generated_groups: (N,) or longer: the group of each generated text, None if it has none.
 
     Returns:
-        Group -> its metrics, sorted by name.
+        The metrics of each group, sorted by name.
 
     Raises:
-        TextgamutError: There are fewer groups than texts, or no text has a group.
+        TextgamutError: If there are fewer groups than texts, or no text has a group.
 
     Warns:
-        UserWarning: Groups have a single text on one side, where a share can only be 0 or 1.
+        UserWarning: If groups have a single text in one set, with a share of either 0 or 1.
     """
     sides = []
     for name, groups in (("reference", reference_groups), ("generated", generated_groups)):
@@ -190,13 +190,13 @@ def group_metrics(
     alone = [name for name, metrics in found.items() if 1 in (metrics.references, metrics.generated)]
     if alone:
         warnings.warn(
-            f"{', '.join(alone)}: a single text on one side, whose share can only be 0 or 1", stacklevel=2
+            f"{', '.join(alone)}: a single text on one side, so its share is either 0 or 1", stacklevel=2
         )
     return found
 
 
 class Interval(NamedTuple):
-    """How far a metric would move with another sample of references and generated texts."""
+    """The uncertainty of a metric under resampling of the references and the generated texts."""
 
     low: float
     high: float
@@ -213,37 +213,37 @@ def bootstrap_intervals(
     seed: int = 0,
     device: str | None = None,
 ) -> dict[str, Interval]:
-    """Estimate how uncertain the support metrics of one pair of samples are, from half-samples of both.
+    """Estimate the uncertainty of the support metrics of one pair of samples, from half-samples of both.
 
     Each replicate draws half of the references and half of the generated texts *without* replacement (Politis
-    and Romano 1994); for half of a sample the spread between replicates is, to first order, that of the
-    whole. Drawn with replacement, a text would stand beside copies of itself, at distance 0, which shrinks
-    the balls. Replicates pick from the nearest neighbours and the pairs of one pass: no distance is
-    computed again.
+    and Romano 1994). For half-samples the spread between replicates equals, to first order, that of the whole
+    sample. Drawing with replacement would add copies of texts at distance 0, which shrinks the balls. All
+    replicates use the nearest neighbours and the pairs of one pass, without computing distances again.
 
     Args:
         reference: (N, d) features.
         generated: (M, d) features.
-        result: What ``support_metrics`` found for these; its 4 k is less than its N.
+        result: The result of ``support_metrics`` for these features, with 4 k < N.
         replicates: Number of half-samples, 2 or more.
         level: Share of the replicates inside the interval, in (0, 1).
-        seed: Of the half-samples.
+        seed: Seed of the half-samples.
         device: As ``support_metrics``.
 
     Returns:
-        Metric (``precision``, ``recall``, ``density``, ``coverage``) -> its interval: the metric plus the
-        quantiles of the replicates about their own mean, since half a sample has another bias. Shares are
-        clipped to [0, 1].
+        The interval of each metric (``precision``, ``recall``, ``density``, ``coverage``): the metric plus
+        the quantiles of the replicates about their own mean, since half-samples have a different bias. Shares
+        are clipped to [0, 1].
 
     Raises:
-        TextgamutError: As ``support_metrics``; or too few texts, replicates, or a level outside (0, 1).
+        TextgamutError: As ``support_metrics``, or if there are too few texts or replicates, or the level is
+            outside (0, 1).
     """
     ref, gen = checked(reference, generated)
     n, k = result.n, result.k
     if n <= 4 * k:
         raise DataError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
     if replicates < 2 or not 0 < level < 1:
-        raise DataError(f"replicates = {replicates}, level = {level}: 2 or more, and in (0, 1)")
+        raise DataError(f"replicates = {replicates}, level = {level}: must be at least 2, and in (0, 1)")
     references, texts = _points([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)
     halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
@@ -263,14 +263,15 @@ def bootstrap_intervals(
 
 
 class _Points(NamedTuple):
-    """One set, as matrix products need it, and as exact arithmetic does."""
+    """One set of points, prepared for matrix products and for exact arithmetic."""
 
     exact: NDArray[np.float64]
-    """(N, d), on the host, of the same scale."""
+    """(N, d), on the host, at the same scale."""
     tensor: torch.Tensor
     """(N, d + 2), float32, centred, on the device: x, |x|^2, 1."""
     tolerance: float
-    """Bound of its part in the float32 rounding error of a squared distance: of points, product and sum."""
+    """Bound of this set's share of the float32 rounding error of a squared distance, including the points,
+    the product and the sum."""
 
 
 def _sweep(
@@ -323,43 +324,43 @@ def _sweep(
 
 @dataclass
 class _Radii:
-    """The squared radii of N balls: within the rounding error of float32 at once, exact when asked."""
+    """The squared radii of N balls: all of them up to float32 rounding, exact ones on demand."""
 
     points: _Points
     near: NDArray[np.float32]
-    """(N, m), rising: each point's squared distances, up to rounding, to the nearest others."""
+    """(N, m): squared distances of each point to its nearest neighbours, ascending, up to rounding."""
     neighbours: NDArray[np.int64]
-    """(N, m): these others."""
+    """(N, m): these neighbours."""
     k: int
     known: NDArray[np.float64]
-    """(N,): exact squared radii, NaN where nobody has asked."""
+    """(N,): exact squared radii, NaN if not yet computed."""
 
     def exact(self, owners: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the exact squared radii of some balls."""
-        asked = np.unique(owners)
-        asked = asked[np.isnan(self.known[asked])]
-        squared = _exact(self.points, asked[:, None], self.points, self.neighbours[asked])
+        unknown = np.unique(owners)
+        unknown = unknown[np.isnan(self.known[unknown])]
+        squared = _exact(self.points, unknown[:, None], self.points, self.neighbours[unknown])
         squared = np.sort(squared, axis=1)[:, self.k - 1]
-        # Whoever is no neighbour here is at least so far away; where that is too near, all are looked at.
+        # All other points are at least this far away. If the radius is larger, compare with all points.
         n, m = self.near.shape
-        beyond = self.near[asked, -1] - 2 * self.points.tolerance
+        beyond = self.near[unknown, -1] - 2 * self.points.tolerance
         for row in np.flatnonzero((squared > beyond) & (squared > 0) & (m < n - 1)):
-            others = np.delete(np.arange(n), asked[row])
-            distances = _exact(self.points, asked[row, None], self.points, others)
+            others = np.delete(np.arange(n), unknown[row])
+            distances = _exact(self.points, unknown[row, None], self.points, others)
             squared[row] = np.partition(distances, self.k - 1)[self.k - 1]
-        self.known[asked] = squared
+        self.known[unknown] = squared
         return self.known[owners]
 
 
 def _radii(features: _Points, points: Sequence[tuple[int, int]]) -> dict[tuple[int, int], _Radii]:
-    """Find the balls of the first N texts for each point (N, k), in one pass over the distances."""
-    # Two more than are asked for: float32 does not know the order of neighbours that are as near.
+    """Compute the balls of the first N texts for each point (N, k), in one pass over the distances."""
+    # Two extra neighbours, because float32 cannot order neighbours at almost equal distances.
     counts = {size: min(max(k for n, k in points if n == size) + 2, size - 1) for size, _ in points}
     near = {size: np.empty((size, count), np.float32) for size, count in counts.items()}
     neighbours = {size: np.empty((size, count), np.int64) for size, count in counts.items()}
 
     def find(rows: slice, squared: torch.Tensor) -> None:
-        # The point itself is left out by name: a duplicate of it is a neighbour at distance 0.
+        # Exclude the point itself by index: a duplicate of it is a neighbour at distance 0.
         squared.diagonal(rows.start).fill_(np.inf)
         for size, count in counts.items():
             block = squared[: max(size - rows.start, 0), :size]
@@ -382,9 +383,9 @@ def _pairs_inside(
     axis: int,
     closed: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return row and column of the pairs that lie inside a ball, exactly.
+    """Return row and column of the pairs inside a ball, as decided by exact arithmetic.
 
-    ``first``: the row that is row 0 of the block. ``axis``: whose balls, those of the rows or of the columns.
+    ``first`` is the first row of the block. ``axis`` is 0 for balls of the rows, 1 for those of the columns.
     """
     import torch
 
@@ -408,12 +409,13 @@ def _half_samples(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return, for each replicate, the share of others inside a ball, the density, the share of full balls.
 
-    ``drawn``: (replicates, N). A ball of a replicate reaches to its owner's k-th neighbour that was drawn.
+    ``owners_drawn`` and ``others_drawn`` are (replicates, N). The radius of a ball in a replicate is the
+    distance to its owner's k-th nearest neighbour in the half-sample.
     """
     import torch
 
     replicates, n = owners_drawn.shape
-    # So many neighbours that at least k are drawn in half of them: fewer happen once in 10^10 balls.
+    # Enough neighbours that a half-sample contains at least k of them, except once in 10^10 balls.
     count = min(n - 1, int(2 * k + 7 * np.sqrt(2 * k) + 24))
     inside = np.zeros((replicates, n), bool)
     pairs_inside = np.zeros(replicates, np.int64)
@@ -431,7 +433,7 @@ def _half_samples(
         distance = squared[*torch.from_numpy(pairs.T)].cpu().numpy()
         for part in blocks(len(pairs), replicates):
             row, column = pairs[part].T
-            # A ball that reaches to neighbour number m (from 0) holds the pair if that one is farther.
+            # A ball that extends to neighbour number m (from 0) contains the pair if that one is farther.
             rank = (near[row] <= distance[part][:, None]).sum(axis=1)
             hit = (reach[:, row] >= rank) & owners_drawn[:, row + rows.start] & others_drawn[:, column]
             with one_at_a_time:
@@ -447,7 +449,7 @@ def _half_samples(
 
 
 def _points(sets: Sequence[NDArray[np.floating]], device: torch.device) -> list[_Points]:
-    """Bring sets of points to the middle and to a size, by a power of two, whose squares float32 can hold."""
+    """Centre sets of points, and scale them by a power of two, so that squares do not overflow float32."""
     import torch
 
     centre = np.mean([points.mean(axis=0, dtype=np.float64) for points in sets], axis=0)
@@ -470,10 +472,10 @@ def _points(sets: Sequence[NDArray[np.floating]], device: torch.device) -> list[
 def _over_blocks(work: Callable[[slice, torch.Tensor], None], a: _Points, b: _Points) -> None:
     """Call ``work`` with slices of rows and their (rows, N) squared distances, which it may overwrite.
 
-    Up to rounding: ``a.tolerance + b.tolerance`` bounds the error. One matrix product, of (-2x, 1, |x|^2)
-    with (y, |y|^2, 1), gives them. On a CPU as many blocks are done side by side as torch has threads, each
-    on one thread and in a buffer that the next block takes over: so the steps between the products are spread
-    over the cores too, and no fresh memory is touched.
+    The distances are computed by one matrix product, of (-2x, 1, |x|^2) with (y, |y|^2, 1), with an error of
+    at most ``a.tolerance + b.tolerance``. On a CPU, as many blocks are processed in parallel as torch has
+    threads, each in one thread and in a buffer that later blocks reuse. This also parallelises the steps
+    between the products, and avoids allocations.
     """
     import torch
     from threadpoolctl import threadpool_limits
@@ -514,10 +516,10 @@ def _over_blocks(work: Callable[[slice, torch.Tensor], None], a: _Points, b: _Po
 
 
 def _nearest(squared: torch.Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the smallest values of each row, rising, and their columns: (rows, count) each.
+    """Return the smallest values of each row, ascending, and their columns: (rows, count) each.
 
-    Instead of the whole row: columns are tied into bundles of eight, and the bundles with the smallest minima
-    hold what is looked for.
+    To avoid a search of the whole row, columns are grouped into bundles of eight. The bundles with the
+    smallest minima contain the smallest values.
     """
     import torch
 
@@ -537,7 +539,7 @@ def _nearest(squared: torch.Tensor, count: int) -> tuple[NDArray[np.float32], ND
 def _exact(
     a: _Points, rows: NDArray[np.integer], b: _Points, columns: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    """Squared distances of pairs, differences first: the same to the last bit in whatever order they come."""
+    """Return squared distances of pairs, from their differences; their order does not change any bit."""
     rows, columns = np.broadcast_arrays(rows, columns)
     squared = np.empty(rows.size)
     for part in blocks(rows.size, a.exact.shape[1]):
@@ -552,7 +554,7 @@ def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: in
     n = len(ref)
     if n < SMALL_N:
         warnings.warn(
-            f"N = {n} is below {SMALL_N}: support metrics are biased there, compare equal N only",
+            f"N = {n} is below {SMALL_N}: support metrics are biased, compare only equal N",
             SmallSampleWarning,
             stacklevel=4,
         )
@@ -565,9 +567,9 @@ def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: in
         if twins > n / 100:
             warnings.warn(f"{twins} of {n} {name} have an identical twin", stacklevel=4)
     if radii:
-        holds = "such balls hold only copies" if closed else "such balls are empty"
+        effect = "these balls contain only copies" if closed else "these balls are empty"
         warnings.warn(
-            f"{radii} of {2 * n} radii are 0 (more than {k} copies of a text): {holds}", stacklevel=4
+            f"{radii} of {2 * n} radii are 0 (more than {k} copies of a text): {effect}", stacklevel=4
         )
 
 

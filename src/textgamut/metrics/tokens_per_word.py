@@ -1,4 +1,4 @@
-"""Words by NLTK, and how many tokens a model's tokenizer makes of one (PR Table B.2)."""
+"""Number of tokens per word of a model's tokenizer, with words by NLTK (PR Table B.2)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 from textgamut.text import nltk_words
 
 REVISION = 1
-"""Raised when the same texts give other numbers."""
+"""Increase when the same texts produce different values."""
 
 PUBLISHED = {"Mistral": 1.313, "Pythia": 1.183, "Llama-2": 1.360, "Vicuna": 1.360}
-"""Family of models -> tokens per word in PR Table B.2."""
+"""Tokens per word of each family of models in PR Table B.2."""
 
 
 class TokensPerWord(NamedTuple):
     """Tokens per word of a set of texts."""
 
     mean: float
-    """Over the texts."""
+    """Mean over the texts."""
     deviation: float
-    """Over the texts; 0 for a single one."""
+    """Sample standard deviation over the texts; 0 for a single text."""
     texts: int
     words: int
     tokens: int
@@ -35,14 +35,15 @@ def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
     """Count a tokenizer's tokens per word: the mean over texts (PR appendix B.3, Table B.2).
 
     Args:
-        texts: Texts; those without a word are left out.
-        tokenizer: Of transformers. Its special tokens are not counted, and read as letters in a text.
+        texts: Texts; those without words are left out.
+        tokenizer: A transformers tokenizer. It adds no special tokens, and their names in a text are plain
+            text.
 
     Returns:
-        Mean and standard deviation over texts, and what was counted.
+        Mean and standard deviation over the texts, and the numbers of texts, words and tokens.
 
     Raises:
-        TextgamutError: No text has a word.
+        TextgamutError: If no text has a word.
     """
     ratios = []
     all_words = all_tokens = 0
@@ -65,15 +66,15 @@ def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
 def tokens_table(
     counted: Mapping[str, Mapping[str, Any]], models: Mapping[str, Mapping[str, str]]
 ) -> pd.DataFrame:
-    """Make the table of tokens per word, with the published value beside ours where there is one.
+    """Return the table of tokens per word, with the published values.
 
     Args:
-        counted: Model's slug -> the fields of ``TokensPerWord``.
-        models: Model's slug -> its ``label`` and ``family``.
+        counted: The fields of ``TokensPerWord`` for each model's slug.
+        models: ``label`` and ``family`` for each model's slug.
 
     Returns:
-        ``model``, ``family``, ``tokens per word`` with its deviation over texts, ``published`` (NaN where the
-        paper has none), ``texts``.
+        Columns ``model``, ``family``, ``tokens per word`` with its deviation over texts, ``published`` (NaN
+        if the paper has no value), ``texts``.
     """
     import pandas as pd
 

@@ -1,1 +1,1 @@
-"""Models: everything that loads weights."""
+"""Models: devices, checkpoints and the loading of weights."""

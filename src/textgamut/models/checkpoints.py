@@ -1,4 +1,4 @@
-"""Checkpoints on disk: fetched, converted from GGUF where needed, checked, loaded."""
+"""Fetch checkpoints, convert them from GGUF if necessary, and load them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REVISION = 1
-"""Raised when the conversion of a checkpoint writes other weights or another tokenizer."""
+"""Increase when the conversion of a checkpoint produces different weights or a different tokenizer."""
 
 
 def prepare(source: Source) -> Path:
-    """Fetch a checkpoint and return its folder, as ``transformers`` loads it.
+    """Fetch a checkpoint and return its folder, in the format that ``transformers`` loads.
 
-    A GGUF file is dequantized once, into float32 safetensors in the cache, since packed weights are slow in
-    batches. float32 holds the dequantized values exactly; the dtype is chosen when the model is loaded.
+    A GGUF file is dequantized once, to float32 safetensors in the cache, since quantized weights are slow in
+    batches. float32 represents the dequantized values exactly. The dtype is chosen when the model is loaded.
 
     Raises:
-        TextgamutError: As ``sources.fetch``; or the file is no checkpoint that transformers can read.
+        TextgamutError: As ``sources.fetch``, or if transformers cannot read the checkpoint.
     """
     path = fetch(source)
     if path.is_dir():
@@ -48,7 +48,7 @@ def prepare(source: Source) -> Path:
 
 
 def digest_of(source: Source, path: Path) -> str:
-    """Return the SHA-256 of a fetched source: the pinned one, or, for a user's own file, computed."""
+    """Return the SHA-256 of a fetched source: the pinned one, or, if none is pinned, the computed one."""
     pinned: str | None = getattr(source, "sha256", None)
     return pinned or digest(path)
 
@@ -70,18 +70,18 @@ def _convert_gguf(path: Path, target: Path) -> None:
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise ModelError(f"{path}: transformers cannot read this GGUF file: {error}") from error
     temporary = target.with_name(f".{target.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)  # what a killed conversion has left
+    shutil.rmtree(temporary, ignore_errors=True)  # left by an interrupted conversion
     model.save_pretrained(temporary)
     tokenizer.save_pretrained(temporary)
     for file in temporary.iterdir():
         with file.open("rb+") as stream:
             os.fsync(stream.fileno())
-        file.chmod(0o644)  # a cache may serve a whole group
+        file.chmod(0o644)  # a cache may be shared by a group of users
     temporary.rename(target)
 
 
 def silence_transformers() -> None:
-    """Keep transformers from asking a hub for what is local, and from drawing bars into our logs."""
+    """Disable transformers' requests to the hub, its warnings and its progress bars."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     from transformers.utils import logging as transformers_logging
 
@@ -90,7 +90,7 @@ def silence_transformers() -> None:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Load a checkpoint's tokenizer, padding on the left, with a padding token in any case."""
+    """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token."""
     silence_transformers()
     from transformers import AutoTokenizer
 
@@ -103,18 +103,18 @@ def load_tokenizer(folder: Path) -> Any:
 def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, spread: bool = False) -> Any:
     """Load a causal language model for inference.
 
-    The checkpoint's own sampling defaults are dropped, so that none mixes into a decoding setting; its
-    tokens for begin, end and padding stay.
+    The checkpoint's default sampling settings are removed, so that they do not affect a decoding setting. Its
+    BOS, EOS and padding tokens are kept.
 
     Args:
         folder: The checkpoint.
-        dtype: Of the weights.
-        device: Where it goes. Inputs belong on ``model.device``.
-        spread: Over all GPUs of this process, layer by layer, in equal parts, for a model that is larger than
-            one of them. On a CPU it changes nothing.
+        dtype: Dtype of the weights.
+        device: Device of the model. Inputs must be on ``model.device``.
+        spread: Distribute the layers evenly over all GPUs of this process, for a model that is larger than
+            one of them. Ignored on a CPU.
 
     Raises:
-        TextgamutError: The GPUs do not hold the model.
+        TextgamutError: If the model does not fit into the GPUs.
     """
     silence_transformers()
     from transformers import AutoModelForCausalLM, GenerationConfig
@@ -135,7 +135,7 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, sp
 
 
 def _placement(device: torch.device, spread: bool) -> dict[str, Any]:
-    """Return what tells transformers where the weights go; nothing: they come to the CPU, to be moved."""
+    """Return the arguments of ``from_pretrained`` that place the weights; empty for a CPU."""
     if device.type == "cpu":
         return {}
-    return {"device_map": "balanced" if spread else {"": device}}  # straight there: no copy on the CPU
+    return {"device_map": "balanced" if spread else {"": device}}  # avoids a copy on the CPU

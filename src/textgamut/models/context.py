@@ -1,4 +1,4 @@
-"""Context length: how many tokens a model can hold."""
+"""Context length: the maximum number of tokens that a model can process."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 def context_length(
     config: Mapping[str, Any], tokenizer_limit: float = float("inf"), model: Any = None
 ) -> int | None:
-    """Return how many tokens a model can hold, prompt and answer together.
+    """Return the maximum number of tokens that a model can process, prompt and answer together.
 
     Args:
-        config: The checkpoint's ``config.json``. A sliding window is no limit.
+        config: The checkpoint's ``config.json``. A sliding window does not count as a limit.
         tokenizer_limit: ``model_max_length`` of the tokenizer, used if the configuration has no limit.
-        model: The loaded model, if there is one. RoBERTa and its relatives number positions from the padding
-            token's id + 1 on, which only the loaded embeddings show; the limit is then that much smaller.
+        model: The loaded model, if there is one. RoBERTa and related models number positions from the padding
+            token's id + 1, which reduces the limit by as much; only the loaded embeddings have this offset.
 
     Returns:
-        The limit, or None if there is none, as for ALiBi.
+        The limit, or None if there is none, for example with ALiBi.
     """
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
@@ -28,4 +28,4 @@ def context_length(
         for part in parts:
             if isinstance(limit := part.get(key), int) and limit > 0:
                 return limit - offset
-    return int(tokenizer_limit) if tokenizer_limit < 10**9 else None  # 10**30: nothing is known
+    return int(tokenizer_limit) if tokenizer_limit < 10**9 else None  # transformers uses 10**30 for "unknown"

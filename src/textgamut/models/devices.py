@@ -1,8 +1,8 @@
-"""Which devices a job runs on, and in which precision.
+"""Select the devices of a job and the precision of its models.
 
-Snakemake counts GPUs but assigns none: left alone, two jobs at a time would both land on the first. So every
-job leases the GPUs that it needs (:func:`lease`), by a lock on a file for each, which the operating system
-frees however the job ends.
+Snakemake counts GPUs but does not assign them, so two concurrent jobs would both use the first. Each job
+therefore leases the GPUs that it needs (:func:`lease`), with one file lock per GPU. The operating system
+releases the locks even if the job is killed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Of the machine: the same for all its users, whatever TMPDIR says, or they would not see each other's leases.
+# Independent of TMPDIR: all users of a machine must see each other's leases.
 LEASES = Path("/tmp/textgamut-gpus")  # noqa: S108
-POLL = 1.0  # seconds between two looks for a free GPU
+POLL = 1.0  # seconds between two attempts to lease GPUs
 VISIBLE, ORDER = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"
 _KEPT: list[contextlib.ExitStack] = []  # leases that last until the process ends
 
@@ -39,49 +39,50 @@ class Gpu(NamedTuple):
     """A GPU of this machine, or a slice of one (MIG)."""
 
     number: int
-    """As ``nvidia-smi`` counts; of a slice: that of its GPU."""
+    """Index in ``nvidia-smi``; for a slice, that of its GPU."""
     uuid: str
-    """Where there is no way to learn it: the number."""
+    """UUID, or the number if the UUID is unknown."""
 
     @property
     def name(self) -> str:
-        """What ``CUDA_VISIBLE_DEVICES`` calls it: by number where that can be, for vLLM."""
+        """Name in ``CUDA_VISIBLE_DEVICES``: the number where possible, as vLLM requires."""
         return self.uuid if self.uuid.startswith("MIG-") else str(self.number)
 
 
 @contextlib.contextmanager
 def lease(gpus: int, wait: bool = True) -> Iterator[torch.device]:
-    """Lease GPUs of this machine for a block, waiting until enough are free.
+    """Lease GPUs of this machine for a block, and wait until enough are free.
 
-    To be entered before anything starts CUDA, be it ``torch.cuda.is_available()``: in the block
-    ``CUDA_VISIBLE_DEVICES`` holds the leased GPUs and no others, and CUDA reads it once. A variable that the
-    user has set limits the choice. In a Slurm job the GPUs are those that Slurm granted; they are leased only
-    if there are more of them than ``gpus``, as where a whole run goes on inside one Slurm job.
+    Enter this context before anything initialises CUDA, including ``torch.cuda.is_available()``: within the
+    block ``CUDA_VISIBLE_DEVICES`` contains only the leased GPUs, and CUDA reads it once. If the user has set
+    the variable, only the GPUs that it lists are leased. In a Slurm job only the GPUs granted by Slurm are
+    used. They are leased only if there are more of them than ``gpus``, for example if a whole run is executed
+    inside one Slurm job.
 
-    If the block starts CUDA in this process, the lease lasts until the process ends, as CUDA's memory does,
-    and a later one in the same process is the same.
+    If the block initialises CUDA in this process, the lease lasts until the process ends, like the CUDA
+    context, and later leases in the same process reuse it.
 
-    All or none are taken at a time, so two jobs never wait for each other. Whoever looks first when one
-    becomes free has it; a job that wants many GPUs may wait for long beside jobs that want one.
+    GPUs are leased all at once or not at all, which avoids deadlocks between jobs. There is no queue: a job
+    that needs many GPUs may wait long beside jobs that need one.
 
     Args:
-        gpus: How many; 0 for the CPU.
-        wait: If not, the CPU is taken where not enough are free: for short work, which would else stand
-            behind hours of generation.
+        gpus: Number of GPUs; 0 for the CPU.
+        wait: Whether to wait until enough GPUs are free. If False, the CPU is used instead, for short work
+            that should not wait for hours of generation.
 
     Yields:
-        ``cuda``, which stands for all that are leased, or ``cpu``: for 0, and on a machine without a GPU (or
-        where the user, or Slurm, gives none).
+        ``cuda``, which refers to all leased GPUs, or ``cpu`` if ``gpus`` is 0 or no GPU is available on the
+        machine, in ``CUDA_VISIBLE_DEVICES`` or in the Slurm job.
 
     Raises:
-        TextgamutError: There are GPUs, but fewer than that; ``CUDA_VISIBLE_DEVICES`` names one that is not
-            there; the lock files cannot be written.
+        TextgamutError: If there are GPUs, but fewer than requested, ``CUDA_VISIBLE_DEVICES`` lists a GPU that
+            does not exist, or the lock files cannot be written.
     """
     import torch
 
     if gpus and _cuda_has_started():
         if not _KEPT:
-            logger.warning("CUDA runs in this process already: its GPUs stay what they are, without a lease")
+            logger.warning("CUDA is already initialised in this process: its GPUs are used without a lease")
         yield choose_device()
         return
     with contextlib.ExitStack() as stack:
@@ -96,11 +97,15 @@ def lease(gpus: int, wait: bool = True) -> Iterator[torch.device]:
 
 
 def _take(count: int, gpus: list[Gpu], stack: contextlib.ExitStack, wait: bool) -> list[Gpu] | None:
-    """Take that many GPUs, to be freed by the stack; none where there are none; None: leave all as it is."""
+    """Lease GPUs until the stack is closed.
+
+    Returns:
+        The leased GPUs, an empty list to run on the CPU, or None if the environment needs no change.
+    """
     value, slurm = os.environ.get(VISIBLE), os.environ.get("SLURM_JOB_ID")
     names = _names(value or "")
     if gpus and slurm and not names:
-        logger.info("Slurm has granted this job no GPU: it runs on the CPU")
+        logger.info("Slurm granted no GPU to this job: it runs on the CPU")
         return []
     if not gpus or (value is not None and not names):
         return []
@@ -110,8 +115,8 @@ def _take(count: int, gpus: list[Gpu], stack: contextlib.ExitStack, wait: bool) 
     if len(usable) < count:
         where = f"Slurm job {slurm}" if slurm else f"{VISIBLE}={value}" if names else "this machine"
         raise ModelError(
-            f"`gpus` of the model in models.yaml asks for {count} GPUs, but {where} has {len(usable)}: "
-            f"lower `gpus`, or run this where there are as many"
+            f"`gpus` of the model in models.yaml requests {count} GPUs, but {where} has {len(usable)}: "
+            f"lower `gpus`, or run this on a machine with enough GPUs"
         )
     return _lock(count, usable, f"slurm-{slurm}-" if slurm else "", stack, wait)
 
@@ -123,12 +128,12 @@ def _lock(
 
     try:
         LEASES.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(PermissionError):  # another user's; then it is open to all already
+        with contextlib.suppress(PermissionError):  # created, and made writable to all, by another user
             LEASES.chmod(0o1777)
-        told = False
+        logged = False
         while True:
             taken: dict[Gpu, FileLock] = {}
-            with FileLock(LEASES / "choosing.lock", mode=0o666):  # one at a time, or two might hold half each
+            with FileLock(LEASES / "choosing.lock", mode=0o666):  # or two jobs might hold half each
                 for gpu in usable:
                     lock = FileLock(LEASES / f"{prefix}{gpu.uuid.replace('/', '_')}.lock", mode=0o666)
                     with contextlib.suppress(Timeout):
@@ -141,12 +146,12 @@ def _lock(
                 for lock in taken.values():
                     lock.release()
             if not wait:
-                logger.info("all GPUs are leased: on the CPU")
+                logger.info("all GPUs are leased: this runs on the CPU")
                 return []
-            if not told:
+            if not logged:
                 holders = ", ".join(map(str, lease_holders())) or "unknown"
                 logger.info("waiting for %d of %d GPUs: leased by processes %s", count, len(usable), holders)
-                told = True
+                logged = True
             time.sleep(POLL)
     except PermissionError as error:
         raise ModelError(f"{error.filename}: GPUs cannot be leased: {error.strerror}") from error
@@ -164,13 +169,13 @@ def _set_for(stack: contextlib.ExitStack, values: dict[str, str]) -> None:
 
 
 def _names(value: str) -> list[str]:
-    """Split a value of ``CUDA_VISIBLE_DEVICES`` as CUDA does: what is no name, such as -1, ends the list."""
+    """Split a value of ``CUDA_VISIBLE_DEVICES`` as CUDA does: an invalid name, such as -1, ends the list."""
     names = map(str.strip, value.split(","))
     return list(dict.fromkeys(itertools.takewhile(re.compile(r"\d+$|GPU-|MIG-").match, names)))
 
 
 def _named(gpus: Sequence[Gpu], names: Sequence[str]) -> list[Gpu]:
-    """Return the GPUs that have these numbers, or UUIDs, which CUDA takes shortened too."""
+    """Return the GPUs with these numbers or UUIDs; like CUDA, accept abbreviated UUIDs."""
     found: list[Gpu] = []
     for name in names:
         if name.isdecimal():
@@ -179,13 +184,13 @@ def _named(gpus: Sequence[Gpu], names: Sequence[str]) -> list[Gpu]:
             matching = [gpu for gpu in gpus if gpu.uuid.startswith(name)]
         if not matching:
             there = ", ".join(f"{gpu.number} ({gpu.uuid})" for gpu in gpus)
-            raise ModelError(f"{VISIBLE} names {name}, which is no GPU of this machine; it has {there}")
+            raise ModelError(f"{VISIBLE} names {name}, which is not a GPU of this machine; it has {there}")
         found += matching
     return list(dict.fromkeys(found))
 
 
 def list_gpus() -> list[Gpu]:
-    """Return the GPUs that torch can use on this machine, without starting CUDA in this process."""
+    """Return the GPUs that torch can use on this machine, without initialising CUDA in this process."""
     import torch
 
     driver, cuda = cuda_driver(), torch.version.cuda
@@ -195,23 +200,23 @@ def list_gpus() -> list[Gpu]:
     if not (cuda and driver) and not torch.version.hip:
         return []
     if command := shutil.which("nvidia-smi"):
-        told = subprocess.run([command, "-L"], capture_output=True, text=True)  # noqa: S603
-        if told.returncode == 0:
-            return parse_listing(told.stdout)
-    # A container without nvidia-smi, or AMD's: by torch, in a process of its own, in which CUDA may start.
+        listed = subprocess.run([command, "-L"], capture_output=True, text=True)  # noqa: S603
+        if listed.returncode == 0:
+            return parse_listing(listed.stdout)
+    # A container without nvidia-smi, or AMD GPUs: count with torch, in a separate process that starts CUDA.
     environment = {name: value for name, value in os.environ.items() if name != VISIBLE}
     code = "import torch; print(torch.cuda.device_count())"
     counted = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment | {ORDER: "PCI_BUS_ID"}
     )
     if counted.returncode:
-        logger.warning("the GPUs of this machine cannot be counted, none is used: %s", counted.stderr)
+        logger.warning("the GPUs of this machine cannot be counted, so none is used: %s", counted.stderr)
         return []
     return [Gpu(i, str(i)) for i in range(int(counted.stdout))]
 
 
 def parse_listing(text: str) -> list[Gpu]:
-    """Read what ``nvidia-smi -L`` prints; of a GPU that is cut into slices (MIG), the slices."""
+    """Parse the output of ``nvidia-smi -L``; a GPU that is divided into slices (MIG) is listed as these."""
     gpus: list[Gpu] = []
     whole: Gpu | None = None
     for line in text.splitlines():
@@ -224,7 +229,7 @@ def parse_listing(text: str) -> list[Gpu]:
 
 
 def lease_holders() -> list[int]:
-    """Return the processes that hold a lease on this machine, as far as this user sees processes."""
+    """Return the ids of the processes that hold a lease on this machine, as far as visible to this user."""
     try:
         files = {path.stat().st_ino for path in LEASES.glob("*.lock") if path.name != "choosing.lock"}
         locks = Path("/proc/locks").read_text()
@@ -235,7 +240,7 @@ def lease_holders() -> list[int]:
 
 
 def cuda_driver() -> tuple[int, int] | None:
-    """Return the highest version of CUDA that the NVIDIA driver serves, also to a torch without CUDA."""
+    """Return the highest CUDA version that the NVIDIA driver supports, even if torch has no CUDA."""
     version = ctypes.c_int()
     try:
         ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
@@ -245,38 +250,38 @@ def cuda_driver() -> tuple[int, int] | None:
 
 
 def _cuda_has_started() -> bool:
-    """Tell whether CUDA has read its environment in this process; torch may not know it yet."""
+    """Return whether CUDA has read its environment in this process, even if torch does not know it yet."""
     import torch
 
     try:
-        asked = ctypes.CDLL("libcuda.so.1").cuDeviceGetCount(ctypes.byref(ctypes.c_int()))
+        status = ctypes.CDLL("libcuda.so.1").cuDeviceGetCount(ctypes.byref(ctypes.c_int()))
     except (OSError, AttributeError):  # no NVIDIA driver
         return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
-    return bool(asked == 0)
+    return bool(status == 0)
 
 
 def choose_device(name: str | None = None) -> torch.device:
-    """Return the device of that name; none given: the GPU of this process's environment, else the CPU."""
+    """Return the named device. Defaults to the GPU visible to this process, or the CPU if there is none."""
     import torch
 
     return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
-def choose_dtype(wish: str, device: torch.device) -> torch.dtype:
-    """Resolve a model's dtype rule on a device.
+def choose_dtype(name: str, device: torch.device) -> torch.dtype:
+    """Resolve a model's dtype setting on a device.
 
     Args:
-        wish: ``bfloat16``, ``float16``, ``float32`` or ``auto``.
-        device: Where the model will run; ``cuda`` without a number is all GPUs of this process.
+        name: ``bfloat16``, ``float16``, ``float32`` or ``auto``.
+        device: Device of the model; ``cuda`` without an index refers to all GPUs of this process.
 
     Returns:
-        For ``auto``: on a GPU bfloat16 from compute capability 8.0 on, else float16; of several, the oldest
-        decides. On a CPU bfloat16 where it has the instructions, else float32.
+        The dtype. On GPUs, ``auto`` is bfloat16 if all of them have compute capability 8.0 or higher, else
+        float16. On a CPU it is bfloat16 if the CPU has instructions for it, else float32.
     """
     import torch
 
-    if wish != "auto":
-        dtype: torch.dtype = getattr(torch, wish)
+    if name != "auto":
+        dtype: torch.dtype = getattr(torch, name)
         return dtype
     if device.type == "cuda":
         oldest = min(torch.cuda.get_device_capability(gpu) for gpu in _each(device))
@@ -285,7 +290,7 @@ def choose_dtype(wish: str, device: torch.device) -> torch.dtype:
 
 
 def device_name(device: torch.device) -> str:
-    """Return what a device is called, for the record: the GPUs' names, or ``cpu``."""
+    """Return the name of a device for the metadata of outputs: the names of the GPUs, or ``cpu``."""
     import torch
 
     if device.type != "cuda":
@@ -304,7 +309,7 @@ def _each(device: torch.device) -> list[torch.device]:
 
 
 def _cpu_has_bfloat16() -> bool:
-    """Tell whether the CPU multiplies bfloat16 in hardware: emulated, it is slower than float32."""
+    """Return whether the CPU multiplies bfloat16 in hardware; emulated, it is slower than float32."""
     import torch
 
     capabilities = torch.cpu.get_capabilities()

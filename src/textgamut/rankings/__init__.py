@@ -1,1 +1,1 @@
-"""Rankings of methods by several criteria: arrays in, frozen values out; none prints or touches a file."""
+"""Rankings of methods by several criteria: functions of arrays that return frozen values and do no I/O."""

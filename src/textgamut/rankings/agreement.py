@@ -1,4 +1,4 @@
-"""How far rankings of the same methods agree: rank correlations of their scores (MC appendix F)."""
+"""Agreement of rankings of the same methods: rank correlations of their scores (MC appendix F)."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ import pandas as pd
 from textgamut.errors import DataError
 
 REVISION = 1
-"""Raised when the same scores give other numbers."""
+"""Increase when the same scores produce different correlations."""
 
 
 def agreement(scores: pd.DataFrame | Mapping[str, Mapping[str, float] | Sequence[float]]) -> pd.DataFrame:
-    """Correlate each two rankings of the same methods.
+    """Correlate each pair of rankings of the same methods.
 
     Args:
-        scores: Two rankings or more, by name: the scores of the methods, higher is better, such as mean
-            Q*Text, Bradley-Terry worth, or wins less defeats by dominance. Dictionaries are matched by
-            method, lists by place. A method that a ranking leaves out, or scores NaN, takes no part in its
-            comparisons.
+        scores: Two or more rankings by name, each with the scores of the methods, higher is better, for
+            example mean Q*Text, Bradley-Terry worth, or wins minus losses by dominance. Dictionaries are
+            matched by method, lists by position. A method that is missing from a ranking, or has the score
+            NaN, is excluded from its comparisons.
 
     Returns:
-        A row for each two rankings, in the order given: ranking_1, ranking_2, spearman and kendall (tau-b),
-        both in [-1, 1], and methods, the number of methods compared. The correlations are NaN when a ranking
-        gives these methods all the same score, or when fewer than two of them are left.
+        A row for each pair of rankings, in the order given: ranking_1, ranking_2, spearman and kendall
+        (tau-b), both in [-1, 1], and methods, the number of methods compared. The correlations are NaN if all
+        compared methods have the same score in one of the rankings, or if fewer than two methods remain.
 
     Raises:
-        TextgamutError: Fewer than two methods or two rankings, lists of different lengths, or scores that
+        TextgamutError: If there are fewer than two methods or two rankings, lists differ in length, or scores
             are not numbers.
 
     Warns:
-        UserWarning: A correlation is NaN, and why.
+        UserWarning: If a correlation is NaN, with the reason.
     """
     from scipy.stats import kendalltau, spearmanr
 
@@ -60,7 +60,7 @@ def _table(scores: pd.DataFrame | Mapping[str, Mapping[str, float] | Sequence[fl
     try:
         table = pd.DataFrame(scores)
     except ValueError as error:
-        raise DataError(f"rankings that cannot be put side by side: {error}") from error
+        raise DataError(f"rankings that cannot be compared: {error}") from error
     if table.shape[1] < 2:
         raise DataError(f"agreement compares rankings: two or more are needed, not {table.shape[1]}")
     if len(table) < 2:

@@ -3,8 +3,9 @@
 Sources: MC section 4.1; Davidson 1970 (ties); Sinclair 1982 (as a log-linear Poisson model).
 
 The expected counts of a pair are log m(i beats j) = mu_ij + l_i - l_j, log m(j beats i) = mu_ij - l_i + l_j
-and log m(tie) = mu_ij + g. Given the number of comparisons of each pair, the mu_ij drop out: what is left is
-a concave function of the strengths l and the tie parameter g, with the same maximum and standard errors.
+and log m(tie) = mu_ij + g. Given the number of comparisons of each pair, the mu_ij cancel. The remaining
+log-likelihood is concave in the strengths l and the tie parameter g, with the same maximum and standard
+errors.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_com
 from textgamut.errors import DataError
 
 REVISION = 1
-"""Raised when the same counts give other numbers."""
+"""Increase when the same counts produce different estimates."""
 
 MAX_ITERATIONS = 200
-"""Newton steps; real tables need about 10."""
+"""Maximum number of Newton steps; real tables need about 10."""
 
 QUADRATIC = 0.01
-"""A Newton step that changes no parameter by more is taken whole: the curvature is all but constant there."""
+"""A Newton step that changes no parameter by more is never shortened: the curvature is almost constant."""
 
 NAMED = 3
-"""Methods that a message names before it counts the rest."""
+"""Number of methods that a message lists by name; the others are counted."""
 
 
 class Separation(DataError):  # noqa: N818 - the name of the phenomenon
@@ -39,33 +40,34 @@ class Separation(DataError):  # noqa: N818 - the name of the phenomenon
     def __init__(self, message: str, methods: Sequence[str]) -> None:
         super().__init__(message)
         self.methods = tuple(methods)
-        """The methods whose strength has no finite estimate against the others."""
+        """The methods without a finite estimate of their strength relative to the others."""
 
 
 @dataclass(frozen=True)
 class BradleyTerry:
-    """Davidson's model fitted to m methods; every dictionary has the methods in the order given."""
+    """Davidson's model fitted to m methods; all dictionaries list the methods in the order given."""
 
     worth: dict[str, float]
-    """exp(2 l_i) / sum of exp(2 l_j), in [0, 1]; they sum to 1. Of two methods, i is preferred to j with odds
-    worth_i : worth_j when they do not tie."""
+    """exp(2 l_i) / sum of exp(2 l_j), in [0, 1], summing to 1. If methods i and j do not tie, i is preferred
+    with odds worth_i : worth_j."""
     tie: float
-    """g; exp(g) is the odds of a tie against a win of either of two equal methods. -inf when nothing tied."""
+    """g; exp(g) is the odds of a tie against a win of either of two equal methods. -inf without ties."""
     log_likelihood: float
-    """Sum over all comparisons of the log-probability of their outcome, given who met whom, 0 or less."""
+    """Log-likelihood of the outcomes, given the number of comparisons of each pair, 0 or less."""
     strength: dict[str, float]
-    """l_i, the natural logarithm of the square root of the worth, shifted so that they sum to 0."""
+    """l_i, the natural logarithm of the square root of the worth, shifted to sum to 0."""
     standard_errors: dict[str, float]
-    """Of the l_i under their sum of 0, from the inverse of the information."""
+    """Standard errors of the l_i, under the constraint that they sum to 0, from the inverse information."""
     tie_error: float
-    """Standard error of g; NaN when nothing tied."""
+    """Standard error of g; NaN if there are no ties."""
     worth_errors: dict[str, float]
     """Standard errors of the worths, by the delta method."""
     iterations: int
-    """Newton steps taken."""
+    """Number of Newton steps."""
     gradient_norm: float
-    """Euclidean norm of the gradient of the log-likelihood with respect to (l, g), in comparisons. What is
-    left is rounding: the spacing of float64 numbers at g times the curvature, 1e-8 for 3e8 comparisons."""
+    """Euclidean norm of the gradient of the log-likelihood with respect to (l, g), in comparisons. The
+    remainder is rounding: the spacing of float64 numbers at g times the curvature, 1e-8 for 3e8
+    comparisons."""
 
 
 class _State(NamedTuple):
@@ -78,27 +80,29 @@ class _State(NamedTuple):
 def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) -> BradleyTerry:
     """Fit worths and a tie parameter by maximum likelihood (MC section 4.1; Davidson 1970; Sinclair 1982).
 
-    Newton's method on the likelihood given the number of comparisons of each pair. Its maximum and standard
-    errors are those of the Poisson model with a nuisance term per pair, whose log-likelihood is that
-    given here plus the sum over pairs of n log n - n - log(wins_ij! wins_ji! ties_ij!). Comparisons count as
-    independent, which those on one prompt are not (MC section 4.2): read the standard errors with care.
+    Newton's method maximises the likelihood given the number of comparisons of each pair. The maximum and the
+    standard errors equal those of the Poisson model with a nuisance term per pair, which adds the sum over
+    pairs of n log n - n - log(wins_ij! wins_ji! ties_ij!) to the log-likelihood. The model treats comparisons
+    as independent. Comparisons on the same prompt are not (MC section 4.2), so interpret the standard errors
+    with caution.
 
-    A pair that never met adds nothing. When nothing tied, this is the plain Bradley-Terry model.
+    A pair that was never compared contributes nothing. Without ties, this is the plain Bradley-Terry model.
 
     Args:
-        wins: (m, m) whole numbers, [i, j] on how many prompts i beats j; diagonal 0.
-        ties: (m, m) whole numbers, [i, j] on how many prompts neither beats the other; symmetric, diagonal 0.
+        wins: (m, m) whole numbers, [i, j] is the number of prompts on which i beats j; diagonal 0.
+        ties: (m, m) whole numbers, [i, j] is the number of prompts on which neither beats the other;
+            symmetric, diagonal 0.
         names: m different names.
 
     Returns:
-        The fit. It does not depend on the order of the methods, beyond rounding.
+        The fit. Except for rounding, it does not depend on the order of the methods.
 
     Raises:
-        Separation: The likelihood has no maximum at finite values, because a group of methods never lost to
-            nor tied with any other, or never beat nor tied with any other; because all comparisons are ties;
-            or because no pair was won by both sides and the ties fit between the wins.
-        TextgamutError: Matrices that are not as described, names that do not fit them, fewer than two
-            methods, or groups of methods that never met.
+        Separation: If the likelihood has no maximum at finite values, because a group of methods never lost
+            to nor tied with any other, or never beat nor tied with any other; because all comparisons are
+            ties; or because no pair was won by both sides and the ties fit between the wins.
+        TextgamutError: If the matrices are not as described, names do not match them, there are fewer than
+            two methods, or groups of methods were never compared.
     """
     names = list(names)
     if len(names) < 2:
@@ -116,7 +120,7 @@ def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) ->
     methods, met = len(names), won + won.T + tied
     parameters = np.zeros(methods + 1)
     with np.errstate(divide="ignore"):
-        parameters[-1] = np.log(tied.sum() / won.sum())  # the maximum if all strengths were equal
+        parameters[-1] = np.log(tied.sum() / won.sum())  # the maximum for equal strengths
     state = _state(parameters, won, tied, met)
     slack = 1e-13 * met.sum()  # rounding of the log-likelihood
     iterations = 0
@@ -125,7 +129,7 @@ def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) ->
         new = _state(parameters + step, won, tied, met)
         if np.abs(step).max() < QUADRATIC:
             if np.linalg.norm(new.gradient) >= np.linalg.norm(state.gradient):
-                break  # nothing left but rounding
+                break  # only rounding is left
         else:
             while not new.log_likelihood >= state.log_likelihood - slack:
                 step /= 2
@@ -139,7 +143,7 @@ def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) ->
     worth = np.exp(2 * (strength - strength.max()))
     worth /= worth.sum()
     covariance = np.linalg.inv(_information(state, met))
-    # Centred, it is that under the sum of 0, whatever held the sum in the inverse.
+    # Centred, this is the covariance under the constraint of sum 0, whatever curvature regularised the sum.
     of_strength = covariance[:-1, :-1] - covariance[:-1, :-1].mean(axis=0)
     of_strength -= of_strength.mean(axis=1, keepdims=True)
     jacobian = 2 * (np.diag(worth) - np.outer(worth, worth))
@@ -174,17 +178,17 @@ def _state(
     log_likelihood = (won * gap).sum() - (met * log_norm).sum() / 2
     if tied.any():
         log_likelihood += tied.sum() / 2 * tie
-    # Differences first, then sums: sums of the counts themselves would round away the last digits.
+    # Differences before sums: sums of the counts themselves would lose the last digits.
     excess = won - won.T - met * (win - win.T)
     gradient = np.append(excess.sum(axis=1), (tied - met * draw).sum() / 2)
     return _State(float(log_likelihood), gradient, win, draw)
 
 
 def _information(state: _State, met: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return minus the second derivatives, (m + 1, m + 1), made regular where the likelihood is flat.
+    """Return the negative second derivatives, (m + 1, m + 1), regularised where the likelihood is flat.
 
-    The likelihood does not change with a common shift of all strengths, nor with g when nothing tied: a
-    curvature put there keeps steps out of these directions.
+    The likelihood does not change with a common shift of all strengths, nor with g if there are no ties. An
+    artificial curvature in these directions prevents steps along them.
     """
     methods = len(met)
     win, draw = state.win, state.tied
@@ -218,19 +222,19 @@ def _counts(values: ArrayLike, what: str, names: list[str]) -> NDArray[np.float6
 
 
 def _check_maximum(won: NDArray[np.float64], tied: NDArray[np.float64], names: list[str]) -> None:
-    """Raise when the likelihood has no maximum at finite strengths.
+    """Raise ``Separation`` if the likelihood has no maximum at finite strengths.
 
-    It has none if parameters can go to infinity in a direction (d_l, d_g) along which no observed outcome
-    loses probability and some gain: for each pair, with d = d_l[i] - d_l[j], what was observed of win (d),
-    defeat (-d) and tie (d_g) must be the largest of the three.
+    There is none if parameters can go to infinity in a direction (d_l, d_g) along which no observed outcome
+    loses probability and some gain: for each pair, with d = d_l[i] - d_l[j], the observed ones of win (d),
+    loss (-d) and tie (d_g) must be the largest of the three.
 
-    - d_g = 0: a tie, or wins of both, mean d = 0; a win of i alone means d >= 0. Only d = 0 is left if
-      and only if each method can be reached from each other over pairs that were won or tied (Ford 1957).
-    - d_g < 0: only when nothing tied. The tie parameter is then -inf, and the rest is as before.
-    - d_g > 0, say 1: no pair may have wins of both; a win means d >= 1, a tie |d| <= 1. Such d exist if and
-      only if the shortest paths of these bounds do.
+    - d_g = 0: a tie, or wins of both, imply d = 0; wins of i only imply d >= 0. The only solution is d = 0 if
+      and only if each method can be reached from each other one over pairs that were won or tied (Ford 1957).
+    - d_g < 0: possible only without ties. The tie parameter is then -inf, and the rest is as for d_g = 0.
+    - d_g > 0, say 1: no pair may have wins of both; a win implies d >= 1, a tie |d| <= 1. Such d exist if and
+      only if the shortest paths under these bounds exist.
     """
-    edges = csr_array((won + tied) > 0)  # from i to j: i beat j or tied with it
+    edges = csr_array((won + tied) > 0)  # from i to j if i beat j or tied with it
     count, group = connected_components(edges, connection="weak")
     if count > 1:
         smallest = min(_members(group, names), key=lambda members: (len(members), members))

@@ -1,8 +1,8 @@
-"""Dominance between methods, prompt by prompt: partial orders, their counts, the Pareto front (MC section 4).
+"""Dominance between methods on each prompt: partial orders, their counts, the Pareto front (MC section 4).
 
-On one prompt, method i dominates method j when no criterion says that it is worse and at least one says that
-it is better. Two methods that are equal on all criteria do not dominate each other: as in the paper, that
-counts as incomparable.
+On a prompt, method i dominates method j if it is not worse on any criterion and better on at least one. Two
+methods that are equal on all criteria do not dominate each other; as in the paper, they count as
+incomparable.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.errors import DataError
 
 REVISION = 1
-"""Raised when the same scores give other orders or counts."""
+"""Increase when the same scores produce different orders or counts."""
 
 
 @dataclass(frozen=True)
 class DominanceCounts:
-    """On how many prompts methods dominate each other.
+    """Numbers of prompts on which methods dominate each other.
 
     Attributes:
-        wins: int64 (M, M), prompts on which i dominates j; the diagonal is 0.
-        ties: int64 (M, M), symmetric, prompts on which neither dominates; the diagonal is 0.
-        prompts: Number of prompts: ``wins + wins.T + ties`` for each two methods.
+        wins: int64 (M, M), number of prompts on which i dominates j; the diagonal is 0.
+        ties: int64 (M, M), symmetric, number of prompts on which neither dominates; the diagonal is 0.
+        prompts: Number of prompts: ``wins + wins.T + ties`` for each pair of methods.
     """
 
     wins: NDArray[np.int64]
@@ -40,10 +40,10 @@ class DominanceSummary:
     """Numbers of ordered pairs of methods, as in MC appendix C.
 
     Attributes:
-        pairs: All, M (M - 1).
-        always: The first dominates on all prompts.
-        mostly: The first dominates on 90 % of the prompts or more; those of ``always`` among them.
-        never: The first dominates on no prompt.
+        pairs: All pairs, M (M - 1).
+        always: Pairs of which the first dominates on all prompts.
+        mostly: Pairs of which the first dominates on at least 90 % of the prompts, including ``always``.
+        never: Pairs of which the first dominates on no prompt.
     """
 
     pairs: int
@@ -56,14 +56,14 @@ def dominance_orders(oriented: ArrayLike) -> NDArray[np.bool_]:
     """Return the partial order of the methods on each prompt (MC section 4).
 
     Args:
-        oriented: (P, M, C), higher is better everywhere. -inf is worst.
+        oriented: (P, M, C), higher is better for all criteria; -inf is the worst.
 
     Returns:
-        bool (P, M, M): ``orders[p, i, j]`` is True where i dominates j on prompt p, or is j. P M^2 bytes: for
-        many methods use :func:`dominance_counts`.
+        bool (P, M, M): ``orders[p, i, j]`` is True if i dominates j on prompt p, or i = j. It takes P M^2
+        bytes; for many methods use :func:`dominance_counts`.
 
     Raises:
-        TextgamutError: The shape is wrong, or a score is nan.
+        TextgamutError: If the shape is wrong, or a score is nan.
     """
     scores = _checked(oriented, ("prompt", "method", "criterion"))
     no_worse = _no_worse(scores)
@@ -79,15 +79,15 @@ def dominance_counts(oriented: ArrayLike) -> DominanceCounts:
         oriented: As for :func:`dominance_orders`.
 
     Returns:
-        The counts. Memory beyond the scores grows with M^2 only.
+        The counts. Apart from the scores, memory grows only with M^2.
 
     Raises:
-        TextgamutError: The shape is wrong, or a score is nan.
+        TextgamutError: If the shape is wrong, or a score is nan.
     """
     scores = _checked(oriented, ("prompt", "method", "criterion"))
     prompts, methods = scores.shape[:2]
     wins = np.zeros((methods, methods), dtype=np.int64)
-    for start in range(0, prompts, 255):  # as many as one byte counts: adding bytes is fastest
+    for start in range(0, prompts, 255):  # sums of up to 255 fit into one byte, and adding bytes is fastest
         some = np.zeros((methods, methods), dtype=np.uint8)
         for one in scores[start : start + 255]:
             no_worse = _no_worse(one)
@@ -99,7 +99,7 @@ def dominance_counts(oriented: ArrayLike) -> DominanceCounts:
 
 
 def dominance_table(counts: DominanceCounts, methods: Sequence[str]) -> pd.DataFrame:
-    """List all ordered pairs of methods by how often the first dominates (MC Tables 5 to 7).
+    """List all ordered pairs of methods by the number of wins of the first (MC Tables 5 to 7).
 
     Args:
         counts: From :func:`dominance_counts`.
@@ -107,10 +107,10 @@ def dominance_table(counts: DominanceCounts, methods: Sequence[str]) -> pd.DataF
 
     Returns:
         Columns method_1, method_2, wins (prompts) and share (of all prompts, in [0, 1]), M (M - 1) rows by
-        descending wins; equal ones in the order of the methods.
+        descending wins; pairs with equal wins are in the order of the methods.
 
     Raises:
-        TextgamutError: The number of names is wrong.
+        TextgamutError: If the number of names is wrong.
     """
     if len(methods) != len(counts.wins):
         raise DataError(f"dominance: {len(methods)} names of methods for {len(counts.wins)} methods")
@@ -135,16 +135,16 @@ def dominance_summary(counts: DominanceCounts) -> DominanceSummary:
 
 
 def pareto_front(means: ArrayLike) -> NDArray[np.bool_]:
-    """Tell which methods no other dominates in their means over the prompts.
+    """Return the Pareto front: the methods that no other dominates in their means over the prompts.
 
     Args:
-        means: (M, C), higher is better everywhere.
+        means: (M, C), higher is better for all criteria.
 
     Returns:
-        bool (M,), True on the front; at least one is. Methods with equal means stand or fall together.
+        bool (M,), True for at least one method. Methods with equal means are all on the front, or none is.
 
     Raises:
-        TextgamutError: The shape is wrong, or a mean is nan.
+        TextgamutError: If the shape is wrong, or a mean is nan.
     """
     no_worse = _no_worse(_checked(means, ("method", "criterion")))
     dominated: NDArray[np.bool_] = np.logical_or.reduce(no_worse & ~no_worse.T)
@@ -152,7 +152,7 @@ def pareto_front(means: ArrayLike) -> NDArray[np.bool_]:
 
 
 def _no_worse(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell of (..., M, C) whether i is as good as j, or better, on every criterion: (..., M, M)."""
+    """Return for scores (..., M, C) whether i is at least as good as j on every criterion: (..., M, M)."""
     result: NDArray[np.bool_] = np.greater_equal(scores[..., :, None, 0], scores[..., None, :, 0])
     for c in range(1, scores.shape[-1]):
         result &= scores[..., :, None, c] >= scores[..., None, :, c]

@@ -1,6 +1,6 @@
-"""Tables of scores -> one array (prompts, methods, criteria), checked for completeness (MC section 3).
+"""Convert tables of scores to a complete array (prompts, methods, criteria) (MC section 3).
 
-A *method* is a model with a decoding strategy and its parameters; a *criterion* is a metric of one text.
+A *method* is a model with a decoding strategy and its parameters; a *criterion* is a metric of single texts.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from textgamut.errors import DataError, nearest
 
 REVISION = 1
-"""Raised when the same table gives other arrays."""
+"""Increase when the same table produces different arrays."""
 
 
 @dataclass(frozen=True)
 class MethodScores:
-    """What each criterion says of each method's text on each prompt.
+    """The score of each method on each prompt, by each criterion.
 
     Attributes:
         prompts: (P,) in the order of their first row.
         methods: (M,) two or more, in the order of their first row.
-        criteria: (C,) those of which higher is better, then the others, each as they were named.
-        values: float64 (P, M, C), as measured; nan where an empty text has none.
+        criteria: (C,) criteria with higher is better, then the others, in the order given.
+        values: float64 (P, M, C), as measured; nan where an empty text has no value.
         higher: bool (C,), whether higher is better.
     """
 
@@ -39,7 +39,7 @@ class MethodScores:
 
     @property
     def oriented(self) -> NDArray[np.float64]:
-        """(P, M, C), higher is better everywhere; -inf for nan, the worst, and equal to another -inf."""
+        """(P, M, C), higher is better for all criteria; nan becomes -inf, the worst value."""
         oriented = np.where(self.higher, self.values, -self.values)
         oriented[np.isnan(oriented)] = -np.inf
         return oriented
@@ -51,21 +51,21 @@ def method_scores(
     """Read a long table: columns prompt, method, criterion and value, one row per value.
 
     Args:
-        frame: The table, in any order of rows. Criteria that are not named are left out, other columns too.
+        frame: The table, in any order of rows. Criteria that are not requested and other columns are ignored.
             Prompts and methods may be numbers; 1 and "1" are the same.
-        higher: Criteria of which higher is better.
-        lower: Criteria of which lower is better.
-        missing_as_worst: Take nan as the value of an empty text: it stays nan in ``values``, and is worst in
-            ``oriented``. Otherwise it is refused.
+        higher: Criteria with higher is better.
+        lower: Criteria with lower is better.
+        missing_as_worst: Whether to accept nan as the value of an empty text. It stays nan in ``values`` and
+            is the worst in ``oriented``. If False, nan is an error.
 
     Returns:
-        The scores. The order of the rows decides nothing but the order of prompts and methods.
+        The scores. The order of the rows determines only the order of prompts and methods.
 
     Raises:
-        TextgamutError: A column or a criterion is not there, a criterion is named twice or none is, a prompt
-            or method is missing in a row; there are fewer than two methods; a value is missing, there twice,
-            infinite, not a number, or, without ``missing_as_worst``, nan. The message names the first such
-            place and how many there are.
+        TextgamutError: If a column or a criterion does not exist, a criterion is listed twice, no criterion
+            is listed, a row has no prompt or no method, there are fewer than two methods, or a value is
+            missing, duplicated, infinite, not a number or, without ``missing_as_worst``, nan. The message
+            names the first such position and the number of them.
     """
     named = _named(higher, lower)
     _has(frame, ["prompt", "method", "criterion"], ["value"])
@@ -88,7 +88,7 @@ def wide_method_scores(
 ) -> MethodScores:
     """Read a wide table: columns prompt, method and one per criterion, one row per (prompt, method).
 
-    Args, returns and raises as :func:`method_scores`.
+    Arguments, return value and errors are those of :func:`method_scores`.
     """
     named = _named(higher, lower)
     _has(frame, ["prompt", "method"], [])
@@ -102,13 +102,14 @@ def wide_method_scores(
 
 
 class PromptMeans(NamedTuple):
-    """What each method scored on each prompt of several tasks."""
+    """Mean scores of each method on each prompt of one or more tasks."""
 
     table: pd.DataFrame
-    """As for :func:`wide_method_scores`: ``prompt``, ``method``, and a column for each criterion, NaN where
+    """A table for :func:`wide_method_scores`: ``prompt``, ``method``, and a column for each criterion, NaN if
     all texts of a method on a prompt lack it."""
     incomplete: int
-    """Texts that lack a criterion and so have no part in a mean; 0 if there is one text of each prompt."""
+    """Number of texts without a value of some criterion, which its mean leaves out; 0 if there is only one
+    text per prompt and method."""
 
 
 def prompt_means(
@@ -117,13 +118,13 @@ def prompt_means(
     """Average the metrics of single texts over the seeds and completions of each prompt.
 
     Args:
-        texts: Task -> its table, one row per text: ``model``, ``decoding``, ``prompt_id`` and the criteria.
-        names: (model, decoding) -> name of the method; texts of others, such as humans', are left out.
+        texts: Table of each task, one row per text: ``model``, ``decoding``, ``prompt_id`` and the criteria.
+        names: Name of the method of each (model, decoding). Other texts, such as references, are left out.
         criteria: Metrics to average.
 
     Returns:
-        The means, one row per (prompt, method), in the order of their first text. Prompts of different tasks
-        are different: ``prompt`` is ``{task}/{prompt_id}``.
+        The means, one row per (prompt, method), in the order of their first text. To distinguish the prompts
+        of different tasks, ``prompt`` is ``{task}/{prompt_id}``.
     """
     frames, incomplete, several = [], 0, False
     for task, table in texts.items():
@@ -166,7 +167,7 @@ def _has(frame: pd.DataFrame, keys: list[str], others: list[str]) -> None:
 
 
 class _Cells:
-    """The (prompt, method) that each row of a table speaks of."""
+    """The (prompt, method) of each row of a table."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         prompt, self.prompts = _ids(frame["prompt"])
@@ -183,7 +184,7 @@ class _Cells:
         columns: list[tuple[NDArray[np.intp], pd.Series]],
         missing_as_worst: bool,
     ) -> MethodScores:
-        """Put the values of each criterion, with the rows that they stand in, into their cells."""
+        """Arrange the values of each criterion, given with their rows, by (prompt, method)."""
         counts = np.stack([np.bincount(self._of_row[rows], minlength=self._count) for rows, _ in columns])
         absent = ~counts.any(axis=0)
         if absent.any():
@@ -198,7 +199,7 @@ class _Cells:
             numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
             cells, empty = self._of_row[rows], np.isnan(numbers)
             self._refuse(count == 0, criterion, "is missing")
-            self._refuse(count > 1, criterion, "is there twice")
+            self._refuse(count > 1, criterion, "is duplicated")
             values[cells, place] = numbers
             words = np.zeros(self._count, dtype=bool)
             words[cells[empty]] = column.iloc[np.flatnonzero(empty)].notna().to_numpy()
@@ -226,5 +227,5 @@ class _Cells:
 def _ids(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     codes, values = pd.factorize(column)
     names = pd.Series([str(value) for value in values], dtype=object)
-    again, different = pd.factorize(names)  # 1 and "1" are one
+    again, different = pd.factorize(names)  # 1 and "1" are the same
     return again[codes], list(different)

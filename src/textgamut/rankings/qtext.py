@@ -1,4 +1,4 @@
-"""Q*Text: perplexity, coherence and diversity of a text in one number; its tuning; who has the best texts.
+"""Q*Text: one score from perplexity, coherence and diversity; its tuning; and counts of the best methods.
 
 Source: MC section 5 and appendices F and G.
 """
@@ -16,17 +16,17 @@ from textgamut.errors import DataError
 from textgamut.progress import Progress
 
 REVISION = 1
-"""Raised when the same scores give other numbers."""
+"""Increase when the same scores produce different results."""
 
 CRITERIA = ("perplexity", "coherence", "diversity")
-"""The order of every triple of parameters."""
+"""The order of each triple of parameters."""
 
 LOWEST = (0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1)
 HIGHEST = (5.0, 5.0, 5.0, 1.0, 1.0, 1.0, 10.0, 10.0, 10.0)
 """Bounds of the tuning: three weights, targets and penalties (MC appendix G, lines 5 to 7)."""
 
 START = (1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 1.0, 1.0, 1.0)
-"""Where the tuning starts (line 4)."""
+"""Initial parameters of the tuning (line 4)."""
 
 DEVIATION = 0.1
 """Standard deviation of a perturbation (line 9)."""
@@ -34,18 +34,19 @@ DEVIATION = 0.1
 
 @dataclass(frozen=True)
 class QTextParameters:
-    """The nine parameters; each triple stands for perplexity, coherence and diversity.
+    """The nine parameters, in triples for perplexity, coherence and diversity.
 
     Raises:
-        TextgamutError: Not three finite numbers each, a weight or penalty below 0, or no weight above 0.
+        TextgamutError: If a triple is not three finite numbers, a weight or penalty is below 0, or no weight
+            is above 0.
     """
 
     weights: tuple[float, float, float]
-    """w_i: share of a criterion; only their ratios count."""
+    """w_i: weight of a criterion; only the ratios matter."""
     targets: tuple[float, float, float]
-    """m_i: the normalised value, in [0, 1], at which a criterion is not penalised."""
+    """m_i: normalised value, in [0, 1], at which a criterion is not penalised."""
     penalties: tuple[float, float, float]
-    """a_i: how fast a criterion loses away from its target."""
+    """a_i: strength of the penalty for the distance to the target."""
 
     def __post_init__(self) -> None:
         for name in ("weights", "targets", "penalties"):
@@ -61,11 +62,12 @@ class QTextParameters:
 PAPER = QTextParameters((0.586, 0.834, 3.853), (0.458, 0.000, 0.854), (2.579, 1.496, 7.370))
 """The tuned parameters of the paper (MC Table 21).
 
-With them no text can score above 77.38, reached at normalised values of 0.725, 0.578 and 0.927. The worst
-perplexity and coherence with the best diversity, as of random words, score 62.45; the best two without any
-diversity, as of one repeated word, 8.75. So the paper's examples (MC Table 4: 87.33 for a person, 0.02 for
-both kinds of broken text) come from another formula. The authors' published script has another one: criteria
-cut at their 5th and 95th percentiles, a logistic penalty, their product over their sum, rescaled.
+The highest possible score is 77.38, at normalised values of 0.725, 0.578 and 0.927. The worst perplexity and
+coherence with the best diversity, as for random words, score 62.45; the best perplexity and coherence without
+any diversity, as for one repeated word, 8.75. The paper's examples (MC Table 4: 87.33 for a human text, 0.02
+for both kinds of broken text) therefore come from a different formula. The authors' published script uses
+yet another one: criteria clipped at their 5th and 95th percentiles, a logistic penalty, their product divided
+by their sum, rescaled.
 """
 
 
@@ -75,9 +77,9 @@ class TunedQText:
 
     parameters: QTextParameters
     correlation: float
-    """Spearman's correlation of Q*Text with the ratings it was tuned on, in [-1, 1]: an optimistic one."""
+    """Spearman's correlation of Q*Text with the ratings used for tuning, in [-1, 1]; it is optimistic."""
     start_correlation: float
-    """That of the parameters the tuning starts from; never above ``correlation``."""
+    """The same for the initial parameters; never above ``correlation``."""
 
 
 def q_text(
@@ -85,26 +87,26 @@ def q_text(
 ) -> NDArray[np.float64]:
     """Score N texts: 100 sum_i w_i M_i exp(-a_i (M_i - m_i)^2) / sum_i w_i (MC section 5.1, equation 1).
 
-    M_i are the criteria scaled to [0, 1] over the rows given: (x - min) / (max - min) for coherence and
-    diversity, (max - x) / (max - min) for perplexity. So scores of different sets of rows do not compare, and
-    a few texts with a huge perplexity draw that of all others towards 1.
+    M_i are the criteria scaled to [0, 1] over the given rows: (x - min) / (max - min) for coherence and
+    diversity, (max - x) / (max - min) for perplexity. Scores of different sets of rows are therefore not
+    comparable, and a few texts with a huge perplexity move the scaled perplexity of all others towards 1.
 
-    A criterion is not penalised at its target, but is worth the most above it, at
-    (m + sqrt(m^2 + 2 / a)) / 2: the factor M_i also grows.
+    A criterion is not penalised at its target, but contributes most above it, at
+    (m + sqrt(m^2 + 2 / a)) / 2, because the factor M_i grows.
 
     Args:
-        perplexity: (N,) lower is better. NaN where a text is empty, here as in the next two: such a criterion
-            counts as the worst, M_i = 0, and takes no part in the extremes. A text without any scores 0.
+        perplexity: (N,) lower is better. In all three criteria, NaN marks an empty text: it counts as the
+            worst value, M_i = 0, and is ignored in min and max. A text without any value scores 0.
         coherence: (N,) higher is better, a mean log-likelihood.
         diversity: (N,) higher is better.
         parameters: Weights, targets and penalties.
 
     Returns:
-        (N,) scores in [0, 100]; how much of it can be reached depends on the parameters, see ``PAPER``.
+        (N,) scores in [0, 100]; the attainable range depends on the parameters, see ``PAPER``.
 
     Raises:
-        TextgamutError: A criterion that is not a list of numbers, that has an infinite value, or that is the
-            same in all rows, so that it cannot be scaled; or criteria of different lengths.
+        TextgamutError: If a criterion is not a list of numbers, has an infinite value, or is the same in all
+            rows, so that it cannot be scaled; or if the criteria differ in length.
     """
     theta = np.array([*parameters.weights, *parameters.targets, *parameters.penalties], dtype=np.float64)
     return _score(_normalised(perplexity, coherence, diversity), theta)
@@ -118,26 +120,26 @@ def tune_q_text(
     trials: int = 10_000,
     seed: int = 0,
 ) -> TunedQText:
-    """Search for the parameters whose scores rank texts as people do (MC appendix G).
+    """Fit the parameters to human ratings by random search (MC appendix G).
 
-    Each trial moves all nine parameters of the best so far by normal noise of standard deviation 0.1, clips
-    them to their bounds, and keeps them if Spearman's correlation with the ratings has grown. The paper does
-    not say how many trials it took.
+    Each trial perturbs all nine parameters of the best ones so far by normal noise of standard deviation 0.1,
+    clips them to their bounds, and keeps them if Spearman's correlation with the ratings increases. The paper
+    does not report its number of trials.
 
     Args:
         perplexity: (N,) as in ``q_text``.
         coherence: (N,) as in ``q_text``.
         diversity: (N,) as in ``q_text``.
         human_ratings: (N,) higher is better.
-        trials: How many, 1 or more.
+        trials: Number of trials, 1 or more.
         seed: Seed of the noise.
 
     Returns:
-        The best parameters. The same input and seed give the same.
+        The best parameters; reproducible for the same input and seed.
 
     Raises:
-        TextgamutError: As ``q_text``; a rating that is missing or infinite, ratings that are all the same or
-            not as many as texts, or trials below 1.
+        TextgamutError: As ``q_text``; or if a rating is missing or infinite, all ratings are the same, their
+            number differs from that of the texts, or ``trials`` is below 1.
     """
     if trials < 1:
         raise DataError(f"trials = {trials}: one or more are needed")
@@ -166,24 +168,24 @@ def tune_q_text(
 
 
 def dominant_counts(q: ArrayLike, labels: Sequence[str], least: bool = False) -> pd.DataFrame:
-    """Count on how many prompts a label has the text of the highest Q*Text (MC appendix F, Tables 12 to 19).
+    """Count the prompts on which each label has the highest Q*Text (MC appendix F, Tables 12 to 19).
 
-    The labels of the methods may be their names, their models, strategies or settings: the best of all texts
-    on a prompt counts for its label, however many methods share that.
+    The labels may be the methods' names, models, strategies or settings. On each prompt, the best text counts
+    for its label, even if several methods have this label.
 
     Args:
         q: (prompts, methods) scores.
-        labels: One for each method.
-        least: Count the lowest scores instead.
+        labels: Label of each method.
+        least: Whether to count the lowest scores instead.
 
     Returns:
-        Columns label, count and proportion (of all prompts), largest count first, equal counts by label;
-        labels that never come first are left out. Methods with equal scores on a prompt share it equally, so
-        counts may have fractions; they sum to the number of prompts.
+        Columns label, count and proportion (of all prompts), by descending count, then by label; labels with
+        count 0 are left out. Methods with equal scores on a prompt share it equally, so counts may be
+        fractional; they sum to the number of prompts.
 
     Raises:
-        TextgamutError: ``q`` is not a matrix of numbers with a row and a column or more, a score is missing,
-            or there are not as many labels as columns.
+        TextgamutError: If ``q`` is not a non-empty matrix of numbers, a score is missing, or the number of
+            labels differs from that of the columns.
     """
     scores = np.asarray(q)
     if scores.ndim != 2 or not scores.size or scores.dtype.kind not in "iuf":
@@ -206,7 +208,7 @@ def dominant_counts(q: ArrayLike, labels: Sequence[str], least: bool = False) ->
 
 
 def _normalised(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLike) -> NDArray[np.float64]:
-    """Return (3, N): every criterion in [0, 1], 1 the best, 0 also where it is missing."""
+    """Return the criteria (3, N), scaled to [0, 1] with 1 the best; missing values become 0."""
     columns = [
         _column(name, values)
         for name, values in zip(CRITERIA, (perplexity, coherence, diversity), strict=True)
@@ -251,9 +253,9 @@ def _score(normalised: NDArray[np.float64], theta: NDArray[np.float64]) -> NDArr
 
 
 def _standardised_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ranks, ties at their mean, with mean 0 and length 1: their products are Spearman's correlations.
+    """Return ranks, averaged over ties, with mean 0 and length 1; their products are Spearman's correlations.
 
-    Equal values have the rank 0, and the correlation 0 with everything.
+    If all values are equal, all ranks are 0, and so is any correlation.
     """
     from scipy.stats import rankdata
 

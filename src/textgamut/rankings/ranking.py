@@ -1,4 +1,4 @@
-"""All rankings of the same methods at once: what ``textgamut rank`` prints and the workflow tabulates."""
+"""All rankings of the same methods, for ``textgamut rank`` and the workflow."""
 
 from __future__ import annotations
 
@@ -26,44 +26,45 @@ from textgamut.rankings.qtext import CRITERIA, dominant_counts, q_text
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
 
 REVISION = 1
-"""Raised when the same scores give other rankings."""
+"""Increase when the same scores produce different rankings."""
 
 DIGITS = 10
-"""Decimals of a score that decide on a rank."""
+"""Number of decimals of a score that determine its rank."""
 RANKINGS = {"dominance": "net dominance", "worth": "worth", "q_text": "Q*Text"}
-"""Column of a ranking's score -> its name in print."""
+"""Column of a ranking's score -> its label."""
 COLUMNS = {"method", "prompt", "pareto", "strength", "strength_se", "missing", *RANKINGS} | {
     f"rank_{name}" for name in RANKINGS
 }
-"""Columns of a ranking, which no criterion may have the name of."""
+"""Columns of a ranking; a criterion must have a different name."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Methods, ranked in every way that their scores allow."""
+    """Methods, ranked in all ways that their scores allow."""
 
     methods: pd.DataFrame
-    """One row per method, the best first: by worth, or where there is none by dominance. ``method``; the mean
-    of each criterion; ``missing``, the prompts on which it lacks a criterion, and is the worst on it;
-    ``pareto``, whether no other method's means are at least as good and one better; ``dominance``, the
-    comparisons that it won less those that it lost, over all, in [-1, 1]; ``worth`` with ``strength`` and
-    ``strength_se`` (Bradley-Terry), ``q_text`` (the mean over the prompts, 0 to 100), where they exist; and
-    ``rank_dominance``, ``rank_worth``, ``rank_q_text``, 1 for the best, equal scores share the smallest."""
+    """One row per method, the best first, by worth or, if it does not exist, by dominance. Columns:
+    ``method``; the mean of each criterion; ``missing``, the number of prompts on which the method lacks a
+    criterion, which counts as the worst value; ``pareto``, whether no other method dominates its means;
+    ``dominance``, wins minus losses as a share of all comparisons, in [-1, 1]; if they exist, ``worth`` with
+    ``strength`` and ``strength_se`` (Bradley-Terry), and ``q_text`` (mean over the prompts, 0 to 100);
+    ``rank_dominance``, ``rank_worth`` and ``rank_q_text``, 1 for the best. Equal scores share the smallest
+    rank."""
     dominance: pd.DataFrame
     """Pairs: ``method_1``, ``method_2``, ``wins`` (prompts on which 1 dominates 2), ``share``."""
     agreement: pd.DataFrame
     """``ranking_1``, ``ranking_2``, ``spearman``, ``kendall``, ``methods``."""
     winners: pd.DataFrame
-    """``of`` (method, ...), ``which`` (most or least), ``label``, ``count``, ``proportion``: on how many
-    prompts Q*Text puts it first or last (MC Tables 12 to 19); empty where there is no Q*Text."""
+    """``of`` (method, ...), ``which`` (most or least), ``label``, ``count``, ``proportion``: the number of
+    prompts on which the label has the highest or lowest Q*Text (MC Tables 12 to 19); empty without Q*Text."""
     pairs: DominanceSummary
-    """How many ordered pairs dominate always, mostly, never (MC appendix C)."""
+    """Numbers of ordered pairs of which the first dominates always, mostly or never (MC appendix C)."""
     prompts: int
     compared: list[str]
-    """The methods whose orders have a depth: the best ones, in the order of the table."""
+    """The best methods, in the order of the table; the depth is that of their orders."""
     depth: UfgDepth | None
     notes: list[str]
-    """What could not be computed, and why."""
+    """Results that could not be computed, with the reasons."""
 
 
 def rank_methods(
@@ -72,24 +73,24 @@ def rank_methods(
     """Rank methods by dominance, worth, Q*Text, and the depth of their orders (MC sections 4 and 5).
 
     Args:
-        scores: What each method scored on each prompt.
-        depth_of: How many of the best methods the depth compares.
-        kinds: Further ways to count the winners: kind, such as model -> method -> its label.
+        scores: Scores of each method on each prompt.
+        depth_of: Number of best methods that the depth compares.
+        kinds: Additional labels by which winners are counted: kind, for example model -> method -> label.
 
     Returns:
-        The rankings, which do not depend on the order of prompts and methods. One that does not exist for
-        these scores is left out, with a note that says why: the worth where a method always wins, Q*Text
-        without its three criteria, the depth where it cannot end.
+        The rankings. They do not depend on the order of prompts and methods. A ranking that does not exist
+        for these scores is left out, and a note states the reason: for example, the worth if a method always
+        wins, Q*Text if one of its criteria is missing, the depth if its search is too large.
 
     Raises:
-        TextgamutError: A criterion has no value at all, or the name of a column of the ranking.
+        TextgamutError: If a criterion has no value at all, or the name of a column of the ranking.
     """
     scores, notes = _in_order(scores), []
     oriented = scores.oriented
     comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     counts = dominance_counts(oriented)
     net = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
-    # Sorted, so that methods with the same values have the same mean to the last bit; NaN come last.
+    # Sorted, so that methods with the same values have the same mean to the last bit; NaN are last.
     flat = pd.DataFrame(np.sort(scores.values, axis=0).reshape(len(scores.prompts), -1))
     means = flat.mean().to_numpy().reshape(scores.values.shape[1:])  # NaN where all texts are empty
     columns: dict[str, object] = {"method": scores.methods}
@@ -140,7 +141,7 @@ def rank_methods(
     depth = None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # of a depth that does not exist
+            warnings.simplefilter("error", UserWarning)  # raised if the depth does not exist
             depth = ufg_depth(dominance_orders(oriented[:, places]))
     except (TextgamutError, UserWarning) as reason:
         notes.append(f"no depth: {reason}")
@@ -168,13 +169,13 @@ def rank_texts(
     depth_of: int = 4,
     kinds: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[MethodScores, Ranking]:
-    """Rank methods by the metrics of the single texts of one task, or of several at once.
+    """Rank methods by the metrics of the single texts of one or more tasks.
 
     Args:
-        texts: Task -> its table; see :func:`method_scores.prompt_means`.
-        names: (model, decoding) -> name of the method.
-        higher: Criteria of which higher is better.
-        lower: Criteria of which lower is better.
+        texts: Table of each task; see :func:`method_scores.prompt_means`.
+        names: Name of the method of each (model, decoding).
+        higher: Criteria with higher is better.
+        lower: Criteria with lower is better.
         depth_of: As for :func:`rank_methods`.
         kinds: As for :func:`rank_methods`.
 
@@ -209,10 +210,10 @@ def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
 
 
 def orders_table(depth: UfgDepth | None, methods: Sequence[str]) -> pd.DataFrame:
-    """List the observed orders of some methods, the deepest first; none where there is no depth.
+    """List the observed orders of some methods, the deepest first; the table is empty without a depth.
 
     Returns:
-        ``order``: its dominances, such as "A > B; A > C", or "nothing dominates"; ``count`` of prompts;
+        ``order``: its dominances, for example "A > B; A > C", or "nothing dominates"; ``count`` of prompts;
         ``depth``, in [0, 1].
     """
     rows: list[list[object]] = []

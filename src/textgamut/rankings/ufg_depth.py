@@ -1,9 +1,9 @@
-"""Union-free generic depth: how central each observed partial order is (MC section 4.3, appendix B).
+"""Union-free generic depth: the centrality of observed partial orders (MC section 4.3, appendix B).
 
-Source: Blocher, Schollmeyer, Nalenz and Jansen 2024, whose closure operator is over *all* partial orders of
-the methods, observed or not. Here gamma(Q) is the set of partial orders that hold all pairs common to the
-members of Q and no pair that none of them has. A *premise* is a set of observed orders that gamma enlarges,
-and whose gamma is not the union of the gammas of its proper subsets.
+Source: Blocher, Schollmeyer, Nalenz and Jansen 2024. Their closure operator is over *all* partial orders of
+the methods, observed or not: gamma(Q) is the set of partial orders that contain all pairs common to the
+members of Q, and only pairs of some member. A *premise* is a set Q of observed orders with gamma(Q) larger
+than Q and different from the union of gamma over the proper subsets of Q.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from textgamut.errors import DataError
 from textgamut.progress import Progress
 
 REVISION = 1
-"""Raised when the same orders give another depth."""
+"""Increase when the same orders produce a different depth."""
 
 LIMIT = 50_000_000
-"""Sets of orders, estimated, above which a search is refused: some two minutes and 2 GiB on one core."""
+"""Maximum estimated number of sets of orders in a search: about two minutes and 2 GiB on one core."""
 
-_METHODS = 8  # whose ordered pairs fit the bits of one number
-_ORDERS = 500_000  # partial orders within the hull of all observed ones that are kept in memory
-_BLOCK = 1 << 14  # sets that are extended at a time
-_TARGETS = 4096  # orders whose searches are estimated
+_METHODS = 8  # maximum number of methods: their ordered pairs fit into 64 bits
+_ORDERS = 500_000  # maximum number of partial orders in the hull of the observed ones
+_BLOCK = 1 << 14  # number of sets that are extended at a time
+_TARGETS = 4096  # number of target orders sampled for the estimate
 
 _Bits = NDArray[np.uint64]
 _Orders = NDArray[np.bool_]
@@ -35,12 +35,12 @@ _Orders = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class UfgDepth:
-    """Depth of each distinct partial order, the deepest first; equal ones in the order of their entries.
+    """Depth of each distinct partial order, the deepest first; ties are in the order of their entries.
 
     Attributes:
-        orders: bool (u, m, m), the distinct orders; ``orders[k, i, j]``: i dominates or is j.
-        counts: int (u,), how often each was observed.
-        depth: (u,), in [0, 1]: the deepest is the most central; all nan where there is no premise.
+        orders: bool (u, m, m), the distinct orders; ``orders[k, i, j]`` is True if i dominates j or i = j.
+        counts: int (u,), number of observations of each order.
+        depth: (u,), in [0, 1]: the deepest is the most central; all nan if there is no premise.
         n_premises: Number of premises.
     """
 
@@ -54,25 +54,29 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     """Return the union-free generic depth of observed partial orders (MC section 4.3, appendix B).
 
     The depth of p is the sum, over the premises Q with p in gamma(Q), of the product of the observed
-    frequencies of Q's members, divided by that sum over all premises. It is exact. Premises are found without
-    trying all subsets: Q of two or more members is one exactly when some order p lies in gamma(Q) and in no
-    gamma of Q less a member. Call q a cover of an ordered pair of methods when q and p agree on it; then Q is
-    a minimal cover of all pairs, and the minimal covers are enumerated for each p.
+    frequencies of Q's members, divided by the same sum over all premises. The result is exact. Premises are
+    enumerated without trying all subsets: a set Q of two or more orders is a premise if and only if some
+    order p is in gamma(Q), but not in gamma of Q without any one of its members. Let q cover an ordered pair
+    of methods if q and p agree on it. Then Q is a minimal cover of all pairs, and the minimal covers are
+    enumerated for each p.
 
     Args:
-        orders: bool (n, m, m), as made by :func:`textgamut.rankings.dominance.dominance_orders`:
-            ``orders[k, i, j]`` is True where method i dominates or is method j in observation k. They may
+        orders: bool (n, m, m), from :func:`textgamut.rankings.dominance.dominance_orders`:
+            ``orders[k, i, j]`` is True if method i dominates method j in observation k, or i = j. Orders may
             repeat. The result depends neither on their order nor on that of the methods.
 
     Returns:
-        The distinct orders with their depth. With one distinct order, or several between which no order is
-        missing, there is no premise: the depth is nan, and a warning says so.
+        The distinct orders with their depth. If there is only one distinct order, or no other order lies
+        between several, there is no premise, and the depth is nan.
 
     Raises:
-        TextgamutError: The shape is wrong, or a matrix is no partial order (reflexive, antisymmetric,
-            transitive); or the search could not end: more than 8 methods, or more than ``LIMIT`` sets to
-            visit by an estimate made before. That is reached by about 190 distinct orders of 4 methods, 80 of
-            5, 40 of 6 (``benchmarks/ufg_depth.py``); 25 of 4 methods take hundredths of a second.
+        TextgamutError: If the shape is wrong, a matrix is not a partial order (reflexive, antisymmetric,
+            transitive), there are more than 8 methods, or the estimated number of sets to visit exceeds
+            ``LIMIT``. The limit is reached with about 190 distinct orders of 4 methods, 80 of 5, or 40 of 6
+            (``benchmarks/ufg_depth.py``); 25 of 4 methods take hundredths of a second.
+
+    Warns:
+        UserWarning: If the depth is nan.
     """
     orders = np.asarray(orders)
     _check(orders)
@@ -80,25 +84,25 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     packed, counts = np.unique(orders.reshape(n, m * m), axis=0, return_counts=True)
     distinct = packed.reshape(-1, m, m)
     size = f"{len(distinct)} distinct order{'s' * (len(distinct) > 1)} of {m} methods"
-    way_out = "take fewer methods, or fewer prompts, so that there are fewer distinct orders"
+    advice = "take fewer methods, or fewer prompts, so that there are fewer distinct orders"
     if m > _METHODS:
-        raise DataError(f"ufg depth: {size}: at most {_METHODS} methods can be searched; {way_out}")
+        raise DataError(f"ufg depth: {size}: at most {_METHODS} methods can be searched; {advice}")
 
     pairs = ~np.eye(m, dtype=bool)
     hull = _hull(distinct)
     if hull is None:
-        raise DataError(f"ufg depth: {size} span more than {_ORDERS:,} partial orders; {way_out}")
+        raise DataError(f"ufg depth: {size} span more than {_ORDERS:,} partial orders; {advice}")
     hull, observed = hull[:, pairs], distinct[:, pairs]
     visits = _estimate(hull, observed)
     if visits > LIMIT:
         raise DataError(
-            f"ufg depth: {size} ask for about {visits:.1e} sets of orders, more than {LIMIT:.0e}; {way_out}"
+            f"ufg depth: {size} ask for about {visits:.1e} sets of orders, more than {LIMIT:.0e}; {advice}"
         )
     premises = _premises(hull, observed)
     depth = _depth(premises, observed, counts / n)
     if not len(premises):
         warnings.warn(f"ufg depth: {size}: no other order lies between them, the depth is nan", stacklevel=2)
-    # Rounded, since the sums of equally deep orders may differ in the last bits.
+    # Rounded, because the sums of equally deep orders may differ in the last bits.
     ranks = np.lexsort((np.arange(len(depth)), -np.round(depth, 12)))
     return UfgDepth(distinct[ranks], counts[ranks].astype(np.int64), depth[ranks], len(premises))
 
@@ -117,21 +121,21 @@ def _check(orders: NDArray[np.bool_]) -> None:
         flawed |= (orders[:, :, k, None] & orders[:, None, k] & ~orders).any(axis=(1, 2))
     if flawed.any():
         raise DataError(
-            f"ufg depth: order {flawed.argmax()} is no partial order: it must be reflexive, antisymmetric "
+            f"ufg depth: order {flawed.argmax()} is not a partial order: it must be reflexive, antisymmetric "
             f"and transitive ({flawed.sum()} such)"
         )
 
 
 def _hull(orders: _Orders) -> _Orders | None:
-    """Return gamma of all given orders, bool (h, m, m), or None where it is too large to keep."""
+    """Return gamma of all given orders, bool (h, m, m), or None if it has too many members."""
     m = orders.shape[1]
     least, most = np.logical_and.reduce(orders), np.logical_or.reduce(orders)
     hull: _Orders = np.ones((1, 1, 1), dtype=bool)
-    for last in range(1, m):  # one method more: which of the earlier ones stand above it, which below
+    for last in range(1, m):  # add a method: choose which of the earlier ones are above and below it
         bits = (np.arange(1 << last)[:, None] >> np.arange(last) & 1).astype(bool)
         grown = []
         for above in bits[_within(bits, least[:last, last], most[:last, last])]:
-            # What stands above one that stands above must be above too; likewise below.
+            # Transitivity: a method above one that is above must be above, too; likewise below.
             kept = hull[~(hull[:, :, above].any(axis=2) & ~above).any(axis=1)]
             for below in bits[_within(bits, least[last, :last], most[last, :last])]:
                 ok = ~(kept[:, below].any(axis=1) & ~below).any(axis=1)
@@ -153,14 +157,14 @@ def _within(rows: _Orders, least: _Orders, most: _Orders) -> _Orders:
 
 @dataclass
 class _Nodes:
-    """Sets of orders that are being grown, all of one size, each for one target order.
+    """Partial covers: sets of orders, all of the same size, each for one target order.
 
     Attributes:
-        target: (n,) the order that the set is to cover.
+        target: (n,) the target order of each set.
         members: (n, size) the orders in the set.
-        free: (n, words) the orders that may still join it.
-        covered: (n,) the pairs covered by some member.
-        once: (n,) those covered by exactly one.
+        free: (n, words) the orders that may still be added.
+        covered: (n,) the pairs covered by at least one member.
+        once: (n,) the pairs covered by exactly one member.
     """
 
     target: NDArray[np.intp]
@@ -177,15 +181,15 @@ class _Nodes:
 
 
 class _Search:
-    """Minimal covers, by depth first, many sets at a time (as Murakami and Uno 2014 do one at a time)."""
+    """Depth-first search for minimal covers (Murakami and Uno 2014), with many sets at a time."""
 
     def __init__(self, targets: _Orders, observed: _Orders) -> None:
-        """Note which observed order, of u, agrees with which target order, of h, on which of e pairs."""
+        """Compute on which of the e pairs each of the u observed orders agrees with each of the h targets."""
         agree = targets[:, None] == observed  # (h, u, e)
         self._pairs = agree.shape[2]
         self._agreed = _pack(agree)[..., 0]  # (h, u), bits of pairs
         self._coverers = _pack(agree.transpose(0, 2, 1))  # (h, e, words), bits of orders
-        # A pair all of whose coverers are covered by another pair's needs no care of its own.
+        # A pair is redundant if its covering orders include all those of another pair.
         wider = np.zeros((len(targets), self._pairs), dtype=bool)
         for pair in range(self._pairs):
             own = self._coverers[:, [pair]]
@@ -211,7 +215,7 @@ class _Search:
         )
 
     def children(self, nodes: _Nodes) -> tuple[_Nodes, _Nodes]:
-        """Let one more order join: return the sets that cover all pairs now, and those that do not yet."""
+        """Add one order to each set: return the sets that now cover all pairs, and the others."""
         joining = self._coverers[nodes.target] & nodes.free[:, None]
         choices = np.bitwise_count(joining).sum(axis=2, dtype=np.int64)
         choices[_unpack(nodes.covered[:, None], self._pairs)] = len(self._order) + 1
@@ -226,7 +230,7 @@ class _Search:
             needed &= (self._agreed[target, member[parent]] & once) != 0
         parent, order, target = parent[needed], order[needed], target[needed]
         agreed, covered, once = agreed[needed], covered[needed], once[needed]
-        # Each set is met once: those with this order leave out the earlier choices.
+        # To visit each set once, sets with this order exclude the earlier choices.
         grown = _Nodes(
             target,
             np.column_stack([nodes.members[parent], order]),
@@ -253,7 +257,7 @@ class _Search:
 
 
 def _estimate(hull: _Orders, observed: _Orders) -> float:
-    """Estimate without bias how many sets the search visits: of too many of one size a sample grows."""
+    """Estimate, without bias, the number of sets that the search visits, by sampling targets and sets."""
     rng = np.random.default_rng(0)
     sample = rng.permutation(len(hull))[:_TARGETS]
     search = _Search(hull[sample], observed)
@@ -270,7 +274,7 @@ def _estimate(hull: _Orders, observed: _Orders) -> float:
 
 def _premises(hull: _Orders, observed: _Orders) -> _Bits:
     """Return the premises, (n, words), bits of orders, sorted."""
-    step = min(256, len(hull) // 32 + 1)  # many targets at a time are fast, but their covers are all kept
+    step = min(256, len(hull) // 32 + 1)  # more targets at a time are faster, but take more memory
     progress = Progress(len(hull), "partial orders")
     found: _Bits = np.empty((0, _pack(observed.T).shape[1]), dtype=np.uint64)
     recent: list[_Bits] = []
@@ -284,7 +288,7 @@ def _premises(hull: _Orders, observed: _Orders) -> _Bits:
 
 
 def _pack(bits: _Orders) -> _Bits:
-    """Turn the last axis into numbers of 64 bits each, the first bit the lowest of the first number."""
+    """Pack the last axis into 64-bit numbers; the first bit is the lowest of the first number."""
     wide = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, -bits.shape[-1] % 64)])
     octets = np.packbits(wide, axis=-1, bitorder="little")
     packed: _Bits = np.ascontiguousarray(octets).view("<u8")
@@ -292,13 +296,13 @@ def _pack(bits: _Orders) -> _Bits:
 
 
 def _unpack(packed: _Bits, count: int) -> _Orders:
-    """Turn the last axis back into its first ``count`` bits."""
+    """Unpack the last axis into its first ``count`` bits."""
     octets = np.ascontiguousarray(packed).view(np.uint8)
     return np.unpackbits(octets, axis=-1, count=count, bitorder="little").view(bool)
 
 
 def _unique(rows: _Bits) -> _Bits:
-    """Sort rows and leave out repeats: ``np.unique`` would sort them as bytes, many times slower."""
+    """Return the sorted unique rows; ``np.unique`` would sort them as bytes, many times slower."""
     rows = rows[np.lexsort(rows.T)]
     new = np.ones(len(rows), dtype=bool)
     new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -306,7 +310,7 @@ def _unique(rows: _Bits) -> _Bits:
 
 
 def _depth(premises: _Bits, orders: _Orders, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of the premises' weight that each order, bool (u, e), lies in the gamma of."""
+    """Return the depth of each order, bool (u, e): the weight of premises Q with it in gamma(Q)."""
     packed = _pack(orders)[:, 0]
     inside, total = [], []
     for start in range(0, len(premises), _BLOCK):

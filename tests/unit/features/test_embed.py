@@ -228,12 +228,12 @@ def test_a_prompt_counts_as_tokens(library_checkpoint) -> None:
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert", "roberta", "bart"])
 def test_no_more_tokens_than_the_model_can_take(checkpoints, kind: str) -> None:
-    with pytest.raises(TextgamutError, match="33 is more than the 32 that this model can take"):
+    with pytest.raises(TextgamutError, match="33 exceeds the 32 tokens that this model supports"):
         embed(TEXTS, checkpoints[kind], entry("mean", max_tokens=33), CPU)
 
 
 def test_no_more_tokens_than_the_library_can_take(library_checkpoint) -> None:
-    with pytest.raises(TextgamutError, match="33 is more than the 32"):
+    with pytest.raises(TextgamutError, match="33 exceeds the 32 tokens"):
         embed(TEXTS, library_checkpoint, entry("sentence-transformers", max_tokens=33), CPU)
 
 

@@ -126,7 +126,7 @@ def test_equals_the_definition(architecture: str, name: str) -> None:
 
 
 def test_contrastive_search_of_a_model_without_given_positions_is_refused() -> None:
-    with pytest.raises(TextgamutError, match=r"Bloom.* is not: choose another decoding"):
+    with pytest.raises(TextgamutError, match=r"Bloom.* is not such a model: choose another decoding"):
         generated(tiny.model("bloom"), tiny.tokenizer(), REQUESTS, decoding("contrastive"), 4)
 
 

@@ -335,12 +335,12 @@ def test_two_texts_on_each_side_are_enough() -> None:
         ({"reference": np.full((9, 2), np.nan)}, r"reference features: row 0 is not finite \(9 such"),
         ({"generated": np.full((9, 2), np.inf)}, "generated features: row 0 is not finite"),
         ({"reference": np.zeros((1, 2))}, "at least two texts are needed, not 1"),
-        ({"clusters": 19}, "clusters = 19: from 2 to the number of texts, here 18"),
-        ({"clusters": 1}, "clusters = 1: from 2"),
-        ({"seeds": ()}, "at least one k-means seed"),
-        ({"seeds": (3, 4, 3)}, "none twice"),
-        ({"seeds": (-1,)}, "k-means seed -1: from 0"),
-        ({"seeds": (2**31,)}, "k-means seed 2147483648: from 0"),
+        ({"clusters": 19}, "clusters = 19: must be from 2 to the number of texts, 18"),
+        ({"clusters": 1}, "clusters = 1: must be from 2"),
+        ({"seeds": ()}, "one or more different k-means seeds"),
+        ({"seeds": (3, 4, 3)}, "must be one or more different k-means seeds"),
+        ({"seeds": (-1,)}, "k-means seed -1: must be from 0"),
+        ({"seeds": (2**31,)}, "k-means seed 2147483648: must be from 0"),
     ],
 )
 def test_bad_features_and_settings(changes: dict, message: str) -> None:
@@ -360,7 +360,7 @@ def test_bad_features_and_settings(changes: dict, message: str) -> None:
         ([np.nan, 1], [0.5, 0.5], "p_hist: bin 0 is negative or not a number"),
         ([0.5, 0.5], [np.inf, 0], "q_hist: the shares sum to inf"),
         ([0.5, 0.5], [0.5, 0.25, 0.25], "p_hist has 2 bins and q_hist 3"),
-        ([[0.5, 0.5]], [0.5, 0.5], r"p_hist: one row of shares is needed, not \(1, 2\)"),
+        ([[0.5, 0.5]], [0.5, 0.5], r"p_hist: must be a vector of shares, not \(1, 2\)"),
         ([], [], "p_hist: the shares sum to 0"),
     ],
 )
@@ -377,9 +377,9 @@ def test_bad_histograms(metric, p: list, q: list, message: str) -> None:
         (lambda: mauve([1.0], [1.0], scaling=0), "scaling = 0"),
         (lambda: f_beta([0.5], [0.5], 0), "b = 0"),
         (lambda: f_beta([0.5], [0.5, 0.5], 1), r"not \(1,\) and \(2,\)"),
-        (lambda: f_beta([], [], 1), "two curves of one length"),
-        (lambda: f_beta([1.5], [0.5], 1), r"values in \[0, 1\]"),
-        (lambda: f_beta([0.5], [np.nan], 1), r"values in \[0, 1\]"),
+        (lambda: f_beta([], [], 1), "must be curves of the same length"),
+        (lambda: f_beta([1.5], [0.5], 1), r"values must be in \[0, 1\]"),
+        (lambda: f_beta([0.5], [np.nan], 1), r"values must be in \[0, 1\]"),
     ],
 )
 def test_bad_settings_of_the_parts(call, message: str) -> None:

@@ -131,7 +131,7 @@ def test_texts_and_pipelines_that_cannot_work(pipeline) -> None:
     with pytest.raises(TextgamutError, match="a list of texts is needed"):
         find_entities("a text", pipeline)
     pipeline.max_length = 20
-    with pytest.raises(TextgamutError, match="text 1 has 21 characters: the pipeline takes 20"):
+    with pytest.raises(TextgamutError, match="text 1 has 21 characters: the pipeline accepts at most 20"):
         find_entities(["a" * 20, "a" * 21], pipeline)
     with pytest.raises(TextgamutError, match="no component that finds entities: it is empty"):
         find_entities(["a"], spacy.blank("en"))
@@ -196,9 +196,9 @@ def test_metrics_by_their_definition(rows: list[tuple[list[str], list[str], int]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([["a"]], [1, 2]), r"entities of 1 texts, but numbers of words of shape \(2,\)"),
-        (([["a"], []], [3, -1]), "text 1 has -1 words"),
-        (([["a"]], [np.nan]), "text 0 has nan words"),
+        (([["a"]], [1, 2]), r"entities of 1 texts, but word counts of shape \(2,\)"),
+        (([["a"], []], [3, -1]), "text 1: the word count -1 must be 0 or more"),
+        (([["a"]], [np.nan]), "text 0: the word count nan must be 0 or more"),
         (([["a"]], [1], []), "entities of 1 texts, but of 0 references"),
     ],
 )

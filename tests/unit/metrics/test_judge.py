@@ -166,10 +166,10 @@ def test_answers_that_do_not_parse_are_counted_and_told(server: Judge, tmp_path:
 
     server.said = moody
     texts = lives(20)
-    with pytest.warns(UserWarning, match="do not parse") as told:
+    with pytest.warns(UserWarning, match="cannot be parsed") as told:
         result = judge(texts, served(server, tmp_path), workers=3)
     messages = [str(warning.message) for warning in told]
-    assert any("4 of 20 answers on quality do not parse" in m and "I cannot rate" in m for m in messages)
+    assert any("4 of 20 answers on quality cannot be parsed" in m and "I cannot rate" in m for m in messages)
     assert any("1 of 2 answers on diversity" in message for message in messages)
     assert result.unparsed == {"quality": 4, "diversity": 1}
     for scores in (result.coherence, result.insightfulness, result.plausibility):
@@ -228,7 +228,11 @@ def test_progress_is_told(server: Judge, tmp_path: Path, caplog: pytest.LogCaptu
 
 @pytest.mark.parametrize(
     ("texts", "workers", "words"),
-    [("one text", 1, "not one string"), (["a", None], 1, "text 1 is no string"), (["a"], 0, "workers = 0")],
+    [
+        ("one text", 1, "not one string"),
+        (["a", None], 1, "text 1 is not a string"),
+        (["a"], 0, "workers = 0: must be"),
+    ],
 )
 def test_bad_input_is_named(server: Judge, tmp_path: Path, texts: list, workers: int, words: str) -> None:
     with pytest.raises(TextgamutError, match=words):

@@ -234,8 +234,8 @@ def test_long_texts_keep_the_end_of_the_prompt_and_the_beginning_of_the_rest() -
         warnings.simplefilter("always")
         result = likelihood(model, tokenizer, prompts, continuations)
     assert [str(one.message) for one in caught] == [
-        "1 of 6 continuations have no token: no part in any mean",
-        "4 of 6 texts were cut to the 8 tokens that the model can take",
+        "1 of 6 continuations have no token: left out of all means",
+        "4 of 6 texts were cut to the 8 tokens that the model supports",
     ]
     assert all(one.filename == __file__ for one in caught)
     assert result.truncated == 4

@@ -216,7 +216,7 @@ def test_published_diversity_of_real_texts(column: str, published: float) -> Non
         (lambda: self_bleu([[1, 2, 3]]), "two or more are needed, not 1"),
         (lambda: self_bleu([]), "two or more are needed, not 0"),
         (lambda: self_bleu([[1], [2]], n=0), "n = 0"),
-        (lambda: self_bleu([[1], [2]], sample=0), r"sample = 0: a share of the texts in \(0, 1\]"),
+        (lambda: self_bleu([[1], [2]], sample=0), r"sample = 0: must be a share of the texts in \(0, 1\]"),
         (lambda: self_bleu([[1], [2]], sample=1.5), "sample = 1.5"),
         (lambda: self_bleu([[1], [2]], sample=math.nan), "sample = nan"),
         (lambda: self_bleu([["a"], "a text"]), "text 1 is one string: a list of its tokens is needed"),

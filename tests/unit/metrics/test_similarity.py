@@ -93,7 +93,7 @@ def test_bleu_is_of_texts_not_of_the_corpus() -> None:
     [
         (lambda: cosine_similarity([[1, 2]], [[1, 2], [3, 4]]), r"different shapes: \(1, 2\) and \(2, 2\)"),
         (lambda: cosine_similarity([[1, 2]], [[1, 2, 3]]), r"different shapes: \(1, 2\) and \(1, 3\)"),
-        (lambda: cosine_similarity([1, 2], [[1, 2]]), r"generated features: a matrix .* not \(2,\)"),
+        (lambda: cosine_similarity([1, 2], [[1, 2]]), r"generated features: must be a matrix .* not \(2,\)"),
         (lambda: cosine_similarity([[1.0]] * 2, [[1], [np.nan]]), "reference features: row 1 is not finite"),
         (lambda: cosine_similarity([[np.inf]], [[1.0]]), "generated features: row 0 is not finite"),
         (lambda: bleu(["a"], []), "1 texts, but 0 references"),

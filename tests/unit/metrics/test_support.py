@@ -357,7 +357,7 @@ class TestSweep:
         ("points", "message"),
         [
             ([], "at least one point"),
-            ([(61, 4)], "N = 61 is asked for, but there are 60 references"),
+            ([(61, 4)], "N = 61 is requested, but there are 60 references"),
             ([(60, 4), (4, 4)], "k = 4 needs more than 4 texts on each side, but there are 4"),
         ],
     )

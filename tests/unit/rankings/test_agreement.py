@@ -93,7 +93,7 @@ def test_what_cannot_be_correlated_is_said() -> None:
         ({"one": [], "other": []}, "needs two or more methods, not 0"),
         ({"one": [1, 2]}, "two or more are needed, not 1"),
         ({}, "two or more are needed, not 0"),
-        ({"one": [1, 2], "other": [1, 2, 3]}, "cannot be put side by side"),
+        ({"one": [1, 2], "other": [1, 2, 3]}, "cannot be compared"),
         ({"one": [1, 2], "other": ["x", "y"]}, "ranking 'other': scores must be numbers"),
     ],
 )

@@ -195,7 +195,7 @@ class TestMethodScores:
             (lambda f: f[f["method"] == "x"], r"two methods or more are needed, found 1"),
             (
                 lambda f: pd.concat([f, f.iloc[[3, 4]]]),
-                r"'coherence' of method 'y' on prompt 'p0' is there twice \(1 such\)",
+                r"'coherence' of method 'y' on prompt 'p0' is duplicated \(1 such\)",
             ),
             (
                 lambda f: f.astype(object).replace({"value": {11: "good"}}),

@@ -239,9 +239,9 @@ def test_progress_is_told(caplog) -> None:
         (np.ones((0, 3, 3), dtype=bool), r"found bool \(0, 3, 3\)"),
         (np.ones((4, 1, 1), dtype=bool), r"two methods or more is needed, found bool \(4, 1, 1\)"),
         (np.eye(3)[None], r"found float64 \(1, 3, 3\)"),
-        (np.zeros((1, 2, 2), dtype=bool), "order 0 is no partial order"),
-        (np.array([order_of(3), order_of(3, (0, 1), (1, 0))]), r"order 1 is no partial order.*\(1 such\)"),
-        (np.array([order_of(3), order_of(3, (0, 1), (1, 2))]), "order 1 is no partial order"),
+        (np.zeros((1, 2, 2), dtype=bool), "order 0 is not a partial order"),
+        (np.array([order_of(3), order_of(3, (0, 1), (1, 0))]), r"order 1 is not a partial order.*\(1 such\)"),
+        (np.array([order_of(3), order_of(3, (0, 1), (1, 2))]), "order 1 is not a partial order"),
     ],
 )
 def test_bad_input(orders: np.ndarray, message: str) -> None:

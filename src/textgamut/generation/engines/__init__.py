@@ -1,1 +1,1 @@
-"""Engines: what generates, be it transformers, vLLM or a server."""
+"""Engines that generate texts: transformers, vLLM, or a server."""

@@ -1,4 +1,4 @@
-"""Engines: one way to ask whatever generates, be it transformers, vLLM or a server."""
+"""The common interface of the engines: transformers, vLLM, or a server."""
 
 from __future__ import annotations
 
@@ -18,39 +18,40 @@ class Engine(Protocol):
     """A model that is ready to generate."""
 
     batch_size: int
-    """Samples, or requests, at a time. An engine may lower it."""
+    """Maximum number of samples per batch, or of concurrent requests. An engine may lower it."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the record of a job says of the engine besides: version; calls, tokens, cost."""
+        """Metadata of the engine for the job's output: version; calls, tokens, cost."""
 
     def generate(self, requests: Sequence[Request], decoding: Decoding, seed: int) -> Iterator[list[Sample]]:
         """Generate one sample for each request.
 
         Args:
-            requests: In any order; the texts do not depend on it, nor on the company.
+            requests: The requests. A text does not depend on their order, nor on the other requests.
             decoding: The decoding setting.
             seed: Generation seed.
 
         Yields:
-            Finished samples, in batches that are to be kept at once; in all, one sample for each request.
+            Batches of finished samples, which the caller stores immediately; in all, one sample per request.
 
         Raises:
-            TextgamutError: The engine cannot do what the decoding setting asks, or fails.
+            TextgamutError: If the engine does not support the decoding setting, or fails.
         """
 
 
 def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torch.dtype | None) -> Engine:
-    """Load a model, or name the server that has it.
+    """Load a model, or create a client of its server.
 
     Args:
-        model: The registry's entry.
-        batch_size: Samples at a time; with a server, requests at a time.
-        device: Where it runs, with the engine transformers.
-        dtype: Of the weights, with the engine transformers; the others go by the registry.
+        model: The model's registry entry.
+        batch_size: Maximum number of samples per batch or, with a server, of concurrent requests.
+        device: Device of the model, for the engine transformers.
+        dtype: Dtype of the weights, for the engine transformers; other engines use the registry entry.
 
     Raises:
-        TextgamutError: As ``checkpoints.prepare`` and ``load_causal_model``, or the engine is not installed.
+        TextgamutError: As ``checkpoints.prepare`` and ``load_causal_model``, or if the engine is not
+            installed.
     """
     if isinstance(model.source, OpenAISource):
         from textgamut.generation.engines.openai import OpenAIEngine

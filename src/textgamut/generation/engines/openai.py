@@ -1,4 +1,4 @@
-"""Generation by a server: any endpoint that speaks OpenAI's protocol, its answers kept on disk."""
+"""Generation with a server that implements OpenAI's protocol; replies are cached on disk."""
 
 from __future__ import annotations
 
@@ -23,36 +23,37 @@ OFF = {"repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 
 class OpenAIEngine:
     """A model behind an OpenAI-compatible server.
 
-    With the endpoint ``completions`` the text of a request is the prompt. With ``chat`` it is the message of
-    the user, and the server puts it into the model's chat template: most have no way to begin the answer.
+    With the endpoint ``completions`` the text of a request is the prompt. With ``chat`` it is the user
+    message, and the server applies the model's chat template; most servers cannot prefill the answer.
 
-    Temperature, top-p and the number of new tokens are always sent; top-k and the penalties only where they
-    are not off, since OpenAI knows no ``top_k`` and no ``repetition_penalty``: a server that refuses one says
-    so. What is not sent, a server may set by itself (README).
+    Temperature, top-p and the number of new tokens are always sent. Top-k and the penalties are sent only if
+    they are enabled, since OpenAI's protocol has no ``top_k`` and no ``repetition_penalty``; a server that
+    does not support them returns an error. A server may use its own defaults for settings that are not sent
+    (README).
 
-    The seed of a sample depends on (seed, prompt, completion). Whether it has an effect is up to the server,
-    and the same text twice is promised by none: the texts are those in the cache.
+    The seed of a sample depends on (seed, prompt, completion). Its effect depends on the server. No server
+    guarantees identical texts for identical requests; only the cache makes the texts reproducible.
     """
 
     def __init__(self, source: OpenAISource, concurrency: int, cache: Path | None = None) -> None:
-        """Name the model; nothing is asked yet.
+        """Create the client; this sends no request.
 
         Args:
-            source: What the registry says.
-            concurrency: Requests at a time.
-            cache: Folder of the caches; none given: ``cache_folder()``.
+            source: The model's source in the registry.
+            concurrency: Maximum number of concurrent requests.
+            cache: Cache folder. Defaults to ``cache_folder()``.
         """
         self._model, self.batch_size = ServedModel(source, cache), concurrency
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return what the record of a job says: see ``ServedModel.facts``."""
+        """Return the metadata for the job's output; see ``ServedModel.facts``."""
         return self._model.facts
 
     def generate(self, requests: Sequence[Request], decoding: Decoding, seed: int) -> Iterator[list[Sample]]:
-        """See ``Engine.generate``. Once one request fails, those under way end, and their answers are kept.
+        """See ``Engine.generate``. If one request fails, running ones finish, and their replies are cached.
 
-        ``Sample.finish`` is the server's word for it; other than ``stop`` and ``length``, it is also logged.
+        ``Sample.finish`` is the server's finish reason. It is logged if neither ``stop`` nor ``length``.
         """
         settings = server_settings(decoding)
         finished: SimpleQueue[Future[Sample]] = SimpleQueue()
@@ -77,7 +78,7 @@ class OpenAIEngine:
         which = (seed, request.prompt_id, request.completion)
         reply = self._model.ask(request.text, settings, which)
         if reply.finish not in ("stop", "length"):
-            logger.warning("%s/%d: the text ended by: %s", *which[1:], reply.finish)
+            logger.warning("%s/%d: unusual finish reason: %s", *which[1:], reply.finish)
         return Sample(
             prompt_id=request.prompt_id,
             completion=request.completion,
@@ -88,20 +89,20 @@ class OpenAIEngine:
 
 
 def server_settings(decoding: Decoding) -> dict[str, Any]:
-    """Return a decoding setting as fields of a request; the seed is each sample's own.
+    """Return the fields of a request for a decoding setting, without the seed.
 
     Raises:
-        TextgamutError: OpenAI's protocol has no words for it.
+        TextgamutError: If OpenAI's protocol does not support the setting.
     """
     if not isinstance(decoding, GreedyDecoding | SamplingDecoding):
         raise ConfigError(
-            f"engine openai: a server has no {decoding.strategy} decoding: take greedy or sampling, or "
+            f"engine openai: servers support no {decoding.strategy} decoding: use greedy or sampling, or "
             "another engine"
         )
     if decoding.min_new_tokens > 1:
         raise ConfigError(
-            f"engine openai: min_new_tokens: {decoding.min_new_tokens}: a server lets the model end the text "
-            "when it likes: leave it at 1"
+            f"engine openai: min_new_tokens: {decoding.min_new_tokens}: servers do not support a minimum: "
+            "leave it at 1"
         )
     settings: dict[str, Any] = {"max_tokens": decoding.max_new_tokens, "temperature": 0.0}
     if isinstance(decoding, SamplingDecoding):

@@ -1,4 +1,4 @@
-"""Generation with transformers: batches of like length, from which finished rows leave."""
+"""Generation with transformers, in batches of similar length; finished rows are removed."""
 
 from __future__ import annotations
 
@@ -20,32 +20,33 @@ logger = logging.getLogger(__name__)
 
 
 class TransformersEngine:
-    """A causal language model of transformers, on a GPU, on several, or on the CPU."""
+    """A causal language model of transformers, on one or more GPUs or on the CPU."""
 
     def __init__(self, model: Any, tokenizer: Any, batch_size: int) -> None:
-        """Take a loaded model.
+        """Wrap a loaded model.
 
         Args:
-            model: As ``checkpoints.load_causal_model`` loads it.
-            tokenizer: Its tokenizer, padding on the left.
-            batch_size: Samples at a time (beam search: hypotheses at a time), halved where memory runs short.
+            model: A model from ``checkpoints.load_causal_model``.
+            tokenizer: Its tokenizer, with padding on the left.
+            batch_size: Maximum number of samples per batch (of hypotheses in beam search). It is halved when
+                the engine runs out of memory.
         """
         self._model, self._tokenizer = model, tokenizer
         self.batch_size = batch_size
         named = model.generation_config.eos_token_id
-        # A checkpoint may name several tokens that end a text, and the tokenizer another.
+        # A checkpoint may define several tokens that end a text, and the tokenizer a different one.
         tokens = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])}
         self._end_tokens = sorted(token for token in tokens if token is not None)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return nothing: device and dtype are known to whoever opens the engine."""
+        """Return no metadata: the caller knows device and dtype."""
         return {}
 
     def generate(self, requests: Sequence[Request], decoding: Decoding, seed: int) -> Iterator[list[Sample]]:
-        """See ``Engine.generate``. Out of memory, the batch is halved for all that follows.
+        """See ``Engine.generate``. When out of memory, halve the batch size for all following batches.
 
-        A batch depends on the requests that are left and on the batch size alone: a restart forms the same.
+        Batches depend only on the remaining requests and the batch size, so a restart forms the same.
         """
         prompts = [encode(request, self._tokenizer) for request in requests]
         of_request = dict(zip(requests, prompts, strict=True))
@@ -62,13 +63,13 @@ class TransformersEngine:
                     raise
                 if len(batch) == 1:
                     raise ModelError(
-                        "out of memory with a single sample: a larger or a second GPU (gpus), a dtype of 16 "
-                        "bits, or fewer new tokens may help"
+                        "out of memory with a single sample: a larger or second GPU (gpus), a 16-bit dtype, "
+                        "or fewer new tokens may help"
                     ) from error
                 samples = []
-            if not samples:  # out of memory; here the tensors of the failed batch are gone
+            if not samples:  # out of memory; by now the tensors of the failed batch are released
                 self.batch_size = max(1, self.batch_size // 2)
-                logger.warning("out of memory: going on with batches of %d", self.batch_size)
+                logger.warning("out of memory: continuing with batches of %d", self.batch_size)
                 _free_memory()
                 continue
             left = left[len(batch) :]
@@ -98,7 +99,7 @@ class TransformersEngine:
     def _step_by_step(
         self, batch: Sequence[Request], prompts: list[list[int]], decoding: Any, seed: int
     ) -> list[list[int]]:
-        """Return the new tokens of each row: a step for each token, in which the finished rows leave."""
+        """Return the new tokens of each row, generated token by token; finished rows leave the batch."""
         import torch
 
         running = Rows(self._model, prompts)
@@ -112,7 +113,7 @@ class TransformersEngine:
             streams = [random_stream(seed, item.prompt_id, item.completion, steps) for item in batch]
             choose = Chooser(decoding, running.ids, running.mask, streams, logits.shape[-1])
         new: list[list[int]] = [[] for _ in batch]
-        number = list(range(len(batch)))  # of the request that each row belongs to
+        number = list(range(len(batch)))  # index of each row's request
         for step in range(decoding.max_new_tokens):
             if step < decoding.min_new_tokens:
                 logits[:, ends] = -torch.inf
@@ -133,7 +134,7 @@ class TransformersEngine:
         return new
 
     def _beam(self, prompts: list[list[int]], decoding: BeamDecoding) -> list[list[int]]:
-        """Return the new tokens of the best hypothesis of each row, by transformers' own beam search."""
+        """Return the new tokens of the best hypothesis of each row, found by transformers' beam search."""
         rows = Rows(self._model, prompts)
         padding = self._tokenizer.pad_token_id
         sequences = self._model.generate(
@@ -154,7 +155,7 @@ class TransformersEngine:
 
 
 def decode_after(tokenizer: Any, prompt: list[int], new: list[int]) -> str:
-    """Decode new tokens behind their prompt: alone, some tokenizers would drop their leading space."""
+    """Decode new tokens after their prompt; without it, some tokenizers drop the leading space."""
     options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
     before: str = tokenizer.decode(prompt, **options)
     whole: str = tokenizer.decode(prompt + new, **options)

@@ -1,4 +1,4 @@
-"""Generation with vLLM, which schedules and batches by itself."""
+"""Generation with vLLM, which does its own scheduling and batching."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from textgamut.generation.requests import Request, Sample, encode, ordered, seed
 from textgamut.models.checkpoints import load_tokenizer
 
 ROUNDS = 8
-"""Samples that are given to vLLM at once, in multiples of those that run at a time."""
+"""Number of samples passed to vLLM in one call, as a multiple of the batch size."""
 
 
 class VllmEngine:
-    """A checkpoint run by vLLM on one GPU or several.
+    """A checkpoint run by vLLM on one or more GPUs.
 
-    Each sample draws from a random stream of its own, keyed by (seed, prompt, completion). The texts are
-    others than those of the engine transformers, and the company in which a sample runs may change the last
-    bits of its logits, unless the environment has VLLM_BATCH_INVARIANT=1.
+    Each sample has its own random stream, keyed by (seed, prompt, completion). The texts differ from those of
+    the engine transformers. The other samples of a batch may change the last bits of a sample's logits,
+    unless the environment variable VLLM_BATCH_INVARIANT is 1.
     """
 
     def __init__(self, folder: Path, dtype: str, gpus: int, batch_size: int) -> None:
@@ -29,12 +29,12 @@ class VllmEngine:
 
         Args:
             folder: The checkpoint.
-            dtype: ``auto`` (the checkpoint's own), ``bfloat16``, ``float16`` or ``float32``.
-            gpus: GPUs over which each layer is split (tensor parallelism).
-            batch_size: Most samples at a time.
+            dtype: ``auto`` (the dtype of the checkpoint), ``bfloat16``, ``float16`` or ``float32``.
+            gpus: Number of GPUs over which each layer is split (tensor parallelism).
+            batch_size: Maximum number of concurrent samples.
 
         Raises:
-            TextgamutError: vLLM is not installed.
+            TextgamutError: If vLLM is not installed.
         """
         try:
             import vllm
@@ -51,11 +51,11 @@ class VllmEngine:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return what the record of a job says of the engine."""
+        """Return the metadata for the job's output: the version of vLLM."""
         return {"vllm": self._vllm.__version__}
 
     def generate(self, requests: Sequence[Request], decoding: Decoding, seed: int) -> Iterator[list[Sample]]:
-        """See ``Engine.generate``. Beam and contrastive search are left to the engine transformers."""
+        """See ``Engine.generate``. Beam and contrastive search require the engine transformers."""
         settings = vllm_settings(decoding)
         prompts = {request: encode(request, self._tokenizer) for request in requests}
         left = ordered(requests, [len(prompts[request]) for request in requests])
@@ -81,13 +81,13 @@ class VllmEngine:
 
 
 def vllm_settings(decoding: Decoding) -> dict[str, Any]:
-    """Return a decoding setting as arguments of vLLM's ``SamplingParams``.
+    """Return the arguments of vLLM's ``SamplingParams`` for a decoding setting.
 
     Raises:
-        TextgamutError: The engine does not offer it.
+        TextgamutError: If the engine does not support the setting.
     """
     if not isinstance(decoding, GreedyDecoding | SamplingDecoding):
-        raise ConfigError(f"engine vllm: no {decoding.strategy} decoding: engine transformers has it")
+        raise ConfigError(f"engine vllm: no {decoding.strategy} decoding: use the engine transformers")
     settings: dict[str, Any] = {"temperature": 0.0}
     if isinstance(decoding, SamplingDecoding):
         settings = {

@@ -1,1 +1,1 @@
-"""Scores of a cell: features or texts to rows of the tidy table, a module for each family."""
+"""Scores of a cell as rows of the tidy table, computed from features or texts; one module per family."""

@@ -1,4 +1,4 @@
-"""Scores of a cell by MAUVE and its companions: rows of the tidy table."""
+"""Divergence scores of a cell, as rows of the tidy table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textgamut.metrics.scores.rows import ALL, Row
 def divergence_scores(
     reference: ArrayLike, generated: ArrayLike, clusters: int | None, seeds: Sequence[int]
 ) -> list[Row]:
-    """Score features by MAUVE, the frontier integral, F_1/8 and F_8: means and deviations over k-means seeds.
+    """Compute MAUVE, the frontier integral, F_1/8 and F_8: means and deviations over k-means seeds.
 
     Args, Raises, Warns:
         As ``metrics.divergence.divergence_metrics``.

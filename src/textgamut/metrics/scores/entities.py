@@ -1,4 +1,4 @@
-"""Scores of a cell by named entities: rows of the tidy table."""
+"""Named-entity scores of a cell, as rows of the tidy table."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 def entity_scores(
     texts: pd.DataFrame, references: pd.DataFrame | None, tagger: Language, processes: int = 1
 ) -> tuple[list[Row], Columns]:
-    """Score texts by their named entities: information density and, given references, entity overlap.
+    """Compute information density and, if references are given, entity overlap.
 
     Args:
-        texts: ``prompt_id``, ``text``.
-        references: ``id`` of a prompt, ``text`` that a human wrote after it; None: no overlap.
-        tagger: A pipeline of spaCy.
-        processes: How many share the texts.
+        texts: Columns ``prompt_id`` and ``text``.
+        references: Columns ``id`` of the prompt and ``text`` of the reference; None for no overlap.
+        tagger: A spaCy pipeline.
+        processes: Number of processes.
 
     Returns:
-        The means, and the metrics of each text.
+        Rows of the means, and the metrics of each text.
 
     Raises, Warns:
-        As ``metrics.entities`` and :func:`text_rows`; a prompt has no reference.
+        As ``metrics.entities`` and :func:`text_rows`, or if a prompt has no reference.
     """
     words = np.array([count_words(text) for text in texts["text"]])
     found = find_entities(list(texts["text"]), tagger, processes=processes)

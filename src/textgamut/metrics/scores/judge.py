@@ -1,4 +1,4 @@
-"""Scores of a cell by a judge: rows of the tidy table."""
+"""Scores of a cell by a judge, as rows of the tidy table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from textgamut.metrics.scores.rows import Columns, Row, text_rows
 
 
 def judge_scores(verdict: Judgements) -> tuple[list[Row], Columns]:
-    """Return a judge's verdict as scores: the means, and those of each text; diversity has none of a text.
+    """Return a judge's verdict as rows of means and as scores of each text, except for diversity.
 
-    ``n`` is the number of texts, also of the diversity, which is a mean over batches of them.
+    ``n`` is the number of texts, even for diversity, which is a mean over batches of texts.
 
     Warns:
         As :func:`text_rows`.

@@ -1,4 +1,4 @@
-"""Scores of a cell by a language model: rows of the tidy table."""
+"""Likelihood scores of a cell, as rows of the tidy table."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def likelihood_scores(
     model: Any, tokenizer: Any, prompts: Sequence[str] | None, continuations: Sequence[str], batch_size: int
 ) -> tuple[list[Row], Columns]:
-    """Score generated texts by their likelihood under one model: perplexity, and coherence after a prompt.
+    """Compute the perplexity of generated texts under one model and, given their prompts, the coherence.
 
     Args, Raises, Warns:
-        As ``metrics.likelihood.likelihood``; without prompts there is no coherence.
+        As ``metrics.likelihood.likelihood``. Without prompts, coherence is not computed.
 
     Returns:
-        Rows of the perplexity of all tokens and of the mean coherence; and both of each text.
+        Rows of the perplexity over all tokens and of the mean coherence, and both metrics of each text.
     """
     if not any(continuations):
         warnings.warn("all texts are empty: no perplexity, no coherence", stacklevel=2)
@@ -46,16 +46,16 @@ def cell_likelihood_scores(
     perplexity_of: Literal["scorer", "generator"],
     batch_size: int,
 ) -> tuple[list[Row], Columns]:
-    """Score the texts of a cell by their likelihood, each without its prompt and given it.
+    """Score the texts of a cell by the likelihood of their continuations, given their prompts.
 
     Args:
-        texts: ``prompt_id``, ``text``.
-        prompts: ``id``, ``base``; None: there are none, and no coherence.
-        load: Returns the model and the tokenizer of a source. One model is held at a time.
-        scorer: Source of the model that scores.
-        generator: Source of the model that wrote the texts; None: humans did.
-        perplexity_of: Whose perplexity is wanted: that of the generator is left out if there is no generator.
-        batch_size: Texts at once, at most.
+        texts: Columns ``prompt_id`` and ``text``.
+        prompts: Columns ``id`` and ``base``; None if there are no prompts, and therefore no coherence.
+        load: Returns the model and the tokenizer of a source. One model is in memory at a time.
+        scorer: Source of the scoring model.
+        generator: Source of the model that generated the texts; None for references.
+        perplexity_of: Model of the perplexity. The generator's is left out if there is no generator.
+        batch_size: Maximum number of texts per batch.
 
     Returns, Raises, Warns:
         As :func:`likelihood_scores`.

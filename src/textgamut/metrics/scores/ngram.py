@@ -1,4 +1,4 @@
-"""Scores of a cell by the wording of its texts: rows of the tidy table."""
+"""N-gram scores of a cell, as rows of the tidy table."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from textgamut.metrics.scores.rows import Columns, Row, metric_row, text_rows
 def ngram_scores(
     texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float | None = None
 ) -> tuple[list[Row], Columns]:
-    """Score the wording of generated texts.
+    """Compute the n-gram metrics of generated texts.
 
     Args:
         texts: N texts.
-        tokenizer: Of transformers, for Self-BLEU and corpus distinct-n; none given: words, split on white
-            space. The others count words in any case.
-        self_bleu_sample: Share of the texts that Self-BLEU scores; none given: all.
+        tokenizer: A transformers tokenizer, for Self-BLEU and corpus distinct-n. Defaults to words, split on
+            white space, which the other metrics always use.
+        self_bleu_sample: Share of the texts that Self-BLEU scores. Defaults to all texts.
 
     Returns:
         Rows of Self-BLEU-4, distinct-1 to 4, the means over the texts of their distinct-2 and rep-4, and the
-        diversity of the whole; and each text's distinct-2, rep-4 and diversity.
+        diversity of the corpus; and distinct-2, rep-4 and diversity of each text.
 
     Warns:
-        UserWarning: Texts too short for a metric; or one that cannot be computed at all, which has no row.
+        UserWarning: If texts are too short for a metric, or a metric cannot be computed and has no row.
     """
     words = [text.split() for text in texts]
     tokens: Sequence[Sequence[Any]] = words
@@ -57,7 +57,7 @@ def ngram_scores(
     for name, compute in corpus.items():
         try:
             rows.append(metric_row(len(texts), name, compute()))
-        except TextgamutError as error:  # such as texts that are all empty: the others go on
+        except TextgamutError as error:  # for example if all texts are empty; the other metrics may exist
             warnings.warn(f"no {name}: {error}", stacklevel=2)
     means = text_rows({name: columns[name] for name in ("text_distinct_2", "repetition_4")})
     return rows + means, columns

@@ -1,4 +1,4 @@
-"""Scores of a cell by readability: rows of the tidy table."""
+"""Readability scores of a cell, as rows of the tidy table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textgamut.metrics.scores.rows import Columns, Row, text_rows
 
 
 def readability_scores(texts: Sequence[str]) -> tuple[list[Row], Columns]:
-    """Score texts by Flesch reading ease and Gunning fog: the means, and both of each text.
+    """Compute Flesch reading ease and Gunning fog: rows of the means, and both metrics of each text.
 
     Args, Raises, Warns:
         As ``metrics.readability.readability`` and :func:`text_rows`.

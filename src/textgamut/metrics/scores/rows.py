@@ -1,6 +1,6 @@
-"""Rows of the tidy table of scores: metric, value, group, n and, depending on the metric, more.
+"""Rows of the tidy table of scores: metric, value, group, n and, depending on the metric, other columns.
 
-The caller adds the cell that a row belongs to.
+The caller adds the columns of the cell.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ALL = "all"
 Row = dict[str, Any]
 
 Columns = dict[str, NDArray[np.float64]]
-"""Metric -> its value for each text, NaN for a text that has none, such as an empty one."""
+"""Values of each metric, one per text; NaN for a text without a value, for example an empty one."""
 
 
 def text_table(
@@ -34,12 +34,12 @@ def text_table(
 
     Args:
         cell: ``model``, ``decoding``, ``seed``.
-        texts: ``id``, ``prompt_id``, ``text``.
+        texts: Columns ``id``, ``prompt_id`` and ``text``.
         scores: Tables with ``id`` and a column for each metric, in any order of rows.
-        metrics: Those that are kept; NaN if no table has it.
+        metrics: Metrics to keep; NaN if no table has it.
 
     Returns:
-        ``model``, ``decoding``, ``seed``, ``id``, ``prompt_id``, ``words``, and the metrics (float64).
+        Columns ``model``, ``decoding``, ``seed``, ``id``, ``prompt_id``, ``words`` and the metrics (float64).
     """
     frame = texts.assign(**cell, words=[count_words(text) for text in texts["text"]])
     for table in scores:
@@ -50,14 +50,14 @@ def text_table(
 
 
 def prompt_rows(prompt_ids: pd.Series[Any], ids: pd.Series[Any]) -> NDArray[np.intp]:
-    """Return the row of each text's prompt in a table of prompts, or of what humans wrote after them.
+    """Return the row of each text's prompt in a table of prompts or references.
 
     Args:
         prompt_ids: (N,) prompt of each text.
-        ids: The table's ids, each once.
+        ids: The table's unique ids.
 
     Raises:
-        TextgamutError: A prompt is not in the table; the message names the first such text.
+        TextgamutError: If a prompt is not in the table; the message names the first such text.
     """
     import pandas as pd
 
@@ -72,18 +72,17 @@ def prompt_rows(prompt_ids: pd.Series[Any], ids: pd.Series[Any]) -> NDArray[np.i
 
 
 def text_rows(columns: Columns) -> list[Row]:
-    """Return the rows of metrics that are means over single texts, those that have a value.
+    """Return the rows of metrics that are means over the texts with a value.
 
     Warns:
-        UserWarning: Texts that lack a metric. One that no text has gets no row.
+        UserWarning: If texts have no value of a metric. A metric without any value has no row.
     """
     rows = []
     for name, values in columns.items():
         missing = int(np.isnan(values).sum())
         if missing:
             warnings.warn(
-                f"{missing} of {len(values)} texts have no {name}, such as empty ones: no part in its mean",
-                stacklevel=2,
+                f"{missing} of {len(values)} texts have no {name}: left out of its mean", stacklevel=2
             )
         if missing < len(values):
             rows.append(metric_row(len(values), name, float(np.nanmean(values))))
@@ -91,5 +90,5 @@ def text_rows(columns: Columns) -> list[Row]:
 
 
 def metric_row(n: int, metric: str, value: float) -> Row:
-    """Return the row of a metric of all texts."""
+    """Return the row of a metric over all texts."""
     return {"n": n, "group": ALL, "metric": metric, "value": value}

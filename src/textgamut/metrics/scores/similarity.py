@@ -1,4 +1,4 @@
-"""Scores of a cell by similarity to the references: rows of the tidy table."""
+"""Similarity scores of a cell, as rows of the tidy table."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 def similarity_scores(
     texts: pd.DataFrame, features: ArrayLike, references: pd.DataFrame, reference_features: ArrayLike
 ) -> tuple[list[Row], Columns]:
-    """Score texts by their likeness to the references of their prompts: S-BERT and BLEU.
+    """Compute the similarity of texts to the references of their prompts: S-BERT and BLEU.
 
     Args:
-        texts: ``prompt_id``, ``text``.
+        texts: Columns ``prompt_id`` and ``text``.
         features: (N, d), row i for text i.
-        references: ``id`` of a prompt, ``text`` that a human wrote after it.
+        references: Columns ``id`` of the prompt and ``text`` of the reference.
         reference_features: (M, d), row i for reference i.
 
     Returns:
-        The means, and both of each text; NaN for an empty one.
+        Rows of the means, and both metrics of each text, NaN if it is empty.
 
     Raises, Warns:
-        As ``metrics.similarity`` and :func:`text_rows`; a prompt has no reference.
+        As ``metrics.similarity`` and :func:`text_rows`, or if a prompt has no reference.
     """
     rows = prompt_rows(texts["prompt_id"], references["id"])
     columns = {

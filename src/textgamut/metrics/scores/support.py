@@ -1,4 +1,4 @@
-"""Scores of a cell by precision, recall, density and coverage: rows of the tidy table."""
+"""Support scores of a cell, as rows of the tidy table."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Groups = Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]]
-"""Group column -> the group of each reference, and of each generated text."""
+"""For each group column, the group of each reference and of each generated text."""
 
 
 class SupportScores(NamedTuple):
-    """The support family of one pair of sets, and what it saw."""
+    """The support scores of a pair of sets, and the features that they are computed from."""
 
     rows: list[Row]
     reference: NDArray[np.float32]
     """(N, c): reduced features of the references that were kept."""
     generated: NDArray[np.float32]
-    """(N, c)"""
+    """(N, c): reduced features of the generated texts that were kept."""
     in_reference: NDArray[np.bool_]
     """(N,): which generated texts lie inside the references' support."""
     in_generated: NDArray[np.bool_]
@@ -37,14 +37,14 @@ class SupportScores(NamedTuple):
 def support_scores(
     reference: ArrayLike, generated: ArrayLike, k: int, bootstrap: int = 0, groups: Groups | None = None
 ) -> SupportScores:
-    """Reduce features and score them: precision, recall, density, coverage, with 95 % intervals.
+    """Reduce features and compute precision, recall, density and coverage, with 95 % intervals.
 
     Args:
         reference: (N, d) features.
         generated: (M, d) features.
-        k: Neighbours.
-        bootstrap: Half-samples behind the intervals; there are none when it is 0, or N is 4 k or less.
-        groups: Score also each group of these columns; its rows have no interval.
+        k: Number of neighbours.
+        bootstrap: Number of half-samples for the intervals. There are no intervals if it is 0, or N <= 4 k.
+        groups: Group columns with groups to score separately, without intervals.
 
     Raises, Warns:
         As ``metrics.support``.
@@ -70,17 +70,17 @@ def support_scores(
 def sweep_scores(
     reference: ArrayLike, generated: ArrayLike, k: int, vary_n: Sequence[int], vary_k: Sequence[int]
 ) -> list[Row]:
-    """Score the support for several N with one k, and for all texts with several k.
+    """Compute the support metrics for several N with one k, and for all texts with several k.
 
     Args:
         reference: (N, d) features.
         generated: (N, d) features.
-        k: Neighbours where N varies.
-        vary_n: Numbers of texts, the first ones of each side.
-        vary_k: Numbers of neighbours, of all texts.
+        k: Number of neighbours for ``vary_n``.
+        vary_n: Numbers of texts; the first ones of each set are used.
+        vary_k: Numbers of neighbours for all texts.
 
     Returns:
-        Rows of the support metrics of each pair (N, k), once, in the order of ``vary_n`` and ``vary_k``.
+        Rows of the support metrics of each unique pair (N, k), in the order of ``vary_n`` and ``vary_k``.
 
     Raises, Warns:
         As ``metrics.support.support_sweep``.
@@ -96,13 +96,13 @@ def sweep_scores(
 def group_labels(
     column: str, dataset: pd.DataFrame, generations: pd.DataFrame, references: pd.DataFrame
 ) -> tuple[list[str | None], list[str | None]]:
-    """Return the group of each reference, and of each generated text: that of the text of its prompt.
+    """Return the group of each reference, and of each generated text, which has the group of its prompt.
 
     Args:
-        column: The column of the groups.
-        dataset: ``id`` and the column.
-        generations: ``prompt_id``, the ``id`` of a text of the dataset; of another, it has no group.
-        references: The column.
+        column: The group column.
+        dataset: Columns ``id`` and the group column.
+        generations: Column ``prompt_id``, the ``id`` of a text of the dataset. Other ids have no group.
+        references: The group column.
     """
 
     def labels(groups: pd.Series[Any]) -> list[str | None]:
