@@ -18,7 +18,7 @@ class Rows:
         import torch
         from transformers.cache_utils import Cache, DynamicCache
 
-        from textgamut.generation.cache import GrowingLayer
+        from textgamut.generation.key_value_cache import GrowingLayer
 
         self.model = model
         width = max(map(len, prompts))
