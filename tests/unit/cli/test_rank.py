@@ -94,7 +94,7 @@ def test_tables_and_figures_are_written_when_asked_for(
     ("edit", "options", "message"),
     [
         (lambda f: f.drop(index=7), OPTIONS, "no value"),
-        (lambda f: pd.concat([f, f.iloc[[3]]]), OPTIONS, "there twice"),
+        (lambda f: pd.concat([f, f.iloc[[3]]]), OPTIONS, "is duplicated"),
         (lambda f: f.assign(diversity=f["diversity"].where(f.index != 5)), OPTIONS, "diversity"),
         (lambda f: f, ["--higher", "coherense"], "nearest valid: 'coherence'"),
         (lambda f: f, [], "criteri"),
