@@ -80,7 +80,7 @@ def make_card(
 
 
 def _is_group(frame: pd.DataFrame, name: str) -> bool:
-    """Tell columns of labels from those of texts, numbers and names: some labels stand many times."""
+    """Tell columns of labels from those of texts, numbers and names: some labels occur many times."""
     column = frame[name]
     if name in TEXTS or column.dtype.kind in "iuf":
         return False

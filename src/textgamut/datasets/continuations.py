@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, _entry: ContinuationsDataset) -> pd.DataFrame:
-    """Read prompts and their references (MC section 3); generations that stand beside them are not read.
+    """Read prompts and their references (MC section 3); generations in the same file are not read.
 
     Returns:
         Columns ``id``, ``text`` (the human continuation, with the space that it begins with) and ``prompt``.

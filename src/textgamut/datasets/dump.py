@@ -40,7 +40,7 @@ _LAYOUT = {
     "siteinfo": {"namespaces": "namespaces"},
     "namespaces": {"namespace": "namespace"},
     "page": {"title": "title", "ns": "ns", "id": "id", "redirect": "redirect", "revision": "revision"},
-    # The text of the main slot. Those of the others, since export-0.11, stand in <content>.
+    # The text of the main slot. Since export-0.11, other slots are in <content>.
     "revision": {"id": "revision/id", "timestamp": "revision/timestamp", "text": "revision/text"},
 }
 _FIELDS = frozenset(child for children in _LAYOUT.values() for child in children.values()) - set(_LAYOUT)
@@ -61,7 +61,7 @@ class Page:
     redirect: bool
     """In export-0.3, which does not say it: whether the text begins with ``#REDIRECT``."""
     revision: int
-    """Id of the revision that stands last in the dump, whose time and text the next two are."""
+    """Id of the page's last revision in the dump; the next two fields are its time and text."""
     timestamp: str
     """ISO 8601, as in the dump: ``2016-05-14T07:40:37Z``."""
     text: str
@@ -109,7 +109,7 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
                         document = _Document()
                     try:
                         chunk = document.parse(chunk)
-                    finally:  # also what stands before a fault
+                    finally:  # also the pages before a fault
                         for page in document.pages:
                             yield page
                             last = f"after the page {page.title!r}"

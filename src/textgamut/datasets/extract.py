@@ -53,7 +53,7 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
         raise DataError(f"{name}: the dataset is empty: {_listed(counts)}, none with a text")
     frame = frame[frame["text"].str.strip() != ""]
     counts["not blank"] = len(frame)
-    # A text that stands twice could be prompt and reference at once.
+    # A duplicate text could be prompt and reference at once.
     frame = frame.drop_duplicates(["prompt", "text"] if "prompt" in frame else "text").reset_index(drop=True)
     counts["distinct"] = len(frame)
     if not frame["id"].is_unique:

@@ -23,7 +23,7 @@ SECTIONS = {
     "health": ("health",),
     "science": ("science", "technology", "tech"),
 }
-"""Topic -> names of newspaper sections, as they stand in the URLs' paths."""
+"""Topic -> names of newspaper sections, as they appear in the URLs' paths."""
 
 _TOPIC_OF_SECTION = {section: topic for topic, sections in SECTIONS.items() for section in sections}
 

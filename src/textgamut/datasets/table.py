@@ -80,7 +80,7 @@ def one_file(path: Path) -> Path:
 
 
 def _read_file(path: Path) -> pd.DataFrame:
-    """Read all columns; the index says where each row stands: its name is "line" or "row"."""
+    """Read all columns; the index is the position of each row in the file and is named "line" or "row"."""
     suffix = path.suffix.lower()
     if suffix not in (*TABLES, ".txt"):
         raise DataError(f"{path}: suffix {suffix!r} is not one of {', '.join(TABLES)}, .txt")

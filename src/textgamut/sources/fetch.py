@@ -39,7 +39,7 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
 
     Args:
         source: What the registry says.
-        cache: Folder that holds the downloads; none given: ``cache_folder()``. Not used by ``file`` sources,
+        cache: Folder that holds the downloads; defaults to ``cache_folder()``. Not used by ``file`` sources,
             nor by models of the hub, which stay in the hub's own cache.
 
     Returns:
