@@ -218,7 +218,7 @@ def test_a_snapshot_is_fetched_again_by_revision(
     pd.testing.assert_frame_equal(again, before)
     title = "Many revisions"
     wiki.delete(title)
-    with pytest.raises(TextgamutError, match=rf"1 of {len(before)} revisions are not to be had.*\({title}\)"):
+    with pytest.raises(TextgamutError, match=rf"1 of {len(before)} revisions are not available.*\({title}\)"):
         new_wiki(wiki, tmp_path / "third", source=source)
     card = read_json(tmp_path / "card.json")
     rest = [row for row in card["rows"] if row["title"] != title]
@@ -231,7 +231,7 @@ def test_a_snapshot_is_fetched_again_by_revision(
             new_wiki(wiki, tmp_path / "third", source=source)
     rest[0]["text_sha256"] = "0" * 64
     write_json(tmp_path / "card.json", card | {"rows": rest})
-    with pytest.raises(TextgamutError, match=rf"1 of {len(rest)} texts are not those of the card"):
+    with pytest.raises(TextgamutError, match=rf"1 of {len(rest)} texts differ from the card"):
         new_wiki(wiki, tmp_path / "third", source=source)
 
 
@@ -322,7 +322,7 @@ def test_badges_by_category(wiki: Wiki, tmp_path: Path) -> None:
     assert frame.loc["Anna Example", "text"].startswith(
         "Anna Example:\n\nAnna Example (poet) (born 5 May 1950) is a"
     )
-    with pytest.raises(TextgamutError, match="'Category:No such' marks no article"):
+    with pytest.raises(TextgamutError, match="no article found for 'Category:No such'"):
         of_templates(wiki, tmp_path, badge_pages=pages | {"good": "Category:No such"})
 
 

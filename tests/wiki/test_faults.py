@@ -139,9 +139,9 @@ def test_a_lagging_wiki_is_waited_for(filled: Wiki, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("huge", "an answer of more than 64 MB is refused"),
-        ("gzip-bomb", "an answer of more than 64 MB is refused"),
-        ("redirect-http", "http://example.com/api.php.*: only HTTPS is followed"),
+        ("huge", "the answer is larger than the limit of 64 MB"),
+        ("gzip-bomb", "the answer is larger than the limit of 64 MB"),
+        ("redirect-http", "http://example.com/api.php.*: only HTTPS is allowed"),
     ],
 )
 def test_a_hostile_answer_is_refused(filled: Wiki, proxy: Proxy, tmp_path, fault: str, message: str) -> None:
@@ -325,7 +325,7 @@ def test_a_passing_fault_of_the_sparql_endpoint_costs_nothing(
 def test_a_query_that_the_endpoint_does_not_understand_is_told_with_its_reason(sparql, tmp_path) -> None:
     served = sparql("<http://x/a> <http://x/b> <http://x/c> .")
     endpoint = answers.Answers(served.url, accept=wikidata.ACCEPT, cache=tmp_path)
-    with pytest.raises(TextgamutError, match=r"the server answers HTTP 400 Bad Request: .*expected"):
+    with pytest.raises(TextgamutError, match=r"the server returned HTTP 400 Bad Request: .*expected"):
         wikidata.select(endpoint, "SELECT ?x WHERE { ?x")
 
 

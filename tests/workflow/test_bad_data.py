@@ -45,7 +45,7 @@ DRAWS = ("data/task/prompts.parquet", "data/task/draw1/references.parquet")
 def test_empty_dataset(project: Path) -> None:
     write_texts(project, 0)
     prepare(project, {"path": "mine.jsonl"})
-    fails(project, "mine.jsonl: the dataset is empty: 0 rows, none with a text", *DRAWS)
+    fails(project, "mine.jsonl: the dataset is empty: 0 rows, none with text", *DRAWS)
 
 
 def test_an_edited_file_is_extracted_again(project: Path) -> None:

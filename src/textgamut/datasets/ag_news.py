@@ -1,4 +1,4 @@
-"""AG news: items of four topics, from the original CSV or the hub's rows (PR section 5.2)."""
+"""AG news: items of four topics, from the original CSV or the parquet file of the hub (PR section 5.2)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def read(path: Path, _entry: AgNewsDataset) -> pd.DataFrame:
     """Read the items.
 
     Returns:
-        Columns ``id``, ``text`` (title, space, description, as the hub has them) and ``topic``; rows in the
+        Columns ``id``, ``text`` (title, space, description, as on the hub) and ``topic``; rows in the
         order of the file.
 
     Raises:
-        TextgamutError: The file is neither form; the message names the row.
+        TextgamutError: If the file has neither format; the message names the row.
     """
     path = one_file(path)
     rows = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
@@ -39,11 +39,11 @@ def _csv(path: Path) -> list[tuple[str, str, str]]:
         with path.open(encoding="utf-8", newline="") as stream:
             for number, fields in enumerate(csv.reader(stream, strict=True), start=1):
                 if len(fields) != 3 or fields[0] not in ("1", "2", "3", "4"):
-                    raise DataError(f"{path}: row {number}: not a class of 1 to 4, a title, a description")
+                    raise DataError(f"{path}: row {number}: expected a class from 1 to 4, title, description")
                 class_, title, description = fields
                 rows.append((f"row-{number}", f"{title} {description}", TOPICS[int(class_) - 1]))
     except (csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: row {len(rows) + 1}: not the CSV of AG news: {error}") from error
+        raise DataError(f"{path}: row {len(rows) + 1}: not valid AG news CSV: {error}") from error
     return rows
 
 
@@ -53,6 +53,6 @@ def _parquet(path: Path) -> list[tuple[str, str, str]]:
         if not isinstance(row["text"], str):
             raise DataError(f"{path}: row {number}: no text")
         if row["label"] not in range(4):
-            raise DataError(f"{path}: row {number}: label {row['label']} is not one of 0 to 3")
+            raise DataError(f"{path}: row {number}: label {row['label']} is not an integer from 0 to 3")
         rows.append((f"row-{number}", row["text"], TOPICS[int(row["label"])]))
     return rows

@@ -1,7 +1,7 @@
-"""Biographies: leads of Wikipedia articles on persons that have a Good or Featured badge (PR appendix B.5).
+"""Biographies: leads of Wikipedia articles on persons with a Good or Featured badge (PR appendix B.5).
 
-Three ways to the same texts: Wikidata's badges and facts, the wiki's own categories or templates, or a dump.
-Without Wikidata, who is a person and the facts of them are read from categories, infobox and pronouns.
+Articles are found by badges and facts in Wikidata, by categories or templates of the wiki, or in a dump.
+Without Wikidata, persons and their facts are recognized by categories, infobox and pronouns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BADGES = {"good": "Q17437798", "featured": "Q17437796"}
 """Badge -> its item in Wikidata."""
 
 TEXT = "{name}:\n\n{summary}"
-"""The form of a biography (PR Table D.1)."""
+"""Format of a biography (PR Table D.1)."""
 
 CONTENT: dict[str, str | int] = {
     "prop": "revisions",
@@ -38,7 +38,7 @@ CONTENT: dict[str, str | int] = {
     "rvslots": "main",
     "rvsection": 0,
 }
-PERSONS_A_QUESTION = 200
+PERSONS_PER_QUERY = 200
 
 Row = dict[str, Any]
 
@@ -47,16 +47,16 @@ def read(source: Wiki | Path, entry: BiographiesDataset) -> pd.DataFrame:
     """Extract biographies.
 
     Args:
-        source: The wiki, or the dump.
-        entry: Badges, limits of length, facts that are required.
+        source: The wiki or the dump.
+        entry: Badges, limits of length and required facts.
 
     Returns:
         Columns ``id``, ``text`` ("name:", blank line, lead), ``name``, ``badge``, ``gender``, ``birth_date``,
-        ``occupations`` (joined by ", "), ``words`` of the lead, ``title``, ``page``, ``revision``; in the
-        order of the page ids.
+        ``occupations`` (joined by ", "), ``words`` of the lead, ``title``, ``page``, ``revision``; sorted by
+        page id.
 
     Raises:
-        TextgamutError: The source cannot be read, or a badge marks no page.
+        TextgamutError: If the source cannot be read or no page has a badge.
     """
     counts: dict[str, int] = {}
     if isinstance(source, Path):
@@ -82,7 +82,7 @@ def read(source: Wiki | Path, entry: BiographiesDataset) -> pd.DataFrame:
 
 
 def split(title: str, wikitext: str) -> Row:
-    """Make the biography of an article from its wikitext, whole or lead section only."""
+    """Return the biography in an article; the wikitext of the lead section is enough."""
     name = re.sub(r" \([^()]*\)$", "", title)
     summary = lead_text(wikitext)
     return {"text": TEXT.format(name=name, summary=summary), "name": name, "words": count_words(summary)}
@@ -103,7 +103,7 @@ def _row(page: Mapping[str, Any], wikitext: str, badge_: str | None, facts: Pers
 
 
 def _lead(page: Mapping[str, Any]) -> str | None:
-    """Return the wikitext of a page of the API; None when it is gone or hidden."""
+    """Return the wikitext of a page from the API, or None if it is deleted or hidden."""
     return content_of(page["revisions"][0]) if page.get("revisions") else None
 
 
@@ -128,10 +128,10 @@ def _of_dump(path: Path, entry: BiographiesDataset, counts: dict[str, int]) -> I
 
 def _of_categories(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) -> Iterator[Row]:
     badges: dict[int, str] = {}
-    for name in sorted(entry.badges, key=list(BADGES).index):  # a page with both is featured
+    for name in sorted(entry.badges, key=list(BADGES).index):  # a page with both badges is featured
         marked = list(_marked(wiki, entry.badge_pages[name]))
         if not marked:
-            raise ConfigError(f"{wiki.pages.url}: {entry.badge_pages[name]!r} marks no article")
+            raise ConfigError(f"{wiki.pages.url}: no article found for {entry.badge_pages[name]!r}")
         badges |= dict.fromkeys(marked, name)
     counts["articles with a badge"] = len(badges)
     counts["persons"] = 0
@@ -157,7 +157,7 @@ def _of_categories(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]
 
 
 def _marked(wiki: Wiki, mark: str) -> Iterator[int]:
-    """List the articles in a category, or with a template."""
+    """Yield the ids of the articles in a category or with a template."""
     if mark.startswith("Template:"):
         members = wiki.pages.members("embeddedin", eititle=mark, einamespace=0, eilimit="max")
     else:
@@ -177,7 +177,7 @@ def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) 
     names = {item: name for name, item in BADGES.items()}
     badges: dict[str, str] = {}
     for row in sorted(listed, key=lambda row: list(BADGES.values()).index(row["badge"])):
-        badges[row["name"]] = names[row["badge"]]  # a page with both is featured
+        badges[row["name"]] = names[row["badge"]]  # a page with both badges is featured
     people = {row["name"]: row["person"] for row in listed}
     counts["persons with a badge"] = len(people)
     if not people:
@@ -192,18 +192,18 @@ def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) 
                 rows.append(_row(page, lead, badges[title], facts[people[title]]))
         progress.advance(len(batch))
     counts["articles"] = len(rows)
-    reached = Counter(row["page"] for row in rows)  # two persons that redirect to one page: a page on neither
+    reached = Counter(row["page"] for row in rows)  # a page that two persons redirect to is about neither
     alone = [row for row in rows if reached[row["page"]] == 1]
     counts["of their own"] = len(alone)
     return iter(alone)
 
 
 def _facts(wiki: Wiki, people: Iterable[str]) -> dict[str, Person]:
-    """Ask Wikidata for gender (P21), date of birth (P569) and occupations (P106)."""
+    """Query Wikidata for gender (P21), date of birth (P569) and occupations (P106)."""
     assert wiki.data is not None
     label = '?item rdfs:label ?value . FILTER(LANG(?value) = "en")'
     known: dict[str, dict[str, set[str]]] = {}
-    for batch in batches(people, PERSONS_A_QUESTION):
+    for batch in batches(people, PERSONS_PER_QUERY):
         known |= {item: {"gender": set(), "birth": set(), "occupation": set()} for item in batch}
         items = " ".join(f"wd:{item}" for item in batch)
         rows = wikidata.select(
@@ -230,14 +230,15 @@ def _facts(wiki: Wiki, people: Iterable[str]) -> dict[str, Person]:
 
 
 def birth_date(value: str, precision: int) -> str | None:
-    """Write a date of Wikidata as an article's is written, no more precise than it is known.
+    """Convert a date of Wikidata to the format of dates from articles, as precise as it is known.
 
     Args:
         value: ``xsd:dateTime`` of XSD 1.1, in which the year 0000 is 1 BC.
-        precision: Wikidata's: 9 for a year, 10 for a month, 11 for a day; a decade or more is no date.
+        precision: Precision in Wikidata: 9 for a year, 10 for a month, 11 for a day.
 
     Returns:
-        ``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``; 384 BC is ``-0384``.
+        ``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``; 384 BC is ``-0384``. None if the precision is less than a
+        year.
     """
     found = re.match(r"([+-]?)(\d+)-(\d\d)-(\d\d)", value)
     if found is None or precision < 9:

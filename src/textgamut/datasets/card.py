@@ -1,4 +1,4 @@
-"""Dataset cards: what a dataset is, where it comes from, and what was left out."""
+"""Dataset cards: source, filters, sizes and groups of a dataset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REVISION = 1
-"""Raised when cards, ``card.json`` or ``card.md``, say something else."""
+"""Increase when the content of ``card.json`` or ``card.md`` changes."""
 
 BINS = 12
 """Bars of the histogram of lengths."""
@@ -30,22 +30,23 @@ def make_card(
     """Describe a dataset.
 
     Args:
-        dataset: Its slug.
-        entry: Its registry entry, as plain data: source, query, window, filters, licence.
-        frame: Its rows.
-        meta: Of its extraction: ``extracted`` (date), ``counts`` (filter -> rows that it left, in the order
-            of the filters), ``source_sha256`` (of the source's file, if it is one), ``settings.revision``.
+        dataset: Slug of the dataset.
+        entry: Registry entry, as plain data: source, query, window, filters, licence.
+        frame: Rows of the dataset.
+        meta: Metadata of the extraction: ``extracted`` (date), ``counts`` (filter -> remaining rows, in the
+            order of the filters), ``source_sha256`` (None if the source is not a file) and
+            ``settings.revision``.
 
     Returns:
-        Plain data. Of a wiki, ``rows`` holds everything but the texts, of which it has the SHA-256: a
-        registry entry whose ``source.snapshot`` names a copy of this card gives the same dataset again.
+        Plain data. For a wiki, ``rows`` contains all columns but the texts, and the SHA-256 of each text: a
+        registry entry with the path of a copy of this card as ``source.snapshot`` reproduces the dataset.
     """
     words = [count_words(text) for text in frame["text"]]
     edges = np.unique(np.linspace(min(words), max(words) + 1, BINS + 1).astype(int))
     histogram = np.histogram(words, edges)[0]
     card: dict[str, Any] = {
         "dataset": dataset,
-        "extracted": meta.get("extracted", "an unknown day"),  # extractions before cards did not say it
+        "extracted": meta.get("extracted", "an unknown day"),  # absent in older extractions
         "entry": dict(entry),
         "licence": entry["licence"],
         "source_sha256": meta.get("source_sha256"),
@@ -80,7 +81,7 @@ def make_card(
 
 
 def _is_group(frame: pd.DataFrame, name: str) -> bool:
-    """Tell columns of labels from those of texts, numbers and names: some labels occur many times."""
+    """Return whether a column contains labels, as opposed to texts, numbers or names: labels are repeated."""
     column = frame[name]
     if name in TEXTS or column.dtype.kind in "iuf":
         return False

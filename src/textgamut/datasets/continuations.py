@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, _entry: ContinuationsDataset) -> pd.DataFrame:
-    """Read prompts and their references (MC section 3); generations in the same file are not read.
+    """Read prompts and their references (MC section 3); generated texts in the same file are ignored.
 
     Returns:
-        Columns ``id``, ``text`` (the human continuation, with the space that it begins with) and ``prompt``.
+        Columns ``id``, ``text`` (the human continuation, with its leading space) and ``prompt``.
 
     Raises:
-        TextgamutError: The file is not a list of such pairs; the message names the item.
+        TextgamutError: If the file is not a list of such pairs; the message names the item.
     """
     try:
         content = path.read_bytes()

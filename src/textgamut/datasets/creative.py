@@ -1,4 +1,4 @@
-"""The creative prompts of PR Listing 1, as a dataset; a model's texts serve as references for another's."""
+"""The creative prompts of PR Listing 1, as a dataset; its references are texts of another model."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""MediaWiki XML dumps (``pages-articles.xml.bz2`` and the like), read as a stream in constant memory.
+"""Read MediaWiki XML dumps (such as ``pages-articles.xml.bz2``) as a stream, in constant memory.
 
-One thread: of the time, bz2 takes about nine tenths, so that a second one for the XML would gain little.
+bz2 takes about nine tenths of the time, so a second thread for the XML would save little.
 
-Own code beside mwxml and gensim: on 122 MB of XML, mwxml takes 1.27 times and gensim 1.23 times the time for
-the same texts (python benchmarks/dump.py). And the limits below bound the memory that a hostile file takes.
+Own code instead of mwxml or gensim: on 122 MB of XML, mwxml takes 1.27 times and gensim 1.23 times as long
+for the same texts (python benchmarks/dump.py), and the limits below bound the memory used for a hostile file.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from xml.parsers import expat
 from textgamut.errors import DataError, TextgamutError
 
 LONGEST_TEXT = 2**25
-"""Characters of one page's text. MediaWiki itself stores no more than 2 MiB, unless its owner raises that."""
+"""Maximum number of characters of a page's text. The default limit of MediaWiki is 2 MiB."""
 
-# What no real dump comes near; without these limits a hostile file could fill the memory.
+# Far beyond any real dump; without these limits a hostile file could fill the memory.
 _LONGEST_FIELD = 4096  # characters of a title, an id, a timestamp, the name of a namespace
-_LONGEST_TAG = 2**16  # bytes of one tag, comment or the like, which expat holds whole
+_LONGEST_TAG = 2**16  # bytes of one tag, comment or the like, which expat buffers
 _LONGEST_NAMES = 2**16  # characters of all distinct names of elements and attributes, which expat keeps
 _MOST_NAMESPACES = 1000
-_DEEPEST = 8  # elements within elements
+_DEEPEST = 8  # nested elements
 
-_CHUNK = 2**17  # bytes that are read, unpacked and parsed at once
+_CHUNK = 2**17  # bytes that are read, decompressed and parsed at once
 
-# Path -> its children that count, by their names. The fields, which hold characters, have no children.
+# Path -> its relevant children, by name. Fields, which contain characters, have no children.
 _LAYOUT = {
-    "": {},  # whatever does not count
+    "": {},  # irrelevant elements
     "mediawiki": {"siteinfo": "siteinfo", "page": "page"},
     "siteinfo": {"namespaces": "namespaces"},
     "namespaces": {"namespace": "namespace"},
@@ -45,53 +45,53 @@ _LAYOUT = {
 }
 _FIELDS = frozenset(child for children in _LAYOUT.values() for child in children.values()) - set(_LAYOUT)
 
-# export-0.3 has no <redirect>. Every wiki understands the English word, beside its own language's.
+# export-0.3 has no <redirect>. Every wiki accepts the English word besides that of its own language.
 _REDIRECT_WORD = re.compile(r"\s*#REDIRECT\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a wiki as its dump has it."""
+    """A page of a wiki in a dump."""
 
     id: int
     title: str
     """The full title, with the name of the namespace: ``Talk:Ayn Rand``."""
     namespace: int
-    """0: articles. A dump that does not say it (before export-0.6) gives it by the title and its own list."""
+    """0 for articles. Derived from the title and the dump's list of namespaces before export-0.6."""
     redirect: bool
-    """In export-0.3, which does not say it: whether the text begins with ``#REDIRECT``."""
+    """In export-0.3, whether the text begins with ``#REDIRECT``."""
     revision: int
-    """Id of the page's last revision in the dump; the next two fields are its time and text."""
+    """Id of the last revision of the page in the dump, to which ``timestamp`` and ``text`` belong."""
     timestamp: str
     """ISO 8601, as in the dump: ``2016-05-14T07:40:37Z``."""
     text: str
-    """The wikitext of the main slot; empty where it is deleted or the dump holds no texts."""
+    """The wikitext of the main slot; empty if it is deleted or the dump contains no texts."""
 
 
 def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterator[Page]:
     """Read the pages of a dump.
 
-    Any schema from export-0.3 to 0.11; one revision a page or the whole history, of which the last in the
-    file counts; bz2 and gzip of one stream or many; several dumps, one after the other, in one file.
+    Supported are the schemas from export-0.3 to 0.11; one revision per page or the whole history, of which
+    the last revision in the file is used; bz2 and gzip with one or several streams; and concatenated dumps.
 
     Args:
-        path: A file that ends in ``.xml``, ``.bz2`` or ``.gz``.
-        advance: Called now and then with the number of the file's bytes that were read since the last call;
-            together they are its size. ``jobs.Progress(path.stat().st_size, "bytes").advance`` fits.
+        path: File with the suffix ``.xml``, ``.bz2`` or ``.gz``.
+        advance: Called from time to time with the number of bytes of the file read since the last call, such
+            as ``Progress(path.stat().st_size, "bytes").advance``.
 
     Yields:
         The pages in the order of the dump.
 
     Raises:
-        TextgamutError: The file cannot be read, is no dump, is damaged or cut off, or has a text longer than
-            ``LONGEST_TEXT``. It comes after the pages that stand before the fault. The message names the
-            file, the fault, the byte of the file that the reader had come to, and the last page before it.
-            Damage shows at the latest in a checksum, which stands behind what it is for: the pages that come
-            last before such an error can be wrong.
+        TextgamutError: If the file cannot be read, is not a dump, is damaged or truncated, or has a text
+            longer than ``LONGEST_TEXT``. It is raised after the pages before the error were yielded. The
+            message names the file, the error, the number of bytes read and the last page before the error.
+            Some damage is only found by the checksum that follows the data, so the last pages before an error
+            can be wrong.
     """
-    unpack = {".xml": _unpack_nothing, ".bz2": _unpack_bz2, ".gz": _unpack_gzip}.get(path.suffix)
+    unpack = {".xml": _read_plain, ".bz2": _unpack_bz2, ".gz": _unpack_gzip}.get(path.suffix)
     if unpack is None:
-        raise DataError(f"{path}: no name of a dump: those end in .xml, .xml.bz2 or .xml.gz")
+        raise DataError(f"{path}: not the name of a dump: dumps end in .xml, .xml.bz2 or .xml.gz")
     try:
         stream = path.open("rb")
     except OSError as error:
@@ -103,13 +103,13 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
             for chunk in chain(unpack(stream), [b""]):
                 while chunk:
                     if document is None or document.complete:
-                        chunk = chunk.lstrip()  # between dumps; XML allows none before its first character
+                        chunk = chunk.lstrip()  # XML allows no white space before its first character
                         if not chunk:
                             break
                         document = _Document()
                     try:
                         chunk = document.parse(chunk)
-                    finally:  # also the pages before a fault
+                    finally:  # yield the pages before an error too
                         for page in document.pages:
                             yield page
                             last = f"after the page {page.title!r}"
@@ -118,18 +118,22 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
                     advance(stream.tell() - done)
                     done = stream.tell()
             if document is None or not document.complete:
-                raise DataError("it ends before </mediawiki>")
+                raise DataError("the file ends before </mediawiki>")
         except (OSError, EOFError, zlib.error, TextgamutError) as error:
-            fault = error if isinstance(error, TextgamutError) else f"it cannot be unpacked: {error}"
-            raise DataError(f"{path}: {fault} (by byte {stream.tell()} of the file, {last})") from error
+            fault = (
+                error if isinstance(error, TextgamutError) else f"the file cannot be decompressed: {error}"
+            )
+            raise DataError(
+                f"{path}: {fault} (after reading {stream.tell()} bytes of the file, {last})"
+            ) from error
 
 
 class _Document:
-    """One XML document: bytes in, pages out."""
+    """Incremental parser of one XML document."""
 
     def __init__(self) -> None:
         self.pages: list[Page] = []
-        """What the bytes so far have completed, for the caller to take out."""
+        """Pages that are complete; the caller removes them."""
         self.complete = False
 
         self._parser = expat.ParserCreate("utf-8")
@@ -139,18 +143,18 @@ class _Document:
         self._parser.StartElementHandler = self._start_root
         self._parser.EndElementHandler = self._end
         self._characters: list[str] = []
-        """Since the last start tag."""
+        """Text since the last start tag."""
         self._parser.CharacterDataHandler = self._characters.append
 
         self._parsed = 0  # bytes
         self._end_tag = 0
         self._open: list[str] = []
-        """The elements that are open, as in ``_LAYOUT``."""
+        """Paths of the open elements, as in ``_LAYOUT``."""
         self._attributes: dict[str, str] = {}
-        self._says_redirect = True
+        self._has_redirect = True
         self._namespaces: dict[str, int] = {}
         self._values: dict[str, str] = {}
-        """The fields of a page."""
+        """Fields of the current page."""
 
     def parse(self, chunk: bytes) -> bytes:
         """Parse the next bytes; return those that follow the end of the document."""
@@ -158,7 +162,7 @@ class _Document:
             self._parser.Parse(chunk, False)
         except expat.ExpatError as error:
             if not self.complete:
-                raise DataError(f"no valid XML: {error}") from error
+                raise DataError(f"not valid XML: {error}") from error
         if self.complete:
             return chunk[chunk.index(b">", max(self._end_tag - self._parsed, 0)) + 1 :]
         self._parsed += len(chunk)
@@ -167,25 +171,25 @@ class _Document:
         if sum(map(len, self._parser.intern)) > _LONGEST_NAMES:
             raise DataError("there are too many different names of elements or attributes")
         if len(self._open) > _DEEPEST:
-            raise DataError(f"elements stand within each other more than {_DEEPEST} deep")
+            raise DataError(f"elements are nested more than {_DEEPEST} deep")
         self._limit(sum(map(len, self._characters)), LONGEST_TEXT)
         return b""
 
     def _doctype(self, *_: object) -> None:
-        # Without it there are no entities of the file's own: none that grow, none that read other files.
-        raise DataError("it has a <!DOCTYPE>, which no dump of MediaWiki has")
+        # Without a DOCTYPE, a file cannot define entities that expand or read other files.
+        raise DataError("the file has a <!DOCTYPE>, which MediaWiki dumps do not have")
 
     def _start_root(self, name: str, attributes: dict[str, str]) -> None:
         if name != "mediawiki":
-            raise DataError(f"no dump of MediaWiki: the root element is <{name}>, not <mediawiki>")
-        self._says_redirect = attributes.get("version") not in ("0.1", "0.2", "0.3")
+            raise DataError(f"not a MediaWiki dump: the root element is <{name}>, not <mediawiki>")
+        self._has_redirect = attributes.get("version") not in ("0.1", "0.2", "0.3")
         self._open.append(name)
         self._parser.StartElementHandler = self._start
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         children = _LAYOUT.get(self._open[-1])
         if children is None:
-            raise DataError(f"there is a <{name}> within a field, {self._open[-1]}")
+            raise DataError(f"element <{name}> inside the field {self._open[-1]}")
         path = children.get(name, "")
         self._open.append(path)
         self._attributes = attributes
@@ -229,7 +233,7 @@ class _Document:
             id=_number(values["id"], "the id of a page"),
             title=title,
             namespace=namespace,
-            redirect="redirect" in values if self._says_redirect else bool(_REDIRECT_WORD.match(text)),
+            redirect="redirect" in values if self._has_redirect else bool(_REDIRECT_WORD.match(text)),
             revision=_number(values["revision/id"], "the id of a revision"),
             timestamp=values["revision/timestamp"],
             text=text,
@@ -245,23 +249,23 @@ def _number(value: str, what: str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise DataError(f"{what} is no number: {value[:40]!r}") from None
+        raise DataError(f"{what} is not a number: {value[:40]!r}") from None
 
 
-def _unpack_nothing(stream: BinaryIO) -> Iterator[bytes]:
+def _read_plain(stream: BinaryIO) -> Iterator[bytes]:
     while chunk := stream.read(_CHUNK):
         yield chunk
 
 
 def _unpack_gzip(stream: BinaryIO) -> Iterator[bytes]:
     with gzip.open(stream) as unpacked:
-        # read() would throw away what it has when it comes to a fault
+        # on an error, read() would discard the data before it
         while chunk := unpacked.read1(_CHUNK):
             yield chunk
 
 
 def _unpack_bz2(stream: BinaryIO) -> Iterator[bytes]:
-    # bz2.open() takes damage at the start of a further stream for the end of the file.
+    # bz2.open() treats damage at the start of a later stream as the end of the file.
     unpacker = bz2.BZ2Decompressor()
     while packed := stream.read(_CHUNK):
         while packed or not (unpacker.needs_input or unpacker.eof):
@@ -270,4 +274,4 @@ def _unpack_bz2(stream: BinaryIO) -> Iterator[bytes]:
             yield unpacker.decompress(packed, _CHUNK)
             packed = unpacker.unused_data
     if not unpacker.eof:
-        raise EOFError("the bz2 stream is cut off")
+        raise EOFError("the bz2 stream is truncated")

@@ -1,6 +1,6 @@
-"""Datasets: raw source -> one table of texts (``id``, ``text``, group columns).
+"""Extract a dataset from its source: a table with ``id``, ``text`` and group columns.
 
-One module per format, each with ``read(source, entry)``.
+Each format has a module with the function ``read(source, entry)``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textgamut.config.entries.datasets import Dataset
 
 REVISION = 2
-"""Raised when an extraction gives other texts from the same source."""
+"""Increase when an extraction produces different texts from the same source."""
 
 
 def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
@@ -32,12 +32,12 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
         entry: The registry entry.
 
     Returns:
-        Columns ``id`` (distinct strings), ``text`` (distinct, not blank; of pairs with a ``prompt``, distinct
-        pairs) and the format's own; rows in the order of the source. ``attrs["counts"]`` says how many texts
-        each filter left.
+        Columns ``id`` (distinct strings), ``text`` (distinct and not blank; with a ``prompt``, distinct
+        pairs) and those of the format; rows in the order of the source. ``attrs["counts"]`` contains the
+        number of texts that remain after each filter.
 
     Raises:
-        TextgamutError: The source cannot be read as its format, or holds no text.
+        TextgamutError: If the source cannot be read as its format or contains no text.
     """
     module: Any = importlib.import_module(f"textgamut.datasets.{entry.format.replace('-', '_')}")
     card = getattr(entry.source, "snapshot", None)
@@ -50,15 +50,15 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
     counts = frame.attrs.get("counts") or {"rows": len(frame)}
     name = source if isinstance(source, Path) else entry.format
     if frame.empty or frame["text"].str.strip().eq("").all():
-        raise DataError(f"{name}: the dataset is empty: {_listed(counts)}, none with a text")
+        raise DataError(f"{name}: the dataset is empty: {_listed(counts)}, none with text")
     frame = frame[frame["text"].str.strip() != ""]
     counts["not blank"] = len(frame)
-    # A duplicate text could be prompt and reference at once.
+    # A duplicate text could be both prompt and reference.
     frame = frame.drop_duplicates(["prompt", "text"] if "prompt" in frame else "text").reset_index(drop=True)
     counts["distinct"] = len(frame)
     if not frame["id"].is_unique:
-        twice = frame["id"][frame["id"].duplicated()].iloc[0]
-        raise DataError(f"{name}: id {twice!r} stands twice")
+        duplicate = frame["id"][frame["id"].duplicated()].iloc[0]
+        raise DataError(f"{name}: duplicate id {duplicate!r}")
     frame.attrs["counts"] = counts
     return frame
 
@@ -70,15 +70,15 @@ def _listed(counts: dict[str, int]) -> str:
 def open_source(
     source: DatasetSource | None, contact: str | None = None, rate: float = RATE
 ) -> Path | Wiki | None:
-    """Return what a dataset is extracted from: the file, fetched; the wiki, not asked yet; None for nothing.
+    """Return the fetched file or folder of a source or the client of a wiki; None without a source.
 
     Args:
-        source: What the registry says.
-        contact: Who asks, for a wiki.
-        rate: Most questions a second to a wiki.
+        source: The source in the registry.
+        contact: Mail address or project page, sent to a wiki.
+        rate: Maximum number of requests per second to a wiki.
 
     Raises:
-        TextgamutError: As ``fetch``; or a wiki needs a contact.
+        TextgamutError: See ``fetch``; or if a wiki requires a contact.
     """
     if isinstance(source, MediaWikiSource | WikidataSource):
         return connect(source, contact, rate)

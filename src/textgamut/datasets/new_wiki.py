@@ -1,4 +1,4 @@
-"""New-Wiki: articles by their date of creation, so that the set stays newer than any model (NW section 3)."""
+"""New-Wiki: articles by date of creation, to get texts that are newer than a model (NW section 3)."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ ENTITY_TYPES = {
     "Q486972": "human settlement",
     "Q1190554": "event",  # occurrence
 }
-"""Class in Wikidata -> entity type of NW Table 1; the first one that an entity belongs to is its type."""
+"""Class in Wikidata -> entity type of NW Table 1; the first class that matches determines the type."""
 
 OTHER = "other"
-"""The type of an article of which Wikidata knows none of these."""
+"""Entity type of all other articles in Wikidata."""
 
 PROMPT = "{title}\n\n{first_sentence}"
-"""NW section 3: the title, then the first sentence."""
+"""Title and first sentence (NW section 3)."""
 
 CONTENT: dict[str, str | int] = {"prop": "revisions", "rvprop": "ids|content", "rvslots": "main"}
 
@@ -49,19 +49,19 @@ def read(source: Wiki | Path, entry: NewWikiDataset) -> pd.DataFrame:
     """Draw articles and split each into prompt and reference.
 
     Args:
-        source: The wiki; or a dump, which knows no dates of creation, no histories and no entity types.
-        entry: Window, filters, number and seed.
+        source: The wiki or a dump; a dump has no creation dates, histories or entity types.
+        entry: Window, filters, number of articles and seed.
 
     Returns:
         Columns ``id``, ``text`` (the reference: the article without its first sentence), ``prompt``,
         ``words``, ``title``, ``created``, ``revisions``, ``page``, ``revision``, ``entity_type``.
 
     Raises:
-        TextgamutError: The window reaches into the future, or holds fewer articles than asked for.
+        TextgamutError: If the window ends in the future or contains fewer articles than requested.
     """
     if entry.created_before > datetime.now(UTC):
         raise ConfigError(
-            f"created_before: {entry.created_before:%Y-%m-%d %H:%M} is in the future: articles would miss"
+            f"created_before: {entry.created_before:%Y-%m-%d %H:%M} is in the future: articles are missing"
         )
     counts: dict[str, int] = {}
     rows = []
@@ -94,7 +94,7 @@ def split(title: str, wikitext: str) -> dict[str, Any]:
     """Split an article into prompt and reference.
 
     Returns:
-        ``text`` (empty, when the article has one sentence), ``prompt``, ``words`` of the whole.
+        ``text`` (empty if the article has one sentence), ``prompt``, ``words`` of the whole article.
     """
     prose = article_text(wikitext)
     sentence, rest = first_sentence(prose)
@@ -103,7 +103,7 @@ def split(title: str, wikitext: str) -> dict[str, Any]:
 
 
 def _created_between(wiki: Wiki, start: datetime, end: datetime, counts: dict[str, int]) -> list[int]:
-    """List the ids of the articles created in a window, in the order of their creation."""
+    """Return the ids of the articles created in a window, in the order of creation."""
     events = wiki.pages.members(
         "logevents",
         letype="create",
@@ -127,7 +127,7 @@ def _created_between(wiki: Wiki, start: datetime, end: datetime, counts: dict[st
 
 
 def _first_id_after(wiki: Wiki, moment: datetime) -> int:
-    """Return the id of the first page created after a moment: older pages have smaller ones."""
+    """Return the id of the first page created after a moment; older pages have smaller ids."""
     events = wiki.pages.members(
         "logevents",
         letype="create",
@@ -140,21 +140,21 @@ def _first_id_after(wiki: Wiki, moment: datetime) -> int:
         if event.get("logpage"):
             return int(event["logpage"])
     raise ConfigError(
-        f"created_before: no page was created after {moment:%Y-%m-%d %H:%M}: take an earlier date"
+        f"created_before: no page was created after {moment:%Y-%m-%d %H:%M}: use an earlier date"
     )
 
 
 def _articles(
     wiki: Wiki, candidates: Iterable[int], entry: NewWikiDataset, counts: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the candidates that pass every filter, in their order; count what each filter leaves."""
+    """Yield the candidates that pass all filters, in their order, and count the remaining ones after each."""
     start = _timestamp(entry.created_from) if entry.created_from else ""
     end = _timestamp(entry.created_before)
 
     def passed(name: str) -> None:
         counts[name] = counts.get(name, 0) + 1
 
-    def there() -> Iterator[dict[str, Any]]:
+    def existing() -> Iterator[dict[str, Any]]:
         for batch in batches(candidates):
             for page in wiki.pages.pages(batch, prop="info|pageprops", ppprop="disambiguation"):
                 passed("examined")
@@ -167,9 +167,9 @@ def _articles(
                 if "disambiguation" not in page.get("pageprops", {}):
                     yield page
 
-    for batch in batches(page["pageid"] for page in there()):
+    for batch in batches(page["pageid"] for page in existing()):
         for page in wiki.pages.pages(batch, **CONTENT):
-            if "revisions" not in page:  # deleted a moment ago, or hidden
+            if "revisions" not in page:  # just deleted, or hidden
                 continue
             revision = page["revisions"][0]
             wikitext = content_of(revision)
@@ -184,7 +184,7 @@ def _articles(
             if len(history) < entry.min_revisions:
                 continue
             passed(f"{entry.min_revisions} revisions or more")
-            if not start <= history[0] < end:  # older revisions were restored, or merged into the page
+            if not start <= history[0] < end:  # older revisions were restored or merged into the page
                 continue
             passed("first revision in the window")
             yield {
@@ -199,7 +199,7 @@ def _articles(
 
 
 def _of_dump(path: Path, entry: NewWikiDataset, counts: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """Yield the articles of a dump that pass the filters, in its order; count what each filter leaves."""
+    """Yield the articles of a dump that pass all filters, and count the remaining ones after each."""
     end = _timestamp(entry.created_before)
     long_enough = f"{entry.min_words} words or more"
     filters = ("pages", "articles", "no disambiguation page", "last revision before created_before")
@@ -231,15 +231,15 @@ def _of_dump(path: Path, entry: NewWikiDataset, counts: dict[str, int]) -> Itera
 
 
 def _history(wiki: Wiki, page: int) -> list[str]:
-    """Return the timestamps of a page's revisions, the oldest first."""
+    """Return the timestamps of a page's revisions, oldest first."""
     found = wiki.pages.pages([page], prop="revisions", rvprop="timestamp", rvdir="newer", rvlimit="max")[0]
     return [revision["timestamp"] for revision in found.get("revisions", [])]
 
 
 def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
-    """Return the entity types of articles by Wikidata's P31 (NW Table 1): title -> type.
+    """Return title -> entity type of articles, by P31 in Wikidata (NW Table 1).
 
-    An article that Wikidata does not know is not there.
+    Articles that are not in Wikidata are omitted.
     """
     if wiki.data is None:
         return {}
@@ -252,7 +252,7 @@ def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
             f"schema:isPartOf <{wiki.site}> ; schema:about ?item . OPTIONAL {{ ?item wdt:P31 ?class . }} }}",
         ):
             classes.setdefault(row["name"], set()).update({row["class"]} if "class" in row else ())
-    # The classes above them apart: few, and the service need not walk down from such large ones.
+    # Superclasses in separate queries: there are few classes, and going down from the types would be slow.
     above: dict[str, set[str]] = {}
     types = ", ".join(f"wd:{class_}" for class_ in ENTITY_TYPES)
     for batch in batches(sorted(set().union(*classes.values()))):

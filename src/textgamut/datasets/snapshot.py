@@ -1,4 +1,4 @@
-"""A dataset again, from its card: the same revisions by id, so the same texts (see ``datasets.card``)."""
+"""Reproduce a dataset from its card (see ``datasets.card``): fetch the same revisions by id."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def read(
     parameters: dict[str, Any],
     extraction: int,
 ) -> pd.DataFrame:
-    """Fetch the revisions that a card names, and make their texts anew.
+    """Fetch the revisions listed in a card and extract their texts again.
 
     Args:
         wiki: The wiki.
         path: The card, ``card.json``.
-        split: (title, wikitext) -> the columns that are made of them.
-        parameters: Of the revisions (``rvprop``, ...).
-        extraction: Revision of the extraction, for the message where the texts differ.
+        split: (title, wikitext) -> columns derived from them.
+        parameters: Parameters of ``prop=revisions`` (``rvprop``, ...).
+        extraction: Revision of the extraction, for the error message if texts differ.
 
     Returns:
         The rows of the card, in their order, with their texts.
 
     Raises:
-        TextgamutError: The card names no revisions; some cannot be had any more; or a text is not the one
-            that the card has the SHA-256 of.
+        TextgamutError: If the card lists no revisions, a revision is no longer available, or the SHA-256 of a
+            text differs from the card.
     """
     try:
         card = read_json(path)
@@ -60,8 +60,8 @@ def read(
     gone = [row for row in rows if row["revision"] not in found]
     if gone:
         raise DataError(
-            f"{path}: {len(gone)} of {len(rows)} revisions are not to be had: their pages were deleted, or "
-            "the card is of another wiki. To go on without them, remove their rows from the card's copy: "
+            f"{path}: {len(gone)} of {len(rows)} revisions are not available: their pages were deleted, or "
+            "the card belongs to another wiki. To continue without them, remove their rows from the card: "
             + ", ".join(f"{row['revision']} ({row['title']})" for row in gone[:20])
             + (", ..." if len(gone) > 20 else "")
         )
@@ -69,9 +69,9 @@ def read(
     other = [row["title"] for row in made if text_digest(row["text"]) != row["text_sha256"]]
     if other:
         raise DataError(
-            f"{path}: {len(other)} of {len(rows)} texts are not those of the card, such as {other[0]!r}: it "
-            f"was made by revision {card.get('revision')} of the extraction, and this is {extraction}; or it "
-            "is of another format or another wiki"
+            f"{path}: {len(other)} of {len(rows)} texts differ from the card, such as {other[0]!r}: the "
+            f"card was made by revision {card.get('revision')} of the extraction and this is revision "
+            f"{extraction}, or the card belongs to another format or wiki"
         )
     columns = [name for name in card["columns"] if name in made[0]]
     frame = pd.DataFrame(made, columns=columns)

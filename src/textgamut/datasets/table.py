@@ -1,4 +1,4 @@
-"""Anybody's texts: a table with one text a row, as JSONL, CSV or parquet; or plain text, one text a line."""
+"""Tables with one text per row, as JSONL, CSV or parquet, and plain text with one text per line."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 TABLES = (".jsonl", ".csv", ".parquet")
 
 BATCH_ROWS = 1000
-"""Rows of parquet that a stream holds at once; pyarrow holds a row group."""
+"""Rows of a parquet file in memory at a time; pyarrow itself buffers a row group."""
 
 
 def read(path: Path, entry: TableDataset) -> pd.DataFrame:
     """Read a table of texts.
 
     JSONL, CSV and plain text are UTF-8, with or without a byte order mark. Blank lines of JSONL and CSV are
-    no rows. A ``.txt`` file has one column, ``text``, and one row a line, which ends with a line feed or with
-    carriage return and line feed: a blank line is an empty text, except at the end of the file, where blank
-    lines are no rows.
+    skipped. A ``.txt`` file has one column, ``text``, and one row per line, which ends with a line feed or
+    with carriage return and line feed. Its blank lines are empty texts, except at the end of the file, where
+    they are skipped.
 
     Args:
-        path: A file with the suffix ``.jsonl``, ``.csv``, ``.parquet`` or ``.txt``, or a folder that holds
-            one such table; its ``.txt`` files count only if it has no other.
-        entry: The names of the columns; its source is not used.
+        path: File with the suffix ``.jsonl``, ``.csv``, ``.parquet`` or ``.txt``, or a folder with one such
+            file; ``.txt`` files in a folder are ignored if there is another table.
+        entry: Names of the columns; its source is not used.
 
     Returns:
         Columns ``id``, ``text`` and the group columns, one row per row of the table; blank texts are kept.
 
     Raises:
-        TextgamutError: Unknown suffix, a byte that is not UTF-8, a line that does not parse, a missing
-            column, a row without a text or an id, a text that is not a string. The message names the file,
-            and the line (of parquet, the row).
+        TextgamutError: If the suffix is unknown, a byte is not UTF-8, a line cannot be parsed, a column is
+            missing, a row has no text or no id, or a text is not a string. The message names the file and the
+            line (for parquet, the row).
     """
     path = one_file(path)
     frame = _read_file(path)
@@ -54,13 +54,13 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
         if count == 0:
             raise DataError(f"{path}: no column {column!r}; {nearest(column, map(str, frame.columns))}")
         if count > 1:
-            raise DataError(f"{path}: column {column!r} stands {count} times")
+            raise DataError(f"{path}: column {column!r} appears {count} times")
     for column in [entry.text, *([entry.id] if entry.id else [])]:
         if frame[column].isna().any():
             raise DataError(f"{path}: {place} {frame[column].isna().idxmax()} has no {column!r}")
     for number, text in frame[entry.text].items():
         if not isinstance(text, str):
-            raise DataError(f"{path}: {place} {number}: the {entry.text!r} is not a text")
+            raise DataError(f"{path}: {place} {number}: {entry.text!r} is not a string")
     frame = frame.reset_index(drop=True)
     groups = {name: frame[name].astype(str).where(frame[name].notna(), None) for name in entry.groups}
     ids = frame[entry.id].astype(str) if entry.id else [f"row-{i + 1}" for i in range(len(frame))]
@@ -68,14 +68,15 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
 
 
 def one_file(path: Path) -> Path:
-    """Return the file itself, or the one table of a folder."""
+    """Return the path of a file, or the only table in a folder."""
     if not path.is_dir():
         return path
     files = sorted(file for file in path.rglob("*") if file.is_file())
     tables = [file for file in files if file.suffix.lower() in TABLES]
-    tables = tables or [file for file in files if file.suffix.lower() == ".txt"]  # else LICENSE.txt counts
+    # Plain text only if there is no other table: the folder may contain a LICENSE.txt.
+    tables = tables or [file for file in files if file.suffix.lower() == ".txt"]
     if len(tables) != 1:
-        raise DataError(f"{path}: one table is needed, not {len(tables)}")
+        raise DataError(f"{path}: expected one table, found {len(tables)}")
     return tables[0]
 
 
@@ -87,7 +88,7 @@ def _read_file(path: Path) -> pd.DataFrame:
     try:
         if suffix == ".parquet":
             table = pyarrow.parquet.read_table(path)
-            table.validate(full=True)  # else a text that is not UTF-8 shows up where it is first used
+            table.validate(full=True)  # report invalid UTF-8 here and not at its first use
             frame: pd.DataFrame = table.to_pandas()
             return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
         if suffix == ".jsonl":
@@ -99,15 +100,15 @@ def _read_file(path: Path) -> pd.DataFrame:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise DataError(_not_utf8(path, line, error)) from error
-    except (ValueError, OSError) as error:  # ValueError: of pyarrow
+    except (ValueError, OSError) as error:  # pyarrow raises ValueError
         raise DataError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
 
 
 def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the object of each line that is not blank, in a stream.
+    """Yield the line number and the object of each non-blank line, as a stream.
 
     Raises:
-        TextgamutError: A line is not UTF-8, not JSON, or no object; the message names it.
+        TextgamutError: If a line is not UTF-8 or not a JSON object; the message names the line.
     """
     with path.open("rb") as stream:
         for number, raw in enumerate(stream, start=1):
@@ -116,19 +117,16 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not line.strip():
                     continue
                 row = json.loads(line)
-                if (
-                    "\\u" in line
-                ):  # the only way in for half a surrogate pair, which nothing after this can write
+                # Only an escape can produce an unpaired surrogate, which cannot be encoded later.
+                if "\\u" in line:
                     json.dumps(row, ensure_ascii=False).encode()
             except UnicodeDecodeError as error:
                 raise DataError(_not_utf8(path, number, error)) from error
             except UnicodeEncodeError as error:
                 half = error.object[error.start]
-                raise DataError(f"{path}: line {number}: {half!a} alone is no character") from error
-            except (
-                ValueError,
-                RecursionError,
-            ) as error:  # ValueError: an integer of thousands of digits, too
+                raise DataError(f"{path}: line {number}: {half!a} is an unpaired surrogate") from error
+            # ValueError is also raised for an integer of thousands of digits.
+            except (ValueError, RecursionError) as error:
                 problem = getattr(error, "msg", error)
                 raise DataError(f"{path}: line {number}: not valid JSON: {problem}") from error
             if not isinstance(row, dict):
@@ -137,14 +135,14 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def rows_of_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the values of each row, in a stream.
+    """Yield the number and the values of each row, as a stream.
 
     Args:
         path: The file.
         columns: Columns to read.
 
     Raises:
-        TextgamutError: The file is not parquet, lacks a column, or holds a text that is not UTF-8.
+        TextgamutError: If the file is not parquet, a column is missing, or a text is not UTF-8.
     """
     number = 0
     try:
@@ -168,18 +166,18 @@ def _not_utf8(path: Path, line: int, error: UnicodeDecodeError) -> str:
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
     rows = dict(rows_of_jsonl(path))
-    # object: an integer stays one in a column where another row has none
+    # dtype object keeps integers in a column with missing values
     return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="line"), dtype=object)
 
 
 def _read_csv(path: Path, content: str) -> pd.DataFrame:
-    # Not pandas: it takes the first field for an index when all rows have one more than the header, as with
-    # an unquoted comma in the text, and fills up rows that have fewer.
+    # Not pandas: it uses the first field as an index if all rows have one more field than the header, as with
+    # an unquoted comma in each text, and pads rows that have fewer.
     csv.field_size_limit(max(csv.field_size_limit(), len(content)))
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     header: list[str] | None = None
     rows: dict[int, list[str]] = {}
-    start = 1  # a row may go over several lines
+    start = 1  # a row may span several lines
     try:
         for fields in reader:
             if header is None:
@@ -188,7 +186,7 @@ def _read_csv(path: Path, content: str) -> pd.DataFrame:
                 if len(fields) != len(header):
                     raise DataError(
                         f"{path}: line {start}: {len(fields)} fields, but the header has {len(header)}: "
-                        'a text with a comma stands in "quotes"'
+                        "put texts with commas in double quotes"
                     )
                 rows[start] = fields
             start = reader.line_num + 1
@@ -199,7 +197,7 @@ def _read_csv(path: Path, content: str) -> pd.DataFrame:
 
 
 def _read_txt(content: str) -> pd.DataFrame:
-    # Not splitlines: a text may hold a form feed or U+2028, which are line ends to it.
+    # Not splitlines, which also splits at form feeds and U+2028.
     lines = [line.removesuffix("\r") for line in content.split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
-    """Draw texts from the file in one pass; memory holds the texts drawn and a digest of each, not the file.
+    """Draw texts from the file in one pass; only the drawn texts and a digest of each text are in memory.
 
     Returns:
-        Columns ``id`` (``webtext-`` and the file's id, or ``webtext-row-`` and the row number) and ``text``,
-        in the order of the file.
+        Columns ``id`` (``webtext-`` and the id in the file, or ``webtext-row-`` and the row number) and
+        ``text``, in the order of the file.
 
     Raises:
-        TextgamutError: A row is damaged, or there are fewer texts than asked for.
+        TextgamutError: If a row is invalid or there are fewer texts than requested.
     """
     path = one_file(path)
     columns = [*([entry.id] if entry.id else []), "text"]

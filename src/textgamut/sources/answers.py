@@ -110,7 +110,7 @@ class Answers:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the lock of the service, which only one process at a time sends requests to."""
+        """Hold the lock of the service: only one process at a time sends requests to it."""
         from filelock import FileLock, Timeout
 
         self._store.folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ class Answers:
         try:
             lock.acquire(timeout=10)
         except Timeout:
-            logger.info("%s: waiting for another process that uses it", redacted(self.url))
+            logger.info("%s: waiting for another process that sends requests to it", redacted(self.url))
             lock.acquire()
         try:
             yield
@@ -187,7 +187,7 @@ class AnswerStore:
         if offline():
             raise SourceError(
                 f"{redacted(self._url)}: an answer is not in the cache {self.folder}, and TEXTGAMUT_OFFLINE "
-                "forbids to request it: copy that folder from a machine that has it, or unset "
+                "forbids requesting it: copy that folder from a machine that has it, or unset "
                 "TEXTGAMUT_OFFLINE"
             )
 
@@ -232,7 +232,7 @@ def ask_once(
                     raise TransientError(f"the answer is not complete after {LONGEST_ANSWER:.0f} s")
                 if len(body) > LARGEST_ANSWER:
                     raise SourceError(
-                        f"{redacted(url)}: an answer of more than {LARGEST_ANSWER >> 20} MB is refused"
+                        f"{redacted(url)}: the answer is larger than the limit of {LARGEST_ANSWER >> 20} MB"
                     )
     except (httpx.RequestError, httpx.DecodingError) as error:
         raise TransientError(f"{type(error).__name__}: {error}") from None

@@ -98,7 +98,7 @@ class ServedModel:
     def facts(self) -> dict[str, Any]:
         """Return the server's URL, its models, and counts of answers and tokens.
 
-        ``asked`` counts the answers that this run requested, ``kept`` those that were in the cache. Each has
+        ``asked`` counts the answers requested in this run, ``kept`` those from the cache. Each has
         ``answers``, ``prompt_tokens``, ``new_tokens`` and, if the registry has both prices, ``us_dollars``.
         """
         prices = self.source.price_input, self.source.price_output
@@ -189,4 +189,4 @@ def _read(answer: Any) -> Reply:
             )
     except (TypeError, KeyError, IndexError, AttributeError, ValueError):
         pass
-    raise TransientError(f"an answer without a text: {json.dumps(answer)[:200]}")
+    raise TransientError(f"the answer contains no text: {json.dumps(answer)[:200]}")

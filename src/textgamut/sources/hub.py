@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub, pinned by their commit, in the hub's own cache (``HF_HOME``)."""
+"""Download models of the Hugging Face hub, pinned by commit, to the hub's own cache (``HF_HOME``)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ logger = logging.getLogger(__name__)
 
 
 def fetch(source: HfSource, offline: bool) -> Path:
-    """Return the folder of a snapshot; without any network when the hub's cache is known to hold it whole.
+    """Return the folder of a snapshot, without network access if the hub's cache contains all of it.
 
-    The hub keeps each commit's list of files, and with it tells a whole snapshot from a partial one. A folder
-    that was filled file by file has no such list. Then the hub is asked; where that is impossible, the folder
-    is taken as it is, with a warning, as long as every pattern of ``files`` matches something in it.
+    The cache stores the list of files of each commit, which shows whether a snapshot is complete. A folder
+    that was filled file by file has no such list, so the hub is contacted. Offline, the folder is used with a
+    warning if it contains a match for each pattern of ``files``.
 
     Raises:
-        TextgamutError: The snapshot is not here, or not whole, and the hub cannot be asked or refuses.
+        TextgamutError: If the snapshot is missing or incomplete and cannot be downloaded.
     """
     import huggingface_hub as hf  # slow to import
     from huggingface_hub.constants import HF_HUB_CACHE
@@ -57,28 +57,30 @@ def fetch(source: HfSource, offline: bool) -> Path:
             missing = f"its copy in the hub's cache, {cached}, is incomplete"
     if folder is None and offline:
         raise SourceError(
-            f"{name}: {missing}, and TEXTGAMUT_OFFLINE or HF_HUB_OFFLINE forbids to fetch it: unset "
-            f"them, or {by_hand}"
+            f"{name}: {missing}, and TEXTGAMUT_OFFLINE or HF_HUB_OFFLINE forbids downloading it: "
+            f"unset them, or {by_hand}"
         )
     if not offline and (folder is None or not listed()):
-        logger.info("%s: asking the hub", name)
+        logger.info("%s: checking the hub", name)
         try:
             folder = snapshot(local=False)
-        except Exception as error:  # the hub's client raises a dozen unrelated kinds
+        except Exception as error:  # the hub's client raises a dozen unrelated types
             reason = " ".join(str(error).split()).rstrip(".")
             raise SourceError(
-                f"{name}: {missing}, and the hub does not give it: {reason}. Connect "
-                f"(for a gated repository: log in with `hf auth login`), or {by_hand}"
+                f"{name}: {missing}, and it cannot be downloaded from the hub: {reason}. Check the "
+                f"connection (for a gated repository, log in with `hf auth login`), or {by_hand}"
             ) from error
         logger.info("%s: complete", name)
     assert folder is not None
     files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     for pattern in source.files or ["*"]:
-        # as the hub itself reads patterns
+        # same rule as in the hub's client
         if not any(fnmatch(file, pattern + "*" if pattern.endswith("/") else pattern) for file in files):
             raise SourceError(
                 f"{name}: no file matches {pattern!r} in {folder}; {nearest(pattern, files)[:300]}"
             )
     if not listed():
-        logger.warning("%s: taken as it is from %s; only the hub could tell if it is whole", name, folder)
+        logger.warning(
+            "%s: using the copy in %s; whether it is complete can only be checked with the hub", name, folder
+        )
     return folder

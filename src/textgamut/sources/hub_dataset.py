@@ -1,12 +1,12 @@
-"""Datasets of the Hugging Face hub, pinned by their commit: the rows of one split, as a parquet file.
+"""Download one split of a dataset of the Hugging Face hub, pinned by commit, to a parquet file.
 
 No code of a repository is run: since version 4 ``datasets`` has neither loading scripts nor
-``trust_remote_code``, and of its data formats only those without pickle are accepted.
+``trust_remote_code``, and only data formats without pickle are accepted.
 
-The split is streamed, and written once, compressed. Without streaming, ``datasets`` would keep all splits
-twice, as downloaded and as Arrow files: 300 MB of text took 477 MB instead of 116. And if the hub cannot be
-reached, it falls back to the newest copy in its cache, even of another commit (huggingface/datasets issue
-7928): so each call gets an empty cache.
+The split is streamed and written once, compressed. Without streaming, ``datasets`` would store all splits
+twice, as downloaded and as Arrow files: 300 MB of text took 477 MB instead of 116. If the hub cannot be
+reached, ``datasets`` falls back to the newest copy in its cache, even of another commit
+(huggingface/datasets issue 7928), so each call uses an empty cache.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMATS = ("arrow", "csv", "json", "parquet", "text")
-"""Data formats of ``datasets`` that are read."""
+"""Accepted data formats of ``datasets``."""
 
 BATCH_ROWS = 1000
 REPORT_SECONDS = 5.0
 
 
 def download(source: HfDatasetSource, folder: Path, by_hand: str) -> Path:
-    """Write the rows of a split, in their order, into a parquet file.
+    """Download the rows of a split, in their order, to a parquet file.
 
-    Memory holds a few batches of rows, not the split. An interrupted download starts over.
+    A few batches of rows are in memory at a time. An interrupted download starts over.
 
     Args:
         source: The split.
         folder: Folder for the file and for temporary files; emptied first.
-        by_hand: How to do without the hub, for the message.
+        by_hand: How to provide the file without a download, for the error message.
 
     Returns:
         The file.
 
     Raises:
-        SourceError: The repository, commit, configuration or split does not exist, has no rows or another
-            format, or cannot be fetched. The message lists the configurations or splits that exist.
-        OSError: The file cannot be written.
+        SourceError: If the repository, commit, configuration or split does not exist, has no rows or another
+            format, or cannot be downloaded. The message lists the existing configurations or splits.
+        OSError: If the file cannot be written.
     """
     import pyarrow.parquet as pq
 
@@ -73,7 +73,7 @@ def download(source: HfDatasetSource, folder: Path, by_hand: str) -> Path:
                 if (now := time.monotonic()) - reported >= REPORT_SECONDS:
                     reported = now
                     logger.info("%s: %s rows, %s rows/s", name, f"{rows:,}", f"{rows / (now - start):,.0f}")
-    except BaseException:  # what came so far is of no use, and may fill the disk
+    except BaseException:  # a partial file cannot be resumed and may fill the disk
         shutil.rmtree(folder, ignore_errors=True)
         raise
     logger.info("%s: %s rows, complete after %.0f s", name, f"{rows:,}", time.monotonic() - start)
@@ -92,8 +92,8 @@ def _stream(source: HfDatasetSource, cache: Path, by_hand: str) -> Iterator[pa.T
 
     name = describe(source)
     try:
-        # The two steps of load_dataset(..., streaming=True), and a check of the format before files are read.
-        # "hf://": never a folder of that name in the working directory.
+        # The two steps of load_dataset(..., streaming=True), but the format is checked before files are read.
+        # Without "hf://", a folder of that name in the working directory would be used.
         builder = datasets.load_dataset_builder(
             f"hf://datasets/{source.repo}", source.config, revision=source.revision, cache_dir=str(cache)
         )
@@ -107,10 +107,10 @@ def _stream(source: HfDatasetSource, cache: Path, by_hand: str) -> Iterator[pa.T
         yield from splits[source.split].with_format("arrow").iter(BATCH_ROWS)
     except SourceError:
         raise
-    except Exception as error:  # the library raises a dozen unrelated kinds
+    except Exception as error:  # the library raises a dozen unrelated types
         reason = " ".join(str(error).partition("Example of usage:")[0].split()).rstrip(".")
         reason = re.sub(r"https?://\S+", lambda url: redacted(url[0]), reason)
         raise SourceError(
-            f"{name}: {reason}. Correct the entry; connect (for a gated repository: log in with "
-            f"`hf auth login`); or {by_hand}"
+            f"{name}: {reason}. Correct the entry, check the connection (for a gated repository, log in with "
+            f"`hf auth login`), or {by_hand}"
         ) from None  # a URL in the library's own message may be signed

@@ -156,7 +156,7 @@ class MediaWiki:
 
     def _check(self, answer: Any, headers: Any, of_pages: bool) -> None:
         if not isinstance(answer, dict):
-            raise TransientError("not an answer of a MediaWiki")
+            raise TransientError("not an answer of the MediaWiki API")
         if error := answer.get("error"):
             code, info = error.get("code", "?"), error.get("info", "?")
             if code in TRANSIENT or code.startswith("internal_api_error"):
@@ -164,7 +164,7 @@ class MediaWiki:
             raise SourceError(f"{redacted(self.url)}: the API returns an error: {code}: {info}")
         part = answer.get("query", {})
         if not isinstance(part, dict) or (of_pages and not {"pages", "badrevids"} & set(part)):
-            raise TransientError("not an answer to a query")
+            raise TransientError("the answer contains no query result")
 
     def _warn(self, warnings: Any) -> None:
         text = json.dumps(warnings, ensure_ascii=False)

@@ -42,8 +42,8 @@ def download(url: str, part: Path, by_hand: str) -> Path:
     # `from None`: messages of httpx may contain the whole URL, with credentials.
     except TransientError as error:
         raise SourceError(
-            f"{redacted(url)}: could not be downloaded in {ATTEMPTS} attempts: {error}. Connect and try "
-            f"again (the partial download is kept), or {by_hand}"
+            f"{redacted(url)}: could not be downloaded in {ATTEMPTS} attempts: {error}. Check the "
+            f"connection and try again (the partial download is kept), or {by_hand}"
         ) from None
     except httpx.InvalidURL:
         raise SourceError(f"{redacted(url)}: not a valid URL") from None

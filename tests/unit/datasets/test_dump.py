@@ -287,7 +287,7 @@ def test_an_xml_dump_cut_anywhere_gives_the_pages_before_the_cut_and_an_error(wr
     for cut in range(len(whole)):
         found, message = read_with_fault(write(whole[:cut]))
         assert found == wanted[: whole[:cut].count(b"</page>")]
-        assert "it ends before </mediawiki>" in message
+        assert "the file ends before </mediawiki>" in message
         assert not found or f"after the page {found[-1].title!r}" in message
 
 
@@ -306,8 +306,8 @@ def test_a_packed_dump_cut_anywhere_gives_the_pages_before_the_cut_and_an_error(
         )  # pages in streams before the cut
         assert found == wanted[: len(found)]
         assert len(found) >= whole
-        assert "it ends before </mediawiki>" in message or "it cannot be unpacked" in message
-        assert f"(by byte {cut} of the file" in message
+        assert "the file ends before </mediawiki>" in message or "the file cannot be decompressed" in message
+        assert f"(after reading {cut} bytes of the file" in message
 
 
 @pytest.mark.parametrize("suffix", [".xml.bz2", ".xml.gz"])
@@ -329,19 +329,19 @@ def test_damage_anywhere_is_an_error_or_does_no_harm(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("<page><title>x</page>", "no valid XML: mismatched tag"),
-        ("<page><title>x &nbsp; y</title></page>", "no valid XML: undefined entity"),
-        ("<page><title>\x01</title></page>", "no valid XML: not well-formed"),
-        ("<page><title>&#xD800;</title></page>", "no valid XML: reference to invalid character number"),
-        (b"<page><title>\xff</title></page>", "no valid XML: not well-formed"),
-        ("</mediawiki>and this", "no valid XML: syntax error"),
+        ("<page><title>x</page>", "not valid XML: mismatched tag"),
+        ("<page><title>x &nbsp; y</title></page>", "not valid XML: undefined entity"),
+        ("<page><title>\x01</title></page>", "not valid XML: not well-formed"),
+        ("<page><title>&#xD800;</title></page>", "not valid XML: reference to invalid character number"),
+        (b"<page><title>\xff</title></page>", "not valid XML: not well-formed"),
+        ("</mediawiki>and this", "not valid XML: syntax error"),
         ("<page><title>x</title></page>", "a page has no id: 'x'"),
         ("<page><id>3</id></page>", "a page has no title: ''"),
         ("<page><title>x</title><id>3</id></page>", "a page has no revision/id: 'x'"),
-        ("<page><title>x<b>y</b></title></page>", "there is a <b> within a field, title"),
+        ("<page><title>x<b>y</b></title></page>", "element <b> inside the field title"),
         (
             f"<page><title>x</title><id>three</id>{revision('<text/>')}</page>",
-            "the id of a page is no number: 'three'",
+            "the id of a page is not a number: 'three'",
         ),
     ],
 )
@@ -361,13 +361,13 @@ def test_a_fault_comes_after_the_good_pages_and_says_where(write, suffix, fault,
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<!DOCTYPE html>\n<html><head><title>429</title></head></html>", "it has a <!DOCTYPE>"),
+        (b"<!DOCTYPE html>\n<html><head><title>429</title></head></html>", "the file has a <!DOCTYPE>"),
         (b"<html><head><title>429</title></head></html>", "the root element is <html>, not <mediawiki>"),
-        (b"<!doctype html>\n<html><meta charset=utf-8>", "no valid XML"),
-        (b"Too many requests", "no valid XML"),
-        (b"", "it ends before </mediawiki>"),
-        (b" \n", "it ends before </mediawiki>"),
-        (b"\0" * 1000, "no valid XML"),
+        (b"<!doctype html>\n<html><meta charset=utf-8>", "not valid XML"),
+        (b"Too many requests", "not valid XML"),
+        (b"", "the file ends before </mediawiki>"),
+        (b" \n", "the file ends before </mediawiki>"),
+        (b"\0" * 1000, "not valid XML"),
     ],
 )
 def test_something_else(write, suffix, content, message):
@@ -381,7 +381,7 @@ def test_a_page_of_the_web_under_the_name_of_a_packed_dump(tmp_path, suffix):
     path = tmp_path / f"dump{suffix}"
     path.write_bytes(b"<!DOCTYPE html>\n<html></html>")
     _, told = read_with_fault(path)
-    assert "it cannot be unpacked" in told
+    assert "the file cannot be decompressed" in told
     assert "which begins with b'<!DOCTYPE html>" in told
 
 
@@ -389,7 +389,7 @@ def test_no_file_and_no_suffix(tmp_path):
     assert "No such file" in read_with_fault(tmp_path / "dump.xml.bz2")[1]
     (tmp_path / "folder.xml").mkdir()
     assert "Is a directory" in read_with_fault(tmp_path / "folder.xml")[1]
-    assert "those end in .xml, .xml.bz2 or .xml.gz" in read_with_fault(tmp_path / "dump.xml.7z")[1]
+    assert "dumps end in .xml, .xml.bz2 or .xml.gz" in read_with_fault(tmp_path / "dump.xml.7z")[1]
 
 
 # --- what means harm ------------------------------------------------------------------------------------
@@ -412,7 +412,7 @@ def test_entities_neither_grow_nor_read_other_files(write, tmp_path, doctype):
     content = "<page><title>x</title><ns>0</ns><id>1</id>" + revision("<text>&l12;</text>") + "</page>"
     found, told = read_with_fault(write(doctype.replace("SECRET", secret.as_uri()) + document(content)))
     assert found == []
-    assert "it has a <!DOCTYPE>" in told
+    assert "the file has a <!DOCTYPE>" in told
 
 
 def test_the_limit_of_a_text(write, monkeypatch):
@@ -461,7 +461,7 @@ def test_a_file_that_would_fill_the_memory_is_refused(write, monkeypatch, start,
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert re.search("more than|longer than|too many|no valid XML", told)
+    assert re.search("more than|longer than|too many|not valid XML", told)
     assert peak < 8_000_000
 
 

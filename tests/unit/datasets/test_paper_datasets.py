@@ -115,7 +115,7 @@ def test_webtext_holds_a_batch_of_parquet_and_not_the_file(tmp_path: Path) -> No
         ({"id": [1], "txt": ["x"]}, r"t\.parquet: no column 'text'; nearest valid: 'txt'"),
         ({"text": ["x"]}, r"t\.parquet: no column 'id'; valid: 'text'"),
         ({"id": [1, 2], "text": ["x", None]}, r"t\.parquet: row 2: no 'id' or no 'text'"),
-        ({"id": [1, 1], "text": ["x", "y"]}, "id 'webtext-1' stands twice"),
+        ({"id": [1, 1], "text": ["x", "y"]}, "duplicate id 'webtext-1'"),
     ],
 )
 def test_bad_parquet_of_webtext(tmp_path: Path, columns: dict, message: str) -> None:
@@ -165,10 +165,10 @@ def test_ag_news_is_the_same_from_csv_and_from_the_hub(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('"3","a"\n', "row 1: not a class of 1 to 4"),
-        ('"3","a","b"\n"5","a","b"\n', "row 2: not a class of 1 to 4"),
-        ("class,title,text\n", "row 1: not a class"),
-        (b'"3","\xff","b"\n', "row 1: not the CSV of AG news"),
+        ('"3","a"\n', "row 1: expected a class from 1 to 4"),
+        ('"3","a","b"\n"5","a","b"\n', "row 2: expected a class from 1 to 4"),
+        ("class,title,text\n", "row 1: expected a class"),
+        (b'"3","\xff","b"\n', "row 1: not valid AG news CSV"),
     ],
 )
 def test_bad_ag_news(tmp_path: Path, content: str | bytes, message: str) -> None:

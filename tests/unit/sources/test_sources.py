@@ -231,7 +231,7 @@ def test_the_wait_that_a_server_asks_for_is_kept(server):
 
 def test_a_missing_page_is_not_asked_for_twice(server):
     server.faults = ["404"]
-    with pytest.raises(TextgamutError, match=r"texts\.csv: the server answers HTTP 404"):
+    with pytest.raises(TextgamutError, match=r"texts\.csv: the server returned HTTP 404"):
         fetch(server.source())
     assert len(server.requests) == 1
 
@@ -284,7 +284,9 @@ def test_offline_nothing_is_asked_for(server, monkeypatch, tmp_path):
     ) as error:
         fetch(server.source())
     assert server.requests == []
-    assert f"put it at {tmp_path}/cache/sources/{sha256(CONTENT)}/texts.csv" in str(error.value)
+    assert f"copy it from another machine to {tmp_path}/cache/sources/{sha256(CONTENT)}/texts.csv" in str(
+        error.value
+    )
     monkeypatch.setenv("TEXTGAMUT_OFFLINE", "0")
     path = fetch(server.source())
     monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
@@ -324,7 +326,7 @@ def test_two_processes_at_once_download_once(server, tmp_path):
 
 def test_an_unwritable_cache_is_named(server, tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
-    with pytest.raises(TextgamutError, match="TEXTGAMUT_CACHE names another folder"):
+    with pytest.raises(TextgamutError, match="set TEXTGAMUT_CACHE to another folder"):
         fetch(server.source())
 
 
@@ -543,7 +545,7 @@ def test_an_unlisted_snapshot_is_taken_offline_with_a_warning_if_the_patterns_ma
     folder = fill(hub_cache, ["config.json"])
     monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
     assert fetch(hf("config.json")) == folder
-    assert "only the hub could tell if it is whole" in caplog.text
+    assert "whether it is complete can only be checked with the hub" in caplog.text
     with pytest.raises(TextgamutError, match=r"no file matches 'confg\.json'.*nearest valid: 'config\.json'"):
         fetch(hf("confg.json"))
 
@@ -557,7 +559,9 @@ def test_a_missing_snapshot_is_named_offline(hub_cache, monkeypatch):
 
 def test_an_unreachable_hub_is_named(hub_cache, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)  # the hub's client waits 23 s in five retries
-    with pytest.raises(TextgamutError, match=r"org/name at commit .* the hub does not give it: .*refused"):
+    with pytest.raises(
+        TextgamutError, match=r"org/name at commit .* it cannot be downloaded from the hub: .*refused"
+    ):
         fetch(hf())
 
 
@@ -577,4 +581,4 @@ def test_urls_that_are_not_pinned_are_told_and_kept_apart_by_their_query(server,
     paths = {fetch(first), fetch(second), fetch(first)}
     assert len(paths) == 2
     assert len(server.requests) == 2
-    assert f"not pinned; what came has the sha256 {sha256(CONTENT)}" in caplog.text
+    assert f"not pinned: add the sha256 of the download to the registry: {sha256(CONTENT)}" in caplog.text

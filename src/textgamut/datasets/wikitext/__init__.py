@@ -1,8 +1,8 @@
-"""The wikitext of an English Wikipedia article as clean prose, and what it says of itself.
+"""Extract clean prose and facts from the wikitext of English Wikipedia articles.
 
-All routes to an article, a dump, the API or a snapshot, go through here, so that they give identical texts.
-Templates are not expanded but rendered from their own arguments; those without a rule are dropped, and the
-holes that they leave are mended.
+Articles from a dump, the API and a snapshot are all processed here, so the texts are identical. Templates are
+not expanded but rendered from their own arguments; those without a rule are dropped, and the surrounding text
+is repaired.
 """
 
 from textgamut.datasets.wikitext.facts import Person, badge, is_disambiguation, person

@@ -1,4 +1,4 @@
-"""What an article's own wikitext says of it: badge, disambiguation, and the person that it is about."""
+"""Facts from the wikitext of an article: badge, disambiguation, and the person that it is about."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ from textgamut.datasets.wikitext.templates import BIRTH_FIELDS, BREAK, MONTHS, O
 
 @dataclass(frozen=True)
 class Person:
-    """What an article's own wikitext says of the one human it is about."""
+    """Facts from the wikitext of an article about one person."""
 
     gender: str | None
-    """``male`` or ``female``; None when the article does not make it clear."""
+    """``male`` or ``female``; None if it is unclear."""
     birth_date: str | None
-    """``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``; a year before Christ as historians count: 384 BC is ``-0384``.
-    None when it is not known."""
+    """``YYYY``, ``YYYY-MM`` or ``YYYY-MM-DD``; 384 BC is ``-0384``. None if unknown."""
     occupations: tuple[str, ...]
-    """As the infobox has them, in lower case; empty when it has none."""
+    """Occupations in the infobox, in lower case; empty if it has none."""
 
 
 def is_disambiguation(wikitext: str) -> bool:
-    """Say whether a page leads to pages of the same name and is no article itself.
+    """Return whether a page is a disambiguation page and not an article.
 
     Args:
-        wikitext: Of one page.
+        wikitext: Wikitext of a page.
 
     Returns:
-        Whether it holds the magic word ``__DISAMBIG__``, or a template that makes a page one: a name that
+        Whether it contains the magic word ``__DISAMBIG__`` or a disambiguation template: one with a name that
         ends in "disambiguation", "disambig" or "dab", a short form (hndis, geodis), or a parameter that is
-        exactly ``disambiguation``. Pages of a surname, a given name or another set index count, too.
+        exactly ``disambiguation``. Pages for a surname, a given name or another set index are included.
     """
     return any(
         bare == "__DISAMBIG__" or _DISAMBIGUATION.fullmatch(name) or "disambiguation" in parameters
@@ -43,11 +42,11 @@ def is_disambiguation(wikitext: str) -> bool:
 
 
 def badge(wikitext: str) -> Literal["good", "featured"] | None:
-    """Return the badge that an article's own templates give it; the higher one if they are two.
+    """Return the badge of an article, the higher one if it has two, or None.
 
     Args:
-        wikitext: Of one article. {{good article}}, {{featured article}} and their redirects (goodarticle,
-            ga article ...) count, in any case; {{featured list}} is no badge of an article.
+        wikitext: Wikitext of an article. Badges are {{good article}}, {{featured article}} and their
+            redirects (goodarticle, ga article ...), in upper or lower case; {{featured list}} is not.
     """
     if not _MAYBE_BADGE.search(wikitext):  # most pages of a dump
         return None
@@ -56,18 +55,19 @@ def badge(wikitext: str) -> Literal["good", "featured"] | None:
 
 
 def person(wikitext: str) -> Person | None:
-    """Read what an article says of the one human it is about.
+    """Return the facts about the person that an article is about.
 
-    These are heuristics, for machines that cannot ask Wikidata. A human is who has a category of births,
-    deaths or living people. The date of birth is the infobox's, else the year of the category. The gender is
-    that of the categories ("women", "actresses", "male"), else of the lead's pronouns, if three
-    quarters of them agree. The occupations are the infobox's.
+    These are heuristics for use without Wikidata. An article is about a person if it has a category of
+    births, deaths or living people. The date of birth is read from the infobox, or else from the category.
+    The gender is that of the categories ("women", "actresses", "male"), or else that of the pronouns in the
+    lead, if three quarters of them agree. The occupations are read from the infobox.
 
     Args:
-        wikitext: Of one article, whole.
+        wikitext: Complete wikitext of an article.
 
     Returns:
-        The facts; None when the article is about no human, or about several with different years of birth.
+        The facts, or None if the article is not about a person or about several with different years of
+        birth.
     """
     if not _is_human(_categories(wikitext)):  # most pages of a dump
         return None
@@ -123,7 +123,7 @@ def _is_human(categories: Iterable[str]) -> bool:
 
 
 def _marks(wikitext: str) -> Iterable[tuple[str, str, list[str]]]:
-    """Find the magic word of disambiguation, and names and parameters of templates, all in lower case."""
+    """Yield (magic word, name, parameters) of each disambiguation word and template; names in lower case."""
     for bare, name, parameters in _MARK.findall(without_extensions(wikitext)):
         yield bare, name_of(name), [part.strip().lower() for part in parameters.split("|")[1:]]
 
@@ -143,8 +143,8 @@ _MALE = re.compile(r"men|males?")
 
 
 def _iso(value: str) -> str | None:
-    """Return the first date in a field's value, or None; a year of one or two digits needs its era."""
-    text = re.sub(r"\[[^\[\]]*\]", "", plain(value))  # the date of the old style
+    """Return the first date in a field's value, or None; a year of one or two digits requires an era."""
+    text = re.sub(r"\[[^\[\]]*\]", "", plain(value))  # remove the old-style date
     for found in _DATE.finditer(text):
         year = found["iso_year"] or found["year"]
         if len(year) < 3 and not (found["ad"] or found["era"]):
@@ -154,14 +154,14 @@ def _iso(value: str) -> str | None:
         if not 1 <= month <= 12:
             return date
         day = int(found["iso_day"] or found["day"] or found["day2"] or 0)
-        # 2000 has a 29 February: whether the year had one is not worth the calendar's history
+        # 2000 is a leap year: whether the actual year was one is not checked
         known = 1 <= day <= calendar.monthrange(2000, month)[1]
         return f"{date}-{month:02}" + (f"-{day:02}" if known else "")
     return None
 
 
 def _items(value: str) -> Iterable[str]:
-    """Yield the items of a field's value, however they are separated."""
+    """Yield the items of a field's value, for all common separators."""
     text = re.sub(r"\([^()]*\)", "", plain(value))
     for item in re.split(rf"[{BREAK}\n,;•·]| - |(?<=\w)/(?=\w)", text):
         item = re.sub(r"^[*#:\s]*(?:(?:and|&)\s+)?", "", item).strip(" .").lower()

@@ -1,7 +1,7 @@
-# ruff: noqa: RUF001  (typographic letters are what this module is about; its lists are long)
-"""From wikitext to prose: one scan with a stack, so that time grows with the length of the page.
+# ruff: noqa: RUF001  (the module handles typographic letters)
+"""Convert wikitext to prose in one scan with a stack, in time linear in the length of the page.
 
-What is left open on a page does no damage beyond its own section.
+Unclosed markup affects only its own section.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from textgamut.datasets.wikitext.templates import BREAK, COMMENT, HOLE, RAISING, render_template
 
 DEPTH = 40
-"""Templates and links inside more than so many others are dropped; MediaWiki has such a limit, too."""
+"""Maximum nesting of templates and links; deeper ones are dropped, as in MediaWiki."""
 
 _APPENDICES = """see also|references|notes|external links|external link|further reading|bibliography|sources
 |footnotes|citations|works cited|notes and references|references and notes|references and further reading
@@ -25,23 +25,23 @@ _APPENDICES = """see also|references|notes|external links|external link|further 
 |general and cited references|general and cited sources|inline citations|selected bibliography
 |select bibliography|publications|selected publications|gallery|image gallery"""
 APPENDICES = frozenset(map(str.strip, _APPENDICES.split("|")))
-"""Titles, in lower case, of the sections that hold lists of references, links, titles or pictures."""
+"""Titles, in lower case, of sections with lists of references, links, titles or pictures."""
 
 
 def article_text(wikitext: str) -> str:
-    """Return the prose of an article: its lead and its sections, but for the appendices.
+    """Return the prose of an article: its lead and its sections without the appendices.
 
     Paragraphs are separated by a blank line; the items of a list are lines. Headings, tables, infoboxes,
-    notes, files, galleries, formulas, categories and hatnotes are gone.
+    notes, files, galleries, formulas, categories and hatnotes are removed.
 
     Args:
-        wikitext: Of one article of the English Wikipedia, whole.
+        wikitext: Complete wikitext of an article of the English Wikipedia.
 
     Returns:
-        The text, without blanks around it; empty when there is no prose.
+        The text, stripped; empty if there is no prose.
     """
     sections = []
-    left_out = 7  # level of the appendix that is left out, above all levels when there is none
+    left_out = 7  # level of the current appendix; 7, above all levels, outside of appendices
     for level, title, body in _sections(without_extensions(wikitext)):
         if level <= left_out:
             left_out = level if _heading(title) in APPENDICES else 7
@@ -51,7 +51,7 @@ def article_text(wikitext: str) -> str:
 
 
 def lead_text(wikitext: str) -> str:
-    """Return the prose before the first heading, in the form of ``article_text``, which begins with it."""
+    """Return the prose before the first heading, in the same form as in ``article_text``."""
     return lead_and_fields(without_extensions(wikitext))[0]
 
 
@@ -67,16 +67,16 @@ _DROPPED_TAGS = (
     "|chart|mapframe|maplink|hiero|inputbox|indicator|categorytree|section|table|includeonly|pre|s|strike|del"
     "|style|script|phonos"
 )
-_SILENT_TAGS = {"ref", "references", "section", "templatestyles", "indicator"}  # these leave no hole
+_SILENT_TAGS = {"ref", "references", "section", "templatestyles", "indicator"}  # removed without a hole
 _OPENING = re.compile(rf"<!--|<(nowiki|poem|{_DROPPED_TAGS})\b[^<>]*?(/?)>", re.IGNORECASE)
 _COMMENT_LINE = re.compile(rf"^[ \t]*(?:{COMMENT}[ \t]*)+\n", re.MULTILINE)
 _MARKUP = {ord(letter): f"&#{ord(letter)};" for letter in "[]{}|<>'=*#:;_!-"}
 
 
 def without_extensions(text: str) -> str:
-    """Take out comments and the elements whose content is not wikitext, as the first step of MediaWiki.
+    """Remove comments and elements with content other than wikitext, as MediaWiki does first.
 
-    An element that is not closed is no element; a comment that is not closed goes to the end of the page.
+    The tag of an unclosed element is text; an unclosed comment extends to the end of the page.
     """
     text = _UNSEEN.sub("", text.replace("\r\n", "\n"))
     kept: list[str] = []
@@ -130,7 +130,7 @@ def _heading(title: str) -> str:
 
 
 def lead_and_fields(clean: str) -> tuple[str, dict[str, str]]:
-    """Return the prose before the first heading, and the fields of its infobox that are facts of persons."""
+    """Return the prose before the first heading and the fields of the infobox with facts about persons."""
     expanded, fields = _expand(next(iter(_sections(clean)))[2])
     return _prose(expanded), fields
 
@@ -140,7 +140,7 @@ _BOUNDS = re.compile(r"^[ \t:]*\{\|(?!\})|^[ \t]*\|\}(?!\})|\[\[|\]\]|\{\{+|\}\}
 
 @dataclass(slots=True)
 class _Open:
-    """A template, a link or a table that is not closed yet, or the page: its text between the bars."""
+    """An open template, link or table, or the page, as its parts between vertical bars."""
 
     kind: str
     parts: list[list[str]]
@@ -153,9 +153,9 @@ class _Open:
 
 
 def _expand(text: str) -> tuple[str, dict[str, str]]:
-    """Render templates and links, drop tables; return the text and the fields of persons in its templates.
+    """Render templates and links and drop tables; return the text and the fields of persons in its templates.
 
-    What is never closed is text. A closing mark also ends what was opened inside and not closed.
+    Unclosed markup is text. A closing mark also ends unclosed markup inside.
     """
     text = _TAG.sub(_render_tag, _RAISED.sub(_render_raised, text))
     fields: dict[str, str] = {}
@@ -178,7 +178,7 @@ def _expand(text: str) -> tuple[str, dict[str, str]]:
         else:
             parts = ["".join(part) for part in whole.parts]
             rendered = render_template(parts, fields) if kind == "{{" else _link(parts)
-        stack[-1].parts[-1].append(rendered.replace("=", "&#61;"))  # no name of a parameter
+        stack[-1].parts[-1].append(rendered.replace("=", "&#61;"))  # not the name of a parameter
 
     for found in _BOUNDS.finditer(text):
         mark = found[0]
@@ -245,7 +245,7 @@ def _render_tag(found: re.Match[str]) -> str:
     return "\n\n" if name in _BLOCK_TAGS.split("|") else ""
 
 
-# A link to another language, as pages had them before Wikidata, has a prefix in small letters: not "Re:Zero".
+# A language link, used before Wikidata, has a prefix in lower case, unlike "Re:Zero".
 _NOT_SHOWN = re.compile(r"(?i:file|image|category)[ _]*|(?!doi|mw)[a-z]{2,3}(?:-[a-z-]+)?|simple")
 
 
@@ -274,10 +274,10 @@ _QUOTES = re.compile(r"''+")
 
 def _prose(text: str) -> str:
     """Turn rendered wikitext into paragraphs and lists."""
-    # lines that begin with a blank are set as they are: one is a slip of the writer, three are program code
+    # lines with a leading blank are preformatted: one is a mistake, three or more are program code
     text = _PREFORMATTED.sub("\n", _WORD.sub("", _EXTERNAL.sub(r"\1", text)))
     blocks: list[list[list[str]]] = []  # blocks of lines of pieces
-    joined = listed = False  # whether the next line goes on with the paragraph, with the list before it
+    joined = listed = False  # whether the next line continues the paragraph or the list
     for line in text.split("\n"):
         marker = _MARKERS.match(line)
         bare = line.strip()
@@ -285,7 +285,7 @@ def _prose(text: str) -> str:
             not bare.strip(HOLE + BREAK + " ")
             or bare[0] == "|"
             or (bare[0] == "!" and ("|" in bare or bare[1:2] in " !"))  # but "!Kung is a language"
-            or _BOLD_LINE.fullmatch(bare)  # a heading in disguise
+            or _BOLD_LINE.fullmatch(bare)  # used as a heading
             or bare.startswith(("{|", "{{", "----"))
             or _HATNOTE.match(line)
         ):
@@ -306,13 +306,13 @@ def _prose(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Turn the rendered value of a field, or a title, into plain text; breaks of lines stay."""
+    """Convert the rendered value of a field or a title to plain text; line breaks are kept."""
     text = html.unescape(_straight(_EXTERNAL.sub(r"\1", text.replace(HOLE, ""))))
     return _BLANK.sub(" ", text)
 
 
 def _straight(line: str) -> str:
-    """Take out the quotes that make bold and italic."""
+    """Remove the quotes for bold and italic."""
     if "''" not in line:
         return line
     runs = [len(run) for run in _QUOTES.findall(line)]
@@ -323,7 +323,7 @@ def _straight(line: str) -> str:
 
 
 def has_words(text: str) -> bool:
-    """Say whether there is a letter or a digit."""
+    """Return whether a text contains a letter or a digit."""
     return any(map(str.isalnum, text))
 
 
@@ -360,7 +360,7 @@ _MENDS: list[tuple[re.Pattern[str], str]] = [
 
 
 def _mended(text: str) -> str:
-    """Decode the entities of a line of prose, and mend what dropped templates left around them."""
+    """Decode the entities of a line of prose and repair the text around dropped templates."""
     text = html.unescape(_LEFT.sub("", text))
     text = _BLANK.sub(" ", _UNSEEN.sub(lambda unseen: unseen[0] if unseen[0] in HOLE + BREAK else "", text))
     for pattern, replacement in _MENDS:

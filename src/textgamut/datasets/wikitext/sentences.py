@@ -1,5 +1,5 @@
-# ruff: noqa: RUF001, SIM905  (typographic letters are what this module is about; its lists are long)
-"""The first sentence of an English text."""
+# ruff: noqa: RUF001, SIM905  (the module handles typographic letters and has long word lists)
+"""Split the first sentence from an English text."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import re
 def first_sentence(text: str) -> tuple[str, str]:
     """Split the first sentence from a prose text.
 
-    A sentence ends within its line, at a full stop, question or exclamation mark that is followed by a blank
-    and what can begin another; not inside brackets or quotes, not after an initial or an abbreviation.
+    A sentence ends at the end of its line, or at a full stop, question or exclamation mark that is followed
+    by a blank and a possible beginning of a sentence, but not inside brackets or quotes and not after an
+    initial or an abbreviation.
 
     Args:
-        text: Prose, paragraphs separated by line breaks.
+        text: Prose, with paragraphs separated by line breaks.
 
     Returns:
-        The sentence and the rest, without blanks around them; the sentence is empty only if the text is
-        blank, the rest when there is none.
+        The sentence and the rest, both stripped. The sentence is empty only if the text is blank.
     """
     text = text.strip()
     line = text.split("\n", 1)[0]
     end = _first_end(line, whole=True)
     if end is None and (line.count('"') % 2 or any(line.count(a) != line.count(b) for a, b in _PAIRS)):
-        end = _first_end(line, whole=False)  # one is never closed
+        end = _first_end(line, whole=False)  # unbalanced brackets or quotes
     end = len(line) if end is None else end
     return text[:end].strip(), text[end:].strip()
 
@@ -36,12 +36,12 @@ _NEVER_LAST = frozenset(
     sen rep pres supt det insp vs ca cca fl nr vol vols op pp ch sec fig figs eds approx cf viz lit
     transl pron esp incl e.g i.e née jan feb mar apr aug sept oct nov dec""".split()
 )
-"""Abbreviations that something always follows."""
+"""Abbreviations that never end a sentence."""
 _MAY_BE_LAST = frozenset(
     """jr sr esq inc ltd co corp bros llc plc etc al et ed univ dept est ave blvd rd sq mi ft bldg assn
     assoc mfg ph ph.d b.sc m.sc mass conn calif penn wash""".split()
 )
-"""Abbreviations that end a sentence only when a name's next part can hardly follow; so are single letters."""
+"""Abbreviations that end a sentence only before one of ``_BEGINS``, like single letters."""
 _BEFORE_NUMBERS = frozenset("no nos art arts par cl sect".split())
 _BEGINS = frozenset(
     """the it he she they his her its their this these that those in on at a an as after although among and
@@ -49,11 +49,11 @@ _BEGINS = frozenset(
     one other since so some such then there though through to under until upon when where while with we
     it's there's within according along located originally today known""".split()
 )
-"""Words that begin sentences and hardly a name's next part."""
+"""Words that often begin a sentence and rarely continue a name."""
 
 
 def _first_end(line: str, whole: bool) -> int | None:
-    """Return where the first sentence of a line ends, or None; ``whole``: not inside brackets or quotes."""
+    """Return the end of the first sentence in a line, or None; if ``whole``, not in brackets or quotes."""
     verb = _VERB.search(line)
     depth = position = 0
     quoted = False
@@ -68,7 +68,7 @@ def _first_end(line: str, whole: bool) -> int | None:
             continue
         begins = re.sub(r"['’]s$|,$", "", following.lower()) in _BEGINS
         if found["mark"] != ".":
-            # "Yahoo! Inc. is ...": a title, as there was no verb yet
+            # "Yahoo! Inc. is ...": without a verb before it, part of a name
             ends = verb is not None and verb.end() <= found.start() and (begins or found["mark"][0] in "!?")
         else:
             start = found.start()

@@ -1,7 +1,8 @@
-# ruff: noqa: RUF001  (typographic letters are what this module is about; its lists are long)
-"""Inline templates of the English Wikipedia, rendered from their own arguments.
+# ruff: noqa: RUF001  (the module handles typographic letters)
+"""Render inline templates of the English Wikipedia from their own arguments.
 
-Nothing depends on the date or on other pages. A template without a rule leaves a hole, to be mended.
+The result does not depend on the date or on other pages. A template without a rule leaves a hole, which
+``markup`` repairs.
 """
 
 from __future__ import annotations
@@ -11,24 +12,24 @@ import re
 from collections.abc import Callable
 
 HOLE, BREAK, COMMENT = "\x00", "\x01", "\x02"
-"""What stands, while a page is rendered, where something was dropped, where a line breaks, for a comment."""
+"""Placeholders for dropped markup, line breaks and comments while a page is rendered."""
 
 BIRTH_FIELDS = ("birth_date", "birthdate", "birth date", "date_of_birth", "dateofbirth", "born")
 OCCUPATION_FIELDS = ("occupation", "occupations", "occupation(s)", "profession")
 FIELDS = frozenset(BIRTH_FIELDS + OCCUPATION_FIELDS)
-"""Fields of infoboxes that are facts of persons."""
+"""Fields of infoboxes with facts about persons."""
 MONTHS = {name.lower(): place for place, name in enumerate(calendar.month_name) if name}
 MONTHS |= {name.lower(): place for place, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
 RAISING = str.maketrans("0123456789+-−–()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁽⁾ⁿ", "' ")
 
 
 def name_of(raw: str) -> str:
-    """Return the name of a template as the rules have it: in lower case, blanks for underscores."""
+    """Return the name of a template as in the rules: in lower case, with blanks for underscores."""
     return " ".join(raw.replace("_", " ").lower().split())
 
 
 class Arguments:
-    """The parameters of a template: by place from 1 on, the empty text where there is none, and by name."""
+    """The parameters of a template, by name or by place from 1; a missing place is an empty text."""
 
     def __init__(self, parts: list[str]) -> None:
         self.places: list[str] = []
@@ -47,7 +48,7 @@ class Arguments:
         return self.places[place - 1] if place <= len(self.places) else ""
 
     def all(self, start: int = 1) -> list[str]:
-        """Return what is not empty from a place on."""
+        """Return the non-empty parameters from a place on."""
         count = max(
             [len(self.places), *(int(name) for name in self.named if re.fullmatch("[0-9]{1,2}", name))]
         )
@@ -58,7 +59,7 @@ _Rule = Callable[[Arguments], str]
 
 
 def render_template(parts: list[str], fields: dict[str, str]) -> str:
-    """Render a template, given as its name and its parameters; facts of persons go into ``fields``."""
+    """Render a template from its name and parameters; add facts about persons to ``fields``."""
     name = name_of(parts[0].replace(HOLE, ""))
     arguments = Arguments(parts[1:])
     for field in FIELDS.intersection(arguments.named):
@@ -84,7 +85,7 @@ def _constant(text: str) -> _Rule:
 
 
 def _before(prefix: str, after: str = "") -> _Rule:
-    """Put a prefix before the first argument; without one nothing but the prefix is shown."""
+    """Put a prefix before the first argument; without an argument, show only the prefix."""
     return lambda arguments: prefix + arguments[1].strip() + after if arguments[1].strip() else prefix.strip()
 
 
@@ -102,7 +103,7 @@ def _content(arguments: Arguments) -> str:
 
 
 def _language(code: str, arguments: Arguments, place: int = 1) -> str:
-    """Render as Wikipedia prints it: "Arabic: text, romanized: text, lit. 'text'"."""
+    """Render as in Wikipedia: "Arabic: text, romanized: text, lit. 'text'"."""
     text = arguments[place].strip() or arguments.named.get("text", "")
     if not text:
         return HOLE
@@ -137,7 +138,7 @@ def _nihongo(arguments: Arguments) -> str:
 
 
 def _number(text: str) -> str:
-    """Put commas between the thousands of a number, and leave what is none."""
+    """Add thousands separators to a number; return other text unchanged."""
     text = text.strip()
     found = re.fullmatch(r"([-−–]?)(\d{4,})(\.\d+)?", text)
     return f"{found[1]}{int(found[2]):,}{found[3] or ''}" if found and len(text) < 40 else text
@@ -151,13 +152,13 @@ nmi=nautical miles,lt=long tons,st=short tons,usgal=US gallons
 impgal=imperial gallons,m3/s=m³/s,cuft/s=cu ft/s,/km2=/km²,pd/km2=/km²,pd/sqkm=/km²
 /sqmi=/sq mi,pd/sqmi=/sq mi""".replace("\n", ",").split(",")
 )
-"""Codes of units that are not what Wikipedia prints."""
+"""Unit codes that Wikipedia displays differently."""
 _RANGES = {"-": "–", "–": "–", "to(-)": "–", "x": " × ", "×": " × ", "+/-": " ± ", "±": " ± ", ",": ", "}
 _RANGES |= {word: f" {word} " for word in ("to", "and", "or", "by")} | {"and(-)": " and "}
 
 
 def _convert(arguments: Arguments) -> str:
-    """Render the number and the unit that are given, and what is not computed from them."""
+    """Render the given number and unit, without the conversion."""
     places = [place.strip() for place in arguments.places]
     if not places or not re.search(r"\d", places[0]):
         return HOLE
@@ -205,7 +206,7 @@ def _as_of(arguments: Arguments) -> str:
 
 
 def _day(numbers: list[str], named: dict[str, str], day_first: bool = False) -> str:
-    """Write year, month and day out; the empty text when they are none."""
+    """Format year, month and day; return an empty text if they are not a date."""
     if not numbers or not re.fullmatch(r"\d{1,4}", numbers[0]):
         return ""
     year = str(int(numbers[0]))
@@ -227,7 +228,7 @@ def _date(arguments: Arguments, day_first: bool = False) -> str:
 
 
 def _age(arguments: Arguments) -> str:
-    """Count the years between two dates; one alone gives another age every year and is dropped."""
+    """Return the years between two dates. An age from one date, which depends on the day, is dropped."""
     numbers = arguments.all()
     if len(numbers) != 6 or not all(re.fullmatch(r"\d{1,4}", number) for number in numbers):
         return HOLE
@@ -256,7 +257,7 @@ def _ship(prefix: str) -> _Rule:
 
 
 def _foreign_link(arguments: Arguments) -> str:
-    """Render {{ill|Title|de|Titel}} and, as it was until 2016, {{ill|de|Titel|text}}."""
+    """Render {{ill|Title|de|Titel}} or, as used until 2016, {{ill|de|Titel|text}}."""
     if arguments.named.get("lt"):
         return arguments.named["lt"]
     if re.fullmatch(r"[a-z]{2,3}", arguments[1].strip()) and arguments[2].strip():
@@ -297,7 +298,7 @@ _CONSTANTS = {
     "–": "ndash|endash|en dash|nbndash",
     "—": "mdash|emdash|em dash|—",
     " — ": "spaced mdash|spaced em dash|smdash",
-    "&#39;": "'|`|apostrophe",  # no part of quotes that make bold and italic
+    "&#39;": "'|`|apostrophe",  # not part of quotes for bold and italic
     "&#39;s": "'s",
     '&#39; "': "' \"",
     '" &#39;': "\" '",
@@ -356,9 +357,9 @@ als=Tosk Albanian,non=Old Norse,goh=Old High German,gmh=Middle High German
 nds=Low German,bar=Bavarian,fil=Filipino,prs=Dari,egy=Egyptian,sux=Sumerian
 xcl=Classical Armenian""".replace("\n", ",").split(",")
 )
-"""Codes, as templates have them, to names, as Wikipedia prints them."""
+"""Language codes in templates -> names displayed by Wikipedia."""
 
-# Names of templates, in lower case, with their common redirects.
+# Template names in lower case, with their common redirects.
 _NAMES: list[tuple[_Rule, str]] = [
     (
         lambda arguments: arguments[1],
