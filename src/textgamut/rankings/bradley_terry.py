@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 
 from textgamut.errors import DataError
 
@@ -234,6 +232,9 @@ def _check_maximum(won: NDArray[np.float64], tied: NDArray[np.float64], names: l
     - d_g > 0, say 1: no pair may have wins of both; a win implies d >= 1, a tie |d| <= 1. Such d exist if and
       only if the shortest paths under these bounds exist.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
+
     edges = csr_array((won + tied) > 0)  # from i to j if i beat j or tied with it
     count, group = connected_components(edges, connection="weak")
     if count > 1:

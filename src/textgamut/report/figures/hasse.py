@@ -9,9 +9,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from textgamut.errors import DataError
@@ -19,6 +16,8 @@ from textgamut.report.figures.style import COLOURS, INK, SOFT_INK, own_settings
 
 if TYPE_CHECKING:
     import networkx
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 REVISION = 1
 """Increase when the same orders produce a different figure."""
@@ -93,6 +92,9 @@ def hasse_figure(
     rows = max(int(level.max()) for level in levels) + 1
     widest = max(int(np.bincount(level).max()) for level in levels)
     wrapped = [textwrap.fill(caption, max(16, 92 // k)) for caption in captions]
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     names = [textwrap.wrap(label, 48) or [""] for label in labels]
     columns = 2 if m > 3 and max(map(len, itertools.chain(*names))) <= 48 else 1
     title = textwrap.fill(title, 70)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Better than textalloc and adjustText in `python benchmarks/labels.py`: with 12 models in two clusters, the
 # lines from labels to markers cross 2.3 other labels and markers (textalloc: 8.3) and are 23 points long
@@ -52,6 +54,8 @@ def place_labels(
         marks: Label and position of each marker, in data coordinates. Labels are shown literally.
         points: (P, 2) data points to avoid, in data coordinates.
     """
+    from matplotlib.patheffects import withStroke
+
     texts = [
         axes.annotate(
             label,

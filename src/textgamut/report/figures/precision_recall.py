@@ -8,16 +8,10 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Ellipse
-from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
@@ -34,6 +28,10 @@ from textgamut.report.figures.style import (
     small_print,
 )
 from textgamut.report.tables import precision_recall_runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 REVISION = 1
 """Increase when the same scores produce a different figure."""
@@ -99,6 +97,9 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
         DataError: If the scores are not comparable or incomplete (see
             :func:`textgamut.report.tables.precision_recall_runs`), or a model has no style.
     """
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import Ellipse
+
     runs = order_runs(precision_recall_runs(scores, alike=["task", "embedder", "n", "k"]), models)
     figure, axes = new_figure(title, height=5.0)
     families = dict.fromkeys(models[slug].family for slug in runs["model"])
@@ -161,6 +162,8 @@ def subsets_figure(
     Raises:
         DataError: See :func:`precision_recall_figure`.
     """
+    from matplotlib.patheffects import withStroke
+
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder", "n", "k"])
     runs = order_runs(runs, models)
     cells = runs.groupby("model", sort=False)
@@ -236,6 +239,8 @@ def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _family_legend(axes: Axes, colours: Mapping[str, str], chat: list[bool]) -> None:
+    from matplotlib.lines import Line2D
+
     names = [*colours, *(_MARKERS[kind][1] for kind in (True, False) if kind in chat)]
     handles = [Line2D([], [], ls="", marker="s", color=colour, ms=7) for colour in colours.values()]
     handles += [

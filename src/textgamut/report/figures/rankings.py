@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from textgamut.rankings.ranking import RANKINGS, Ranking
 from textgamut.report.figures.hasse import hasse_figure
@@ -24,6 +24,9 @@ from textgamut.report.figures.style import (
     style_axes,
     titled_figure,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 REVISION = 1
 """Increase when the same rankings produce a different figure."""

@@ -6,13 +6,13 @@ import io
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.legend import Legend
+# Matplotlib is imported when something is drawn, because each start of Snakemake imports this module.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 # The colour-blind friendly palette of Okabe and Ito (2008), with the pale yellow last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
@@ -23,6 +23,8 @@ SOFT_INK = "#555555"
 @contextmanager
 def own_settings() -> Iterator[None]:
     """Use matplotlib's default settings, regardless of the user's matplotlibrc."""
+    import matplotlib
+
     # A user's settings, such as text.usetex, would change the bytes or break literal labels.
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -41,6 +43,8 @@ def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
     Returns:
         The content of the file.
     """
+    import matplotlib
+
     matplotlib.rcParams["svg.hashsalt"] = "textgamut"
     matplotlib.rcParams["svg.fonttype"] = "path"
     file = io.BytesIO()
@@ -51,8 +55,7 @@ def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
 
 def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -> tuple[Figure, Axes]:
     """Return an empty figure, 7.2 inches wide, and its axes. The title is shown literally."""
-    figure = Figure(figsize=(7.2, height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _empty_figure(7.2, height)
     axes = figure.add_subplot()
     style_axes(axes, grid, label_size=9)
     axes.set_title(textwrap.fill(title, 70), loc="left", fontsize=11, pad=10, parse_math=False)
@@ -61,9 +64,17 @@ def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -
 
 def titled_figure(title: str, width: float, height: float) -> Figure:
     """Return a figure without axes, with the given size in inches. The title is shown literally."""
+    figure = _empty_figure(width, height)
+    figure.suptitle(textwrap.fill(title, int(width * 9.8)), x=0.01, ha="left", fontsize=11, parse_math=False)
+    return figure
+
+
+def _empty_figure(width: float, height: float) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(textwrap.fill(title, int(width * 9.8)), x=0.01, ha="left", fontsize=11, parse_math=False)
     return figure
 
 

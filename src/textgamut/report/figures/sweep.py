@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from textgamut.report.figures.models import ModelStyle, order_runs
 from textgamut.report.figures.style import (
@@ -22,6 +21,9 @@ from textgamut.report.figures.style import (
     titled_figure,
 )
 from textgamut.report.tables import precision_recall_runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 REVISION = 1
 """Increase when the same scores produce a different figure."""
@@ -47,6 +49,8 @@ def sweep_figure(
     Raises:
         TextgamutError: See :func:`precision_recall_figure`.
     """
+    from matplotlib.lines import Line2D
+
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder"])
     runs = order_runs(runs, models)
     figure = titled_figure(title, 7.2, 4.2)

@@ -5,11 +5,10 @@ The tables are from :mod:`textgamut.report.tables`. Labels and titles are shown 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from textgamut.metrics.catalogue import METRICS
@@ -25,6 +24,10 @@ from textgamut.report.figures.style import (
     titled_figure,
 )
 from textgamut.report.tables import rescaled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 REVISION = 1
 """Increase when the same tables produce a different figure."""
@@ -164,6 +167,8 @@ def _heat(
     decimals: int | None = None,
 ) -> None:
     """Plot a matrix with a colour in [0, 1] and a number, or a dash for NaN, in each cell."""
+    from matplotlib import colormaps
+
     map_ = colormaps[name]
     axes.imshow(np.clip(colours, 0, 1), cmap=map_, vmin=0, vmax=1, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
