@@ -59,6 +59,7 @@ onstart:
         )
     for notice in small_tasks(CONFIG):
         logger.warning(notice)
+    workflow.dag.forget_requested()
     generating = [
         job
         for job in workflow.dag.needrun_jobs()
@@ -80,6 +81,7 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/reruns.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/tasks.smk"
 include: "workflow/rules/generation.smk"

@@ -71,9 +71,32 @@ def write_scores(
     write_json(path, [{**cell, **row} for row in rows])
 
 
+@contextlib.contextmanager
+def _undamaged(path: Path) -> Iterator[None]:
+    """Turn the errors of the libraries that read files into one that names the file.
+
+    Raises:
+        DataError: If the file is truncated, empty or otherwise not what its suffix says.
+    """
+    try:
+        yield
+    except (ValueError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno:  # pyarrow raises OSError for damaged content, too
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(
+            f"{path}: damaged ({reason}). If it is an output of a run, delete it: the next run makes it again"
+        ) from error
+
+
 def read_json(path: Path) -> Any:
-    """Read one JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read one JSON file.
+
+    Raises:
+        DataError: If the file is damaged.
+    """
+    with _undamaged(path):
+        return json.loads(path.read_text(encoding="utf-8"))
 
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:
@@ -104,9 +127,10 @@ def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """Read a parquet file and check that it has the columns.
 
     Raises:
-        TextgamutError: If columns are missing; the message names the file and the columns.
+        DataError: If the file is damaged, or if columns are missing; the message names them.
     """
-    frame = pd.read_parquet(path)
+    with _undamaged(path):
+        frame = pd.read_parquet(path)
     missing = [name for name in columns if name not in frame]
     if missing:
         raise DataError(f"{path}: no column {', '.join(missing)}; it has {', '.join(frame.columns)}")
@@ -117,7 +141,8 @@ def read_attributes(path: Path) -> dict[str, Any]:
     """Read the attributes (``frame.attrs``) of a data frame from its parquet file, without its rows."""
     import pyarrow.parquet as pq
 
-    metadata = pq.read_schema(path).metadata or {}
+    with _undamaged(path):
+        metadata = pq.read_schema(path).metadata or {}
     attributes: dict[str, Any] = json.loads(metadata.get(b"PANDAS_ATTRS", b"{}"))
     return attributes
 
@@ -129,16 +154,24 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def read_array(path: Path) -> NDArray[Any]:
-    """Read a .npy file; an array of objects is an error, since it would need pickle."""
-    array: NDArray[Any] = np.load(path, allow_pickle=False)
+    """Read a .npy file; an array of objects is an error, since it would need pickle.
+
+    Raises:
+        DataError: If the file is damaged.
+    """
+    with _undamaged(path):
+        array: NDArray[Any] = np.load(path, allow_pickle=False)
     return array
 
+
+KEPT = ".kept"
+"""Folder beside the outputs of jobs, with hard links to them (see ``textgamut.workflow.records``)."""
 
 VERSIONS = ("torch", "transformers", "numpy", "pandas", "scikit-learn")
 
 
 def write_meta(output: Path, settings: Mapping[str, Any], started: float, **facts: Any) -> None:
-    """Write ``{stem}.meta.json`` next to an output: settings, package versions, hardware and run time.
+    """Write ``{name}.meta.json`` next to an output: settings, package versions, hardware and run time.
 
     Args:
         output: The file described.
@@ -159,4 +192,9 @@ def write_meta(output: Path, settings: Mapping[str, Any], started: float, **fact
         },
         "wall_seconds": round(time.monotonic() - started, 3),
     }
-    write_json(output.with_name(f"{output.stem}.meta.json"), content)
+    write_json(meta_path(output), content)
+
+
+def meta_path(output: Path) -> Path:
+    """Return the path of the ``.meta.json`` of an output."""
+    return output.with_name(f"{output.name}.meta.json")

@@ -54,7 +54,7 @@ def test_extract_dataset(tmp_path: Path) -> None:
         "groups": ["topic"],
     }
     settings = {"dataset": entry, "revision": 1}
-    texts, meta = tmp_path / "references.parquet", tmp_path / "references.meta.json"
+    texts, meta = tmp_path / "references.parquet", tmp_path / "references.parquet.meta.json"
     script("sources", "extract_dataset")(settings, None, 5.0, texts)
     pd.testing.assert_frame_equal(pd.read_parquet(texts), TEXTS)
     assert files.read_json(meta)["counts"]["distinct"] == 40
@@ -119,7 +119,7 @@ def test_collect_generations_joins_prompt_and_continuation(tmp_path: Path) -> No
     frame = collect(tmp_path, [("p", 0, " b c d"), ("q", 0, "")], kind="continuation", max_words=4)
     assert list(frame) == ["id", "prompt_id", "text", "tokens", "finish"]
     assert frame["text"].tolist() == ["three", "one two b c"]  # in the order of the prompts
-    meta = files.read_json(tmp_path / "generations.meta.json")
+    meta = files.read_json(tmp_path / "generations.parquet.meta.json")
     assert (meta["samples"], meta["empty_continuations"], meta["shorter_than_max_words"]) == (2, 1, 1)
     assert meta["mean_words_before_cut"] == (1 + 5) / 2
 
@@ -136,7 +136,7 @@ def test_collect_generations_keeps_the_longest_completions(tmp_path: Path) -> No
     frame = collect(tmp_path, rows, kind="prompted", max_words=None, keep=2)
     assert frame["id"].tolist() == ["q/0", "q/2", "p/0", "p/2"]
     assert frame["text"].tolist() == [" a", " a b c", " a b", " a b"]
-    assert files.read_json(tmp_path / "generations.meta.json")["samples"] == 6
+    assert files.read_json(tmp_path / "generations.parquet.meta.json")["samples"] == 6
 
 
 @pytest.mark.parametrize("strange", [[("p", 0, " a")], [("p", 0, " a"), ("q", 0, ""), ("r", 0, " a")]])
@@ -283,7 +283,8 @@ def test_score_support_scores_every_draw(features: Path) -> None:
     assert value[7, "precision"] == value[7, "recall"] == 1.0
     assert value[8, "precision"] < 0.1  # the references are one tight corner of the sphere
     assert (table["low"] <= table["value"]).all()
-    assert files.read_json(features / "scores.meta.json")["warnings"] == []  # of small N: told once per run
+    meta = files.read_json(features / "scores.json.meta.json")
+    assert meta["warnings"] == []  # those of small N are shown once per run
 
 
 def test_score_support_per_group(features: Path) -> None:

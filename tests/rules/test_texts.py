@@ -48,7 +48,7 @@ def test_score_readability_counts_an_empty_text_and_gives_it_no_value(
     rows = {row["metric"]: row for row in files.read_json(tmp_path / "r.json")}
     assert rows["flesch"]["value"] == pytest.approx(np.nanmean(texts["flesch"]))
     assert rows["flesch"]["n"] == 3
-    assert any("1 of 3 texts" in line for line in files.read_json(tmp_path / "r.meta.json")["warnings"])
+    assert any("1 of 3 texts" in line for line in files.read_json(tmp_path / "r.json.meta.json")["warnings"])
 
 
 def test_score_similarity_pairs_a_text_with_the_reference_of_its_prompt(
@@ -203,6 +203,6 @@ def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
     table = pd.read_csv(tmp_path / "ranking/ranking.csv").set_index("method")
     # On p long dominates; on q both texts are empty; on r the criteria disagree.
     assert table.loc["M, $long_$", "dominance"] == pytest.approx(1 / 3)
-    meta = files.read_json(tmp_path / "ranking/ranking.meta.json")
+    meta = files.read_json(tmp_path / "ranking/ranking.csv.meta.json")
     assert meta["prompts"] == 6
     assert any(note.startswith("no Q*Text") for note in meta["notes"])

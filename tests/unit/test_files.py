@@ -62,7 +62,7 @@ def test_nan_is_no_json(tmp_path: Path) -> None:
 
 def test_meta_stands_beside_the_output(tmp_path: Path) -> None:
     files.write_meta(tmp_path / "generations.parquet", {"seed": 1}, time.monotonic(), dtype="bfloat16")
-    meta = json.loads((tmp_path / "generations.meta.json").read_text())
+    meta = json.loads((tmp_path / "generations.parquet.meta.json").read_text())
     assert meta["settings"] == {"seed": 1}
     assert meta["dtype"] == "bfloat16"
     assert meta["versions"]["torch"]

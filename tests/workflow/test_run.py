@@ -19,6 +19,8 @@ import yaml
 from filelock import FileLock
 from helpers import copy_project, edit, jobs, run_snakemake, write_tiny
 
+from textgamut.files import KEPT, meta_path
+
 pytestmark = pytest.mark.slow
 
 NEWS = "results/news/{model}/short/seed{seed}"
@@ -41,7 +43,7 @@ def products(folder: Path) -> dict[str, str]:
     days = {json.loads(path.read_text())["extracted"].encode() for path in folder.glob("data/*/card.json")}
     hashes = {}
     for path in paths:
-        if path.name.endswith(".meta.json"):
+        if path.name.endswith(".meta.json") or path.parent.name == KEPT:
             continue
         content = path.read_bytes()
         if path.stem == "card":
@@ -64,7 +66,9 @@ def test_scores_are_tidy(finished: Path) -> None:
 
 def test_every_output_says_what_made_it(finished: Path) -> None:
     for path in finished.glob("results/**/*.parquet"):
-        assert path.with_name(f"{path.stem}.meta.json").exists(), path
+        if path.parent.name == KEPT:
+            continue
+        assert meta_path(path).exists(), path
 
 
 def test_texts_begin_with_their_prompts_and_no_reference_is_a_prompt(finished: Path) -> None:

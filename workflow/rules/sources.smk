@@ -11,7 +11,6 @@ rule extract_dataset:
         source=bound(inputs.dataset_files),
     output:
         texts=paths.TEXTS,
-        meta=paths.TEXTS_META,
     log:
         "logs/extract_dataset/{dataset}.log",
     priority: 100
@@ -32,7 +31,6 @@ rule describe_dataset:
     """Write the card of a dataset: source, filters, licence, checksum, lengths, revision ids."""
     input:
         texts=paths.TEXTS,
-        meta=paths.TEXTS_META,
     output:
         card=paths.DATASET_CARD,
         page=in_report(paths.DATASET_PAGE, "card", "datasets", "card: {dataset}"),

@@ -20,7 +20,7 @@ from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, OpenAISource
 from textgamut.errors import TextgamutError
-from textgamut.files import read_attributes, read_table, write_meta, write_table
+from textgamut.files import KEPT, read_attributes, read_table, write_meta, write_table
 from textgamut.generation.engines.engine import Engine, open_engine
 from textgamut.generation.journal import Journal, fingerprint, read_samples
 from textgamut.generation.requests import Request, Sample
@@ -202,10 +202,11 @@ class _Shard:
         write_table(self._job.samples, frame)
 
     def _samples_of_other_shards(self) -> list[Sample]:
-        """Return the samples found in other shards of the cell, which may be split differently."""
+        """Return the samples found in shards of the cell, split differently or from an earlier run."""
         wanted = {request.key for request in self.requests}
         found: dict[tuple[str, int], Sample] = {}
-        for path in sorted(self._job.samples.parent.glob("*")):
+        folder = self._job.samples.parent
+        for path in sorted([*folder.glob("*"), *(folder / KEPT).glob("*")]):
             samples: list[Any] = []
             if path.name.endswith(".journal.jsonl") and path != self._job.journal:
                 samples = read_samples(path, self._fingerprint)

@@ -286,7 +286,7 @@ def load_essay_model(folder: Path) -> TrainedEssayModel:
     except OSError as error:
         raise DataError(f"{error.filename}: cannot be read: {error.strerror}: {again}") from error
     except ValueError as error:
-        raise DataError(f"{path}: not valid JSON: {error}: {again}") from error
+        raise DataError(f"{error}: {again}") from error
     try:
         if content["revision"] != REVISION:
             raise DataError(f"{path}: has revision {content['revision']}, not {REVISION}: {again}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,12 +91,39 @@ def silence_transformers() -> None:
     transformers_logging.disable_progress_bar()
 
 
+@contextlib.contextmanager
+def loading_checkpoint(folder: Path, library: str = "transformers") -> Iterator[None]:
+    """Turn the errors with which a library rejects a checkpoint into one that names its folder.
+
+    Raises:
+        ModelError: In place of the library's exception, except if memory ran out.
+    """
+    import torch
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, ModelError):
+        raise
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ModelError(
+            f"{folder}: {library} cannot load this checkpoint: {type(error).__name__}: {reason}. If a file "
+            "is damaged, restore it, or delete the folder if it is in a cache: it is fetched again"
+        ) from error
+
+
 def load_tokenizer(folder: Path) -> Any:
-    """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token."""
+    """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token.
+
+    Raises:
+        ModelError: If the folder has no tokenizer, or a file is damaged.
+    """
     silence_transformers()
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    with loading_checkpoint(folder):
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -114,13 +143,15 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, sp
             one of them. Ignored on a CPU.
 
     Raises:
-        TextgamutError: If the model does not fit into the GPUs.
+        ModelError: If the folder has no causal model, a file is damaged, or the model does not fit into the
+            GPUs.
     """
     silence_transformers()
     from transformers import AutoModelForCausalLM, GenerationConfig
 
     placement = _placement(device, spread)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
+    with loading_checkpoint(folder):
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
     model = (model if placement else model.to(device)).eval()
     places = {str(place) for place in getattr(model, "hf_device_map", {}).values()}
     if device.type == "cuda" and places & {"cpu", "disk"}:

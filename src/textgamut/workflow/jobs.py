@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from filelock import FileLock, Timeout
 
 from textgamut.errors import TextgamutError
+from textgamut.workflow.records import finish_record, restore, start_record
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ class Snakemake(Protocol):
 def job() -> Iterator[Snakemake]:
     """Run a script with logging to the terminal and to the rule's log file, a lock, and error handling.
 
+    The script ends at once if the job's outputs can be restored (see :mod:`textgamut.workflow.records`).
     A ``TextgamutError`` is shown as one message, any other exception with its traceback. Both exit with
     code 1 and write the traceback to the log file.
 
@@ -66,7 +68,14 @@ def job() -> Iterator[Snakemake]:
     logging.captureWarnings(True)
     logging.getLogger("py.warnings").handlers = [to_file]
     try:
+        outputs = [str(path) for path in snakemake.output]
+        settings = getattr(snakemake.params, "settings", None)
+        record = start_record(snakemake.rule, settings, [str(path) for path in snakemake.input])
+        if restore(record, outputs):
+            logger.info("restored from an earlier run with the same settings and inputs")
+            sys.exit()
         yield snakemake
+        finish_record(record, outputs)
     except TextgamutError as error:
         to_terminal.setLevel(logging.CRITICAL)
         logger.exception("failed")

@@ -9,7 +9,6 @@ from string import Formatter
 from typing import Any
 
 TEXTS = "data/{dataset}/texts.parquet"
-TEXTS_META = "data/{dataset}/texts.meta.json"
 DATASET_CARD = "data/{dataset}/card.json"
 DATASET_PAGE = "data/{dataset}/card.md"
 TOKENS_PER_WORD = "data/{dataset}/tokens-per-word/{model}.json"
@@ -49,6 +48,8 @@ RANKING = "results/papers/{paper}/{ranked}/ranking"
 
 PLANNED_SHARDS = ".snakemake/planned-shards.json"
 """The shards that a run will generate; written when it starts."""
+DIGESTS = ".snakemake/digests.json"
+"""SHA-256 of files, remembered between runs."""
 
 
 def fill(path: str, wildcards: Any = None, **values: object) -> str:

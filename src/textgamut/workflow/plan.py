@@ -33,6 +33,7 @@ from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
+from textgamut.files import meta_path
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
@@ -187,9 +188,9 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
 
 def read_shards(folder: Path) -> Iterator[Shard]:
     """Yield the finished shards in a folder from their ``.meta.json`` files; skip unreadable ones."""
-    for path in folder.glob(_any(paths.SHARD).replace(".parquet", ".meta.json")):
-        name = re.fullmatch(r"(\d+)-of-(\d+)", path.name.removesuffix(".meta.json"))
-        samples = path.with_name(path.name.replace(".meta.json", ".parquet"))
+    for samples in folder.glob(_any(paths.SHARD)):
+        path = meta_path(samples)
+        name = re.fullmatch(r"(\d+)-of-(\d+)", samples.stem)
         try:
             age = samples.stat().st_mtime
             record = json.loads(path.read_text(encoding="utf-8"))

@@ -75,7 +75,7 @@ def test_samples_and_their_record(cell: Cell) -> None:
     frame = cell.generate(job)
     assert frame["id"].tolist() == [f"p{i}/{number}" for i in range(12) for number in (0, 1)]
     assert frame["tokens"].between(1, 8).all()
-    meta = files.read_json(job.samples.with_name("0-of-1.meta.json"))
+    meta = files.read_json(job.samples.with_name("0-of-1.parquet.meta.json"))
     assert (meta["samples"], meta["new_tokens"]) == (24, frame["tokens"].sum())
     assert (meta["batch_size"], meta["dtype"], meta["device"]) == (5, "torch.float32", "cpu")
     assert meta["generation_seconds"] > 0
@@ -109,7 +109,7 @@ def test_more_completions_keep_those_that_there_are(cell: Cell, tmp_path: Path) 
     kept = more.index.intersection(few.index)
     assert len(kept) == 6
     pd.testing.assert_frame_equal(more.loc[kept], few.loc[kept])
-    assert files.read_json(job.samples.with_name("0-of-2.meta.json"))["resumed_samples"] == 6
+    assert files.read_json(job.samples.with_name("0-of-2.parquet.meta.json"))["resumed_samples"] == 6
 
 
 def test_a_loaded_model_goes_on_with_the_other_cells(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:

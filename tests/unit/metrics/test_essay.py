@@ -241,7 +241,10 @@ def flip_a_bit(folder: Path) -> None:
     [
         (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors: cannot be read"),
         (lambda folder: (folder / "vocabulary.json").unlink(), "vocabulary.json: cannot be read"),
-        (lambda folder: (folder / "vocabulary.json").write_text('{"tokens": ['), "not valid JSON"),
+        (
+            lambda folder: (folder / "vocabulary.json").write_text('{"tokens": ['),
+            r"vocabulary\.json: damaged",
+        ),
         (lambda folder: (folder / "vocabulary.json").write_text("[]"), "not a vocabulary of an essay model"),
         (flip_a_bit, "model.safetensors: not the weights"),
         (edit_json(lambda content: content["tokens"].pop()), r"words do not match model.safetensors"),

@@ -1,5 +1,6 @@
 """Jobs: one at a time, named by rule and cell, and a failure that ends in one message."""
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +11,21 @@ from snakemake.iocontainers import Wildcards
 
 from textgamut.errors import TextgamutError
 from textgamut.workflow.jobs import cell_of, job
+from textgamut.workflow.records import forget
 
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The log of a job that this process runs."""
     monkeypatch.chdir(tmp_path)
-    snakemake = SimpleNamespace(rule="score_ngram", log=["logs/score_ngram/news/gemma-3.1/seed1.log"])
+    snakemake = SimpleNamespace(
+        rule="score_ngram",
+        log=["logs/score_ngram/news/gemma-3.1/seed1.log"],
+        params=SimpleNamespace(settings={"n": 4}),
+        input=["texts.parquet"],
+        output=["ngram.json"],
+    )
+    (tmp_path / "texts.parquet").write_text("texts")
     monkeypatch.setattr(sys.modules["__main__"], "snakemake", snakemake, raising=False)
     return tmp_path / snakemake.log[0]
 
@@ -24,9 +33,10 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_job_waits_for_the_same_job_of_an_earlier_run(tmp_path: Path) -> None:
     """The job of a killed run goes on: the one that replaces it must not write at the same time."""
     code = (
-        "import time; from pathlib import Path; from types import SimpleNamespace\n"
+        "import os, time; from pathlib import Path; from types import SimpleNamespace\n"
         "from textgamut.workflow.jobs import job\n"
-        "snakemake = SimpleNamespace(rule='x', log=['logs/x.log'])\n"
+        "settings = SimpleNamespace(settings={'process': os.getpid()})\n"
+        "snakemake = SimpleNamespace(rule='x', log=['x.log'], params=settings, input=[], output=['events'])\n"
         "with job() as given:\n"
         "    assert given is snakemake\n"
         "    Path('events').open('a').write('begin '); time.sleep(1); Path('events').open('a').write('end ')"
@@ -52,6 +62,45 @@ def test_job_tells_a_bug_with_its_traceback(log: Path, capsys: pytest.CaptureFix
     assert error.value.code == 1
     assert "Traceback" in capsys.readouterr().err
     assert "Traceback" in log.read_text()
+
+
+def run_job(content: str) -> bool:
+    """Run a job that writes its output; return whether it ran rather than restored it."""
+    with contextlib.suppress(SystemExit), job():
+        Path("ngram.json").write_text(content)
+        return True
+    return False
+
+
+def test_a_job_with_the_same_settings_and_inputs_restores_its_output(log: Path) -> None:
+    assert run_job("first")
+    Path("ngram.json").unlink()  # as Snakemake does before it runs a job
+    assert not run_job("second")
+    assert Path("ngram.json").read_text() == "first"
+    assert "restored from an earlier run" in log.read_text()
+
+
+def test_a_restored_job_ends_without_an_error(log: Path) -> None:
+    assert run_job("first")
+    with pytest.raises(SystemExit) as end, job():
+        raise AssertionError
+    assert not end.value.code
+
+
+def test_a_job_with_other_settings_or_inputs_runs(log: Path) -> None:
+    assert run_job("first")
+    Path("texts.parquet").write_text("other texts")
+    assert run_job("second")
+    sys.modules["__main__"].snakemake.params.settings["n"] = 5
+    assert run_job("third")
+    assert not run_job("fourth")
+    assert Path("ngram.json").read_text() == "third"
+
+
+def test_a_job_whose_kept_output_was_removed_runs(log: Path) -> None:
+    assert run_job("first")
+    forget(["ngram.json"])
+    assert run_job("second")
 
 
 def test_a_cell_is_named_by_the_wildcards() -> None:

@@ -212,7 +212,7 @@ def test_what_other_settings_have_made_is_to_do_again(tmp_path) -> None:
 def test_a_record_without_its_file_or_torn_is_none(tmp_path) -> None:
     config = configured()
     write_shard(tmp_path, config, "t/fast/plain/seed1").unlink()
-    write_shard(tmp_path, config, "t/fast/plain/seed2").with_name("0-of-1.meta.json").write_text("{")
+    write_shard(tmp_path, config, "t/fast/plain/seed2").with_name("0-of-1.parquet.meta.json").write_text("{")
     assert only(make_plan(config, tmp_path)).samples_done == 0
 
 
@@ -342,7 +342,7 @@ def test_the_gpu_hours_of_precision_and_recall_come_out(tmp_path) -> None:
 def test_the_multicriteria_paper_is_planned_fast_and_whole(tmp_path) -> None:
     """MC Table 1: 1,862,394 texts. Planning stays quick with a shard of every cell on disk."""
     config = paper("mc")
-    template = write_shard(tmp_path, configured(), "t/fast/plain/seed1").with_name("0-of-1.meta.json")
+    template = write_shard(tmp_path, configured(), "t/fast/plain/seed1").with_name("0-of-1.parquet.meta.json")
     record = files.read_json(template)
     for i, cell in enumerate(config.generated()):
         if i % 2:

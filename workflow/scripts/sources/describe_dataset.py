@@ -3,16 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from textgamut.datasets.card import make_card
-from textgamut.files import read_json, write_bytes, write_json
+from textgamut.files import meta_path, read_json, read_table, write_bytes, write_json
 from textgamut.report.card import render_card
 from textgamut.workflow.jobs import job
 
 
-def describe_dataset(settings: dict[str, Any], dataset: str, texts: Path, meta: Path, card: Path) -> None:
-    made = make_card(dataset, settings["dataset"], pd.read_parquet(texts), read_json(meta))
+def describe_dataset(settings: dict[str, Any], dataset: str, texts: Path, card: Path) -> None:
+    extraction = read_json(meta_path(texts))
+    made = make_card(dataset, settings["dataset"], read_table(texts, ["text"]), extraction)
     write_bytes(card.with_suffix(".md"), render_card(made).encode())
     write_json(card, made)
 
@@ -23,6 +22,5 @@ if __name__ == "__main__":
             snakemake.params.settings,
             snakemake.wildcards.dataset,
             Path(snakemake.input.texts),
-            Path(snakemake.input.meta),
             Path(snakemake.output.card),
         )

@@ -1,0 +1,137 @@
+"""Records of finished jobs, by which finished work is found again.
+
+The ``.meta.json`` of a job's first output has an entry ``job``: the rule, its settings, and the SHA-256 of
+all inputs and outputs. Hard links to the outputs and to this record are kept in a folder ``.kept`` beside
+each output, because Snakemake deletes the outputs of a job before it runs the job. A job with the same
+settings and inputs as before restores its outputs from there, instead of computing them again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from textgamut.files import KEPT, meta_path, read_json, write_json
+from textgamut.sources.cache import digest
+
+logger = logging.getLogger(__name__)
+
+Record = dict[str, Any]
+"""``rule``, ``settings``, and SHA-256 by path: ``inputs`` and, for a finished job, ``outputs``."""
+
+
+def start_record(rule: str, settings: Any, inputs: Sequence[str]) -> Record:
+    """Describe what the outputs of a job are made from.
+
+    Args:
+        rule: Name of the rule.
+        settings: ``params.settings`` of the job; None if the rule has no settings.
+        inputs: Paths of the input files, which must exist.
+    """
+    return {
+        "rule": rule,
+        "settings": as_json(settings),
+        "inputs": {path: digest(Path(path)) for path in inputs},
+    }
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as it is read back from JSON, where tuples are lists and keys are strings."""
+    return json.loads(json.dumps(value))
+
+
+def finish_record(record: Record, outputs: Sequence[str]) -> None:
+    """Write the record of a finished job into its ``.meta.json``, and keep links to the outputs.
+
+    Args:
+        record: See :func:`start_record`.
+        outputs: Paths of the outputs.
+    """
+    meta = meta_path(Path(outputs[0]))
+    content = read_json(meta) if meta.exists() else {}
+    record = record | {"outputs": {path: digest(Path(path)) for path in outputs}}
+    write_json(meta, content | {"job": record})
+    try:
+        for path in (*map(Path, outputs), meta):
+            _link(path, kept_path(path))
+    except OSError as error:  # the outputs are complete; only a later run may have to compute them again
+        logger.warning("%s: cannot be kept for later runs: %s", path, error.strerror)
+
+
+def restore(record: Record, outputs: Sequence[str]) -> bool:
+    """Restore the outputs of a job from their kept links.
+
+    Args:
+        record: See :func:`start_record`.
+        outputs: Paths of the outputs.
+
+    Returns:
+        Whether the outputs were restored: if the kept ones were made from the same settings and inputs, and
+        are undamaged.
+    """
+    meta = meta_path(Path(outputs[0]))
+    kept = _read(kept_path(meta))
+    if (
+        kept is None
+        or any(kept[name] != record[name] for name in record)
+        or set(kept["outputs"]) != set(outputs)
+    ):
+        return False
+    for path, known in kept["outputs"].items():
+        with contextlib.suppress(OSError):
+            if digest(kept_path(Path(path))) == known:
+                continue
+        return False
+    for path in (*map(Path, outputs), meta):
+        _link(kept_path(path), path)
+        os.utime(path)  # newer than the inputs
+    return True
+
+
+def read_record(outputs: Sequence[str]) -> Record | None:
+    """Read the record of a finished job; None if it has none, or if its ``.meta.json`` is missing or damaged.
+
+    Args:
+        outputs: Paths of the outputs.
+    """
+    return _read(meta_path(Path(outputs[0])))
+
+
+def forget(outputs: Sequence[str]) -> None:
+    """Remove the kept links of a job, so that it computes its outputs again."""
+    for path in outputs:
+        kept_path(Path(path)).unlink(missing_ok=True)
+
+
+def kept_path(path: Path) -> Path:
+    """Return the path of the kept link to a file."""
+    return path.parent / KEPT / path.name
+
+
+def _read(meta: Path) -> Record | None:
+    try:
+        record: Record = read_json(meta)["job"]
+        if not isinstance(record["inputs"], Mapping) or not isinstance(record["outputs"], Mapping):
+            return None
+        return record if {"rule", "settings"} <= record.keys() else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _link(source: Path, target: Path) -> None:
+    """Replace a file by a hard link to another one, or by a copy if the file system has no hard links."""
+    target.parent.mkdir(exist_ok=True)
+    temporary = target.with_name(f".{target.name}.link")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copy2(source, temporary)
+    temporary.replace(target)
+    temporary.unlink(missing_ok=True)  # replacing a link by another link to the same file does nothing

@@ -1,0 +1,107 @@
+"""Records of finished jobs, and the outputs that are kept for later runs."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from textgamut.files import meta_path
+from textgamut.workflow.records import (
+    finish_record,
+    forget,
+    kept_path,
+    read_record,
+    restore,
+    start_record,
+)
+
+OUTPUTS = ["results/a/scores.json", "results/a/scores.parquet"]
+
+
+@pytest.fixture(autouse=True)
+def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finished job with an input and two outputs."""
+    monkeypatch.chdir(tmp_path)
+    Path("results/a").mkdir(parents=True)
+    Path("input").write_text("input")
+    for path in OUTPUTS:
+        Path(path).write_text(path)
+    meta_path(Path(OUTPUTS[0])).write_text('{"wall_seconds": 3.0}')
+    finish_record(made_from(), OUTPUTS)
+
+
+def made_from(**changes: object) -> dict:
+    return start_record("score", {"k": (1, 2)} | changes, ["input"])
+
+
+def delete_outputs() -> None:
+    for path in OUTPUTS:
+        Path(path).unlink()
+
+
+def test_the_record_extends_the_metadata() -> None:
+    content = json.loads(meta_path(Path(OUTPUTS[0])).read_text())
+    assert content["wall_seconds"] == 3.0
+    assert content["job"]["settings"] == {"k": [1, 2]}
+    assert set(content["job"]["outputs"]) == set(OUTPUTS)
+    assert read_record(OUTPUTS) == content["job"]
+
+
+def test_outputs_and_record_are_restored() -> None:
+    delete_outputs()
+    meta_path(Path(OUTPUTS[0])).unlink()
+    before = os.stat("input").st_mtime_ns
+    assert restore(made_from(), OUTPUTS)
+    assert [Path(path).read_text() for path in OUTPUTS] == OUTPUTS
+    assert all(os.stat(path).st_mtime_ns >= before for path in OUTPUTS)
+    assert read_record(OUTPUTS)
+    delete_outputs()
+    assert restore(made_from(), OUTPUTS)
+
+
+def test_other_settings_or_inputs_restore_nothing() -> None:
+    delete_outputs()
+    assert not restore(made_from(k=3), OUTPUTS)
+    assert not restore(made_from(), OUTPUTS[:1])
+    Path("input").write_text("other")
+    assert not restore(made_from(), OUTPUTS)
+    assert not any(map(os.path.exists, OUTPUTS))
+
+
+@pytest.mark.parametrize("content", [b"", b"damaged"])
+def test_a_kept_output_that_is_damaged_is_not_restored(content: bytes) -> None:
+    with Path(OUTPUTS[1]).open("r+b") as stream:  # the same file as the kept one
+        stream.truncate()
+        stream.write(content)
+    assert kept_path(Path(OUTPUTS[1])).read_bytes() == content
+    assert not restore(made_from(), OUTPUTS)
+
+
+def test_a_replaced_output_leaves_the_kept_one_alone() -> None:
+    Path("other").write_text("other")
+    Path("other").replace(OUTPUTS[0])
+    assert restore(made_from(), OUTPUTS)
+    assert Path(OUTPUTS[0]).read_text() == OUTPUTS[0]
+
+
+def test_forgotten_outputs_are_not_restored() -> None:
+    forget(OUTPUTS)
+    assert not restore(made_from(), OUTPUTS)
+
+
+def test_without_hard_links_outputs_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    finish_record(made_from(k=3), OUTPUTS)
+    delete_outputs()
+    assert restore(made_from(k=3), OUTPUTS)
+    assert [Path(path).read_text() for path in OUTPUTS] == OUTPUTS
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"job": 1}', '{"job": {"inputs": [], "outputs": {}}}'])
+def test_damaged_metadata_is_no_record(content: str) -> None:
+    meta_path(Path(OUTPUTS[0])).write_text(content)
+    assert read_record(OUTPUTS) is None

@@ -1,0 +1,58 @@
+"""Rerun finished jobs if the content of their records asks for it, besides Snakemake's own reasons."""
+
+import snakemake.workflow
+from snakemake.dag import DAG
+
+from textgamut.workflow.records import forget
+from textgamut.workflow.reruns import Digests, Job, check_jobs, summaries
+
+
+class CheckedDAG(DAG):
+    """The graph of jobs, in which jobs that do not match their records run again."""
+
+    async def check_incomplete(self):
+        # Snakemake has no hook for this. This method runs once the graph is complete, for all kinds of runs, and
+        # adds the outputs of interrupted jobs to those that are made again.
+        self.requested_by_user = set(self.forcefiles)
+        await super().check_incomplete()
+        if not self.workflow.is_main_process:
+            return
+        jobs = [
+            Job(
+                job.rule.name,
+                job.params.get("settings"),
+                [str(path) for path in job.input],
+                [str(path) for path in job.output],
+            )
+            for level in self.toposorted()
+            for job in level
+            if not job.rule.norun
+            and job.rule not in self.forcerules
+            and self.forcefiles.isdisjoint(job.output)
+        ]
+        check = check_jobs(jobs, Digests(Path(paths.DIGESTS)))
+        for path in check.edited:
+            logger.warning(f"{path}: changed since it was written: damaged, or edited")
+        if check.damaged:
+            raise WorkflowError(
+                "\n".join(
+                    f"{path}: changed since it was written: damaged, or edited. Delete it: the next run makes it again"
+                    for path in check.damaged
+                )
+            )
+        for line in summaries(check.outdated):
+            logger.info(line)
+        for job in check.outdated:
+            self.forcefiles.update(job.outputs)
+        self.workflow.iocache.mtime.clear()  # the check may have changed time stamps
+
+    def forget_requested(self):
+        """Remove the kept outputs of the jobs that the user wants to run again, so that they really do."""
+        for job in self.needrun_jobs():
+            if job.rule in self.forcerules or not self.requested_by_user.isdisjoint(
+                job.output
+            ):
+                forget([str(path) for path in job.output])
+
+
+snakemake.workflow.DAG = CheckedDAG
