@@ -59,7 +59,7 @@ def test_extract_dataset(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(pd.read_parquet(texts), TEXTS)
     assert files.read_json(meta)["counts"]["distinct"] == 40
     described = {"dataset": entry | {"licence": "CC0"}, "revision": 1}
-    script("sources", "describe_dataset")(described, "mine", texts, meta, tmp_path / "card.json")
+    script("sources", "describe_dataset")(described, "mine", texts, tmp_path / "card.json")
     card = files.read_json(tmp_path / "card.json")
     assert card["texts"] == 40
     assert card["groups"] == {"topic": {"a": 20, "b": 20}}

@@ -88,12 +88,18 @@ def test_score_entities_shares_the_texts_among_processes(
     job = f"""
 import multiprocessing
 from types import SimpleNamespace as Named
+
+class Files(Named):
+    def __iter__(self):
+        for value in vars(self).values():
+            yield from [value] if isinstance(value, str) else value
+
 if __name__ == "__main__":
     multiprocessing.set_start_method({method!r})
 snakemake = Named(
     wildcards=Named(**{CELL | {"seed": "1"}!r}), params=Named(settings={settings!r}), threads=2,
-    input=Named(texts={str(generations)!r}, references=[{str(references)!r}]),
-    output=Named(scores={str(tmp_path / "e.json")!r}), log=["logs/score_entities/wiki.log"],
+    input=Files(texts={str(generations)!r}, references=[{str(references)!r}]),
+    output=Files(scores={str(tmp_path / "e.json")!r}), log=["logs/score_entities/wiki.log"],
     rule="score_entities",
 )
 """
