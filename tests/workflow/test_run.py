@@ -58,7 +58,7 @@ def test_nothing_is_left_to_do(finished: Path) -> None:
 
 
 def test_scores_are_tidy(finished: Path) -> None:
-    scores = pd.read_parquet(finished / "results/scores.parquet")
+    scores = pd.read_parquet(finished / "results/papers/tiny/scores.parquet")
     assert scores.groupby("task").size().to_dict() == {"news": 2 * 2 * 4, "topics": 1 * 4}
     assert not scores.duplicated(["task", "model", "decoding", "seed", "draw", "embedder", "metric"]).any()
     assert scores.query("metric != 'density'")["value"].between(0, 1).all()
@@ -141,6 +141,96 @@ def test_an_edit_reruns_what_depends_on_it(
     assert plan(edited) == expected
 
 
+# --- content decides, not time stamps --------------------------------------------------------------------
+
+
+def test_a_copy_has_nothing_to_do(finished: Path, tmp_path: Path) -> None:
+    """As ``cp -r`` makes it: all time stamps are new, in any order; without .snakemake as well."""
+    copy = tmp_path / "copy"
+    shutil.copytree(finished, copy, copy_function=shutil.copy)
+    assert plan(copy) == {}
+    shutil.rmtree(copy / ".snakemake")
+    assert plan(copy) == {}
+    edit(copy / "config/demo.yaml", "tasks", "news", "k", value=3)
+    assert plan(copy) == {"score_support": 2, "explain_support": 2} | PLOTS
+
+
+@pytest.mark.parametrize("path", ["data/news-articles/texts.parquet", "data/models/chat.json"])
+def test_a_touched_file_is_no_reason(edited: Path, path: str) -> None:
+    (edited / path).touch()
+    assert plan(edited) == {}
+
+
+def test_what_is_deleted_is_restored_and_no_model_is_loaded(finished: Path, edited: Path) -> None:
+    """Of a dataset, everything follows: each job finds its work done."""
+    (edited / "data/news-articles/texts.parquet").unlink()
+    (edited / NEWS.format(model="chat", seed=1) / "features/minilm.npy").unlink()
+    assert plan(edited)["generate_texts"] == 2
+    done = run_snakemake(edited, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert "loading" not in done.stdout
+    assert done.stdout.count("restored from an earlier run") == 32 - 1
+    assert products(edited) == products(finished)
+    assert plan(edited) == {}
+
+
+def test_a_forced_job_computes_its_output_again(edited: Path) -> None:
+    cell = NEWS.format(model="chat", seed=1)
+    done = run_snakemake(
+        edited, "--cores", "2", "--forcerun", "generate_texts", f"{cell}/generations.parquet"
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("loading chat") == 1
+    assert done.stdout.count("restored from an earlier run") == 1  # collect_generations: the same samples
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "data/models/chat.json",
+        "data/news/prompts.parquet",
+        "results/news/chat/short/seed1/shards/0-of-1.parquet",
+        "results/news/chat/short/seed1/features/minilm.npy",
+        "results/news/chat/short/seed1/scores/minilm/support.json",
+    ],
+)
+def test_a_damaged_file_stops_the_run_and_nothing_is_lost(edited: Path, path: str) -> None:
+    with (edited / path).open("r+b") as stream:
+        stream.truncate(100)
+    before = products(edited)
+    done = run_snakemake(edited, "--cores", "2")
+    assert done.returncode != 0
+    assert f"{path}: changed since it was written: damaged, or edited. Delete it" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert products(edited) == before
+    (edited / path).unlink()
+    assert sum(plan(edited).values()) > 1
+
+
+def test_an_edited_table_is_left_alone(edited: Path) -> None:
+    table = edited / "results/papers/tiny/news/scores.csv"
+    table.write_text(table.read_text() + "a note\n")
+    done = run_snakemake(edited, "--cores", "2")
+    assert done.returncode == 0
+    assert "scores.csv: changed since it was written" in done.stdout
+    assert table.read_text().endswith("a note\n")
+
+
+def test_experiments_in_one_folder_have_their_own_tables(edited: Path) -> None:
+    """The second one shares all cells of the first, and leaves its tables as they are."""
+    before = products(edited)
+    other = edited / "config/other.yaml"
+    shutil.copy(edited / "config/demo.yaml", other)
+    edit(other, "name", value="other")
+    edit(other, "tasks", "news", "cells", 0, "models", value=["chat"])
+    done = run_snakemake(edited, "--cores", "2", "--configfile", "config/other.yaml")
+    assert done.returncode == 0, done.stdout
+    assert set(jobs(done.stdout)) == {*PLOTS, "total"}
+    after = products(edited)
+    assert before.items() <= after.items()
+    assert plan(edited) == {}
+
+
 def test_methods_are_ranked_and_a_method_more_ranks_them_anew(edited: Path) -> None:
     demo = edited / "config/demo.yaml"
     edit(demo, "tasks", "news", "metrics", value={"support": None, "ngram": None})
@@ -150,7 +240,7 @@ def test_methods_are_ranked_and_a_method_more_ranks_them_anew(edited: Path) -> N
     assert run_snakemake(edited, "--cores", "2").returncode == 0
     table = pd.read_csv(edited / "results/papers/tiny/news/ranking/ranking.csv")
     assert len(table) == 2
-    texts = pd.read_parquet(edited / "results/news/texts.parquet")
+    texts = pd.read_parquet(edited / "results/papers/tiny/news/texts.parquet")
     means = texts.groupby("model")["diversity"].mean()
     assert sorted(table["diversity"]) == pytest.approx(sorted(means))
     assert plan(edited) == {}
@@ -258,13 +348,13 @@ def test_a_model_is_loaded_once_for_the_cells_that_a_run_generates(edited: Path)
 
 
 def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:
-    (edited / "results/scores.parquet").unlink()
+    (edited / "results/papers/tiny/scores.parquet").unlink()
     with FileLock(edited / ".snakemake/run.lock"):
         done = run_snakemake(edited, "--cores", "2")
     assert done.returncode != 0
     assert "another run is active in this folder" in done.stdout
     assert run_snakemake(edited, "--cores", "2").returncode == 0
-    assert (edited / "results/scores.parquet").exists()
+    assert (edited / "results/papers/tiny/scores.parquet").exists()
 
 
 def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path) -> None:

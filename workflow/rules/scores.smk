@@ -316,7 +316,7 @@ rule collect_scores:
     output:
         table=paths.ALL_SCORES,
     log:
-        "logs/collect_scores.log",
+        "logs/collect_scores/{paper}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
@@ -334,7 +334,7 @@ rule collect_texts:
     output:
         texts=paths.ALL_TEXT_SCORES,
     log:
-        "logs/collect_texts/{task}.log",
+        "logs/collect_texts/{paper}/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"

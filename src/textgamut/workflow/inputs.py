@@ -196,7 +196,7 @@ def counted_tokens(config: Config, _wildcards: Any) -> list[str]:
 
 def ranked_texts(config: Config, wildcards: Any) -> list[str]:
     """Return the per-text metrics of the tasks that are ranked."""
-    return [fill(paths.ALL_TEXT_SCORES, task=task) for task in config.ranked()[wildcards.ranked]]
+    return [fill(paths.ALL_TEXT_SCORES, wildcards, task=task) for task in config.ranked()[wildcards.ranked]]
 
 
 def text_scores(config: Config, wildcards: Any) -> list[str]:

@@ -116,7 +116,7 @@ def experiment_files(config: Config) -> list[str]:
     datasets = sorted({task.dataset for task in config.experiment.tasks.values()})
     counted = ["csv", "html"] if config.experiment.tokens_per_word else []
     return [
-        paths.ALL_SCORES,
+        fill(paths.ALL_SCORES, paper=name),
         *(fill(paths.DATASET_PAGE, dataset=dataset) for dataset in datasets),
         *(file for task in config.experiment.tasks for file in task_files(config, task)),
         *(f"{folder}/tokens-per-word.{suffix}" for suffix in counted),

@@ -40,10 +40,10 @@ FEATURES = "{folder}/features/{embedder}.npy"
 CELL_FEATURES = f"{CELL}/features/{{embedder}}.npy"
 REFERENCE_FEATURES = f"{DRAW}/features/{{embedder}}.npy"
 
-ALL_SCORES = "results/scores.parquet"
-ALL_TEXT_SCORES = "results/{task}/texts.parquet"
 PAPER = "results/papers/{paper}"
 PAPER_TASK = "results/papers/{paper}/{task}"
+ALL_SCORES = f"{PAPER}/scores.parquet"
+ALL_TEXT_SCORES = f"{PAPER_TASK}/texts.parquet"
 RANKING = "results/papers/{paper}/{ranked}/ranking"
 
 PLANNED_SHARDS = ".snakemake/planned-shards.json"

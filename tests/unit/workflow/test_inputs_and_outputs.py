@@ -88,7 +88,7 @@ def test_no_set_is_compared_with_itself(demo: Config) -> None:
 def test_an_experiment_consists_of_each_file_once(demo: Config) -> None:
     files = outputs.experiment_files(demo)
     assert len(files) == len(set(files))
-    assert files[0] == "results/scores.parquet"
+    assert files[0] == "results/papers/demo/scores.parquet"
     assert "results/papers/demo/news/precision-recall.svg" in files
     assert "results/papers/demo/decoding/ranking/ranking.csv" in files
     assert "data/news-articles/card.md" in files
