@@ -176,9 +176,8 @@ def test_what_is_deleted_is_restored_and_no_model_is_loaded(finished: Path, edit
 
 def test_a_forced_job_computes_its_output_again(edited: Path) -> None:
     cell = NEWS.format(model="chat", seed=1)
-    done = run_snakemake(
-        edited, "--cores", "2", "--forcerun", "generate_texts", f"{cell}/generations.parquet"
-    )
+    forced = ("--forcerun", f"{cell}/shards/0-of-1.parquet")
+    done = run_snakemake(edited, "--cores", "2", f"{cell}/generations.parquet", *forced)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("loading chat") == 1
     assert done.stdout.count("restored from an earlier run") == 1  # collect_generations: the same samples

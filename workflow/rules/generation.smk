@@ -16,8 +16,6 @@ rule generate_texts:
         samples=paths.SHARD,
     log:
         paths.GENERATION_LOG,
-    benchmark:
-        paths.GENERATION_LOG.replace(".log", ".tsv")
     group:
         "generate/{task}/{model}"
     conda:
