@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import ModelError
+from textgamut.files import read_json
 from textgamut.sources.cache import cache_folder, digest
 from textgamut.sources.fetch import fetch
 
@@ -89,12 +93,51 @@ def silence_transformers() -> None:
     transformers_logging.disable_progress_bar()
 
 
+@contextlib.contextmanager
+def loading(folder: Path) -> Iterator[None]:
+    """Turn what the libraries raise for a checkpoint that they cannot read into one line.
+
+    Raises:
+        ModelError: If a checkpoint cannot be read; running out of memory is left as it is.
+    """
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError):
+        raise
+    except Exception as error:  # safetensors and tokenizers raise their own classes, and plain Exception
+        problem = textwrap.shorten(str(error), 300, placeholder=" ...") or type(error).__name__
+        raise ModelError(f"{folder}: not a checkpoint that can be loaded, or damaged: {problem}") from error
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the configuration of a model's checkpoint, and check that weights are beside it.
+
+    Raises:
+        ModelError: If the folder contains no model that can be loaded.
+    """
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ModelError(f"{folder}: not a checkpoint: it has no config.json")
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(f"{folder}: has no weights: there is no .safetensors file")
+    try:
+        config = read_json(path)
+    except ValueError as error:
+        raise ModelError(f"{path}: damaged: {error}") from None
+    if not isinstance(config, dict):
+        raise ModelError(f"{path}: damaged: not a JSON object")
+    return config
+
+
 def load_tokenizer(folder: Path) -> Any:
     """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token."""
     silence_transformers()
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    with loading(folder):
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -114,13 +157,14 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, sp
             one of them. Ignored on a CPU.
 
     Raises:
-        TextgamutError: If the model does not fit into the GPUs.
+        TextgamutError: If the checkpoint cannot be read, or the model does not fit into the GPUs.
     """
     silence_transformers()
     from transformers import AutoModelForCausalLM, GenerationConfig
 
     placement = _placement(device, spread)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
+    with loading(folder):
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
     model = (model if placement else model.to(device)).eval()
     places = {str(place) for place in getattr(model, "hf_device_map", {}).values()}
     if device.type == "cuda" and places & {"cpu", "disk"}:
