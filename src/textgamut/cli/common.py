@@ -36,12 +36,14 @@ def check_input(path: Path) -> None:
         DataError: If it is not; the message says what it is instead.
     """
     try:
-        mode = path.stat().st_mode
+        problem = _not_a_file(path.stat().st_mode)  # first, since opening a FIFO would wait for its writer
+        if not problem:
+            path.open("rb").close()
     except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file") from None
+        problem = "there is no such file"
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {reason(error)}") from None
-    if problem := _not_a_file(mode):
+        problem = f"cannot be read: {reason(error)}"
+    if problem:
         raise DataError(f"{path}: {problem}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,6 +75,8 @@ def rank(
         raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
     check_input(file)
     if output:
+        if os.path.lexists(output) and not os.path.isdir(output):
+            raise ConfigError(f"--output {output}: cannot be written: it is not a folder")
         for name in FILES:
             check_output("--output", output / name, [file])
     from textgamut.progress import recorded_warnings
@@ -117,7 +120,7 @@ def _read_scores(
         raise DataError(f"{path}: suffix {path.suffix!r} is not one of {', '.join(TABLES)}")
     found = read_columns(path, [prompt, *method], ["criterion", "value", *criteria])
     if path.suffix.lower() == ".csv":
-        found = found.mask((found == "").to_numpy())  # the only way to leave out a value
+        found = found.mask((found == "").to_numpy())  # the only way to leave one out
     long = {"criterion", "value"} <= set(found)
     check_filled(path, found, [prompt, *method, *(["criterion"] if long else [])])
     methods = found[list(method)].astype(str).agg(", ".join, axis=1)

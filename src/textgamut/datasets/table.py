@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 TABLES = (".jsonl", ".csv", ".parquet")
 
-NUL = "\0"
-HAS_NUL = "contains a NUL byte: it is UTF-16, or damaged"
-
 BATCH_ROWS = 1000
 """Rows of a parquet file in memory at a time; pyarrow itself buffers a row group."""
 
@@ -92,7 +89,9 @@ def check_filled(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> Non
     """Check that columns from ``read_columns`` have a value in each row; the message names the first."""
     for column in columns:
         if (missing := frame[column].isna().to_numpy()).any():
-            raise DataError(f"{path}: {frame.index.name} {frame.index[int(missing.argmax())]} has no {column!r}")
+            raise DataError(
+                f"{path}: {frame.index.name} {frame.index[int(missing.argmax())]} has no {column!r}"
+            )
 
 
 def check_strings(path: Path, frame: pd.DataFrame, column: str) -> None:
@@ -136,9 +135,8 @@ def _read_file(path: Path) -> pd.DataFrame:
         if suffix == ".jsonl":
             return _read_jsonl(path)
         content = path.read_bytes().decode("utf-8-sig")
-        if NUL in content:
-            line = content.count("\n", 0, content.index(NUL)) + 1
-            raise DataError(f"{path}: line {line}: {HAS_NUL}")
+        if "\0" in content[:2]:
+            raise DataError(f"{path}: not UTF-8: it seems to be UTF-16")
         return _read_csv(path, content) if suffix == ".csv" else _read_txt(content)
     except DataError:
         raise
@@ -172,7 +170,7 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise DataError(f"{path}: line {number}: {half!a} is an unpaired surrogate") from error
             # ValueError is also raised for an integer of thousands of digits.
             except (ValueError, RecursionError) as error:
-                problem = HAS_NUL if NUL in line else getattr(error, "msg", error)
+                problem = getattr(error, "msg", error)
                 raise DataError(f"{path}: line {number}: not valid JSON: {problem}") from error
             if not isinstance(row, dict):
                 raise DataError(f"{path}: line {number}: not a JSON object")
@@ -243,7 +241,7 @@ def _read_csv(path: Path, content: str) -> pd.DataFrame:
                 if len(fields) != len(header):
                     raise DataError(
                         f"{path}: line {start}: {len(fields)} fields, but the header has {len(header)}: "
-                        "put texts with commas in double quotes"
+                        "put fields with commas in double quotes"
                     )
                 lines.append(start)
                 for column, field in zip(columns, fields, strict=True):

@@ -108,7 +108,7 @@ def loading(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:  # safetensors and tokenizers raise their own classes, and plain Exception
         problem = textwrap.shorten(str(error), 300, placeholder=" ...") or type(error).__name__
-        raise ModelError(f"{folder}: not a checkpoint that can be loaded, or damaged: {problem}") from error
+        raise ModelError(f"{folder}: transformers cannot load this checkpoint: {problem}") from error
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -132,12 +132,19 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token."""
+    """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token.
+
+    Raises:
+        TextgamutError: If there is none, or it cannot be read.
+    """
     silence_transformers()
     from transformers import AutoTokenizer
 
     with loading(folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    # Without its files, transformers makes a tokenizer of special tokens only (T5: and of the space).
+    if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) < 2:
+        raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
