@@ -414,8 +414,7 @@ def _entry(kind: str, name: str | Path, registries: str | Path | None) -> Any:
     from textgamut.config.loading import load_registry
 
     entries = load_registry(f"{kind}s", registries)
-    if name not in entries and os.path.basename(name) != str(name):
-        raise ConfigError(f"{name}: there is no such folder, for a checkpoint of your own")
     if name not in entries:
-        raise ConfigError(f"unknown {kind} {str(name)!r}; {nearest(str(name), entries)}")
+        path = ": there is no such folder" if os.path.basename(name) != str(name) else ""
+        raise ConfigError(f"unknown {kind} {str(name)!r}{path}; {nearest(str(name), entries)}")
     return entries[name]

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 import traceback
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -336,7 +337,11 @@ OPTIONS = [
     scored("a reserved group", "--group id", "r.jsonl: no column 'id'"),
     scored("a prompt called text", "--metrics ngram --text topic --prompt text", "diversity", code=OK),
     scored("an embedder", "--embedder minlm", "unknown embedder 'minlm'; nearest valid: 'minilm'"),
-    scored("an embedder's folder", "--embedder ./nowhere", "./nowhere: there is no such folder"),
+    scored(
+        "an embedder's folder",
+        "--embedder ./nowhere",
+        "unknown embedder './nowhere': there is no such folder",
+    ),
     scored("a tokenizer", "--metrics ngram --tokenizer gema", "unknown model 'gema'"),
     scored(
         "an empty tokenizer", "--metrics ngram --tokenizer ''", ".: transformers cannot load this checkpoint"
@@ -784,7 +789,7 @@ def cut(name: str) -> Callable[[Path], object]:
 
 
 def without(*names: str) -> Callable[[Path], object]:
-    return lambda model: [(model / name).unlink() for name in names]
+    return lambda model: deque(map(os.remove, (model / name for name in names)))
 
 
 def intact(_: Path) -> None:
@@ -801,8 +806,13 @@ LOADING = "model: transformers cannot load this checkpoint"
 
 CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("no folder", f"{SCORER} model", shutil.rmtree, "unknown model 'model'"),
-    ("no folder at a path", f"{SCORER} ./model", shutil.rmtree, "./model: there is no such folder"),
-    ("a file", f"{SCORER} ./g.jsonl", intact, "./g.jsonl: there is no such folder"),
+    (
+        "no folder at a path",
+        f"{SCORER} ./model",
+        shutil.rmtree,
+        "unknown model './model': there is no such folder",
+    ),
+    ("a file", f"{SCORER} ./g.jsonl", intact, "unknown model './g.jsonl': there is no such folder"),
     (
         "no configuration",
         f"{SCORER} model",
@@ -819,22 +829,27 @@ CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("a cut configuration", f"{SCORER} model", cut("config.json"), "model/config.json: damaged"),
     ("a list", f"{SCORER} model", lambda m: (m / "config.json").write_text("[]"), "config.json: damaged"),
     ("no type", f"{SCORER} model", lambda m: (m / "config.json").write_text("{}"), LOADING),
-    ("cut weights", f"{SCORER} model", cut("model.safetensors"), LOADING),
-    ("empty weights", f"{SCORER} model", lambda m: (m / "model.safetensors").write_bytes(b""), LOADING),
+    ("cut weights", f"{SCORER} model", cut("model.safetensors"), "model/model.safetensors: damaged"),
+    (
+        "empty weights",
+        f"{SCORER} model",
+        lambda m: (m / "model.safetensors").write_bytes(b""),
+        "model/model.safetensors: damaged",
+    ),
     ("a cut tokenizer", f"{SCORER} model", cut("tokenizer.json"), LOADING),
     ("no tokenizer for n-grams", f"{TOKENS} model", without(*TOKENIZER), "model: has no tokenizer"),
     ("a cut tokenizer for n-grams", f"{TOKENS} model", cut("tokenizer.json"), LOADING),
     ("an embedder without configuration", EMBEDDER, without("config.json"), "model: not a checkpoint"),
     ("an embedder without weights", EMBEDDER, without("model.safetensors"), "model: has no weights"),
     ("an embedder without tokenizer", EMBEDDER, without(*TOKENIZER), "model: has no tokenizer"),
-    ("an embedder with cut weights", EMBEDDER, cut("model.safetensors"), LOADING),
+    ("an embedder with cut weights", EMBEDDER, cut("model.safetensors"), "model/model.safetensors: damaged"),
     ("an embedder with a cut tokenizer", EMBEDDER, cut("tokenizer.json"), LOADING),
     ("an embedder without pooling", "--embedder model", intact, "model: an embedder given as a folder needs"),
     (
         "too many tokens",
         f"{SUPPORT} --pooling mean --max-tokens 9999",
         intact,
-        "max_tokens: 9999 exceeds the 1024 tokens",
+        "max_tokens: 9999 exceeds the 256 tokens",
     ),
     ("one token", f"{SUPPORT} --pooling mean --max-tokens 1", intact, "max_tokens: 1 leaves no room"),
     ("another library", f"{SUPPORT} --pooling sentence-transformers", intact, "it has no modules.json"),
@@ -913,7 +928,11 @@ as_json = pytest.mark.parametrize("json", [[], ["--json"]], ids=["table", "json"
 @both
 @as_json
 def test_numbers_are_printed_before_anything_is_written(
-    writing: str, json: list[str], folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch
+    writing: str,
+    json: list[str],
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     printed = []
 
@@ -930,7 +949,11 @@ def test_numbers_are_printed_before_anything_is_written(
 @both
 @as_json
 def test_a_full_disk_costs_no_numbers(
-    writing: str, json: list[str], folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch
+    writing: str,
+    json: list[str],
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

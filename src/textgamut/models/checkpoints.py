@@ -112,7 +112,7 @@ def loading(folder: Path) -> Iterator[None]:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the configuration of a model's checkpoint, and check that weights are beside it.
+    """Return the configuration of a model's checkpoint, and check that whole weights are beside it.
 
     Raises:
         ModelError: If the folder contains no model that can be loaded.
@@ -120,8 +120,17 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     if not path.is_file():
         raise ModelError(f"{folder}: not a checkpoint: it has no config.json")
-    if not any(folder.glob("*.safetensors")):
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
         raise ModelError(f"{folder}: has no weights: there is no .safetensors file")
+    from safetensors import SafetensorError, safe_open
+
+    for file in weights:
+        try:
+            with safe_open(file, "np"):  # reads the header, and compares it with the size
+                pass
+        except SafetensorError as error:
+            raise ModelError(f"{file}: damaged: {error}") from None
     try:
         config = read_json(path)
     except ValueError as error:
