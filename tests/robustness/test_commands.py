@@ -29,9 +29,7 @@ import tiny
 from textgamut.cli.main import main
 
 PLACES = ("mat", "road", "bed", "wall", "sofa", "roof")
-TEXTS = [
-    f"the cat sat on the {place} and then it ran" for place in ["mat", "road", "bed", "wall", "sofa", "roof"]
-] * 2
+TEXTS = [f"the cat sat on the {place} and then it ran" for place in PLACES] * 2
 ROWS = [{"text": text, "topic": "xy"[i % 2], "prompt": "the cat"} for i, text in enumerate(TEXTS)]
 SCORES = "prompt,method,coherence,diversity\n" + "".join(
     f"p{p},{method},{p + i}.5,0.{i}{p}\n" for p in range(4) for i, method in enumerate("abc")
@@ -342,6 +340,7 @@ OPTIONS = [
         "--embedder ./nowhere",
         "unknown embedder './nowhere': there is no such folder",
     ),
+    scored("an embedder of 300 letters", f"--embedder {'n' * 300}", "n" * 300),
     scored("a tokenizer", "--metrics ngram --tokenizer gema", "unknown model 'gema'"),
     scored(
         "an empty tokenizer", "--metrics ngram --tokenizer ''", ".: transformers cannot load this checkpoint"
