@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -127,12 +128,16 @@ class ScoreResult:
             ConfigError: If ``"support"`` was not computed.
         """
         from textgamut.files import write_bytes
+
+        write_bytes(Path(path), self.page(title).encode())
+
+    def page(self, title: str) -> str:
+        """Return the HTML page that ``to_html`` writes."""
         from textgamut.report.missed import missed_texts_page
 
         support, reference, generated = self._sides()
         assert self.embedder is not None
-        page = missed_texts_page(title, self.embedder, self.k, reference, generated, support)
-        write_bytes(Path(path), page.encode())
+        return missed_texts_page(title, self.embedder, self.k, reference, generated, support)
 
     def _sides(self) -> tuple[SupportScores, EmbeddedTexts, EmbeddedTexts]:
         from textgamut.report.missed import EmbeddedTexts
@@ -217,25 +222,70 @@ def score(
         >>> result.missed.generated[0].text  # doctest: +SKIP
         >>> result.to_html("missed.html")  # doctest: +SKIP
     """
-    import torch
+    compute = checked(
+        reference_texts,
+        generated_texts,
+        metrics=metrics,
+        embedder=embedder,
+        pooling=pooling,
+        max_tokens=max_tokens,
+        k=k,
+        bootstrap=bootstrap,
+        groups=groups,
+        kmeans_seeds=kmeans_seeds,
+        tokenizer=tokenizer,
+        scorer=scorer,
+        prompts=prompts,
+        registries=registries,
+    )
+    return compute()
 
-    from textgamut.features.embed import embed
-    from textgamut.metrics.scores.divergence import divergence_scores
-    from textgamut.metrics.scores.likelihood import likelihood_scores
-    from textgamut.metrics.scores.ngram import ngram_scores
-    from textgamut.metrics.scores.support import support_scores
-    from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
-    from textgamut.models.devices import choose_device
+
+def checked(
+    reference_texts: Iterable[str],
+    generated_texts: Iterable[str],
+    *,
+    metrics: Sequence[str],
+    embedder: str | Path,
+    pooling: Pooling | None,
+    max_tokens: int,
+    k: int,
+    bootstrap: int,
+    groups: Mapping[str, tuple[Iterable[Any], Iterable[Any]]] | None,
+    kmeans_seeds: Sequence[int],
+    tokenizer: str | Path | None,
+    scorer: str | Path | None,
+    prompts: Iterable[str | None] | None,
+    registries: str | Path | None,
+) -> Callable[[], ScoreResult]:
+    """Check all arguments of ``score``, fetch the checkpoints and load the tokenizers.
+
+    Returns:
+        A function that loads the weights and computes the scores.
+
+    Raises:
+        TextgamutError: As ``score``.
+    """
+    from textgamut.features.embed import check_length
+    from textgamut.metrics.divergence import check_seeds
+    from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
+    from textgamut.models.context import context_length
 
     for family in metrics:
         if family not in scored_families():
             raise ConfigError(f"metrics: no family {family!r}; {nearest(family, scored_families())}")
     if "likelihood" in metrics and not scorer:
         raise ConfigError("metrics: 'likelihood' needs a scorer: a model of models.yaml, or a folder")
+    for name, value in (("k", k), ("max_tokens", max_tokens)):
+        if value < 1:
+            raise ConfigError(f"{name} = {value}: must be at least 1")
+    if bootstrap < 0 or bootstrap == 1:
+        raise ConfigError(f"bootstrap = {bootstrap}: must be 0, or at least 2")
+    check_seeds(kmeans_seeds)
     reference = _texts("reference_texts", reference_texts)
     generated = _texts("generated_texts", generated_texts)
     n = min(len(reference), len(generated))
-    if "support" in metrics and not 1 <= k < n:
+    if "support" in metrics and k >= n:
         raise DataError(f"k = {k} needs more than {k} texts per side, found {n}")
     labels = {
         name: (
@@ -249,29 +299,53 @@ def score(
     # Resolve all names before the first checkpoint is loaded.
     compares = "support" in metrics or "divergence" in metrics
     seen_by = _embedder(embedder, pooling, max_tokens, registries) if compares else None
-    token_source = _checkpoint(tokenizer, registries) if tokenizer and "ngram" in metrics else None
+    token_source = None
+    if tokenizer is not None and "ngram" in metrics:
+        token_source, _ = _checkpoint(tokenizer, registries)
     scored_by = _checkpoint(scorer, registries) if scorer and "likelihood" in metrics else None
 
-    rows: list[Row] = []
-    support = None
+    seen_in = scored_in = tokens = scorer_tokens = None
     if seen_by is not None:
-        vectors = embed([*reference, *generated], prepare(seen_by.source), seen_by, choose_device()).vectors
-        features = vectors[: len(reference)], vectors[len(reference) :]
-        if "support" in metrics:
-            support = support_scores(*features, k, bootstrap, labels)
-            rows += support.rows
-        if "divergence" in metrics:
-            rows += divergence_scores(*features, None, kmeans_seeds)
-    if "ngram" in metrics:
-        tokens = None if token_source is None else load_tokenizer(prepare(token_source[0]))
-        rows += ngram_scores(generated, tokens)[0]
+        seen_in = prepare(seen_by.source)
+        if seen_by.pooling != "sentence-transformers":  # that library's checkpoints have another layout
+            check_length(seen_by.max_tokens, context_length(read_config(seen_in)))
+    if token_source is not None:
+        tokens = load_tokenizer(prepare(token_source))
     if scored_by is not None:
-        source, batch_size = scored_by
-        folder = prepare(source)
-        model = load_causal_model(folder, torch.float32, choose_device())
-        rows += likelihood_scores(model, load_tokenizer(folder), starts, generated, batch_size)[0]
-    label = None if seen_by is None else seen_by.label
-    return ScoreResult(tuple(rows), k, label, tuple(reference), tuple(generated), support)
+        scored_in = prepare(scored_by[0])
+        read_config(scored_in)
+        scorer_tokens = load_tokenizer(scored_in)
+
+    def compute() -> ScoreResult:
+        import torch
+
+        from textgamut.features.embed import embed
+        from textgamut.metrics.scores.divergence import divergence_scores
+        from textgamut.metrics.scores.likelihood import likelihood_scores
+        from textgamut.metrics.scores.ngram import ngram_scores
+        from textgamut.metrics.scores.support import support_scores
+        from textgamut.models.checkpoints import load_causal_model
+        from textgamut.models.devices import choose_device
+
+        rows: list[Row] = []
+        support = None
+        if seen_by is not None and seen_in is not None:
+            vectors = embed([*reference, *generated], seen_in, seen_by, choose_device()).vectors
+            features = vectors[: len(reference)], vectors[len(reference) :]
+            if "support" in metrics:
+                support = support_scores(*features, k, bootstrap, labels)
+                rows += support.rows
+            if "divergence" in metrics:
+                rows += divergence_scores(*features, None, kmeans_seeds)
+        if "ngram" in metrics:
+            rows += ngram_scores(generated, tokens)[0]
+        if scored_by is not None and scored_in is not None:
+            model = load_causal_model(scored_in, torch.float32, choose_device())
+            rows += likelihood_scores(model, scorer_tokens, starts, generated, scored_by[1])[0]
+        label = None if seen_by is None else seen_by.label
+        return ScoreResult(tuple(rows), k, label, tuple(reference), tuple(generated), support)
+
+    return compute
 
 
 def _texts(name: str, texts: Iterable[str]) -> list[str]:
@@ -341,5 +415,6 @@ def _entry(kind: str, name: str | Path, registries: str | Path | None) -> Any:
 
     entries = load_registry(f"{kind}s", registries)
     if name not in entries:
-        raise ConfigError(f"unknown {kind} {str(name)!r}; {nearest(str(name), entries)}")
+        path = ": there is no such folder" if os.path.basename(name) != str(name) else ""
+        raise ConfigError(f"unknown {kind} {str(name)!r}{path}; {nearest(str(name), entries)}")
     return entries[name]

@@ -16,7 +16,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Literal
 
 from textgamut import __version__
+from textgamut.cli.common import existing, unwritable
 from textgamut.errors import TextgamutError
 from textgamut.models.devices import cuda_driver, lease_holders
 
@@ -164,11 +164,11 @@ def _machine(folder: Path) -> Iterator[Finding]:
     places = {"cache": cache_folder(), "data": folder / "data", "results": folder / "results"}
     disks: dict[int, list[str]] = {}
     for name, path in places.items():
-        disks.setdefault(_existing(path).stat().st_dev, []).append(name)
-        if name != "cache" and (reason := _unwritable(path)):
+        disks.setdefault(existing(path).stat().st_dev, []).append(name)
+        if name != "cache" and (reason := unwritable(path)):
             yield name, "attention", f"{path.absolute()} is not writable: {reason}"
     for names in disks.values():
-        space = shutil.disk_usage(_existing(places[names[0]]))
+        space = shutil.disk_usage(existing(places[names[0]]))
         detail = f"{_size(space.free)} free of {_size(space.total)}, for {', '.join(names)}"
         yield "disk", "good" if space.free >= DISK else "attention", detail
 
@@ -236,7 +236,7 @@ def _caches() -> Iterator[Finding]:
         ("Hugging Face", Path(constants.HF_HUB_CACHE), "attention", "HF_HOME"),
     ]
     for name, folder, worst, variable in folders:
-        if reason := _unwritable(folder):
+        if reason := unwritable(folder):
             yield name, worst, f"{folder} is not writable: {reason}; set {variable} to another folder"
             continue
         inside = [folder]
@@ -436,18 +436,3 @@ def _text(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
-
-
-def _existing(path: Path) -> Path:
-    """Return the path if it exists, or else its nearest existing parent."""
-    path = path.absolute()
-    return next(place for place in (path, *path.parents) if os.path.exists(place))
-
-
-def _unwritable(folder: Path) -> str | None:
-    """Return why a folder, or its nearest existing parent, is not writable; None if it is."""
-    try:
-        with tempfile.TemporaryFile(dir=_existing(folder)):
-            return None
-    except OSError as error:
-        return error.strerror

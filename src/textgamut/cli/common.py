@@ -1,16 +1,113 @@
-"""JSON output of the commands."""
+"""What the commands share: numbers on the command line, checks of paths, JSON output, and writing."""
 
 from __future__ import annotations
 
+import codecs
 import json
-from collections.abc import Mapping
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter, Token
 
 from textgamut import __version__
+from textgamut.errors import ConfigError, DataError, TextgamutError, reason
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def _integer(_: object, tokens: Sequence[Token]) -> int:
+    return int(tokens[0].value)
+
+
+Integer = Annotated[int, Parameter(converter=_integer)]
+"""An integer in decimal digits: cyclopts alone would round 4.5."""
+
+
+def check_input(path: Path) -> None:
+    """Check that a path is a file that can be read.
+
+    Raises:
+        DataError: If it is not; the message says what it is instead.
+    """
+    try:
+        problem = _not_a_file(path.stat().st_mode)  # first, since opening a FIFO would wait for its writer
+        if not problem:
+            path.open("rb").close()
+    except FileNotFoundError:
+        problem = "there is no such file"
+    except OSError as error:
+        problem = f"cannot be read: {reason(error)}"
+    if problem:
+        raise DataError(f"{path}: {problem}")
+
+
+def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
+    """Check that a file can be written, without writing it.
+
+    Args:
+        option: Name of the option, for messages.
+        path: File that is to be written. It may exist, and its folder need not.
+        inputs: Files that must not be replaced, under whatever name or link.
+
+    Raises:
+        ConfigError: If the file cannot be written, or is one of the inputs.
+    """
+    try:
+        if os.path.lexists(path):
+            for file in inputs:
+                if path.samefile(file):
+                    raise ConfigError(f"{option} {path}: is the input {file}: choose another name")
+            if problem := _not_a_file(path.stat().st_mode):
+                raise ConfigError(f"{option} {path}: {problem}")
+        # The longest name of an atomic write. Nothing is in the way if there is no such file.
+        path.with_name(f".{path.name}.tmp").lstat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ConfigError(f"{option} {path}: cannot be written: {reason(error)}") from None
+    if problem := unwritable(path.parent):
+        raise ConfigError(f"{option} {path}: cannot be written: {problem}")
+
+
+def _not_a_file(mode: int) -> str | None:
+    if stat.S_ISDIR(mode):
+        return "is a folder, not a file"
+    return None if stat.S_ISREG(mode) else "is not a regular file"
+
+
+def existing(path: Path) -> Path:
+    """Return the path if it exists, or else its nearest existing parent."""
+    path = path.absolute()
+    return next(place for place in (path, *path.parents) if os.path.exists(place))
+
+
+def unwritable(folder: Path) -> str | None:
+    """Return why a folder, or its nearest existing parent, is not writable; None if it is."""
+    try:
+        with tempfile.TemporaryFile(dir=existing(folder)):
+            return None
+    except OSError as error:
+        return reason(error)
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file atomically.
+
+    Raises:
+        TextgamutError: If it cannot be written; the message names the file.
+    """
+    from textgamut.files import write_bytes
+
+    try:
+        write_bytes(path, content)
+    except OSError as error:
+        raise TextgamutError(f"{path}: cannot be written: {reason(error)}") from None
 
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,4 +123,7 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def print_json(**content: Any) -> None:
     """Print the result of a command as JSON, with the version of textgamut."""
-    print(json.dumps({"textgamut": __version__, **content}, indent=2, ensure_ascii=False, allow_nan=False))
+    # Escapes of JSON where the terminal cannot show a character; Python's own would not be JSON.
+    ascii_only = sys.stdout is not None and codecs.lookup(sys.stdout.encoding).name != "utf-8"
+    content = {"textgamut": __version__, **content}
+    print(json.dumps(content, indent=2, ensure_ascii=ascii_only, allow_nan=False), flush=True)

@@ -38,11 +38,11 @@ def doctor(*, offline: bool = False, json: bool = False) -> int:
 
 
 def print_checks(checks: Sequence[Check]) -> None:
-    """Print checks in aligned lines, with symbols on a terminal and words elsewhere."""
+    """Print checks in aligned lines, with symbols on a terminal that has them and words elsewhere."""
     broken = ", ".join(f"{check.name} ({check.area})" for check in checks if check.state == "broken")
     last = f"Broken, but needed by all runs: {broken}" if broken else "Everything needed by all runs works."
     width = max(len(check.name) for check in checks)
-    if not sys.stdout.isatty():
+    if not sys.stdout.isatty() or not sys.stdout.encoding.lower().startswith("utf"):
         for check in checks:
             print(f"{check.state:<9}  {check.area:<8}  {check.name:<{width}}  {check.detail}")
         print(last)

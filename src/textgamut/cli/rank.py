@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Callable
-from functools import partial
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from textgamut.cli.common import print_json, records, settings_of
-from textgamut.errors import ConfigError, DataError, TextgamutError, nearest
+from textgamut.cli.common import (
+    Integer,
+    check_input,
+    check_output,
+    print_json,
+    records,
+    settings_of,
+    write,
+)
+from textgamut.errors import ConfigError, DataError, TextgamutError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from textgamut.rankings.ranking import Ranking
+
 logger = logging.getLogger(__name__)
 
 Criteria = Annotated[tuple[str, ...], Parameter(metavar="CRITERION...", consume_multiple=1)]
+
+FILES = (
+    *(f"{name}.csv" for name in ("ranking", "agreement", "winners", "orders", "dominance")),
+    *(f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg")),
+)
+"""What ``--output`` writes."""
 
 
 def rank(
@@ -30,7 +45,7 @@ def rank(
     lower: Criteria = (),
     prompt: Annotated[str, Parameter(metavar="COLUMN")] = "prompt",
     method: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = ("method",),
-    depth_of: Annotated[int, Parameter(metavar="N")] = 4,
+    depth_of: Annotated[Integer, Parameter(metavar="N")] = 4,
     output: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
 ) -> None:
@@ -58,18 +73,18 @@ def rank(
     settings = settings_of(locals())
     if not 2 <= depth_of <= 6:
         raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
+    check_input(file)
+    if output:
+        if os.path.lexists(output) and not os.path.isdir(output):
+            raise ConfigError(f"--output {output}: cannot be written: it is not a folder")
+        for name in FILES:
+            check_output("--output", output / name, [file])
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
     from textgamut.report.terminal import print_ranking
 
-    frame = _read_scores(file, [prompt, *method])
-    for name in (prompt, *method):
-        if (bare := frame[name].isna().to_numpy()).any():
-            raise DataError(f"{file}: row {int(bare.argmax()) + 1}: {name!r} is empty")
-    methods = frame[list(method)].astype(str).agg(", ".join, axis=1)
-    frame = frame.assign(method=methods, prompt=frame[prompt].astype(str))
-    long = {"criterion", "value"} <= set(frame)
+    frame, long = _read_scores(file, prompt, method, [*higher, *lower])
     with recorded_warnings() as messages:
         try:
             scores = (method_scores if long else wide_method_scores)(frame, higher, lower)
@@ -77,52 +92,58 @@ def rank(
             raise DataError(f"{file}: {error}") from None
         ranking = rank_methods(scores, depth_of)
     tables = ranking_tables(ranking)
-    if output:
-        from textgamut.files import write_bytes
-        from textgamut.report.figures.rankings import ranking_figures
-        from textgamut.report.figures.style import render
-
-        files = {f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()}
-        for name, figure in ranking_figures(ranking, {}, file.name).items():
-            files |= {f"{name}.png": render(figure, "png"), f"{name}.svg": render(figure, "svg")}
-        try:
-            for name, data in files.items():
-                write_bytes(output / name, data)
-        except OSError as error:
-            raise TextgamutError(f"{output}: cannot be written: {error.strerror}") from None
-        logger.info("written: %s", output)
-    if json:
-        content = {name: records(table) for name, table in tables.items()}
-        print_json(settings=settings, **content, notes=ranking.notes, warnings=messages)
-    else:
-        print_ranking(ranking, scores)
-
-
-def _read_scores(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Read a table of scores in the format given by its suffix."""
-    import pandas as pd
-
-    text = dict.fromkeys((*columns, "criterion"), str)  # "001" and "NA" are names
-    readers: dict[str, Callable[[Path], Any]] = {
-        ".csv": partial(pd.read_csv, dtype=text, keep_default_na=False, na_values=[""], index_col=False),
-        ".parquet": pd.read_parquet,
-        ".jsonl": partial(pd.read_json, lines=True, dtype=text),
-    }
-    if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
-    if path.suffix.lower() not in readers:
-        raise DataError(f"{path}: the suffix must be one of {', '.join(readers)}")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame: pd.DataFrame = readers[path.suffix.lower()](path)
-    except pd.errors.ParserWarning:
-        raise DataError(
-            f'{path}: rows have more fields than the header: put names with a comma in "quotes"'
-        ) from None
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path}: cannot be read as {path.suffix}: {error}") from None
-    for name in columns:
-        if name not in frame:
-            raise DataError(f"{path}: no column {name!r}; {nearest(name, map(str, frame.columns))}")
-    return frame
+        if json:
+            content = {name: records(table) for name, table in tables.items()}
+            print_json(settings=settings, **content, notes=ranking.notes, warnings=messages)
+        else:
+            print_ranking(ranking, scores)
+    finally:  # also if the reader of the output is gone
+        if output:
+            _write(output, ranking, file.name)
+
+
+def _read_scores(
+    path: Path, prompt: str, method: Sequence[str], criteria: Sequence[str]
+) -> tuple[pd.DataFrame, bool]:
+    """Read a table of scores.
+
+    Returns:
+        Columns ``prompt`` and ``method``, and either ``criterion`` and ``value`` or the criteria; and whether
+        it is the former. Values are numbers, or strings where they are not.
+    """
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    from textgamut.datasets.table import TABLES, check_filled, read_columns
+
+    if path.suffix.lower() not in TABLES:
+        raise DataError(f"{path}: suffix {path.suffix!r} is not one of {', '.join(TABLES)}")
+    found = read_columns(path, [prompt, *method], ["criterion", "value", *criteria])
+    if path.suffix.lower() == ".csv":
+        found = found.mask((found == "").to_numpy())  # the only way to leave one out
+    long = {"criterion", "value"} <= set(found)
+    check_filled(path, found, [prompt, *method, *(["criterion"] if long else [])])
+    methods = found[list(method)].astype(str).agg(", ".join, axis=1)
+    frame = found.assign(method=methods, prompt=found[prompt].astype(str))
+    if long:
+        frame["criterion"] = frame["criterion"].astype(str)
+    for name in ["value"] if long else [name for name in criteria if name in frame]:
+        values = frame[name]
+        # A boolean or a date is no number, although pandas would convert it to one.
+        if is_bool_dtype(values) or not is_numeric_dtype(values):
+            frame[name] = values.astype(object).where(values.isna(), values.map(str))
+    return frame, long
+
+
+def _write(folder: Path, ranking: Ranking, title: str) -> None:
+    """Write the tables and figures of a ranking."""
+    from textgamut.rankings.ranking import ranking_tables
+    from textgamut.report.figures.rankings import ranking_figures
+    from textgamut.report.figures.style import render
+
+    for name, table in ranking_tables(ranking).items():
+        write(folder / f"{name}.csv", table.to_csv(index=False).encode())
+    for name, figure in ranking_figures(ranking, {}, title).items():
+        for suffix in ("png", "svg"):
+            write(folder / f"{name}.{suffix}", render(figure, suffix))
+    logger.info("written: %s", folder)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import CycloptsError, Parameter
 
-from textgamut.cli.common import print_json, settings_of
+from textgamut.cli.common import Integer, check_input, check_output, print_json, settings_of, write
 from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.metrics.catalogue import METRICS, metrics_of, scored_families
 from textgamut.scoring import Pooling
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Column = Annotated[str, Parameter(metavar="COLUMN")]
-Count = Annotated[int, Parameter(metavar="N")]
+Count = Annotated[Integer, Parameter(metavar="N")]
 Entry = Annotated[str, Parameter(metavar="NAME")]
 File = Annotated[Path, Parameter(metavar="FILE")]
 
@@ -45,7 +46,7 @@ Families = Annotated[
         help=f"Families to compute: {_families()}.",
     ),
 ]
-Seeds = Annotated[tuple[int, ...], Parameter(metavar="SEED...", consume_multiple=1)]
+Seeds = Annotated[tuple[Integer, ...], Parameter(metavar="SEED...", consume_multiple=1)]
 
 
 def score(
@@ -57,7 +58,7 @@ def score(
     embedder: Entry = "minilm",
     pooling: Pooling | None = None,
     max_tokens: Count = 512,
-    k: Annotated[int, Parameter(name="--k", metavar="K")] = 4,
+    k: Annotated[Integer, Parameter(name="--k", metavar="K")] = 4,
     bootstrap: Count = 200,
     group: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = (),
     kmeans_seeds: Seeds = (0, 1, 2, 3, 4),
@@ -94,7 +95,7 @@ def score(
             continuations.
         config: Folder of your own registries. Defaults to ./config.
         json: Print JSON instead of a table.
-        explain: Also write an HTML page of the texts that precision and recall missed to this file.
+        explain: Also write an HTML page of the texts that precision and recall missed to this .html file.
 
     Raises:
         TextgamutError: If a file, a column, an entry or a value is not valid.
@@ -104,52 +105,65 @@ def score(
         raise ConfigError("--explain shows what precision and recall missed: add support to --metrics")
     if "likelihood" in metrics and not scorer:
         raise ConfigError("--metrics likelihood needs --scorer: a model of models.yaml, or a folder")
+    for file in (reference, generated):
+        check_input(file)
+    if explain:
+        if explain.suffix.lower() not in (".html", ".htm"):
+            raise ConfigError(f"--explain {explain}: is a page: its suffix must be .html")
+        check_output("--explain", explain, [reference, generated])
     from textgamut import scoring
+    from textgamut.datasets.table import labels
     from textgamut.models.devices import lease
     from textgamut.progress import recorded_warnings
 
-    references = _read(reference, text, list(group))
-    texts = _read(generated, text, [*group, *([prompt] if prompt else [])])
-    with lease(1), recorded_warnings() as warnings:
-        result = scoring.score(
-            references["text"],
-            texts["text"],
+    references = _read(reference, text, group)
+    texts = _read(generated, text, [*group, *([prompt] if prompt is not None else [])])
+    with recorded_warnings() as warnings:
+        compute = scoring.checked(
+            references[text],
+            texts[text],
             metrics=metrics,
             embedder=embedder,
             pooling=pooling,
             max_tokens=max_tokens,
             k=k,
             bootstrap=bootstrap,
-            groups={name: (references[name], texts[name]) for name in group},
+            groups={name: (labels(references[name]), labels(texts[name])) for name in group},
             kmeans_seeds=kmeans_seeds,
             tokenizer=tokenizer,
             scorer=scorer,
-            prompts=texts[prompt] if prompt else None,
+            prompts=labels(texts[prompt]) if prompt is not None else None,
             registries=config,
         )
-    if explain:
-        title = f"{generated.name} against {reference.name}: what precision and recall missed"
-        result.to_html(explain, title)
-        logger.info("written: %s", explain)
-    if json:
-        print_json(settings=settings, scores=result.rows, warnings=warnings)
-    else:
-        from textgamut.report.terminal import print_scores
+        with lease(1):
+            result = compute()
+    try:
+        if json:
+            print_json(settings=settings, scores=result.rows, warnings=warnings)
+        else:
+            from textgamut.report.terminal import print_scores
 
-        print_scores(result.rows, len(result.reference_texts), len(result.generated_texts), result.embedder)
+            counts = len(result.reference_texts), len(result.generated_texts)
+            print_scores(result.rows, *counts, result.embedder)
+    finally:  # also if the reader of the output is gone
+        if explain:
+            title = f"{generated.name} against {reference.name}: what precision and recall missed"
+            write(explain, result.page(title).encode())
+            logger.info("written: %s", explain)
 
 
-def _read(path: Path, text: str, columns: list[str]) -> pd.DataFrame:
-    from textgamut.config.entries.datasets import TableDataset
-    from textgamut.config.entries.sources import FileSource
-    from textgamut.datasets.table import read
+def _read(path: Path, text: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a table of at least two texts, not all of them empty."""
+    from textgamut.datasets.table import check_filled, check_strings, read_columns
 
-    if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
-    source = FileSource(kind="file", path=str(path))
-    frame = read(path, TableDataset(format="table", source=source, text=text, groups=columns))
+    frame = read_columns(path, [text, *columns])
     if len(frame) < 2:
         raise DataError(f"{path}: at least two texts are needed, not {len(frame)}")
-    if empty := int((frame["text"].str.strip() == "").sum()):
+    check_filled(path, frame, [text])
+    check_strings(path, frame, text)
+    empty = sum(not value.strip() for value in frame[text])
+    if empty == len(frame):
+        raise DataError(f"{path}: all {empty} texts are empty")
+    if empty:
         logger.warning("%s: %d of %d texts are empty; they are scored as empty", path, empty, len(frame))
     return frame

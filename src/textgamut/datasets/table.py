@@ -45,26 +45,65 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
             line (for parquet, the row).
     """
     path = one_file(path)
-    frame = _read_file(path)
+    keys = [entry.id] if entry.id else []
+    frame = read_columns(path, [entry.text, *keys, *entry.groups])
     if not len(frame):
         return pd.DataFrame({name: [] for name in ["id", "text", *entry.groups]}, dtype=str)
-    place = frame.index.name
-    for column in [entry.text, *([entry.id] if entry.id else []), *entry.groups]:
-        count = list(frame.columns).count(column)
-        if count == 0:
-            raise DataError(f"{path}: no column {column!r}; {nearest(column, map(str, frame.columns))}")
-        if count > 1:
-            raise DataError(f"{path}: column {column!r} appears {count} times")
-    for column in [entry.text, *([entry.id] if entry.id else [])]:
-        if frame[column].isna().any():
-            raise DataError(f"{path}: {place} {frame[column].isna().idxmax()} has no {column!r}")
-    for number, text in frame[entry.text].items():
-        if not isinstance(text, str):
-            raise DataError(f"{path}: {place} {number}: {entry.text!r} is not a string")
+    check_filled(path, frame, [entry.text, *keys])
+    check_strings(path, frame, entry.text)
     frame = frame.reset_index(drop=True)
-    groups = {name: frame[name].astype(str).where(frame[name].notna(), None) for name in entry.groups}
+    groups = {name: labels(frame[name]) for name in entry.groups}
     ids = frame[entry.id].astype(str) if entry.id else [f"row-{i + 1}" for i in range(len(frame))]
     return pd.DataFrame({"id": ids, "text": frame[entry.text].astype(str)} | groups)
+
+
+def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a table and check its columns.
+
+    Args:
+        path: The file.
+        columns: Columns that must be there, once each.
+        optional: Columns that must not be there more than once.
+
+    Returns:
+        All columns; the index is the position of each row in the file and is named "line" or "row". The
+        fields of CSV are strings. If the file has no rows, only ``columns``.
+
+    Raises:
+        TextgamutError: As ``read``.
+    """
+    frame = _read_file(path)
+    if not len(frame):
+        return pd.DataFrame({name: [] for name in columns}, dtype=str)
+    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
+    names = list(frame.columns)
+    for column in (*columns, *optional):
+        if (count := names.count(column)) > 1:
+            raise DataError(f"{path}: column {column!r} appears {count} times")
+        if not count and column in columns:
+            raise DataError(f"{path}: no column {column!r}; {nearest(column, names)}")
+    return frame
+
+
+def check_filled(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Check that columns from ``read_columns`` have a value in each row; the message names the first."""
+    for column in columns:
+        if (missing := frame[column].isna().to_numpy()).any():
+            raise DataError(
+                f"{path}: {frame.index.name} {frame.index[int(missing.argmax())]} has no {column!r}"
+            )
+
+
+def check_strings(path: Path, frame: pd.DataFrame, column: str) -> None:
+    """Check that a column from ``read_columns`` contains only strings; the message names the first other."""
+    for number, text in frame[column].items():
+        if not isinstance(text, str):
+            raise DataError(f"{path}: {frame.index.name} {number}: {column!r} is not a string")
+
+
+def labels(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column of groups or prompts as strings, without a value where it has none."""
+    return column.astype(str).where(column.notna(), None)
 
 
 def one_file(path: Path) -> Path:
@@ -87,13 +126,17 @@ def _read_file(path: Path) -> pd.DataFrame:
         raise DataError(f"{path}: suffix {suffix!r} is not one of {', '.join(TABLES)}, .txt")
     try:
         if suffix == ".parquet":
-            table = pyarrow.parquet.read_table(path)
+            # Not read_table, which refuses columns of the same name, and reads folders called x=1 as columns.
+            with pyarrow.parquet.ParquetFile(path) as file:
+                table = file.read()
             table.validate(full=True)  # report invalid UTF-8 here and not at its first use
             frame: pd.DataFrame = table.to_pandas()
             return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
         if suffix == ".jsonl":
             return _read_jsonl(path)
         content = path.read_bytes().decode("utf-8-sig")
+        if "\0" in content[:2]:
+            raise DataError(f"{path}: not UTF-8: it seems to be UTF-16")
         return _read_csv(path, content) if suffix == ".csv" else _read_txt(content)
     except DataError:
         raise
@@ -101,7 +144,7 @@ def _read_file(path: Path) -> pd.DataFrame:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise DataError(_not_utf8(path, line, error)) from error
     except (ValueError, OSError) as error:  # pyarrow raises ValueError
-        raise DataError(f"{path}: cannot be read as {suffix[1:]}: {error}") from error
+        raise DataError(f"{path}: cannot be read as {suffix[1:]}: {' '.join(str(error).split())}") from error
 
 
 def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -116,7 +159,7 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 if not line.strip():
                     continue
-                row = json.loads(line)
+                row = json.loads(line, object_pairs_hook=_object)
                 # Only an escape can produce an unpaired surrogate, which cannot be encoded later.
                 if "\\u" in line:
                     json.dumps(row, ensure_ascii=False).encode()
@@ -132,6 +175,16 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not isinstance(row, dict):
                 raise DataError(f"{path}: line {number}: not a JSON object")
             yield number, row
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys and values, of which json would silently keep the last of each key."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key {twice!r} appears {names.count(twice)} times")
+    return found
 
 
 def rows_of_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -176,24 +229,28 @@ def _read_csv(path: Path, content: str) -> pd.DataFrame:
     csv.field_size_limit(max(csv.field_size_limit(), len(content)))
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     header: list[str] | None = None
-    rows: dict[int, list[str]] = {}
+    columns: list[list[str]] = []  # half the memory of a list of rows
+    lines: list[int] = []
     start = 1  # a row may span several lines
     try:
         for fields in reader:
             if header is None:
                 header = fields or None
+                columns = [[] for _ in fields]
             elif fields:
                 if len(fields) != len(header):
                     raise DataError(
                         f"{path}: line {start}: {len(fields)} fields, but the header has {len(header)}: "
-                        "put texts with commas in double quotes"
+                        "put fields with commas in double quotes"
                     )
-                rows[start] = fields
+                lines.append(start)
+                for column, field in zip(columns, fields, strict=True):
+                    column.append(field)
             start = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"{path}: line {start}: not valid CSV: {error}") from error
-    index = pd.Index(list(rows), name="line")
-    return pd.DataFrame(list(rows.values()), index=index, columns=header or [], dtype=object)
+    frame = pd.DataFrame(dict(enumerate(columns)), index=pd.Index(lines, name="line"), dtype=object)
+    return frame.set_axis(pd.Index(header or [], dtype=object), axis=1)
 
 
 def _read_txt(content: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import ConfigError, DataError, ModelError
-from textgamut.models.checkpoints import load_tokenizer, loading_checkpoint, silence_transformers
+from textgamut.models.checkpoints import load_tokenizer, loading, silence_transformers
 from textgamut.models.devices import choose_dtype
 from textgamut.progress import Progress
 
@@ -132,7 +132,7 @@ def _load_network(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
     from transformers import AutoModel
 
     tokenizer = load_tokenizer(folder)
-    with loading_checkpoint(folder):
+    with loading(folder):
         model = AutoModel.from_pretrained(folder, dtype=dtype, use_safetensors=True)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
@@ -178,7 +178,7 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
     # Without this file the library would only warn, and use the mean over the tokens.
     if not (folder / "modules.json").is_file():
         raise ModelError(f"{folder}: not a sentence-transformers checkpoint: it has no modules.json")
-    with loading_checkpoint(folder, "sentence-transformers"):
+    with loading(folder):
         library = SentenceTransformer(
             str(folder),
             device=str(device),
@@ -196,11 +196,15 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
     return _Network(library.transformers_model, library.tokenizer, prompt, encode)
 
 
-def _check_room(network: _Network, max_tokens: int) -> None:
-    """Check that ``max_tokens`` fits the model and leaves room for at least one token of text."""
-    longest = context_length(network.model.config.to_dict(), model=network.model)
+def check_length(max_tokens: int, longest: int | None) -> None:
+    """Check that ``max_tokens`` does not exceed the context length of a model, None for unlimited."""
     if longest is not None and max_tokens > longest:
         raise ConfigError(f"max_tokens: {max_tokens} exceeds the {longest} tokens that this model supports")
+
+
+def _check_room(network: _Network, max_tokens: int) -> None:
+    """Check that ``max_tokens`` fits the model and leaves room for at least one token of text."""
+    check_length(max_tokens, context_length(network.model.config.to_dict(), model=network.model))
     special = network.tokenizer.num_special_tokens_to_add()
     if max_tokens <= special:
         raise ConfigError(f"max_tokens: {max_tokens} leaves no room beside {special} special tokens")

@@ -93,9 +93,7 @@ def divergence_metrics(
     n = len(ref)
     if clusters is None:
         clusters = max(2, round(n / 10))
-    seeds = tuple(operator.index(seed) for seed in seeds)
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise DataError(f"seeds = {seeds}: must be one or more different k-means seeds")
+    seeds = check_seeds(seeds)
     reduced = reduce_features(ref, gen, explained_variance)
 
     values: dict[str, list[float]] = defaultdict(list)
@@ -119,6 +117,21 @@ def divergence_metrics(
         alpha=curves[0][0],
         beta=curves[0][1],
     )
+
+
+def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    """Return k-means seeds as integers, and check that they are one or more different ones in range.
+
+    Raises:
+        TextgamutError: If they are not.
+    """
+    seeds = tuple(operator.index(seed) for seed in seeds)
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise DataError(f"seeds = {seeds}: must be one or more different k-means seeds")
+    for seed in seeds:
+        if not 0 <= seed < 2**31 - 2:
+            raise DataError(f"k-means seed {seed}: must be from 0 to 2^31 - 3")
+    return seeds
 
 
 def cluster_histograms(
@@ -146,11 +159,9 @@ def cluster_histograms(
 
     # References first, so that faiss starts from the same random rows as in mauve-text.
     union = np.concatenate([reference, generated])
-    clusters, seed = operator.index(clusters), operator.index(seed)
+    clusters, (seed,) = operator.index(clusters), check_seeds([seed])
     if not 2 <= clusters <= len(union):
         raise DataError(f"clusters = {clusters}: must be from 2 to the number of texts, {len(union)}")
-    if not 0 <= seed < 2**31 - 2:
-        raise DataError(f"k-means seed {seed}: must be from 0 to 2^31 - 3")
     # faiss (>= 1.15) stops a start when the objective no longer changes. mauve-text adds 2 to its seed. The
     # minimum only silences a message on stderr: MAUVE intends to have 20 texts per cluster.
     kmeans = faiss.Kmeans(

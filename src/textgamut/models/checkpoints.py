@@ -6,11 +6,13 @@ import contextlib
 import logging
 import os
 import shutil
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import ModelError
+from textgamut.files import read_json
 from textgamut.sources.cache import cache_folder, digest
 from textgamut.sources.fetch import fetch
 
@@ -23,6 +25,10 @@ logger = logging.getLogger(__name__)
 
 REVISION = 1
 """Increase when the conversion of a checkpoint produces different weights or a different tokenizer."""
+
+
+REMEDY = "If it is in a cache, delete the folder: it is fetched again"
+"""Advice at the end of messages about damaged checkpoints."""
 
 
 def prepare(source: Source) -> Path:
@@ -92,38 +98,65 @@ def silence_transformers() -> None:
 
 
 @contextlib.contextmanager
-def loading_checkpoint(folder: Path, library: str = "transformers") -> Iterator[None]:
-    """Turn the errors with which a library rejects a checkpoint into one that names its folder.
+def loading(folder: Path) -> Iterator[None]:
+    """Turn what the libraries raise for a checkpoint that they cannot read into one line.
 
     Raises:
-        ModelError: In place of the library's exception, except if memory ran out.
+        ModelError: If a checkpoint cannot be read; running out of memory is left as it is.
     """
     import torch
-    from safetensors import SafetensorError
 
     try:
         yield
-    except (torch.OutOfMemoryError, ModelError):
+    except (torch.OutOfMemoryError, MemoryError):
         raise
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())[:300]
+    except Exception as error:  # safetensors and tokenizers raise their own classes, and plain Exception
+        problem = textwrap.shorten(str(error), 300, placeholder=" ...") or type(error).__name__
         raise ModelError(
-            f"{folder}: {library} cannot load this checkpoint: {type(error).__name__}: {reason}. If a file "
-            "is damaged, restore it, or delete the folder if it is in a cache: it is fetched again"
+            f"{folder}: transformers cannot load this checkpoint: {problem}. {REMEDY}"
         ) from error
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the configuration of a model's checkpoint, and check that whole weights are beside it.
+
+    Raises:
+        ModelError: If the folder contains no model that can be loaded.
+    """
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ModelError(f"{folder}: not a checkpoint: it has no config.json")
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
+        raise ModelError(f"{folder}: has no weights: there is no .safetensors file")
+    from safetensors import SafetensorError, safe_open
+
+    for file in weights:
+        try:
+            with safe_open(file, "np"):  # reads the header, and compares it with the size
+                pass
+        except SafetensorError as error:
+            raise ModelError(f"{file}: damaged: {error}. {REMEDY}") from None
+    config = read_json(path)
+    if not isinstance(config, dict):
+        raise ModelError(f"{path}: damaged: not a JSON object. {REMEDY}")
+    return config
 
 
 def load_tokenizer(folder: Path) -> Any:
     """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token.
 
     Raises:
-        ModelError: If the folder has no tokenizer, or a file is damaged.
+        TextgamutError: If there is none, or it cannot be read.
     """
     silence_transformers()
     from transformers import AutoTokenizer
 
-    with loading_checkpoint(folder):
+    with loading(folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    # Without its files, transformers makes a tokenizer of special tokens only (T5: and of the space).
+    if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) < 2:
+        raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -143,14 +176,13 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, sp
             one of them. Ignored on a CPU.
 
     Raises:
-        ModelError: If the folder has no causal model, a file is damaged, or the model does not fit into the
-            GPUs.
+        TextgamutError: If the checkpoint cannot be read, or the model does not fit into the GPUs.
     """
     silence_transformers()
     from transformers import AutoModelForCausalLM, GenerationConfig
 
     placement = _placement(device, spread)
-    with loading_checkpoint(folder):
+    with loading(folder):
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
     model = (model if placement else model.to(device)).eval()
     places = {str(place) for place in getattr(model, "hf_device_map", {}).values()}

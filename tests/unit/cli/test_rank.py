@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from textgamut.cli.main import main
+from textgamut.cli.rank import FILES
 
 QUALITY = {"c": 0.3, "a": 1.0, "d": 0.0, "b": 0.6, "e": -0.4}
 
@@ -84,6 +85,7 @@ def test_tables_and_figures_are_written_when_asked_for(
     assert code == 0
     assert "written" in err
     names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == set(FILES)
     tables = ("ranking", "agreement", "winners", "orders", "dominance")
     assert names == {f"{name}.csv" for name in tables} | {
         f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg")
@@ -143,7 +145,7 @@ def test_a_name_with_a_bare_comma_shifts_no_columns(tmp_path: Path, capsys: pyte
     (tmp_path / "x.csv").write_text("prompt,method,coherence\np,top-p, 0.9,1\np,greedy, 0,2\n")
     code, _, err = run(capsys, "rank", tmp_path / "x.csv", "--higher", "coherence")
     assert code == 1
-    assert "x.csv: rows have more fields than the header" in err
+    assert "x.csv: line 2: 4 fields, but the header has 3" in err
 
 
 @pytest.mark.parametrize(("name", "message"), [("no.csv", "no such file"), ("x.txt", "suffix")])

@@ -1,0 +1,1046 @@
+"""`score`, `rank` and `doctor` with bad input: one clear line, no traceback, and no file lost or written.
+
+Each case is one line: its name, a file to make, the options, the exit code, and words of the message.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import traceback
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tiny
+
+from textgamut.cli.main import main
+
+PLACES = ("mat", "road", "bed", "wall", "sofa", "roof")
+TEXTS = [f"the cat sat on the {place} and then it ran" for place in PLACES] * 2
+ROWS = [{"text": text, "topic": "xy"[i % 2], "prompt": "the cat"} for i, text in enumerate(TEXTS)]
+SCORES = "prompt,method,coherence,diversity\n" + "".join(
+    f"p{p},{method},{p + i}.5,0.{i}{p}\n" for p in range(4) for i, method in enumerate("abc")
+)
+SCORED = "--metrics ngram --reference r.jsonl --generated"
+RANKED = "--higher coherence diversity"
+OK, BAD, USAGE = 0, 1, 2
+
+
+class Case(NamedTuple):
+    """A command in a folder with `r.jsonl`, `g.jsonl`, `scores.csv`, and the files that ``make`` adds."""
+
+    name: str
+    command: str
+    code: int
+    words: tuple[str, ...]
+    make: Callable[[Path], object] = lambda folder: None
+
+
+def jsonl(*rows: object) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def parquet(**columns: list[Any]) -> bytes:
+    return table(pa.table(columns))
+
+
+def table(content: pa.Table) -> bytes:
+    stream = io.BytesIO()
+    pq.write_table(content, stream)
+    return stream.getvalue()
+
+
+def pandas_parquet(frame: pd.DataFrame) -> bytes:
+    stream = io.BytesIO()
+    frame.to_parquet(stream)
+    return stream.getvalue()
+
+
+def content(name: str, data: bytes) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def texts(name: str, file: str, data: bytes, *words: str, options: str = "", code: int = BAD) -> Case:
+    """A file of generated texts."""
+    return Case(f"texts: {name}", f"score {SCORED} {file} {options}", code, words, content(file, data))
+
+
+def scores(
+    name: str, file: str, data: str | bytes, *words: str, options: str = RANKED, code: int = BAD
+) -> Case:
+    """A file of scores."""
+    data = data.encode() if isinstance(data, str) else data
+    return Case(f"scores: {name}", f"rank {file} {options}", code, words, content(file, data))
+
+
+def scored(name: str, options: str, *words: str, code: int = BAD, **more: Any) -> Case:
+    """Options of `score`, with good files."""
+    command = f"score --reference r.jsonl --generated g.jsonl {options}"
+    return Case(f"score: {name}", command, code, words, **more)
+
+
+def ranked(name: str, options: str, *words: str, code: int = BAD, **more: Any) -> Case:
+    """Options of `rank`, with a good file."""
+    return Case(f"rank: {name}", f"rank scores.csv {options}", code, words, **more)
+
+
+def command(name: str, line: str, *words: str, code: int = BAD, **more: Any) -> Case:
+    return Case(name, line, code, words, **more)
+
+
+def two(value: object) -> bytes:
+    """Scores of two methods, one of them with a value that is perhaps no number."""
+    return jsonl({"prompt": "p", "method": "a", "c": value}, {"prompt": "p", "method": "b", "c": 1})
+
+
+def csv(*lines: str) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+LONG = "prompt,method,criterion,value\n"
+GOOD_CSV = b"text\na b\nc d\n"
+
+TEXT_FILES = [
+    texts("empty JSONL", "g2.jsonl", b"", "g2.jsonl: at least two texts are needed, not 0"),
+    texts("empty CSV", "g2.csv", b"", "g2.csv: at least two texts are needed, not 0"),
+    texts("empty text", "g2.txt", b"", "g2.txt: at least two texts are needed, not 0"),
+    texts("empty parquet", "g2.parquet", b"", "g2.parquet: cannot be read as parquet"),
+    texts("only a header", "g2.csv", b"text\n", "g2.csv: at least two texts are needed, not 0"),
+    texts("only line ends", "g2.jsonl", b"\n\n\r\n", "g2.jsonl: at least two texts are needed, not 0"),
+    texts("no rows in parquet", "g2.parquet", parquet(text=[]), "g2.parquet: at least two texts are needed"),
+    texts("one row of JSONL", "g2.jsonl", jsonl(ROWS[0]), "g2.jsonl: at least two texts are needed, not 1"),
+    texts("one row of CSV", "g2.csv", csv("text", "alone"), "g2.csv: at least two texts are needed, not 1"),
+    texts("one line", "g2.txt", b"alone\n", "g2.txt: at least two texts are needed, not 1"),
+    texts("JSONL cut", "g2.jsonl", jsonl(*ROWS)[:-20], "g2.jsonl: line 12: not valid JSON"),
+    texts("parquet cut", "g2.parquet", parquet(text=TEXTS)[:-9], "g2.parquet: cannot be read as parquet"),
+    texts("half a parquet", "g2.parquet", parquet(text=TEXTS)[:99], "g2.parquet: cannot be read as parquet"),
+    texts("CSV as parquet", "g2.parquet", GOOD_CSV, "g2.parquet: cannot be read as parquet"),
+    texts("parquet as JSONL", "g2.jsonl", parquet(text=TEXTS), "g2.jsonl: line 1: not UTF-8"),
+    texts("parquet as CSV", "g2.csv", parquet(text=TEXTS), "g2.csv: line"),
+    texts("parquet as text", "g2.txt", parquet(text=TEXTS), "g2.txt: line"),
+    texts("CSV as JSONL", "g2.jsonl", GOOD_CSV, "g2.jsonl: line 1: not valid JSON"),
+    texts("JSONL as CSV", "g2.csv", jsonl(*ROWS), "g2.csv"),
+    texts("JSON array", "g2.jsonl", json.dumps(ROWS).encode(), "g2.jsonl: line 1: not a JSON object"),
+    texts(
+        "indented JSON", "g2.jsonl", json.dumps(ROWS, indent=1).encode(), "g2.jsonl: line 1: not valid JSON"
+    ),
+    texts("a string per line", "g2.jsonl", jsonl(*TEXTS), "g2.jsonl: line 1: not a JSON object"),
+    texts("null per line", "g2.jsonl", jsonl(None, None), "g2.jsonl: line 1: not a JSON object"),
+    texts(
+        "suffix JSON", "g2.json", json.dumps(ROWS).encode(), "g2.json: suffix '.json' is not one of .jsonl"
+    ),
+    texts("suffix TSV", "g2.tsv", b"text\tx\na\tb\n", "g2.tsv: suffix '.tsv' is not one of"),
+    texts("suffix gz", "g2.jsonl.gz", b"\x1f\x8b", "g2.jsonl.gz: suffix '.gz' is not one of"),
+    texts("no suffix", "g2", b"a\nb\n", "g2: suffix '' is not one of"),
+    texts("capital suffix", "g2.CSV", GOOD_CSV, "diversity", code=OK),
+    texts("BOM in JSONL", "g2.jsonl", b"\xef\xbb\xbf" + jsonl(*ROWS), "diversity", code=OK),
+    texts("BOM in CSV", "g2.csv", b"\xef\xbb\xbf" + GOOD_CSV, "diversity", code=OK),
+    texts("BOM in text", "g2.txt", b"\xef\xbb\xbfa b\nc d\n", "diversity", code=OK),
+    texts("UTF-16 JSONL", "g2.jsonl", jsonl(*ROWS).decode().encode("utf-16"), "g2.jsonl: line 1: not UTF-8"),
+    texts("UTF-16 CSV", "g2.csv", GOOD_CSV.decode().encode("utf-16"), "g2.csv: line 1: not UTF-8"),
+    texts("UTF-16 text", "g2.txt", "a b\nc d\n".encode("utf-16"), "g2.txt: line 1: not UTF-8"),
+    texts(
+        "UTF-16 without BOM",
+        "g2.csv",
+        GOOD_CSV.decode().encode("utf-16-le"),
+        "g2.csv: not UTF-8: it seems to be UTF-16",
+    ),
+    texts(
+        "UTF-16 text, no BOM",
+        "g2.txt",
+        "a b\nc d\n".encode("utf-16-le"),
+        "g2.txt: not UTF-8: it seems to be UTF-16",
+    ),
+    texts("UTF-16 JSONL, no BOM", "g2.jsonl", jsonl(*ROWS).decode().encode("utf-16-le"), "g2.jsonl: line 1"),
+    texts(
+        "Latin-1 JSONL", "g2.jsonl", b'{"text": "a"}\n{"text": "caf\xe9"}\n', "g2.jsonl: line 2: not UTF-8"
+    ),
+    texts("Latin-1 CSV", "g2.csv", b"text\na\ncaf\xe9\n", "g2.csv: line 3: not UTF-8"),
+    texts("Latin-1 text", "g2.txt", b"a\ncaf\xe9\n", "g2.txt: line 2: not UTF-8"),
+    texts("NUL in CSV", "g2.csv", b"text\na b\nc\0d\n", "diversity", code=OK),
+    texts("NUL in text", "g2.txt", b"a b\nc\0d\n", "diversity", code=OK),
+    texts("NUL in JSONL", "g2.jsonl", b'{"text": "a"}\n{"text": "\0"}\n', "g2.jsonl: line 2: not valid JSON"),
+    texts("NULs after a crash", "g2.jsonl", jsonl(*ROWS) + b"\0" * 99, "g2.jsonl: line 13: not valid JSON"),
+    texts("mixed line ends", "g2.jsonl", b'{"text": "a"}\r\n{"text": "b"}\n', "diversity", code=OK),
+    texts("mixed line ends in CSV", "g2.csv", b"text\r\na b\nc d\r\n", "diversity", code=OK),
+    texts("carriage returns", "g2.txt", b"a b\rc d\r", "g2.txt: at least two texts are needed, not 1"),
+    texts(
+        "a field too many", "g2.csv", csv("text,topic", "a,b,c"), "g2.csv: line 2: 3 fields", "header has 2"
+    ),
+    texts("a field too few", "g2.csv", csv("text,topic", "a,x", "b"), "g2.csv: line 3: 1 fields"),
+    texts("an open quote", "g2.csv", csv("text", "a", '"b', "c"), "g2.csv: line 3: not valid CSV"),
+    texts("a stray quote", "g2.csv", csv("text", "a", '"b"c'), "g2.csv: line 3: not valid CSV"),
+    texts(
+        "semicolons", "g2.csv", csv("text;topic", "a;b", "c;d"), "g2.csv: no column 'text'", "'text;topic'"
+    ),
+    texts(
+        "the text twice in CSV", "g2.csv", csv("text,text", "a,b"), "g2.csv: column 'text' appears 2 times"
+    ),
+    texts(
+        "the text twice in JSONL",
+        "g2.jsonl",
+        b'{"text": "a", "text": "b"}\n' * 2,
+        "g2.jsonl: line 1",
+        "'text'",
+    ),
+    texts(
+        "the text twice in parquet",
+        "g2.parquet",
+        table(pa.Table.from_arrays([pa.array(["a", "b"])] * 2, ["text", "text"])),
+        "g2.parquet: column 'text' appears 2 times",
+    ),
+    texts("no header", "g2.csv", csv("a b", "c d"), "g2.csv: no column 'text'"),
+    texts("another column", "g2.jsonl", jsonl({"txt": "a"}, {"txt": "b"}), "no column 'text'", "'txt'"),
+    texts("another column of parquet", "g2.parquet", parquet(Text=TEXTS), "no column 'text'", "'Text'"),
+    texts("a row without text", "g2.jsonl", jsonl(*ROWS, {"x": 1}), "g2.jsonl: line 13 has no 'text'"),
+    texts("null as text", "g2.jsonl", jsonl(*ROWS, {"text": None}), "g2.jsonl: line 13 has no 'text'"),
+    texts("null in parquet", "g2.parquet", parquet(text=["a", None]), "g2.parquet: row 2 has no 'text'"),
+    texts("NaN as text", "g2.jsonl", b'{"text": "a"}\n{"text": NaN}\n', "g2.jsonl: line 2 has no 'text'"),
+    texts("a number as text", "g2.jsonl", jsonl(ROWS[0], {"text": 3}), "line 2: 'text' is not a string"),
+    texts("a boolean as text", "g2.jsonl", jsonl(ROWS[0], {"text": True}), "line 2: 'text' is not a string"),
+    texts("a list as text", "g2.jsonl", jsonl(ROWS[0], {"text": ["a"]}), "line 2: 'text' is not a string"),
+    texts(
+        "an object as text", "g2.jsonl", jsonl({"text": {"a": 1}}, ROWS[0]), "line 1: 'text' is not a string"
+    ),
+    texts("numbers in parquet", "g2.parquet", parquet(text=[1, 2]), "row 1: 'text' is not a string"),
+    texts("bytes in parquet", "g2.parquet", parquet(text=[b"a", b"b"]), "row 1: 'text' is not a string"),
+    texts("lists in parquet", "g2.parquet", parquet(text=[["a"], ["b"]]), "row 1: 'text' is not a string"),
+    texts("half a surrogate", "g2.jsonl", b'{"text": "\\ud800"}\n' * 2, "line 1: '\\ud800' is an unpaired"),
+    texts("a pair of surrogates", "g2.jsonl", b'{"text": "\\ud83d\\ude00 b"}\n' * 2, "diversity", code=OK),
+    texts("surrogates in CSV", "g2.csv", b"text\na\n\xed\xa0\x80\n", "g2.csv: line 3: not UTF-8"),
+    texts("deep JSON", "g2.jsonl", b"[" * 200_000 + b"\n", "g2.jsonl: line 1: not valid JSON"),
+    texts("deep JSON in a text", "g2.jsonl", b'{"text":' * 100_000 + b"\n", "line 1: not valid JSON"),
+    texts(
+        "a huge number", "g2.jsonl", b'{"text": ' + b"9" * 9999 + b"}\n", "g2.jsonl: line 1: not valid JSON"
+    ),
+    texts("a huge field", "g2.csv", b'text\n"' + b"a b " * 70_000 + b'"\nc d\n', "diversity", code=OK),
+    texts("white space only", "g2.csv", csv("text", '" "', '"\t"'), "g2.csv: all 2 texts are empty"),
+    texts("blank lines only", "g2.txt", b"\n\n \n\t\n", "g2.txt: at least two texts are needed, not 0"),
+    texts("empty strings", "g2.jsonl", jsonl({"text": ""}, {"text": ""}), "g2.jsonl: all 2 texts are empty"),
+    texts("an empty text", "g2.jsonl", jsonl(*ROWS, {"text": ""}), "1 of 13 texts are empty", code=OK),
+    texts("unequal numbers", "g2.jsonl", jsonl(*ROWS[:5]), "5 generated texts against 12", code=OK),
+    texts("emoji and controls", "g2.jsonl", jsonl({"text": "\U0001f600 \x07 \x1b[31m"}, ROWS[0]), code=OK),
+    texts(
+        "a group that is missing",
+        "g2.jsonl",
+        jsonl({"text": "a"}, {"text": "b"}),
+        "no column 'topic'",
+        options="--group topic",
+    ),
+    texts(
+        "a prompt that is missing",
+        "g2.jsonl",
+        jsonl(*ROWS),
+        "no column 'promt'; nearest valid: 'prompt'",
+        options="--prompt promt",
+    ),
+    texts(
+        "a group that is twice there",
+        "g2.csv",
+        csv("text,topic,topic", "a,b,c", "d,e,f"),
+        "column 'topic' appears 2 times",
+        options="--group topic",
+    ),
+]
+
+
+def make_links(folder: Path) -> None:
+    (folder / "loop.jsonl").symlink_to("loop.jsonl")
+    (folder / "gone.jsonl").symlink_to("nowhere.jsonl")
+    (folder / "link.jsonl").symlink_to("g.jsonl")
+    os.mkfifo(folder / "fifo.jsonl")
+    (folder / "folder.jsonl").mkdir()
+    (folder / "folder").mkdir()
+    for suffix in (".csv", ".html"):
+        (folder / f"loop{suffix}").symlink_to(f"loop{suffix}")
+        os.mkfifo(folder / f"fifo{suffix}")
+        (folder / f"folder{suffix}").mkdir()
+
+
+def paths(command: str, name: str, file: str, *words: str, code: int = BAD) -> Case:
+    line = f"score {SCORED} {file}" if command == "score" else f"rank {file} {RANKED}"
+    return Case(f"{command} reads {name}", line, code, words, make_links)
+
+
+LONG_NAME = "n" * 300
+INPUTS = [
+    paths("score", "nothing", "nowhere.jsonl", "nowhere.jsonl: there is no such file"),
+    paths("score", "a folder", "folder.jsonl", "folder.jsonl: is a folder"),
+    paths("score", "this folder", ".", ".: is a folder"),
+    paths("score", "standard input", "-", "only named files are read", code=USAGE),
+    paths("score", "a FIFO", "fifo.jsonl", "fifo.jsonl: is not a regular file"),
+    paths("score", "/dev/null", "/dev/null", "/dev/null: is not a regular file"),
+    paths("score", "/dev/stdin", "/dev/stdin", "/dev/stdin: is not a regular file"),
+    paths("score", "a loop of links", "loop.jsonl", "loop.jsonl", "symbolic links"),
+    paths("score", "a link to nothing", "gone.jsonl", "gone.jsonl: there is no such file"),
+    paths("score", "a long name", LONG_NAME, "File name too long"),
+    paths("score", "below a file", "g.jsonl/x.jsonl", "g.jsonl/x.jsonl: cannot be read: Not a directory"),
+    paths("score", "an empty name", "''", "folder"),
+    paths("rank", "nothing", "nowhere.csv", "nowhere.csv: there is no such file"),
+    paths("rank", "a folder", "folder.csv", "folder.csv: is a folder"),
+    paths("rank", "standard input", "-", "only named files are read", code=USAGE),
+    paths("rank", "a FIFO", "fifo.csv", "fifo.csv: is not a regular file"),
+    paths("rank", "/dev/null", "/dev/null", "/dev/null: is not a regular file"),
+    paths("rank", "a loop of links", "loop.csv", "loop.csv", "symbolic links"),
+    paths("rank", "a long name", LONG_NAME, "File name too long"),
+    paths("rank", "below a file", "scores.csv/x.csv", "scores.csv/x.csv: cannot be read: Not a directory"),
+]
+
+OPTIONS = [
+    scored("a family", "--metrics suport", "no family 'suport'; nearest valid: 'support'", code=USAGE),
+    scored("a metric as family", "--metrics mauve", "no family 'mauve'", code=USAGE),
+    scored("a family of the workflow", "--metrics readability", "no family 'readability'", code=USAGE),
+    scored("an empty family", "--metrics ''", "no family ''", code=USAGE),
+    scored("no family", "--metrics", "--metrics", code=USAGE),
+    scored("an unknown option", "--bootstraps 3", "--bootstrap", code=USAGE),
+    scored("a word more", "--metrics ngram --json x", "x", code=USAGE),
+    scored("k is a word", "--k four", "--k", "four", code=USAGE),
+    scored("k is a fraction", "--k 4.5", "--k", "4.5", code=USAGE),
+    scored("k is empty", "--k ''", "--k", code=USAGE),
+    scored("k is 0", "--k 0", "k = 0: must be at least 1"),
+    scored("k is negative", "--k -1", "k = -1: must be at least 1"),
+    scored("k is N", "--k 12", "k = 12 needs more than 12 texts per side, found 12"),
+    scored("k is huge", "--k 99999999999999999999", "needs more than 99999999999999999999 texts"),
+    scored("k is 0, not used", "--k 0 --metrics ngram", "k = 0: must be at least 1"),
+    scored("bootstrap is 1", "--bootstrap 1", "bootstrap = 1: must be 0, or at least 2"),
+    scored("bootstrap is negative", "--bootstrap -5", "bootstrap = -5: must be 0, or at least 2"),
+    scored("bootstrap is a word", "--bootstrap many", "--bootstrap", "many", code=USAGE),
+    scored("a k-means seed is negative", "--kmeans-seeds -1", "k-means seed -1"),
+    scored("a k-means seed has 32 bits", "--kmeans-seeds 0 4294967296", "k-means seed 4294967296"),
+    scored("a k-means seed has 31 bits", "--kmeans-seeds 2147483647", "k-means seed 2147483647"),
+    scored("a k-means seed is huge", f"--kmeans-seeds {10**30}", f"k-means seed {10**30}"),
+    scored("k-means seeds twice", "--kmeans-seeds 1 1", "(1, 1)", "different k-means seeds"),
+    scored("k-means seeds are words", "--kmeans-seeds one", "--kmeans-seeds", "one", code=USAGE),
+    scored("no k-means seeds", "--kmeans-seeds", "--kmeans-seeds", code=USAGE),
+    scored("max-tokens is 0", "--max-tokens 0", "max_tokens = 0: must be at least 1"),
+    scored("max-tokens is negative", "--max-tokens -1", "max_tokens = -1: must be at least 1"),
+    scored("max-tokens is a word", "--max-tokens all", "--max-tokens", "all", code=USAGE),
+    scored("pooling", "--pooling average", "--pooling", "average", code=USAGE),
+    scored("a column", "--text txt --metrics ngram", "r.jsonl: no column 'txt'; nearest valid: 'text'"),
+    scored("an empty column", "--text '' --metrics ngram", "r.jsonl: no column ''"),
+    scored("a group", "--group topics --metrics ngram", "no column 'topics'; nearest valid: 'topic'"),
+    scored("a reserved group", "--group id", "r.jsonl: no column 'id'"),
+    scored("a prompt called text", "--metrics ngram --text topic --prompt text", "diversity", code=OK),
+    scored("an embedder", "--embedder minlm", "unknown embedder 'minlm'; nearest valid: 'minilm'"),
+    scored(
+        "an embedder's folder",
+        "--embedder ./nowhere",
+        "unknown embedder './nowhere': there is no such folder",
+    ),
+    scored("an embedder of 300 letters", f"--embedder {'n' * 300}", "n" * 300),
+    scored("a tokenizer", "--metrics ngram --tokenizer gema", "unknown model 'gema'"),
+    scored(
+        "an empty tokenizer", "--metrics ngram --tokenizer ''", ".: transformers cannot load this checkpoint"
+    ),
+    scored("a scorer", "--metrics likelihood --scorer gema", "unknown model 'gema'"),
+    scored("no scorer", "--metrics likelihood", "needs --scorer"),
+    scored("an empty scorer", "--metrics likelihood --scorer ''", "needs --scorer"),
+    scored("an empty embedder", "--embedder '' --pooling mean", ".: not a checkpoint: it has no config.json"),
+    scored("registries that are missing", "--config nowhere", "nowhere: there is no such folder"),
+    scored("registries that are a file", "--config g.jsonl", "g.jsonl"),
+    scored(
+        "registries that are broken",
+        "--config folder",
+        "folder/embedders.yaml",
+        make=lambda f: ((f / "folder").mkdir(), (f / "folder/embedders.yaml").write_text("a: [\n")),
+    ),
+    scored(
+        "a scorer that is served",
+        "--metrics likelihood --scorer there --config folder",
+        "'there' is served",
+        make=lambda f: (
+            (f / "folder").mkdir(),
+            (f / "folder/models.yaml").write_text(
+                "there: {label: x, family: x, chat: template, engine: openai, gpus: 0,\n"
+                " source: {kind: openai, url: 'http://127.0.0.1:9/v1', model: x}}\n"
+            ),
+        ),
+    ),
+    scored(
+        "a source that is missing",
+        "--metrics likelihood --scorer here --config folder",
+        "nowhere",
+        make=lambda f: (
+            (f / "folder").mkdir(),
+            (f / "folder/models.yaml").write_text(
+                "here: {label: x, family: x, chat: none, source: {kind: file, path: nowhere}}\n"
+            ),
+        ),
+    ),
+    scored("no reference", "--reference", "--reference", code=USAGE),
+    ranked("no criterion", "", "no criterion is named"),
+    ranked("a criterion", "--higher coherense", "no criterion 'coherense'; nearest valid: 'coherence'"),
+    ranked("a criterion twice", "--higher coherence coherence", "'coherence' is named twice"),
+    ranked("a criterion both ways", "--higher coherence --lower coherence", "as both higher and lower"),
+    ranked("an empty criterion", "--higher ''", "no criterion ''"),
+    ranked("criteria without names", "--higher", "--higher", code=USAGE),
+    ranked("the prompt as criterion", "--higher prompt", "no criterion 'prompt'"),
+    ranked("a method column", f"{RANKED} --method methods", "no column 'methods'; nearest valid: 'method'"),
+    ranked("a prompt column", f"{RANKED} --prompt promt", "no column 'promt'; nearest valid: 'prompt'"),
+    ranked("the prompt as method", f"{RANKED} --method prompt", "has no value for prompt"),
+    ranked("a depth of 1", f"{RANKED} --depth-of 1", "--depth-of 1: must be from 2 to 6"),
+    ranked("a depth of 7", f"{RANKED} --depth-of 7", "--depth-of 7: must be from 2 to 6"),
+    ranked("a depth of a word", f"{RANKED} --depth-of all", "--depth-of", "all", code=USAGE),
+    ranked("a second file", f"other.csv {RANKED}", "other.csv", code=USAGE),
+    ranked("an option of score", f"{RANKED} --explain x.html", "--explain", code=USAGE),
+    command("no file to rank", f"rank {RANKED}", "FILE", code=USAGE),
+    command("nothing to score", "score", "--reference", code=USAGE),
+    command("a command", "scroe", "scroe", code=USAGE),
+    command("no command", "", "Usage", code=USAGE),
+    command("an option of no command", "--verbose", "--verbose", code=USAGE),
+]
+
+HEAD = "prompt,method,coherence,diversity"
+SCORE_FILES = [
+    scores("empty", "s.csv", "", "s.csv"),
+    scores("only a header", "s.csv", HEAD + "\n", "s.csv: "),
+    scores("empty JSONL", "s.jsonl", "", "s.jsonl: "),
+    scores("empty parquet", "s.parquet", "", "s.parquet: cannot be read as parquet"),
+    scores("suffix JSON", "s.json", "[]", "s.json: suffix '.json' is not one of"),
+    scores("suffix TSV", "s.tsv", SCORES.replace(",", "\t"), "s.tsv: suffix '.tsv' is not one of"),
+    scores("text", "s.txt", SCORES, "s.txt: suffix '.txt' is not one of"),
+    scores("no suffix", "s", SCORES, "s: suffix '' is not one of"),
+    scores("capital suffix", "s.CSV", SCORES, "3 methods on 4 prompts", code=OK),
+    scores("BOM", "s.csv", b"\xef\xbb\xbf" + SCORES.encode(), "3 methods on 4 prompts", code=OK),
+    scores("Windows line ends", "s.csv", SCORES.replace("\n", "\r\n"), "3 methods on 4 prompts", code=OK),
+    scores("UTF-16", "s.csv", SCORES.encode("utf-16"), "s.csv: line 1: not UTF-8"),
+    scores(
+        "UTF-16 without BOM", "s.csv", SCORES.encode("utf-16-le"), "s.csv: not UTF-8: it seems to be UTF-16"
+    ),
+    scores("Latin-1", "s.csv", SCORES.encode() + b"caf\xe9,a,1,1\n", "s.csv: line 14: not UTF-8"),
+    scores("NUL", "s.csv", SCORES + "p9,a\0b,1,1\n", "'a\\x00b' has no value"),
+    scores("cut", "s.csv", SCORES[:-6], "s.csv: "),
+    scores("a field too many", "s.csv", SCORES + "p9,a,1,1,1\n", "s.csv: line 14: 5 fields", "header has 4"),
+    scores("a field too few", "s.csv", SCORES + "p9,a,1\n", "s.csv: line 14: 3 fields"),
+    scores("an open quote", "s.csv", SCORES + 'p9,"a,1,1\n', "s.csv: line 14: not valid CSV"),
+    scores("semicolons", "s.csv", SCORES.replace(",", ";"), "s.csv: no column 'prompt'"),
+    scores(
+        "a criterion twice",
+        "s.csv",
+        SCORES.replace(",diversity", ",coherence"),
+        "'coherence' appears 2 times",
+        options="--higher coherence",
+    ),
+    scores(
+        "the method twice",
+        "s.csv",
+        SCORES.replace(",diversity", ",method"),
+        "'method' appears 2 times",
+        options="--higher coherence",
+    ),
+    scores(
+        "the prompt twice",
+        "s.csv",
+        SCORES.replace(",diversity", ",prompt"),
+        "'prompt' appears 2 times",
+        options="--higher coherence",
+    ),
+    scores("a column twice, not used", "s.csv", SCORES.replace("\n", ",,\n"), "3 methods on 4", code=OK),
+    scores(
+        "a criterion twice in JSONL",
+        "s.jsonl",
+        b'{"prompt": 1, "method": 2, "c": 1, "c": 2}\n',
+        "line 1",
+        "'c'",
+        options="--higher c",
+    ),
+    scores(
+        "a criterion twice in parquet",
+        "s.parquet",
+        table(
+            pa.Table.from_arrays(
+                [pa.array(["a", "b"])] * 2 + [pa.array([1, 2])] * 2, ["prompt", "method", "c", "c"]
+            )
+        ),
+        "'c' appears 2 times",
+        options="--higher c",
+    ),
+    scores("a value twice", "s.csv", SCORES + "p0,a,1,1\n", "is duplicated"),
+    scores("a value missing", "s.csv", SCORES + "p9,a,1,1\n", "has no value for prompt 'p9'"),
+    scores("no method", "s.csv", SCORES + "p9,,1,1\n", "s.csv: line 14 has no 'method'"),
+    scores("no prompt", "s.csv", SCORES + ",a,1,1\n", "s.csv: line 14 has no 'prompt'"),
+    scores("an empty value", "s.csv", SCORES.replace("0.5", "", 1), "s.csv: ", "'coherence'", "'p0'"),
+    scores("nan", "s.csv", SCORES.replace("0.5", "nan", 1), "s.csv: ", "'coherence'", "'p0'"),
+    scores("inf", "s.csv", SCORES.replace("0.5", "inf", 1), "'coherence'", "is infinite"),
+    scores("-inf", "s.csv", SCORES.replace("0.5", "-inf", 1), "'coherence'", "is infinite"),
+    scores("1e999", "s.csv", SCORES.replace("0.5", "1e999", 1), "'coherence'", "is infinite"),
+    scores("a word", "s.csv", SCORES.replace("0.5", "good", 1), "'coherence'", "is not a number"),
+    scores("a decimal comma", "s.csv", SCORES.replace("0.5", '"0,5"', 1), "'coherence'", "is not a number"),
+    scores("True", "s.csv", SCORES.replace("0.5", "True", 1), "'coherence'", "is not a number"),
+    scores(
+        "only True and False", "s.csv", HEAD + "\np,a,True,1\np,b,False,2\n", "'coherence'", "is not a number"
+    ),
+    scores("true", "s.jsonl", two(True), "'c'", "is not a number", options="--higher c"),
+    scores(
+        "booleans",
+        "s.parquet",
+        parquet(prompt=["p", "p"], method=["a", "b"], c=[True, False]),
+        "is not a number",
+        options="--higher c",
+    ),
+    scores("null", "s.jsonl", two(None), "'c'", "'a'", options="--higher c"),
+    scores("NaN in JSONL", "s.jsonl", two(float("nan")), "'c'", "'a'", options="--higher c"),
+    scores("a list as value", "s.jsonl", two([1]), "is not a number", options="--higher c"),
+    scores("an object as value", "s.jsonl", two({"x": 1}), "is not a number", options="--higher c"),
+    scores("a huge integer", "s.jsonl", two(10**400), "s.jsonl: ", "'c'", options="--higher c"),
+    scores(
+        "an object as method",
+        "s.jsonl",
+        jsonl({"prompt": "p", "method": {"x": 1}, "c": 1}, {"prompt": "p", "method": {"x": 2}, "c": 1}),
+        "2 methods on 1 prompts",
+        options="--higher c",
+        code=OK,
+    ),
+    scores(
+        "JSONL cut",
+        "s.jsonl",
+        jsonl({"prompt": "p", "method": "a", "c": 1})[:-5],
+        "s.jsonl: line 1: not valid",
+    ),
+    scores("a JSON array", "s.jsonl", b'[{"prompt": "p"}]\n', "s.jsonl: line 1: not a JSON object"),
+    scores("deep JSON", "s.jsonl", b"[" * 200_000 + b"\n", "s.jsonl: line 1: not valid JSON"),
+    scores(
+        "half a surrogate",
+        "s.jsonl",
+        b'{"prompt": "p", "method": "\\ud800", "c": 1}\n',
+        "unpaired surrogate",
+        options="--higher c",
+    ),
+    scores("one method", "s.csv", HEAD + "\np,a,1,1\nq,a,2,2\n", "two methods or more are needed, found 1"),
+    scores("one prompt", "s.csv", HEAD + "\np,a,1,1\np,b,2,2\n", "2 methods on 1 prompts", code=OK),
+    scores("equal methods", "s.csv", HEAD + "\np,a,1,1\np,b,1,1\n", "2 methods on 1 prompts", code=OK),
+    scores(
+        "names of a column",
+        "s.csv",
+        "prompt,method,worth\np,a,1\np,b,2\n",
+        "'worth'",
+        options="--higher worth",
+    ),
+    scores("markup", "s.csv", HEAD + "\np,[/red],1,1\np,$\\frac{$,2,2\n", "[/red]", "$\\frac{$", code=OK),
+    scores("long: criterion missing", "s.csv", LONG + "p,a,c,1\np,b,c,2\n", "no criterion 'coherence'"),
+    scores(
+        "long: a value twice",
+        "s.csv",
+        LONG + "p,a,c,1\np,a,c,2\np,b,c,1\n",
+        "is duplicated",
+        options="--higher c",
+    ),
+    scores(
+        "long: a value missing",
+        "s.csv",
+        LONG + "p,a,c,1\np,b,d,2\np,b,c,1\n",
+        "'d' of method 'a'",
+        "is missing",
+        options="--higher c d",
+    ),
+    scores(
+        "long: an empty criterion",
+        "s.csv",
+        LONG + "p,a,c,1\np,b,c,1\np,b,,1\n",
+        "line 4 has no 'criterion'",
+        options="--higher c",
+    ),
+    scores(
+        "long: value twice",
+        "s.csv",
+        "prompt,method,criterion,value,value\np,a,c,1,1\n",
+        "'value' appears 2 times",
+        options="--higher c",
+    ),
+    scores(
+        "long: a list as criterion",
+        "s.jsonl",
+        jsonl(*({"prompt": "p", "method": m, "criterion": ["c"], "value": 1} for m in "ab")),
+        "no criterion 'c'",
+        options="--higher c",
+    ),
+    scores(
+        "long: numbers as criteria",
+        "s.jsonl",
+        jsonl(*({"prompt": "p", "method": m, "criterion": 1, "value": 1} for m in "ab")),
+        "2 methods",
+        options="--higher 1",
+        code=OK,
+    ),
+    scores(
+        "columns that are numbers",
+        "s.parquet",
+        pandas_parquet(pd.DataFrame({"prompt": ["p", "p"], "method": ["a", "b"], 1: [1, 2]})),
+        "2 methods",
+        options="--higher 1",
+        code=OK,
+    ),
+    scores(
+        "an index",
+        "s.parquet",
+        pandas_parquet(pd.DataFrame({"prompt": ["p", "p"], "method": ["a", "b"], "c": [1, 2]}, index=[7, 7])),
+        "2 methods",
+        options="--higher c",
+        code=OK,
+    ),
+    scores(
+        "categories",
+        "s.parquet",
+        pandas_parquet(
+            pd.DataFrame({"prompt": ["p", "p"], "method": ["a", "b"], "c": [1, 2]}, dtype="category")
+        ),
+        "2 methods",
+        options="--higher c",
+        code=OK,
+    ),
+    scores(
+        "dates as values",
+        "s.parquet",
+        pandas_parquet(
+            pd.DataFrame(
+                {
+                    "prompt": ["p", "p"],
+                    "method": ["a", "b"],
+                    "c": pd.to_datetime(["2020-01-01", "2020-01-02"]),
+                }
+            )
+        ),
+        "is not a number",
+        options="--higher c",
+    ),
+    scores(
+        "complex values",
+        "s.csv",
+        "prompt,method,c\np,a,1+2j\np,b,1\n",
+        "is not a number",
+        options="--higher c",
+    ),
+]
+
+
+def make_outputs(folder: Path) -> None:
+    make_links(folder)
+    (folder / "soft.html").symlink_to("g.jsonl")
+    (folder / "hard.html").hardlink_to(folder / "g.jsonl")
+    (folder / "old.html").write_text("old")
+    (folder / "out").mkdir()
+    (folder / "out/ranking.csv").hardlink_to(folder / "scores.csv")
+    (folder / "soft").mkdir()
+    (folder / "soft/winners.csv").symlink_to("../scores.csv")
+    (folder / "taken/ranking.png").mkdir(parents=True)
+
+
+def explained(name: str, path: str, *words: str) -> Case:
+    options = f"--explain {path} --embedder nowhere"  # refused before the embedder is looked up
+    return scored(f"explains to {name}", options, *words, make=make_outputs)
+
+
+def tabled(name: str, path: str, *words: str) -> Case:
+    return ranked(f"writes to {name}", f"{RANKED} --output {path}", *words, make=make_outputs)
+
+
+OUTPUTS = [
+    explained("the generated file", "g.jsonl", "--explain g.jsonl"),
+    explained("the references", "./r.jsonl", "--explain r.jsonl"),
+    explained("a link to the generated file", "soft.html", "--explain soft.html", "g.jsonl"),
+    explained("a hard link to it", "hard.html", "--explain hard.html", "g.jsonl"),
+    explained("another spelling of it", "folder/../hard.html", "--explain folder/../hard.html", "g.jsonl"),
+    explained("a table", "page.csv", "--explain page.csv", ".html"),
+    explained("a folder", "folder.html", "--explain folder.html: is a folder"),
+    explained("this folder", ".", "--explain ."),
+    explained(
+        "below a file", "g.jsonl/x.html", "--explain g.jsonl/x.html: cannot be written: Not a directory"
+    ),
+    explained(
+        "far below a file",
+        "g.jsonl/a/b/x.html",
+        "--explain g.jsonl/a/b/x.html: cannot be written: Not a directory",
+    ),
+    explained("a FIFO", "fifo.html", "--explain fifo.html: is not a regular file"),
+    explained("/dev/null", "/dev/null", "--explain /dev/null"),
+    explained("a loop of links", "loop.html", "--explain loop.html", "symbolic links"),
+    explained("a long name", f"{LONG_NAME}.html", "File name too long"),
+    explained("a name that is too long with its suffix", f"{'n' * 250}.html", "File name too long"),
+    explained("/proc", "/proc/x.html", "--explain /proc/x.html"),
+    scored("explains without support", "--explain x.html --metrics ngram", "add support to --metrics"),
+    tabled("its input", "scores.csv", "--output scores.csv: cannot be written: it is not a folder"),
+    tabled(
+        "below a file",
+        "scores.csv/x",
+        "--output scores.csv/x/ranking.csv: cannot be written: Not a directory",
+    ),
+    tabled(
+        "a folder with a hard link to its input", "out", "--output out/ranking.csv: is the input scores.csv"
+    ),
+    tabled("a folder with a link to its input", "soft", "--output soft/winners.csv: is the input scores.csv"),
+    tabled("a FIFO", "fifo.csv", "--output fifo.csv"),
+    tabled("/dev/null", "/dev/null", "--output /dev/null"),
+    tabled("a loop of links", "loop.csv", "--output loop.csv: cannot be written"),
+    tabled("a long name", LONG_NAME, "File name too long"),
+    tabled("a folder where a figure is a folder", "taken", "--output taken/ranking.png: is a folder"),
+    tabled("/proc", "/proc/x", "--output /proc/x"),
+    command(
+        "explain to standard output", f"score {SCORED} g.jsonl --explain -", "only named files", code=USAGE
+    ),
+    command(
+        "output to standard output", f"rank scores.csv {RANKED} --output -", "only named files", code=USAGE
+    ),
+]
+
+CASES = [*TEXT_FILES, *INPUTS, *OPTIONS, *SCORE_FILES, *OUTPUTS]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "r.jsonl").write_bytes(jsonl(*ROWS))
+    (tmp_path / "g.jsonl").write_bytes(jsonl(*reversed(ROWS)))
+    (tmp_path / "scores.csv").write_text(SCORES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def snapshot(folder: Path) -> dict[str, object]:
+    """Everything in a folder: bytes of files, targets of links, and the kind of the rest."""
+    found: dict[str, object] = {}
+    for path in folder.rglob("*"):
+        mode = path.lstat().st_mode
+        name = str(path.relative_to(folder))
+        found[name] = mode
+        if stat.S_ISREG(mode):
+            found[name] = path.read_bytes()
+        elif stat.S_ISLNK(mode):
+            found[name] = os.readlink(path)
+    return found
+
+
+def run(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Run a command in this process, with the traceback that the interpreter would print."""
+    try:
+        code = main(words)
+    except BaseException:
+        code = 1
+        traceback.print_exc()
+    printed = capfd.readouterr()
+    return code, printed.out, printed.err
+
+
+def never(*_: object, **__: object) -> None:
+    raise AssertionError("work was started")
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Computing anything is an error."""
+    for name in ("ngram.ngram_scores", "likelihood.likelihood_scores", "support.support_scores"):
+        monkeypatch.setattr(f"textgamut.metrics.scores.{name}", never)
+    monkeypatch.setattr("textgamut.features.embed._batches", never)
+    monkeypatch.setattr("textgamut.rankings.ranking.fit_bradley_terry", never)
+
+
+def check(case: Case, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    case.make(folder)
+    before = snapshot(folder)
+    code, out, err = run(capfd, *shlex.split(case.command))
+    assert "Traceback" not in out + err
+    for word in case.words:
+        assert word in out + err
+    assert code == case.code
+    assert snapshot(folder) == before
+    if code:
+        assert out == ""
+        assert case.name == "no command" or err.startswith("textgamut: error: ")
+        assert code == USAGE or err.count("\n") == 1
+
+
+REFUSED = [case for case in CASES if case.code]
+TAKEN = [case for case in CASES if not case.code]
+
+
+@pytest.mark.usefixtures("idle")
+@pytest.mark.parametrize("case", REFUSED, ids=[case.name for case in REFUSED])
+def test_bad_input_is_one_clear_line(
+    case: Case, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textgamut.features.embed.embed", never)
+    check(case, folder, capfd)
+
+
+@pytest.mark.parametrize("case", TAKEN, ids=[case.name for case in TAKEN])
+def test_unusual_input_is_taken(case: Case, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    check(case, folder, capfd)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.write_checkpoint(tmp_path_factory.mktemp("checkpoint"), "gpt2")
+
+
+def cut(name: str) -> Callable[[Path], object]:
+    return lambda model: (model / name).write_bytes((model / name).read_bytes()[:-50])
+
+
+def without(*names: str) -> Callable[[Path], object]:
+    return lambda model: deque(map(os.remove, (model / name for name in names)))
+
+
+def intact(_: Path) -> None:
+    """Damage nothing."""
+
+
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
+SCORER = "--metrics likelihood --scorer"
+SUPPORT = "--metrics support --embedder model"
+EMBEDDER = f"{SUPPORT} --pooling mean --max-tokens 64"
+TOKENS = "--metrics ngram --tokenizer"
+OWN = "--config own --metrics likelihood --scorer here"
+LOADING = "model: transformers cannot load this checkpoint"
+
+CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
+    ("no folder", f"{SCORER} model", shutil.rmtree, "unknown model 'model'"),
+    (
+        "no folder at a path",
+        f"{SCORER} ./model",
+        shutil.rmtree,
+        "unknown model './model': there is no such folder",
+    ),
+    ("a file", f"{SCORER} ./g.jsonl", intact, "unknown model './g.jsonl': there is no such folder"),
+    (
+        "no configuration",
+        f"{SCORER} model",
+        without("config.json"),
+        "model: not a checkpoint: it has no config",
+    ),
+    (
+        "no weights",
+        f"{SCORER} model",
+        without("model.safetensors"),
+        "model: has no weights: there is no .safe",
+    ),
+    ("no tokenizer", f"{SCORER} model", without(*TOKENIZER), "model: has no tokenizer"),
+    ("a cut configuration", f"{SCORER} model", cut("config.json"), "model/config.json: damaged"),
+    ("a list", f"{SCORER} model", lambda m: (m / "config.json").write_text("[]"), "config.json: damaged"),
+    ("no type", f"{SCORER} model", lambda m: (m / "config.json").write_text("{}"), LOADING),
+    ("cut weights", f"{SCORER} model", cut("model.safetensors"), "model/model.safetensors: damaged"),
+    (
+        "empty weights",
+        f"{SCORER} model",
+        lambda m: (m / "model.safetensors").write_bytes(b""),
+        "model/model.safetensors: damaged",
+    ),
+    ("a cut tokenizer", f"{SCORER} model", cut("tokenizer.json"), LOADING),
+    ("no tokenizer for n-grams", f"{TOKENS} model", without(*TOKENIZER), "model: has no tokenizer"),
+    ("a cut tokenizer for n-grams", f"{TOKENS} model", cut("tokenizer.json"), LOADING),
+    ("an embedder without configuration", EMBEDDER, without("config.json"), "model: not a checkpoint"),
+    ("an embedder without weights", EMBEDDER, without("model.safetensors"), "model: has no weights"),
+    ("an embedder without tokenizer", EMBEDDER, without(*TOKENIZER), "model: has no tokenizer"),
+    ("an embedder with cut weights", EMBEDDER, cut("model.safetensors"), "model/model.safetensors: damaged"),
+    ("an embedder with a cut tokenizer", EMBEDDER, cut("tokenizer.json"), LOADING),
+    ("an embedder without pooling", "--embedder model", intact, "model: an embedder given as a folder needs"),
+    (
+        "too many tokens",
+        f"{SUPPORT} --pooling mean --max-tokens 9999",
+        intact,
+        "max_tokens: 9999 exceeds the 256 tokens",
+    ),
+    ("one token", f"{SUPPORT} --pooling mean --max-tokens 1", intact, "max_tokens: 1 leaves no room"),
+    ("another library", f"{SUPPORT} --pooling sentence-transformers", intact, "it has no modules.json"),
+    ("a scorer beside an embedder", f"{EMBEDDER} {SCORER} own", intact, "own: not a checkpoint"),
+    ("a tokenizer beside an embedder", f"{EMBEDDER} {TOKENS} own", intact, "own: transformers cannot load"),
+    ("an entry without tokenizer", OWN, without(*TOKENIZER), "model: has no tokenizer"),
+    ("an entry without weights", OWN, without("model.safetensors"), "model: has no weights"),
+    (
+        "an entry of a file",
+        OWN.replace("here", "file"),
+        intact,
+        "g.jsonl: a checkpoint is a folder or a .gguf",
+    ),
+    ("an entry's tokenizer", f"--config own {TOKENS} here", without(*TOKENIZER), "model: has no tokenizer"),
+]
+
+
+@pytest.mark.usefixtures("idle")
+@pytest.mark.parametrize(
+    ("options", "damage", "words"), [case[1:] for case in CHECKPOINTS], ids=[case[0] for case in CHECKPOINTS]
+)
+def test_a_folder_that_is_no_model_is_named(
+    options: str,
+    damage: Callable[[Path], object],
+    words: str,
+    folder: Path,
+    checkpoint: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(checkpoint, folder / "model")
+    entry = "{label: x, family: x, chat: none, source: {kind: file, path: "
+    (folder / "own").mkdir()
+    (folder / "own/models.yaml").write_text(f"here: {entry}model}}}}\nfile: {entry}g.jsonl}}}}\n")
+    damage(folder / "model")
+    check(scored("", options, words), folder, capfd)
+
+
+def test_a_file_that_may_not_be_read_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "scores.csv").chmod(0)
+    folder.parent.chmod(0o755)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)  # nobody, from whom root's permission is missing
+    try:
+        code, out, err = run(capfd, "rank", "scores.csv", *RANKED.split())
+    finally:
+        os.seteuid(user)
+    assert (code, out, err) == (BAD, "", "textgamut: error: scores.csv: cannot be read: Permission denied\n")
+
+
+def test_a_file_that_fails_to_be_read_is_named(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "memory.csv").symlink_to("/proc/self/mem")
+    code, out, err = run(capfd, "rank", "memory.csv", *RANKED.split())
+    assert (code, out) == (BAD, "")
+    assert err.startswith("textgamut: error: memory.csv: cannot be read")
+    assert err.count("\n") == 1
+
+
+WRITING = {
+    "rank": f"rank scores.csv {RANKED} --output out",
+    "score": f"score --reference r.jsonl --generated g.jsonl {EMBEDDER} --bootstrap 0 --explain out/x.html",
+}
+NUMBERS = {"rank": "3 methods on 4 prompts", "score": "12 generated texts against 12 references"}
+
+
+@pytest.fixture
+def writing(request: pytest.FixtureRequest, folder: Path, checkpoint: Path) -> str:
+    shutil.copytree(checkpoint, folder / "model")
+    return str(request.param)
+
+
+both = pytest.mark.parametrize("writing", WRITING, indirect=True)
+as_json = pytest.mark.parametrize("json", [[], ["--json"]], ids=["table", "json"])
+
+
+@both
+@as_json
+def test_numbers_are_printed_before_anything_is_written(
+    writing: str,
+    json: list[str],
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    printed = []
+
+    def write_bytes(path: Path, data: bytes) -> None:
+        printed.append(capfd.readouterr().out)
+
+    monkeypatch.setattr("textgamut.files.write_bytes", write_bytes)
+    assert main([*WRITING[writing].split(), *json]) == OK
+    assert ("textgamut" if json else NUMBERS[writing]) in printed[0]
+    assert printed[1:] == [""] * (len(printed) - 1)
+    assert not (folder / "out").exists()
+
+
+@both
+@as_json
+def test_a_full_disk_costs_no_numbers(
+    writing: str,
+    json: list[str],
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    code, out, err = run(capfd, *WRITING[writing].split(), *json)
+    assert code == BAD
+    assert ("textgamut" if json else NUMBERS[writing]) in out
+    name = {"rank": "out/ranking.csv", "score": "out/x.html"}[writing]
+    assert err.splitlines()[-1] == f"textgamut: error: {name}: cannot be written: the disk is full"
+    assert not list((folder / "out").iterdir())
+
+
+@both
+def test_what_exists_is_replaced_and_links_are_not_followed(
+    writing: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "out").mkdir()
+    (folder / "other").write_text("other")
+    (folder / "out/ranking.csv").symlink_to("../other")
+    (folder / "out/x.html").write_text("old")
+    assert run(capfd, *WRITING[writing].split())[0] == OK
+    assert (folder / "other").read_text() == "other"
+    assert len((folder / {"rank": "out/ranking.csv", "score": "out/x.html"}[writing]).read_text()) > 50
+
+
+def real(*words: str, stdout: Any, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a user does."""
+    command = [sys.executable, "-m", "textgamut", *words]
+    settings = os.environ | environment
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=settings, timeout=60)
+
+
+RANK = ["rank", "scores.csv", *RANKED.split()]
+SCORE = ["score", *SCORED.split(), "g.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["doctor", "--offline"], RANK, [*SCORE, "--json"]]
+)
+def test_a_full_standard_output_is_one_line(words: list[str], folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = real(*words, stdout=full)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "textgamut: error: standard output: the disk is full"
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_files_are_written_although_the_numbers_cannot_be_printed(folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        assert real(*RANK, "--output", "out", stdout=full).returncode == 1
+    assert len(list((folder / "out").iterdir())) == 11
+    reading, closed = os.pipe()
+    os.close(reading)
+    with os.fdopen(closed, "w") as pipe:
+        done = real(*RANK, "--json", "--output", "piped", stdout=pipe)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert len(list((folder / "piped").iterdir())) == 11
+
+
+@pytest.mark.parametrize("words", [["--help"], RANK, [*RANK, "--json"], ["doctor", "--offline"]])
+def test_an_ascii_terminal_is_enough(words: list[str], folder: Path) -> None:
+    (folder / "scores.csv").write_text(SCORES.replace(",c,", ",größe,"), encoding="utf-8")
+    done = real(*words, stdout=subprocess.PIPE, PYTHONIOENCODING="ascii")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert done.stdout.isascii()
+    if "--json" in words:
+        assert json.loads(done.stdout)["ranking"][0]["method"] == "größe"
+
+
+def test_a_closed_standard_output_is_no_error(folder: Path) -> None:
+    command = [sys.executable, "-m", "textgamut", *RANK, "--json"]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (0, "", False)
+
+
+def test_names_that_are_not_utf_8_are_shown(folder: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    (folder / "scores.csv").rename(folder / name)
+    done = real("rank", name, *RANKED.split(), "--json", stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["settings"]["file"] == name
+    done = real("rank", name, "--higher", "none", stdout=subprocess.PIPE)
+    assert (done.returncode, "caf\\udce9.csv: " in done.stderr, "Traceback" in done.stderr) == (
+        1,
+        True,
+        False,
+    )
