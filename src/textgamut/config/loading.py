@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut.config.cells import HUMAN, Config
+from textgamut.config.cells import RESERVED, Config
 from textgamut.config.checks import broken_references
 from textgamut.config.entries.base import Slug
 from textgamut.config.entries.registries import REGISTRIES
@@ -93,8 +93,9 @@ def _read_registry(name: str, path: Path) -> dict[str, Any]:
     entries: dict[str, Any] = validate(
         registry_adapter(REGISTRIES[name]), {} if content is None else content, str(path)
     )
-    if HUMAN in entries and name in ("models", "decoding"):
-        raise ConfigError(f"{path}: {HUMAN}: reserved for human texts: rename the entry")
+    for slug, reason in RESERVED[name].items():
+        if slug in entries:
+            raise ConfigError(f"{path}: {slug}: reserved for {reason}: rename the entry")
     return entries
 
 

@@ -21,7 +21,7 @@ from fake_hub import COMMIT, FakeHub, point_clients_at
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelSource
+from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelMember, WheelSource
 from textgamut.errors import TextgamutError
 from textgamut.sources import http, url, wheel
 from textgamut.sources.cache import cache_folder, digest
@@ -454,7 +454,7 @@ def test_an_unreachable_index_is_named_with_the_way_out(monkeypatch, tmp_path):
 
 def test_a_missing_version_quotes_pip(index):
     make_wheel(index, "carrier", {"x": b""})
-    part = {"package": "carrier", "version": "2.0", "member": "x"}
+    part = WheelMember(package="carrier", version="2.0", member="x")
     with pytest.raises(TextgamutError, match=r"carrier==2\.0: .*\(from versions: 1\.0\)"):
         fetch(WheelSource(kind="wheel", parts=[part], sha256="0" * 64))
 
