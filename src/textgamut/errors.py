@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import os
 from collections.abc import Iterable
 
 
@@ -30,6 +32,13 @@ class SourceError(TextgamutError):
 
 class ModelError(TextgamutError):
     """A model cannot be loaded, does not fit this machine, or does not support a setting."""
+
+
+def reason(error: OSError) -> str:
+    """Return why the operating system refused something, without the path."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full"
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

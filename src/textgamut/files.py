@@ -21,21 +21,33 @@ from textgamut.errors import DataError
 
 
 @contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Add the path to an ``OSError`` that has none, such as that of a write to a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to ``path``; on success it is fsynced and renamed, on failure removed.
 
     A reader sees either the old or the new file, never a partial one, even if the process is killed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Each output has one writer, so a fixed name is safe; the leftover of a killed run is overwritten.
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        yield temporary
-        with temporary.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Each output has one writer, so a fixed name is safe; the leftover of a killed run is overwritten.
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            yield temporary
+            with temporary.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

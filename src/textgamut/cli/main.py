@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import logging
 import sys
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ from textgamut.cli.doctor import doctor
 from textgamut.cli.plan import plan
 from textgamut.cli.rank import rank
 from textgamut.cli.score import score
-from textgamut.errors import TextgamutError
+from textgamut.errors import TextgamutError, reason
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,11 +31,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
     _log_to_terminal()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # escape what the terminal's encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if "-" in words:
+        return _error("-: only named files are read and written, no standard input or output", 2)
     try:
         if not words:
             _app().help_print([], console=Console(stderr=True))
             return 2
         code = _app()(words)
+        if sys.stdout:
+            sys.stdout.flush()
     except CycloptsError as error:
         return _error(str(error), 2)
     except TextgamutError as error:
@@ -41,6 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         sys.stdout = None
         return 0
+    except OSError as error:
+        if error.filename is not None:
+            return _error(f"{error.filename}: {reason(error)}", 1)
+        if error.errno != errno.ENOSPC:  # only a full disk is known to be that of the output
+            raise
+        sys.stdout = None
+        return _error(f"standard output: {reason(error)}", 1)
     except SystemExit as error:
         if not isinstance(error.__context__, BrokenPipeError):  # rich exits on a broken pipe
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from importlib.resources import as_file, files
@@ -81,11 +82,16 @@ def load_registry(name: str, folder: str | Path | None = None) -> dict[str, Any]
         TextgamutError: If the folder does not exist or an entry is invalid: one line per problem.
     """
     if folder is not None and not Path(folder).is_dir():
-        raise ConfigError(f"{folder}: there is no such folder")
-    with as_file(files("textgamut.config") / "defaults" / f"{name}.yaml") as shipped:
-        entries = _read_registry(name, shipped)
+        what = "a file, not a folder" if Path(folder).exists() else "there is no such folder"
+        raise ConfigError(f"{folder}: {what}")
     own = Path("config" if folder is None else folder, f"{name}.yaml")
-    return entries | _read_registry(name, own) if own.exists() else entries
+    return _shipped(name) | (_read_registry(name, own) if os.path.lexists(own) else {})
+
+
+@functools.cache
+def _shipped(name: str) -> dict[str, Any]:
+    with as_file(files("textgamut.config") / "defaults" / f"{name}.yaml") as path:
+        return _read_registry(name, path)
 
 
 def _read_registry(name: str, path: Path) -> dict[str, Any]:
@@ -99,6 +105,7 @@ def _read_registry(name: str, path: Path) -> dict[str, Any]:
     return entries
 
 
+@functools.cache
 def registry_adapter(kind: Any) -> TypeAdapter[Any]:
     """Return the validator of a registry: slug -> entry of that kind."""
     return TypeAdapter(dict[Slug, kind])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
-from yaml.composer import ComposerError
 
-from textgamut.errors import ConfigError, nearest
+from textgamut.errors import ConfigError, nearest, reason
 
 BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
     f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp")
@@ -41,18 +40,20 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if getattr(event, "tag", None):
-            raise ComposerError(None, None, f"tags such as {event.tag} are not supported", event.start_mark)
+            _refuse(event.start_mark, f"tags such as {event.tag} are not supported")
         node = super().compose_node(parent, index)
         if isinstance(event, yaml.AliasEvent):
             if node not in self._sizes:
-                raise ComposerError(None, None, f"*{event.anchor} contains itself", event.start_mark)
+                _refuse(event.start_mark, f"*{event.anchor} contains itself")
         elif isinstance(node, yaml.ScalarNode):
+            if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", node.value):  # from an escape in quotes
+                _refuse(event.start_mark, "a text with a control character")
             self._refuse_misread(node)
             self._sizes[node] = 1
         elif node:
             self._sizes[node] = 1 + sum(self._sizes[child] for child in _children(node))
             if self._sizes[node] > MOST_VALUES:
-                raise ComposerError(None, None, f"more than {MOST_VALUES:,} values", node.start_mark)
+                _refuse(event.start_mark, f"more than {MOST_VALUES:,} values")
         return node
 
     # Not in construct_mapping: there, a merge (`<<: *other`) has already added its keys.
@@ -83,13 +84,16 @@ class _Loader(yaml.SafeLoader):
             made = str(self.construct_yaml_float(node))
             advice = f"{text} as the number {made}: write {made}"
         if advice:
-            where = f"{node.start_mark.name}: line {node.start_mark.line + 1}"
-            raise ConfigError(f"{where}: YAML reads {advice}, or '{text}' in quotes if it is a name")
+            _refuse(node.start_mark, f"YAML reads {advice}, or '{text}' in quotes if it is a name")
 
 
 _Loader.add_implicit_resolver(
     FLOAT, re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
 )
+
+
+def _refuse(mark: Any, problem: str) -> NoReturn:
+    raise ConfigError(f"{mark.name}: line {mark.line + 1}: {problem}")
 
 
 def _children(node: yaml.Node) -> Iterator[yaml.Node]:
@@ -110,11 +114,12 @@ def read_yaml(path: Path) -> Any:
     except ConfigError:
         raise
     except FileNotFoundError:
-        raise ConfigError(f"{path}: there is no such file") from None
+        what = "standard input is not supported: give a file" if str(path) == "-" else "there is no such file"
+        raise ConfigError(f"{path}: {what}") from None
     except IsADirectoryError:
         raise ConfigError(f"{path}: a folder, not a file") from None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{path}: cannot be read: {reason(error)}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text ({error.reason}): save it as UTF-8") from None
     except RecursionError:
@@ -144,10 +149,8 @@ def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
 def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
     """Format a pydantic error as ``key: problem; nearest valid choice``."""
     location = _location(problem["loc"], content)
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{_shown(part)}" for part in location).lstrip(
-        "."
-    )
-    key = key or "(top level)"
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{_shown(part)}" for part in location)
+    key = key.removeprefix(".") or "(top level)"
     kind, context, found = problem["type"], problem.get("ctx", {}), problem["input"]
     if kind == "extra_forbidden":
         return f"{key}: {_unknown_key(adapter, location, content)}"
@@ -166,8 +169,8 @@ def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
     if kind in ("string_type", "invalid_key") and isinstance(found, int | float):
         return f"{key}: must be text, but YAML reads {found} as a number: write it in quotes"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
-        what = "empty" if found is None else _shown(repr(found))
-        return f"{key}: must be lines of the form `key: value` (got {what})"
+        what = "it is empty" if found is None else f"got {_shown(repr(found))}"
+        return f"{key}: must be lines of the form `key: value`; {what}"
     return f"{key}: {problem['msg']} (got {_shown(repr(found))})"
 
 

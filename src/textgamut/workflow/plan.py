@@ -20,6 +20,7 @@ The estimates are kept simple:
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import statistics
@@ -33,6 +34,7 @@ from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
+from textgamut.errors import DataError, reason
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
@@ -393,13 +395,15 @@ def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float
     """Return the mean number of tokens of a task's prompts for a model, or None if it is not known yet."""
     prompts = folder / fill(paths.PROMPTS, task=task)
     for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all the same
-        mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
+        with _reading(lengths):
+            mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
         return mean
     if isinstance(config.models[model].source, OpenAISource) and prompts.exists():
         import pandas as pd
 
         columns = ["base"] if config.models[model].chat == "none" else ["user", "start"]
-        texts = pd.read_parquet(prompts, columns=columns).fillna("").sum(axis=1)
+        with _reading(prompts):
+            texts = pd.read_parquet(prompts, columns=columns).fillna("").sum(axis=1)
         return float(texts.str.len().mean()) / CHARACTERS_PER_TOKEN
     return None
 
@@ -428,7 +432,8 @@ def _dimensions(embedder: str, folder: Path) -> int:
     for path in folder.glob(fill(paths.REFERENCE_FEATURES, task="*", draw="*", embedder=embedder)):
         import numpy as np
 
-        return int(np.load(path, mmap_mode="r").shape[1])
+        with _reading(path):
+            return int(np.load(path, mmap_mode="r").shape[1])
     return DIMENSIONS
 
 
@@ -440,7 +445,19 @@ def _any(path: str) -> str:
 def _rows(path: Path) -> int:
     import pyarrow.parquet as pq
 
-    return int(pq.read_metadata(path).num_rows)
+    with _reading(path):
+        return int(pq.read_metadata(path).num_rows)
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Name a file that cannot be read or is damaged."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {reason(error)}") from None
+    except (ValueError, KeyError, TypeError, IndexError, EOFError):
+        raise DataError(f"{path}: damaged: delete it, and the next run makes it again") from None
 
 
 def _same_model(shard: Shard, config: Config) -> bool:
