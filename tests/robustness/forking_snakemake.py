@@ -1,7 +1,8 @@
 """Run Snakemake for each line of standard input, ``[folder, arguments]``, in a fork of this process.
 
-Importing Snakemake takes most of the time of a dry run, so it is imported once. Everything else, such as reading
-the command line, the profile and the Snakefile, happens in a fork. Prints ``[exit code, output]`` for each line.
+Importing Snakemake takes most of the time of a dry run, so it is imported once. Everything else, such as
+reading the command line, the profile and the Snakefile, happens in a fork. Prints ``[exit code, output]`` for
+each line.
 """
 
 import json
