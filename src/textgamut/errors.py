@@ -34,9 +34,13 @@ class ModelError(TextgamutError):
     """A model cannot be loaded, does not fit this machine, or does not support a setting."""
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Numbers of the errors of a disk without space, or of a user without any left on it."""
+
+
 def reason(error: OSError) -> str:
     """Return why the operating system refused something, without the path."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in FULL:
         return "the disk is full"
     return os.strerror(error.errno) if error.errno else str(error)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import logging
 import sys
@@ -17,7 +16,7 @@ from textgamut.cli.doctor import doctor
 from textgamut.cli.plan import plan
 from textgamut.cli.rank import rank
 from textgamut.cli.score import score
-from textgamut.errors import TextgamutError, reason
+from textgamut.errors import FULL, TextgamutError, reason
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is not None:
             return _error(f"{error.filename}: {reason(error)}", 1)
-        if error.errno != errno.ENOSPC:  # only a full disk is known to be that of the output
+        if error.errno not in FULL:  # only of a full disk is it known that it is that of the output
             raise
         sys.stdout = None
         return _error(f"standard output: {reason(error)}", 1)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 from fnmatch import fnmatch
 from pathlib import Path
 
 from textgamut.config.entries.sources import HfSource
-from textgamut.errors import SourceError, nearest, reason
+from textgamut.errors import FULL, SourceError, nearest, reason
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +65,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
         try:
             folder = snapshot(local=False)
         except Exception as error:  # the hub's client raises a dozen unrelated types
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if isinstance(error, OSError) and error.errno in FULL:
                 raise SourceError(f"{repo_folder}: {reason(error)}") from error
             why = " ".join(str(error).split()).rstrip(".")
             raise SourceError(

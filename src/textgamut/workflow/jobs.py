@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from textgamut.errors import TextgamutError, reason
+from textgamut.errors import FULL, TextgamutError, reason
 
 logger = logging.getLogger(__name__)
 
 
-REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+REFUSALS = (*FULL, errno.EROFS, errno.EACCES)
 """Errors of a disk, which the user can repair, and not of the program."""
 
 
