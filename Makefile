@@ -75,6 +75,7 @@ bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/dominance.py
 	$(BIN)/python benchmarks/ufg_depth.py --most 1
 	$(BIN)/python benchmarks/labels.py
+	$(BIN)/python benchmarks/reruns.py
 
 clean:  ## delete results and data, but not the shared cache
 	rm -rf results/*/ results/*.parquet results/*.json data/*/ logs .snakemake report.html

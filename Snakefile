@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
 
 from textgamut.config.cells import HUMAN, PLACEHOLDER
 from textgamut.config.loading import load_config
 from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.errors import TextgamutError
+from textgamut.workflow.arguments import NO_CONFIG, check_targets
 from textgamut.workflow.families import missing_families
 from textgamut.workflow.notices import small_tasks
 from textgamut.workflow.planned_shards import write_planned_shards
@@ -19,9 +21,7 @@ EXPERIMENT = Path(
 )
 try:
     if workflow.config_settings.config:
-        raise TextgamutError(
-            "--config is not supported: write the settings to a file and pass it with --configfile"
-        )
+        raise TextgamutError(NO_CONFIG)
     CONFIG = load_config(EXPERIMENT)
 except TextgamutError as error:
     raise WorkflowError(f"the configuration is not valid\n{error}")
@@ -99,3 +99,16 @@ rule all:
     input:
         outputs.experiment_files(CONFIG),
     localrule: True
+
+
+if workflow.is_main_process:
+    # workflow.dag_settings, which contains the targets, is only set after the Snakefile is read.
+    arguments, _ = get_argument_parser().parse_known_args()
+    try:
+        check_targets(
+            CONFIG,
+            arguments.targets,
+            {rule.name: [str(path) for path in rule.output] for rule in workflow.rules},
+        )
+    except TextgamutError as error:
+        raise WorkflowError(f"unknown target\n{error}")

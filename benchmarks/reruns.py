@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/reruns.py [--jobs 4300] [--kilobytes 100]
 
-Each job has one output, a record, and four inputs, which are outputs of other jobs. The first check reads all files,
-as after a copy of a project; the later ones trust sizes and modification times.
+Each job has one output, a record, and up to four inputs, which are outputs of other jobs. The first check reads
+all files, as after a copy of a project; the later ones trust sizes and modification times.
 """
 
 import argparse
@@ -15,33 +15,35 @@ from pathlib import Path
 from textgamut.workflow.records import finish_record, start_record
 from textgamut.workflow.reruns import Check, Digests, Job, check_jobs
 
+SETTINGS = {"decoding": {"strategy": "sampling", "top_p": 0.9}, "model": {"dtype": "auto"}, "revision": 1}
+
 
 def make_jobs(count: int, kilobytes: int) -> list[Job]:
     """Make the outputs and records of finished jobs in the working directory."""
     jobs: list[Job] = []
     for number in range(count):
-        inputs = [jobs[place].outputs[0] for place in {number // 2, number // 3, number // 5, number // 7} if jobs]
+        places = sorted({number // 2, number // 3, number // 5, number // 7})
+        inputs = [jobs[place].outputs[0] for place in places if place < number]
         path = Path(f"results/task/model{number // 100}/decoding{number}/seed1/output.parquet")
         path.parent.mkdir(parents=True)
         path.write_bytes(os.urandom(1024) * kilobytes)
-        settings = {"decoding": {"strategy": "sampling", "top_p": 0.9}, "model": {"dtype": "auto"}, "revision": number}
-        jobs.append(Job("rule", settings, inputs[: len(jobs)], [str(path)]))
-        finish_record(start_record("rule", settings, jobs[-1].inputs), jobs[-1].outputs)
+        jobs.append(Job("rule", SETTINGS, inputs, [str(path)]))
+        finish_record(start_record("rule", SETTINGS, inputs), jobs[-1].outputs)
     return jobs
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=4300)
     parser.add_argument("--kilobytes", type=int, default=100, help="size of each output")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         jobs = make_jobs(options.jobs, options.kilobytes)
-        for name in ("first check", "second check", "third check"):
+        for name in ("first", "second", "third"):
             started = time.perf_counter()
             assert check_jobs(jobs, Digests(Path("digests.json"))) == Check([], [], [])
-            print(f"{name}: {options.jobs} jobs, {time.perf_counter() - started:.2f} s")
+            print(f"{name} check of {options.jobs} jobs: {time.perf_counter() - started:.2f} s")
         os.chdir("/")
 
 

@@ -21,21 +21,33 @@ from textgamut.errors import DataError
 
 
 @contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Add the path to an ``OSError`` that has none, such as that of a write to a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to ``path``; on success it is fsynced and renamed, on failure removed.
 
     A reader sees either the old or the new file, never a partial one, even if the process is killed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Each output has one writer, so a fixed name is safe; the leftover of a killed run is overwritten.
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        yield temporary
-        with temporary.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Each output has one writer, so a fixed name is safe; the leftover of a killed run is overwritten.
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            yield temporary
+            with temporary.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -72,21 +84,18 @@ def write_scores(
 
 
 @contextlib.contextmanager
-def _undamaged(path: Path) -> Iterator[None]:
-    """Turn the errors of the libraries that read files into one that names the file.
+def reading(path: Path) -> Iterator[None]:
+    """Turn the errors of the libraries that read an output of a run into one that names the file.
 
     Raises:
         DataError: If the file is truncated, empty or otherwise not what its suffix says.
     """
     try:
         yield
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno:  # pyarrow raises OSError for damaged content, too
             raise
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(
-            f"{path}: damaged ({reason}). If it is an output of a run, delete it: the next run makes it again"
-        ) from error
+        raise DataError(f"{path}: damaged: delete it, and the next run makes it again") from error
 
 
 def read_json(path: Path) -> Any:
@@ -95,7 +104,7 @@ def read_json(path: Path) -> Any:
     Raises:
         DataError: If the file is damaged.
     """
-    with _undamaged(path):
+    with reading(path):
         return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -129,7 +138,7 @@ def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     Raises:
         DataError: If the file is damaged, or if columns are missing; the message names them.
     """
-    with _undamaged(path):
+    with reading(path):
         frame = pd.read_parquet(path)
     missing = [name for name in columns if name not in frame]
     if missing:
@@ -141,7 +150,7 @@ def read_attributes(path: Path) -> dict[str, Any]:
     """Read the attributes (``frame.attrs``) of a data frame from its parquet file, without its rows."""
     import pyarrow.parquet as pq
 
-    with _undamaged(path):
+    with reading(path):
         metadata = pq.read_schema(path).metadata or {}
     attributes: dict[str, Any] = json.loads(metadata.get(b"PANDAS_ATTRS", b"{}"))
     return attributes
@@ -159,7 +168,7 @@ def read_array(path: Path) -> NDArray[Any]:
     Raises:
         DataError: If the file is damaged.
     """
-    with _undamaged(path):
+    with reading(path):
         array: NDArray[Any] = np.load(path, allow_pickle=False)
     return array
 

@@ -24,6 +24,14 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_full_disk_is_named_with_the_path(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    with pytest.raises(OSError, match=f"No space left on device: '{path}'"), files.atomic(path) as temporary:  # noqa: PT012
+        temporary.symlink_to("/dev/full")
+        temporary.write_bytes(b"x")
+    assert not list(tmp_path.iterdir())
+
+
 def test_round_trips(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["a"], "value": [1.5]})
     files.write_table(tmp_path / "t.parquet", frame)

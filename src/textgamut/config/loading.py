@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from importlib.resources import as_file, files
@@ -10,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut.config.cells import HUMAN, Config
+from textgamut.config.cells import RESERVED, Config
 from textgamut.config.checks import broken_references
 from textgamut.config.entries.base import Slug
 from textgamut.config.entries.registries import REGISTRIES
@@ -81,11 +82,16 @@ def load_registry(name: str, folder: str | Path | None = None) -> dict[str, Any]
         TextgamutError: If the folder does not exist or an entry is invalid: one line per problem.
     """
     if folder is not None and not Path(folder).is_dir():
-        raise ConfigError(f"{folder}: there is no such folder")
-    with as_file(files("textgamut.config") / "defaults" / f"{name}.yaml") as shipped:
-        entries = _read_registry(name, shipped)
+        what = "a file, not a folder" if Path(folder).exists() else "there is no such folder"
+        raise ConfigError(f"{folder}: {what}")
     own = Path("config" if folder is None else folder, f"{name}.yaml")
-    return entries | _read_registry(name, own) if own.exists() else entries
+    return _shipped(name) | (_read_registry(name, own) if os.path.lexists(own) else {})
+
+
+@functools.cache
+def _shipped(name: str) -> dict[str, Any]:
+    with as_file(files("textgamut.config") / "defaults" / f"{name}.yaml") as path:
+        return _read_registry(name, path)
 
 
 def _read_registry(name: str, path: Path) -> dict[str, Any]:
@@ -93,11 +99,13 @@ def _read_registry(name: str, path: Path) -> dict[str, Any]:
     entries: dict[str, Any] = validate(
         registry_adapter(REGISTRIES[name]), {} if content is None else content, str(path)
     )
-    if HUMAN in entries and name in ("models", "decoding"):
-        raise ConfigError(f"{path}: {HUMAN}: reserved for human texts: rename the entry")
+    for slug, reason in RESERVED[name].items():
+        if slug in entries:
+            raise ConfigError(f"{path}: {slug}: reserved for {reason}: rename the entry")
     return entries
 
 
+@functools.cache
 def registry_adapter(kind: Any) -> TypeAdapter[Any]:
     """Return the validator of a registry: slug -> entry of that kind."""
     return TypeAdapter(dict[Slug, kind])

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from textgamut.config.entries.base import Strict
+from textgamut.config.entries.base import Natural, Strict, TwoOrMore
 from textgamut.metrics.catalogue import FAMILIES, text_metrics_of
 
 
@@ -18,22 +18,25 @@ def _distinct(values: list[int]) -> list[int]:
 
 
 Distinct = AfterValidator(_distinct)
-Seeds = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1), Distinct]
+Seeds = Annotated[list[Natural], Field(min_length=1), Distinct]
+KMeansSeeds = Annotated[
+    list[Annotated[int, Field(ge=0, le=2**31 - 3)]], Field(min_length=1), Distinct
+]  # faiss: 32 bits with sign, and 2 are added
 
 
 class SupportSettings(Strict):
     """Precision, recall, density and coverage (PR section 4); k is a setting of the task."""
 
-    bootstrap: Annotated[int, Field(ge=2)] = 200
+    bootstrap: TwoOrMore = 200
     """Number of half-samples for the 95 % intervals."""
 
 
 class DivergenceSettings(Strict):
     """MAUVE, frontier integral, F_1/8 and F_8 over k-means histograms (PR appendix A)."""
 
-    seeds: Seeds = [0, 1, 2, 3, 4]
+    seeds: KMeansSeeds = [0, 1, 2, 3, 4]
     """Seeds of k-means; the metrics are means over the seeds."""
-    clusters: Annotated[int, Field(ge=2)] | None = None
+    clusters: TwoOrMore | None = None
     """Number of clusters. Defaults to a tenth of the number of texts."""
 
 

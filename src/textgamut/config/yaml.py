@@ -2,44 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from textgamut.errors import ConfigError, nearest
+from textgamut.errors import ConfigError, nearest, reason
+
+BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
+    f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp")
+)
+
+MOST_VALUES = 100_000
+"""Maximum number of values in a file, aliases resolved: nested aliases can stand for billions."""
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """A safe loader that rejects duplicate keys, of which PyYAML silently keeps the last."""
+class _Loader(yaml.SafeLoader):
+    """A safe loader that refuses what can be misunderstood.
+
+    It refuses duplicate keys, of which PyYAML keeps the last; tags; and plain values that YAML 1.1 reads
+    differently from how they look, such as ``on`` (true) or ``0100`` (64). Dates stay text, and ``1e-3`` is a
+    number as in YAML 1.2.
+    """
+
+    yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in resolvers if tag != TIMESTAMP]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._sizes: dict[yaml.Node, int] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if getattr(event, "tag", None):
+            _refuse(event.start_mark, f"tags such as {event.tag} are not supported")
+        node = super().compose_node(parent, index)
+        if isinstance(event, yaml.AliasEvent):
+            if node not in self._sizes:
+                _refuse(event.start_mark, f"*{event.anchor} contains itself")
+        elif isinstance(node, yaml.ScalarNode):
+            if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", node.value):  # from an escape in quotes
+                _refuse(event.start_mark, "a text with a control character")
+            self._refuse_misread(node)
+            self._sizes[node] = 1
+        elif node:
+            self._sizes[node] = 1 + sum(self._sizes[child] for child in _children(node))
+            if self._sizes[node] > MOST_VALUES:
+                _refuse(event.start_mark, f"more than {MOST_VALUES:,} values")
+        return node
 
     # Not in construct_mapping: there, a merge (`<<: *other`) has already added its keys.
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
-        keys = [(key.tag, str(key.value)) for key, _ in node.value]
-        for tag, key in keys:
-            if keys.count((tag, key)) > 1:
-                line = node.start_mark.line + 1
-                raise ConfigError(
-                    f"{node.start_mark.name}: duplicate key {key!r} in the block at line {line}"
-                )
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    line = node.start_mark.line + 1
+                    raise ConfigError(
+                        f"{node.start_mark.name}: duplicate key {key.value!r} in the block at line {line}"
+                    )
+                seen.add((key.tag, key.value))
         return node
+
+    def _refuse_misread(self, node: yaml.ScalarNode) -> None:
+        if node.style is not None:  # in quotes, or a block
+            return
+        text, advice = node.value, ""
+        if node.tag == BOOLEAN:
+            made = str(self.construct_yaml_bool(node)).lower()
+            advice = f"{text} as {made}, but no setting is true or false: write a number"
+        elif node.tag == INTEGER and not re.fullmatch(r"[-+]?(0|[1-9][0-9_]*)", text):
+            made = str(self.construct_yaml_int(node))
+            advice = f"{text} as the number {made}: write {made}"
+        elif node.tag == FLOAT and ":" in text:
+            made = str(self.construct_yaml_float(node))
+            advice = f"{text} as the number {made}: write {made}"
+        if advice:
+            _refuse(node.start_mark, f"YAML reads {advice}, or '{text}' in quotes if it is a name")
+
+
+_Loader.add_implicit_resolver(
+    FLOAT, re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+def _refuse(mark: Any, problem: str) -> NoReturn:
+    raise ConfigError(f"{mark.name}: line {mark.line + 1}: {problem}")
+
+
+def _children(node: yaml.Node) -> Iterator[yaml.Node]:
+    for child in node.value:
+        yield from child if isinstance(child, tuple) else (child,)
 
 
 def read_yaml(path: Path) -> Any:
     """Read one YAML file safely.
 
     Raises:
-        TextgamutError: If the file is missing, is not valid YAML or has duplicate keys.
+        TextgamutError: If the file cannot be read, is not valid YAML, or has duplicate keys, tags or values
+            that YAML takes for something else than they look like.
     """
     try:
         with path.open(encoding="utf-8") as stream:
-            return yaml.load(stream, Loader=_UniqueKeyLoader)  # noqa: S506 (a subclass of SafeLoader)
+            return yaml.load(stream, Loader=_Loader)  # noqa: S506 (a subclass of SafeLoader)
+    except ConfigError:
+        raise
     except FileNotFoundError:
-        raise ConfigError(f"{path}: there is no such file") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        what = "standard input is not supported: give a file" if str(path) == "-" else "there is no such file"
+        raise ConfigError(f"{path}: {what}") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path}: a folder, not a file") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {reason(error)}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text ({error.reason}): save it as UTF-8") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: not valid YAML: nested too deeply") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a number of more than 4,300 digits
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
 
 
@@ -64,11 +149,11 @@ def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
 def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
     """Format a pydantic error as ``key: problem; nearest valid choice``."""
     location = _location(problem["loc"], content)
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
-    key = key or "(top level)"
-    kind, context = problem["type"], problem.get("ctx", {})
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{_shown(part)}" for part in location)
+    key = key.removeprefix(".") or "(top level)"
+    kind, context, found = problem["type"], problem.get("ctx", {}), problem["input"]
     if kind == "extra_forbidden":
-        return f"{key}: unknown key; {nearest(str(location[-1]), _sibling_keys(adapter, location))}"
+        return f"{key}: {_unknown_key(adapter, location, content)}"
     if kind == "missing":
         return f"{key}: this key is required"
     if kind == "union_tag_not_found":
@@ -76,12 +161,23 @@ def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
     if kind == "union_tag_invalid":
         key, tag = f"{key}.{context['discriminator'].strip(chr(39))}", context["tag"]
         valid = [choice.strip(" '") for choice in context["expected_tags"].split(",")]
-        return f"{key}: {tag!r} is not one of the choices; {nearest(tag, valid)}"
+        return f"{key}: {_shown(repr(tag))} is not one of the choices; {nearest(tag, valid)}"
     if kind == "literal_error":
-        return f"{key}: {problem['input']!r} is not one of the choices: {context['expected']}"
+        return f"{key}: {_shown(repr(found))} is not one of the choices: {context['expected']}"
     if kind == "value_error":
         return f"{key}: {problem['msg'].removeprefix('Value error, ')}"
-    return f"{key}: {problem['msg']} (got {problem['input']!r})"
+    if kind in ("string_type", "invalid_key") and isinstance(found, int | float):
+        return f"{key}: must be text, but YAML reads {found} as a number: write it in quotes"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        what = "it is empty" if found is None else f"got {_shown(repr(found))}"
+        return f"{key}: must be lines of the form `key: value`; {what}"
+    return f"{key}: {problem['msg']} (got {_shown(repr(found))})"
+
+
+def _shown(text: object, most: int = 80) -> str:
+    """Return a text on one line, without control characters, and shortened."""
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+    return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
 def _location(path: tuple[Any, ...], content: Any) -> list[Any]:
@@ -96,27 +192,57 @@ def _location(path: tuple[Any, ...], content: Any) -> list[Any]:
             tag_seen = True
             continue
         location.append(part)
-        child = (isinstance(node, Mapping) and part in node) or (
-            isinstance(node, list) and isinstance(part, int)
-        )
-        node, tag_seen = (node[part] if child else None), False
+        node, tag_seen = _child(node, part), False
     return location
 
 
-def _sibling_keys(adapter: TypeAdapter[Any], location: list[Any]) -> list[str]:
-    """Return the valid keys at the location of an unknown key, found in the JSON schema."""
+def _child(node: Any, part: Any) -> Any:
+    """Return an entry of a mapping or a list; None if there is none."""
+    if isinstance(node, Mapping):
+        return node.get(part)
+    return node[part] if isinstance(node, list) and isinstance(part, int) else None
+
+
+def _unknown_key(adapter: TypeAdapter[Any], location: list[Any], content: Any) -> str:
+    """Describe an unknown key by the valid ones at its location, which are found in the JSON schema."""
     schema = adapter.json_schema()
-    nodes = [schema]
+    nodes, node = _alternatives(schema, schema), content
     for part in location[:-1]:
-        nodes = [child for node in nodes for child in _schema_children(schema, node, part)]
-    return sorted(
-        {
-            key
-            for node in nodes
-            for alternative in _alternatives(schema, node)
-            for key in alternative.get("properties", {})
-        }
-    )
+        nodes = [
+            found
+            for each in _fitting(nodes, node)
+            for child in _schema_children(each, part)
+            for found in _alternatives(schema, child)
+        ]
+        node = _child(node, part)
+    name = str(location[-1])
+    valid = {key for each in _fitting(nodes, node) for key in each.get("properties", {})}
+    elsewhere = [_tag(each) for each in nodes if name in each.get("properties", {})]
+    if elsewhere:
+        own, *_ = (_tag(each) for each in _fitting(nodes, node))
+        return (
+            f"{own} has no {name}, only {', '.join(elsewhere)} has it; its keys: {', '.join(sorted(valid))}"
+        )
+    return f"unknown key; {nearest(name, valid)}"
+
+
+def _fitting(nodes: list[dict[str, Any]], content: Any) -> list[dict[str, Any]]:
+    """Return the alternatives of a union whose tag, such as ``kind``, is that of the content."""
+    return [
+        node
+        for node in nodes
+        if all(
+            _child(content, key) == value["const"]
+            for key, value in node.get("properties", {}).items()
+            if "const" in value
+        )
+    ]
+
+
+def _tag(node: dict[str, Any]) -> str:
+    """Return the tag of an alternative, such as ``kind: subsets``."""
+    tags = (f"{key}: {value['const']}" for key, value in node["properties"].items() if "const" in value)
+    return next(tags, node.get("title", ""))
 
 
 def _alternatives(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
@@ -126,19 +252,13 @@ def _alternatives(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str
     return [found for option in options for found in _alternatives(schema, option)] if options else [node]
 
 
-def _schema_children(schema: dict[str, Any], node: dict[str, Any], part: Any) -> list[dict[str, Any]]:
-    children = []
-    for alternative in _alternatives(schema, node):
-        if isinstance(part, int) and "items" in alternative:
-            children.append(alternative["items"])
-        elif part in alternative.get("properties", {}):
-            children.append(alternative["properties"][part])
-        else:
-            children += [
-                value
-                for key in ("additionalProperties", "patternProperties")
-                for value in [alternative.get(key)]
-                if isinstance(value, dict)
-                for value in (value.values() if key == "patternProperties" else [value])
-            ]
-    return children
+def _schema_children(node: dict[str, Any], part: Any) -> list[dict[str, Any]]:
+    if isinstance(part, int) and "items" in node:
+        return [node["items"]]
+    if part in node.get("properties", {}):
+        return [node["properties"][part]]
+    additional = node.get("additionalProperties")
+    return [
+        *node.get("patternProperties", {}).values(),
+        *([additional] if isinstance(additional, dict) else []),
+    ]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from textgamut.files import writing
 from textgamut.generation.requests import Sample
 
 
@@ -59,9 +60,10 @@ class Journal:
         self.path.unlink()
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        self._stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        with writing(self.path):
+            self._stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
 
 
 def read_samples(path: Path, fingerprint: str) -> list[Sample]:

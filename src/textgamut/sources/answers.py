@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from textgamut import __version__
 from textgamut.config.entries.sources import RATE, needs_contact
-from textgamut.errors import ConfigError, SourceError
+from textgamut.errors import ConfigError, SourceError, reason
 from textgamut.files import write_bytes
 from textgamut.sources.cache import cache_folder, offline
 from textgamut.sources.http import (
@@ -198,8 +198,8 @@ class AnswerStore:
             yield
         except OSError as error:
             raise SourceError(
-                f"{redacted(self._url)}: an answer cannot be stored in the cache {self.folder}: {error}; "
-                "set TEXTGAMUT_CACHE to another folder"
+                f"{redacted(self._url)}: an answer cannot be stored in the cache {self.folder}: "
+                f"{reason(error)}; set TEXTGAMUT_CACHE to another folder"
             ) from error
 
 

@@ -24,7 +24,7 @@ from textgamut.config.entries.sources import (
     UrlSource,
     WheelSource,
 )
-from textgamut.errors import SourceError
+from textgamut.errors import SourceError, reason
 from textgamut.sources import hub, hub_dataset, url, wheel
 from textgamut.sources.cache import cache_folder, digest, offline
 from textgamut.sources.http import redacted
@@ -82,7 +82,8 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
             lock.release()
     except OSError as error:
         raise SourceError(
-            f"{name}: cannot be stored in the cache {cache}: {error}; set TEXTGAMUT_CACHE to another folder"
+            f"{name}: cannot be stored in the cache {cache}: {reason(error)}; set TEXTGAMUT_CACHE to another "
+            "folder"
         ) from error
     return entry
 

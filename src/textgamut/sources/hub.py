@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from textgamut.config.entries.sources import HfSource
-from textgamut.errors import SourceError, nearest
+from textgamut.errors import FULL, SourceError, nearest, reason
 
 logger = logging.getLogger(__name__)
 
@@ -65,9 +65,11 @@ def fetch(source: HfSource, offline: bool) -> Path:
         try:
             folder = snapshot(local=False)
         except Exception as error:  # the hub's client raises a dozen unrelated types
-            reason = " ".join(str(error).split()).rstrip(".")
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise SourceError(f"{repo_folder}: {reason(error)}") from error
+            why = " ".join(str(error).split()).rstrip(".")
             raise SourceError(
-                f"{name}: {missing}, and it cannot be downloaded from the hub: {reason}. Check the "
+                f"{name}: {missing}, and it cannot be downloaded from the hub: {why}. Check the "
                 f"connection (for a gated repository, log in with `hf auth login`), or {by_hand}"
             ) from error
         logger.info("%s: complete", name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,10 +12,14 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import FULL, TextgamutError, reason
 from textgamut.workflow.records import finish_record, restore, start_record
 
 logger = logging.getLogger(__name__)
+
+
+REFUSALS = (*FULL, errno.EROFS, errno.EACCES)
+"""Errors of a disk, which the user can repair, and not of the program."""
 
 
 class Snakemake(Protocol):
@@ -31,13 +36,27 @@ class Snakemake(Protocol):
     config: dict[str, Any]
 
 
+class _LogFile(logging.FileHandler):
+    """A log file; if it cannot be written, one message says so, and the job goes on."""
+
+    _complete = True
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the name in logging)
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif self._complete:
+            self._complete = False
+            sys.stderr.write(f"{self.baseFilename}: {reason(error)}: the log is not complete\n")
+
+
 @contextlib.contextmanager
 def job() -> Iterator[Snakemake]:
     """Run a script with logging to the terminal and to the rule's log file, a lock, and error handling.
 
     The script ends at once if the job's outputs can be restored (see :mod:`textgamut.workflow.records`).
-    A ``TextgamutError`` is shown as one message, any other exception with its traceback. Both exit with
-    code 1 and write the traceback to the log file.
+    A ``TextgamutError`` or a refusal by the disk is shown as one message, any other exception with its
+    traceback. Both exit with code 1 and write the traceback to the log file.
 
     Call it under ``if __name__ == "__main__":``, because child processes may import the script again and
     must not run the job.
@@ -49,16 +68,19 @@ def job() -> Iterator[Snakemake]:
     log = Path(snakemake.log[0])
     # logs/{rule}/{rest}.log, where the rest identifies the job, such as the cell.
     name = " ".join([snakemake.rule, "/".join(log.with_suffix("").parts[2:])]).strip()
-    log.parent.mkdir(parents=True, exist_ok=True)
     # If Snakemake is killed, its jobs may still be running: the same job of the next run waits for them.
     # The operating system releases the lock of a killed job.
     lock = FileLock(lock_of(log))
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        sys.stderr.write(f"{name}: waiting for another process that does the same work\n")
-        lock.acquire()
-    to_file = logging.FileHandler(log, mode="w", encoding="utf-8")
+        log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            sys.stderr.write(f"{name}: waiting for another process that does the same work\n")
+            lock.acquire()
+        to_file = _LogFile(log, mode="w", encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"\nError in {name}: {error.filename or log}: {reason(error)}\n")
     to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     to_terminal = logging.StreamHandler(sys.stderr)
     to_terminal.setFormatter(logging.Formatter(f"{name}: %(message)s"))
@@ -76,16 +98,26 @@ def job() -> Iterator[Snakemake]:
             sys.exit()
         yield snakemake
         finish_record(record, outputs)
-    except TextgamutError as error:
-        to_terminal.setLevel(logging.CRITICAL)
-        logger.exception("failed")
-        sys.stderr.write(f"\nError in {name}: {error}\n(log: {log})\n\n")
-        sys.exit(1)
-    except Exception:
-        logger.exception("failed unexpectedly; log: %s", log)
+    except Exception as error:
+        message = _message(error)
+        if message is None:
+            logger.exception("failed unexpectedly; log: %s", log)
+        else:
+            to_terminal.setLevel(logging.CRITICAL)
+            logger.exception("failed")
+            sys.stderr.write(f"\nError in {name}: {message}\n(log: {log})\n\n")
         sys.exit(1)
     finally:
         lock.release()
+
+
+def _message(error: Exception) -> str | None:
+    """Return the message of an error that the user can repair; None for a bug."""
+    if isinstance(error, TextgamutError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in REFUSALS:
+        return ": ".join(filter(None, [error.filename, reason(error)]))
+    return None
 
 
 def lock_of(log: Path) -> Path:

@@ -33,7 +33,7 @@ from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
-from textgamut.files import meta_path
+from textgamut.files import meta_path, reading
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
@@ -394,13 +394,15 @@ def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float
     """Return the mean number of tokens of a task's prompts for a model, or None if it is not known yet."""
     prompts = folder / fill(paths.PROMPTS, task=task)
     for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all the same
-        mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
+        with reading(lengths):
+            mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
         return mean
     if isinstance(config.models[model].source, OpenAISource) and prompts.exists():
         import pandas as pd
 
         columns = ["base"] if config.models[model].chat == "none" else ["user", "start"]
-        texts = pd.read_parquet(prompts, columns=columns).fillna("").sum(axis=1)
+        with reading(prompts):
+            texts = pd.read_parquet(prompts, columns=columns).fillna("").sum(axis=1)
         return float(texts.str.len().mean()) / CHARACTERS_PER_TOKEN
     return None
 
@@ -429,7 +431,8 @@ def _dimensions(embedder: str, folder: Path) -> int:
     for path in folder.glob(fill(paths.REFERENCE_FEATURES, task="*", draw="*", embedder=embedder)):
         import numpy as np
 
-        return int(np.load(path, mmap_mode="r").shape[1])
+        with reading(path):
+            return int(np.load(path, mmap_mode="r").shape[1])
     return DIMENSIONS
 
 
@@ -441,7 +444,8 @@ def _any(path: str) -> str:
 def _rows(path: Path) -> int:
     import pyarrow.parquet as pq
 
-    return int(pq.read_metadata(path).num_rows)
+    with reading(path):
+        return int(pq.read_metadata(path).num_rows)
 
 
 def _same_model(shard: Shard, config: Config) -> bool:

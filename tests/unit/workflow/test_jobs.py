@@ -1,15 +1,20 @@
 """Jobs: one at a time, named by rule and cell, and a failure that ends in one message."""
 
 import contextlib
+import errno
+import logging
+import os
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from snakemake.iocontainers import Wildcards
 
 from textgamut.errors import TextgamutError
+from textgamut.files import atomic, writing
 from textgamut.workflow.jobs import cell_of, job
 from textgamut.workflow.records import forget
 
@@ -54,6 +59,54 @@ def test_job_tells_bad_input_in_one_message(log: Path, capsys: pytest.CaptureFix
     assert "Error in score_ngram news/gemma-3.1/seed1: x.yaml: key: wrong" in shown
     assert "Traceback" not in shown
     assert "Traceback" in log.read_text()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_job_tells_a_full_disk_in_one_message(
+    code: int, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as error, job(), writing(Path("results/x.parquet")):
+        raise OSError(code, os.strerror(code))
+    assert error.value.code == 1
+    shown = capsys.readouterr().err
+    assert "Error in score_ngram news/gemma-3.1/seed1: results/x.parquet: the disk is full\n(log: " in shown
+    assert "Traceback" not in shown
+    assert "Traceback" in log.read_text()
+
+
+def test_job_tells_a_full_disk_at_its_output(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), job(), atomic(Path("x.npy")) as temporary:  # noqa: PT012
+        temporary.symlink_to("/dev/full")
+        np.save(temporary.open("wb"), np.zeros(10**5))
+    assert "seed1: x.npy: the disk is full\n" in capsys.readouterr().err
+
+
+def test_job_tells_that_nothing_can_be_written(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as error, job():
+        raise PermissionError(errno.EROFS, os.strerror(errno.EROFS), "data/x.json")
+    assert error.value.code == 1
+    assert "seed1: data/x.json: Read-only file system\n" in capsys.readouterr().err
+
+
+def test_job_goes_on_if_its_log_is_full(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log.parent.mkdir(parents=True)
+    log.symlink_to("/dev/full")
+    with job():
+        for _ in range(2):
+            logging.getLogger("textgamut").info("something")
+    shown = capsys.readouterr().err
+    assert shown.count("seed1.log: the disk is full: the log is not complete") == 1
+    assert "Traceback" not in shown
+
+
+def test_job_tells_that_it_cannot_have_a_log(log: Path) -> None:
+    Path("logs").write_text("a file")
+    with (
+        pytest.raises(SystemExit, match=r"Error in score_ngram news/gemma-3\.1/seed1: logs.*: ") as error,
+        job(),
+    ):
+        raise AssertionError
+    assert "Traceback" not in str(error.value)
 
 
 def test_job_tells_a_bug_with_its_traceback(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

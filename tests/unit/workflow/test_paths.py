@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
+from pathlib import PurePath
 
 import pytest
 from helpers import ROOT
+from pydantic import TypeAdapter, ValidationError
 
-from textgamut.config.cells import Cell
+from textgamut.config.cells import RESERVED, Cell
+from textgamut.config.entries.base import Slug
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill, fill_some
 
@@ -43,3 +48,32 @@ def test_no_other_place_spells_them() -> None:
         if re.search(r"""["'](results|data)/[\w{*]""", file.read_text(encoding="utf-8"))
     }
     assert spelled == {"src/textgamut/workflow/paths.py"}
+
+
+def matches(form: str, part: str) -> bool:
+    return re.fullmatch(re.sub(r"\{\w+\}", ".+", form), part) is not None
+
+
+def fixed_names() -> Iterator[tuple[str, str]]:
+    """Yield each wildcard with a name that would make a path that another pattern has, too."""
+    patterns = [value for name, value in vars(paths).items() if name.isupper() and "/" in str(value)]
+    patterns += [f"{pattern}.meta.json" for pattern in patterns if "." in PurePath(pattern).name]
+    split = [pattern.split("/") for pattern in patterns if pattern.startswith(("data/", "results/"))]
+    for own, other in itertools.product(split, split):
+        for form, part in zip(own, other, strict=False):
+            wildcard = re.fullmatch(r"\{(\w+)\}(.*)", form)
+            if wildcard and "{" not in part and part.endswith(wildcard[2]):
+                yield wildcard[1], part.removesuffix(wildcard[2])
+            if not (matches(form, part) or matches(part, form)):
+                break
+
+
+def test_no_name_of_an_entry_is_a_fixed_name_of_the_same_folder() -> None:
+    registry = {"dataset": "datasets", "task": "tasks", "ranked": "tasks", "model": "models"}
+    registry |= {"decoding": "decoding", "embedder": "embedders", "tagger": "taggers"}
+    found = set(fixed_names())
+    assert ("dataset", "models") in found
+    for wildcard, name in sorted(found):
+        if wildcard in registry and name not in RESERVED[registry[wildcard]]:
+            with pytest.raises(ValidationError):
+                TypeAdapter(Slug).validate_python(name)

@@ -2,30 +2,67 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
-from typing import Annotated
+from pathlib import PurePath
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 SLUG_PATTERN = r"[a-z0-9][a-z0-9.-]*"
-Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$")]
+FILE_SUFFIXES = (".json", ".parquet", ".csv", ".html", ".meta")
+
+
+def _no_file_name(slug: str) -> str:
+    if slug.endswith(FILE_SUFFIXES):
+        raise ValueError(
+            f"a name must not end in {PurePath(slug).suffix}, since it could be that of a file of the results"
+        )
+    return slug
+
+
+Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$", max_length=100), AfterValidator(_no_file_name)]
+"""The name of an entry, used as the name of a folder or, with a suffix, of a file."""
+LARGEST = 2**63 - 1  # in a column of a table
+Natural = Annotated[int, Field(ge=0, le=LARGEST)]
+Count = Annotated[int, Field(ge=1, le=LARGEST)]
+TwoOrMore = Annotated[int, Field(ge=2, le=LARGEST)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 SafeUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])")]
 ServiceUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^@\s?#]+$")]
 """URL of a service, without user, password and query."""
 
 
+DATE_PATTERN = r"^\d{4}-\d\d-\d\d"
+
+
+def _date(text: Any) -> Any:
+    # pydantic takes a number, also as text, for seconds since 1970.
+    if not isinstance(text, str) or not re.match(DATE_PATTERN, text):
+        raise ValueError(f"must be a date such as 2021-06-01, or a date and time (got {text!r})")
+    return text
+
+
 def _utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{moment} is not between the years 1 and 9999 in UTC") from None
 
 
 Moment = Annotated[
-    datetime, AfterValidator(_utc), WithJsonSchema({"type": "string", "pattern": r"^\d{4}-\d\d-\d\d"})
+    datetime,
+    Field(strict=False),
+    BeforeValidator(_date),
+    AfterValidator(_utc),
+    WithJsonSchema({"type": "string", "pattern": DATE_PATTERN}),
 ]
 """A date, or a date and time; UTC if no time zone is given."""
 
 
 class Strict(BaseModel):
-    """A frozen model that rejects unknown keys."""
+    """A frozen model that rejects unknown keys and converts no value, such as true to 1."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )

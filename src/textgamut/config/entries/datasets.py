@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Moment, Strict
+from textgamut.config.entries.base import Count, Moment, Natural, Strict
 from textgamut.config.entries.sources import FilesSource, HfDatasetSource, MediaWikiSource, WikidataSource
 
 Files = Annotated[FilesSource, Field(discriminator="kind")]
@@ -21,7 +21,7 @@ class DatasetBase(Strict):
 
     licence: str = "not stated"
     """Terms of use of the texts, for the dataset's card; a change causes no new extraction."""
-    texts: Annotated[int, Field(ge=1)] | None = None
+    texts: Count | None = None
     """Number of texts, for ``textgamut plan`` before the extraction."""
 
     def science(self) -> dict[str, Any]:
@@ -68,10 +68,10 @@ class WebTextDataset(DatasetBase):
     source: Rows
     id: str | None = "id"
     """Column with a unique id; null for the row number."""
-    n: Annotated[int, Field(ge=1)] | None = 15_000
+    n: Count | None = 15_000
     """Number of texts to draw; null for all."""
-    seed: Annotated[int, Field(ge=0)] = 0
-    min_words: Annotated[int, Field(ge=1)] = 11
+    seed: Natural = 0
+    min_words: Count = 11
 
 
 class AgNewsDataset(DatasetBase):
@@ -112,12 +112,12 @@ class NewWikiDataset(DatasetBase):
     "old"). Articles that were created outside the main namespace, such as drafts, are not included."""
     created_before: Moment
     """End of the window of creation dates, exclusive."""
-    n: Annotated[int, Field(ge=1)] | None = 3000
+    n: Count | None = 3000
     """Number of articles to draw; null for all in the window."""
-    seed: Annotated[int, Field(ge=0)] = 0
-    min_revisions: Annotated[int, Field(ge=1)] = 11
+    seed: Natural = 0
+    min_revisions: Count = 11
     """Minimum number of revisions (NW section 3: more than 10)."""
-    min_words: Annotated[int, Field(ge=1)] = 501
+    min_words: Count = 501
     """Minimum number of words of prose (NW section 3: more than 500; older articles more than 400)."""
 
     @model_validator(mode="after")
@@ -152,8 +152,8 @@ class BiographiesDataset(DatasetBase):
         "featured": "Category:Featured articles",
     }
     """For ``mediawiki``: the category or template of each badge."""
-    min_words: Annotated[int, Field(ge=1)] = 80
-    max_words: Annotated[int, Field(ge=1)] = 350
+    min_words: Count = 80
+    max_words: Count = 350
     """Longer lead sections are excluded."""
     required: list[Literal["gender", "birth_date", "occupations"]] = ["gender", "birth_date"]
     """Persons without one of these facts are excluded."""

@@ -6,14 +6,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Strict
+from textgamut.config.entries.base import Count, Natural, Strict, TwoOrMore
 
 
 class _DecodingBase(Strict):
     """Settings of all decoding strategies."""
 
-    max_new_tokens: Annotated[int, Field(ge=1)]
-    min_new_tokens: Annotated[int, Field(ge=0)] = 1
+    max_new_tokens: Count
+    min_new_tokens: Natural = 1
     """The model cannot end the text before this number of new tokens."""
 
     @model_validator(mode="after")
@@ -31,7 +31,7 @@ Penalty = Annotated[float, Field(ge=-2, le=2)]
 class _Penalised(_DecodingBase):
     """Strategies with penalties for repetition."""
 
-    repetition_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
     """Divides the positive and multiplies the negative logits of the tokens seen so far, prompt included."""
     presence_penalty: Penalty = 0.0
     """Subtracted from the logits of all tokens that occur after the prompt (OpenAI's definition)."""
@@ -52,8 +52,8 @@ class SamplingDecoding(_Penalised):
     """
 
     strategy: Literal["sampling"]
-    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    top_k: Annotated[int, Field(ge=1)] | None = None
+    temperature: Annotated[float, Field(gt=0)] = 1.0
+    top_k: Count | None = None
     """Sample only from the k most probable tokens. Defaults to all."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Sample only from the smallest set of most probable tokens with a total probability of at least p."""
@@ -63,14 +63,14 @@ class BeamDecoding(_DecodingBase):
     """Beam search: the most probable of the texts found with ``beams`` parallel hypotheses."""
 
     strategy: Literal["beam"]
-    beams: Annotated[int, Field(ge=2)]
+    beams: TwoOrMore
 
 
 class ContrastiveDecoding(_DecodingBase):
     """Contrastive search (Su et al. 2022, equation 5): probable tokens that differ from the previous ones."""
 
     strategy: Literal["contrastive"]
-    k: Annotated[int, Field(ge=1)]
+    k: Count
     """Number of candidates, the most probable tokens."""
     alpha: Annotated[float, Field(ge=0, le=1)]
     """Weight of the degeneration penalty; 0 is greedy search."""

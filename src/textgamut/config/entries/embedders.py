@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field
-
-from textgamut.config.entries.base import Strict
+from textgamut.config.entries.base import Count, Strict
 from textgamut.config.entries.sources import Source
 
 
@@ -22,11 +20,11 @@ class Embedder(Strict):
     """How token states are combined. ``mean``: mean over the tokens. ``cls``: first token.
     ``last-token``: last token, for decoder-only models (PR: GPT-2). ``sentence-transformers``: the
     checkpoint's own modules, if they do more than the mean (needs the package of that name)."""
-    max_tokens: Annotated[int, Field(ge=1)]
+    max_tokens: Count
     """Longer texts are truncated to this many tokens, and their number is reported."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
     """``float32`` produces the same features on every machine, up to rounding; ``auto``: 16 bits on a GPU."""
-    batch_size: Annotated[int, Field(ge=1)] = 64
+    batch_size: Count = 64
     """Maximum number of texts per batch; a batch on a CPU has at most 2,048 tokens."""
 
     def science(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Strict
+from textgamut.config.entries.base import Count, Natural, Strict
 from textgamut.config.entries.sources import ModelSource, OpenAISource
 
 
@@ -27,15 +27,15 @@ class Model(Strict):
     """``auto``: bfloat16 if the hardware supports it, else float16 on a GPU and float32 on a CPU."""
     engine: Literal["transformers", "vllm", "openai"] = "transformers"
     """Generation engine: transformers, vLLM (needs a GPU and the extra of that name) or a server."""
-    batch_size: Annotated[int, Field(ge=1)] = 32
+    batch_size: Count = 32
     """Samples per batch, halved when memory runs out; for ``openai``, the number of concurrent requests."""
-    gpus: Annotated[int, Field(ge=0)] = 1
+    gpus: Natural = 1
     """GPUs per job. A model larger than one GPU is spread over them."""
-    shards: Annotated[int, Field(ge=1)] = 1
+    shards: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Number of jobs that share the prompts of a cell. After a change, existing texts are reused."""
-    tokens_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    tokens_per_second: Annotated[float, Field(gt=0)] | None = None
     """New tokens per second and job, for ``textgamut plan``."""
-    gigabytes: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    gigabytes: Annotated[float, Field(gt=0)] | None = None
     """Size of the weights, for ``textgamut plan`` and the memory that a job requests."""
 
     @model_validator(mode="after")

@@ -133,9 +133,9 @@ class OpenAISource(Strict):
     endpoint: Literal["chat", "completions"] = "chat"
     key_variable: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None = None
     """Environment variable that holds the API key. If not given, no key is sent."""
-    price_input: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    price_input: Annotated[float, Field(ge=0)] | None = None
     """US dollars per million prompt tokens, for cost reports."""
-    price_output: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    price_output: Annotated[float, Field(ge=0)] | None = None
     """US dollars per million new tokens, for cost reports."""
 
     def science(self) -> dict[str, Any]:

@@ -1,0 +1,166 @@
+"""Check the arguments of ``snakemake`` first, since its own messages name neither lines nor valid names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from textgamut.config.cells import HUMAN, Config
+from textgamut.config.experiment import SubsetsTask
+from textgamut.config.yaml import read_yaml, validate
+from textgamut.errors import ConfigError, nearest
+from textgamut.metrics.catalogue import FAMILIES
+from textgamut.workflow import paths
+
+NUMBERS = ("seed", "draw", "shard", "shards", "tokens")
+"""Wildcards that match any number."""
+
+NO_CONFIG = "--config is not supported: write the settings to a file and pass it with --configfile"
+
+Differences = dict[int, tuple[str, list[str]]]
+"""Number of a part of a path -> the kind of name in that place, and the valid names."""
+
+
+def check_options(words: Sequence[str]) -> None:
+    """Check ``--config`` and ``--configfile``, which Snakemake reads before it reads the Snakefile.
+
+    Args:
+        words: The command line.
+
+    Raises:
+        TextgamutError: If there are several files, the file is not YAML with keys, or there is ``--config``.
+    """
+    files: list[str] = []
+    following = False
+    for word in words:
+        option, _, value = word.partition("=")
+        if option in ("--config", "-C"):
+            raise ConfigError(NO_CONFIG)
+        if option in ("--configfile", "--configfiles"):
+            files, following = [value] if value else [], not value
+        elif word == "--":
+            break
+        elif word.startswith("-") and word != "-":
+            following = False
+        elif following:
+            files.append(word)
+    if len(files) > 1:
+        first, *others = files
+        rest = " ".join(others)
+        raise ConfigError(
+            f"--configfile {first} {rest}: Snakemake reads {rest} as a configuration file too, but an "
+            f"experiment is a single file. Write a target first: snakemake {rest} --configfile {first}"
+        )
+    for file in files:
+        validate(TypeAdapter(dict[str, Any]), read_yaml(Path(file)), file)
+
+
+def check_targets(config: Config, targets: Iterable[str], outputs: Mapping[str, Sequence[str]]) -> None:
+    """Check that the targets are rules or possible outputs.
+
+    Args:
+        config: The configuration.
+        targets: Names of rules and paths.
+        outputs: Rule -> the paths of its outputs, with wildcards.
+
+    Raises:
+        TextgamutError: If a target is neither, for example because it names an unknown task.
+    """
+    patterns = {path for rule in outputs.values() for output in rule for path in _patterns(output)}
+    problems = []
+    for target in targets:
+        path = os.path.relpath(target)
+        if target in outputs:
+            continue
+        if "/" not in path:
+            concrete = [rule for rule, files in outputs.items() if not any("{" in file for file in files)]
+            problems.append(f"{target}: unknown rule; {nearest(target, concrete)}")
+        else:
+            problems += [f"{target}: {problem}" for problem in _problems(config, path, patterns)]
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def _patterns(output: str) -> Iterator[str]:
+    """Yield a path without the constraints of its wildcards, for each folder that it can be in."""
+    path = re.sub(r"\{(\w+),[^{}]*\}", r"{\1}", output)
+    for folder in (paths.CELL, paths.DRAW) if "{folder}" in path else ("",):
+        yield path.replace("{folder}", folder)
+
+
+def _problems(config: Config, path: str, patterns: Iterable[str]) -> list[str]:
+    """Return what is wrong with a path, compared with the most similar outputs."""
+    parts = path.split("/")
+    compared = {
+        pattern: _compare(config, parts, pattern.split("/"))
+        for pattern in sorted(patterns, key=lambda pattern: (len(pattern), pattern))
+        if len(parts) <= len(pattern.split("/"))
+    }
+    files = [pattern for pattern in compared if len(parts) == len(pattern.split("/"))]
+    right = [pattern for pattern, wrong in compared.items() if not wrong]
+    if right:
+        folder = [f"a folder, but a target is a file, such as {right[0]}"]
+        return [] if any(pattern in files for pattern in right) else folder
+    alike: dict[tuple[int, ...], list[Differences]] = {}  # by their places
+    for pattern in files or compared:
+        alike.setdefault(tuple(compared[pattern]), []).append(compared[pattern])
+    places = min(alike, key=lambda places: (len(places), places), default=())
+    if len(places) in (0, len(parts)):
+        return ["no rule makes such a file; `snakemake -n` lists what is made"]
+    described = []
+    for place in places:
+        kinds = {wrong[place][0] for wrong in alike[places]} - {"file"}
+        valid = {name for wrong in alike[places] for name in wrong[place][1]}
+        what = kinds.pop() if len(kinds) == 1 else "file"
+        described.append(f"unknown {what} {parts[place]!r}; {nearest(parts[place], valid)}")
+    return described
+
+
+def _compare(config: Config, parts: Sequence[str], pattern: Sequence[str]) -> Differences:
+    """Return the parts of a path that an output does not have."""
+    task, wrong = "", {}
+    for i, (part, form) in enumerate(zip(parts, pattern, strict=False)):
+        wildcards = re.findall(r"\{(\w+)\}", form)
+        kind = wildcards[0] if len(wildcards) == 1 and wildcards[0] not in NUMBERS else "file"
+        if set(wildcards) & set(NUMBERS):
+            if not re.fullmatch(re.sub(r"\\\{\w+\\\}", r"\\d+", re.escape(form)), part):
+                wrong[i] = (kind, [re.sub(r"\{\w+\}", "1", form)])
+            continue
+        valid = (
+            [form.replace(f"{{{kind}}}", name) for name in _names(config, kind, task)]
+            if wildcards
+            else [form]
+        )
+        family = form.rsplit(".", 1)[0]
+        if task and "scores" in pattern[:i] and family in FAMILIES:
+            kind = "family"
+            valid = valid if family in config.metrics(task).families() else []
+        if part not in valid:
+            wrong[i] = (kind, valid)
+        elif form == "{task}":
+            task = part
+    return wrong
+
+
+def _names(config: Config, wildcard: str, task: str) -> Iterable[str]:
+    """Return the names that a wildcard can stand for; those of models and decodings depend on the task."""
+    entry = config.experiment.tasks.get(task)
+    if isinstance(entry, SubsetsTask) and wildcard in ("model", "decoding"):
+        return entry.subsets if wildcard == "model" else [HUMAN]
+    human = [HUMAN] if task else []
+    names: dict[str, Iterable[str]] = {
+        "dataset": config.datasets,
+        "task": config.experiment.tasks,
+        "model": [*config.models, *human],
+        "decoding": [*config.decoding, *human],
+        "embedder": config.embedders,
+        "tagger": config.taggers,
+        "paper": [config.experiment.name],
+        "ranked": config.ranked(),
+    }
+    return names[wildcard]
