@@ -159,6 +159,24 @@ def test_the_jobs_of_a_group_share_a_slurm_job(cluster: Cluster, run: Path) -> N
     assert sum("loading chat" in log for log in logs) == 1
 
 
+def test_finished_shards_are_restored_and_no_model_is_loaded(
+    cluster: Cluster, run: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "project"
+    shutil.copytree(run, folder, copy_function=shutil.copy)  # all time stamps are new
+    shards = [folder / SHARD.format(seed) for seed in (1, 2)]
+    expected = [shard.read_bytes() for shard in shards]
+    for shard in shards:
+        shard.unlink()
+    code, output = end_of(start_through_slurm(folder, *(SHARD.format(seed) for seed in (1, 2))), folder)
+    assert code == 0, output
+    assert [shard.read_bytes() for shard in shards] == expected
+    for seed in (1, 2):
+        log = (folder / LOG.format(seed)).read_text()
+        assert "restored from an earlier run" in log
+        assert "loading" not in log
+
+
 def test_jobs_that_outlive_a_killed_snakemake_do_nothing_twice(
     cluster: Cluster, run: Path, tmp_path: Path
 ) -> None:
@@ -167,7 +185,7 @@ def test_jobs_that_outlive_a_killed_snakemake_do_nothing_twice(
     shutil.copytree(run, folder)
     shard = folder / SHARD.format(1)
     expected = shard.read_bytes()
-    shard.unlink()
+    shutil.rmtree(shard.parent)
     with FileLock(folder / LOCK.format(1)):
         process = start_through_slurm(folder, SHARD.format(1))
         wait_until(lambda: len(scripts(folder)) == 1, "the job", 120)
@@ -191,7 +209,7 @@ def test_what_went_wrong_is_told_and_only_that_runs_again(
     ended = {
         1: ("CANCELLED", "CANCELLED AT"),
         2: ("TIMEOUT", "DUE TO TIME LIMIT"),
-        3: ("FAILED", "IsADirectory"),
+        3: ("FAILED", "Is a directory"),
     }
     for seed, (state, told) in ended.items():
         name = seeds(folder)[seed]

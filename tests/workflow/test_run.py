@@ -318,7 +318,7 @@ def test_a_job_that_outlives_its_killed_run_is_waited_for(finished: Path, edited
     """kill -9 of Snakemake alone, as the kernel does when memory runs out: its job lives on."""
     output = edited / NEWS.format(model="chat", seed=1) / "shards/0-of-1.parquet"
     expected = output.read_bytes()
-    output.unlink()
+    shutil.rmtree(output.parent)
     log = edited / "logs/generate_texts/news/chat/short/seed1/0-of-1.log"
     log.unlink()
     command = [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))]
@@ -361,7 +361,7 @@ def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path)
     cell = edited / NEWS.format(model="chat", seed=1)
     output = cell / "shards/0-of-1.parquet"
     expected = output.read_bytes()
-    output.unlink()
+    shutil.rmtree(output.parent)
     journal = output.with_suffix(".journal.jsonl")
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))],
