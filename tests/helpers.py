@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import re
 import shutil
@@ -30,6 +32,24 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
         text=True,
         timeout=900,
     )
+
+
+def dry_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Plan the workflow of a folder, as ``run_snakemake(folder, "-n", ...)`` does, in a third of the time."""
+    process = _forking_snakemake()
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(json.dumps([str(folder), ["-n", *arguments]]) + "\n")
+    process.stdin.flush()
+    code, shown = json.loads(process.stdout.readline())
+    return subprocess.CompletedProcess(arguments, code, shown)
+
+
+@functools.cache
+def _forking_snakemake() -> subprocess.Popen[str]:
+    """Start the process that forks for each dry run; it ends with this one."""
+    command = [sys.executable, str(ROOT / "tests/forking_snakemake.py")]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def copy_project(folder: Path) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from helpers import run_snakemake
+from helpers import dry_run, run_snakemake
 
 TASK = {
     "kind": "continuation", "dataset": "mine", "n": 5, "k": 2, "seeds": [1], "draws": [1], "max_words": 30,
@@ -52,7 +52,7 @@ def test_an_edited_file_is_extracted_again(project: Path) -> None:
     write_texts(project, 20)
     prepare(project, {"path": "mine.jsonl"})
     assert run_snakemake(project, "--cores", "2", *DRAWS).returncode == 0
-    assert "Nothing to be done" in run_snakemake(project, "-n", *DRAWS).stdout
+    assert "Nothing to be done" in dry_run(project, *DRAWS).stdout
     path = project / "mine.jsonl"
     path.write_text(path.read_text().replace("word", "other"))
     assert run_snakemake(project, "--cores", "2", *DRAWS).returncode == 0

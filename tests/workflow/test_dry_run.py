@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from helpers import EXPERIMENTS, ROOT, edit, jobs, run_snakemake, shipped
+from helpers import EXPERIMENTS, ROOT, dry_run, edit, jobs, run_snakemake, shipped
 
 from textgamut.config.cells import Config
 
@@ -18,7 +18,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_every_experiment_plans(path: Path, project: Path) -> None:
-    done = run_snakemake(project, "-n", "--configfile", str(path.relative_to(ROOT)))
+    done = dry_run(project, "--configfile", str(path.relative_to(ROOT)))
     assert done.returncode == 0, done.stdout
     planned = jobs(done.stdout)
     assert planned["generate_texts"] >= 1
@@ -27,7 +27,7 @@ def test_every_experiment_plans(path: Path, project: Path) -> None:
 
 
 def test_the_demo_is_the_default(project: Path) -> None:
-    planned = jobs(run_snakemake(project, "-n").stdout)
+    planned = jobs(dry_run(project).stdout)
     assert planned == {
         "extract_dataset": 2, "describe_dataset": 2, "fetch_model": 3, "fetch_embedder": 1, "fetch_tagger": 1,
         "draw_prompts": 3, "draw_references": 5, "draw_subset": 3, "copy_references": 1, "check_prompts": 5,
@@ -43,13 +43,13 @@ def test_the_demo_is_the_default(project: Path) -> None:
 
 def test_essays_that_are_there_train_a_model(project: Path) -> None:
     (project / "training_set_rel3.tsv").write_text("essay_set\tessay\tdomain1_score\n")
-    planned = jobs(run_snakemake(project, "-n", "--configfile", "config/papers/nw.yaml").stdout)
+    planned = jobs(dry_run(project, "--configfile", "config/papers/nw.yaml").stdout)
     assert (planned["train_essay_model"], planned["score_essay"]) == (1, 55)
 
 
 def test_every_dataset_plans(project: Path, demo: Config) -> None:
     targets = [f"data/{slug}/texts.parquet" for slug in demo.datasets]
-    assert jobs(run_snakemake(project, "-n", *targets).stdout) == {
+    assert jobs(dry_run(project, *targets).stdout) == {
         "extract_dataset": len(targets),
         "total": len(targets),
     }
@@ -63,9 +63,9 @@ def test_another_contact_extracts_nothing_anew_and_another_filter_does(project: 
     edit(project / "config/demo.yaml", "requests_per_second", value=1)
     sample = shipped("datasets")["biographies-sample"] | {"licence": "CC BY-SA"}
     edit(project / "config/datasets.yaml", "biographies-sample", value=sample)
-    assert jobs(run_snakemake(project, "-n", *run).stdout) == {}
+    assert jobs(dry_run(project, *run).stdout) == {}
     edit(project / "config/datasets.yaml", "biographies-sample", "max_words", value=500)
-    assert jobs(run_snakemake(project, "-n", *run).stdout)["extract_dataset"] == 1
+    assert jobs(dry_run(project, *run).stdout)["extract_dataset"] == 1
 
 
 def test_a_configfile_stands_alone(project: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_configfile_stands_alone(project: Path) -> None:
         "name: mine\nembedder: minilm\ntasks: {topics: {kind: subsets, dataset: news-articles, n: 8, "
         "seeds: [1], draws: [1], max_words: 20, group: topic, references: [sport], subsets: {a: [sport]}}}"
     )
-    planned = jobs(run_snakemake(project, "-n", "--configfile", "mine.yaml").stdout)
+    planned = jobs(dry_run(project, "--configfile", "mine.yaml").stdout)
     assert "generate_texts" not in planned
     assert planned["score_support"] == 1
 
@@ -100,7 +100,7 @@ def test_the_texts_of_a_creative_task_are_generated_once(project: Path) -> None:
     """Two cells, two of references; the second task adds references by one model of which there are two."""
     other = {"model": "smollm2-135m-instruct", "decoding": "nucleus-0.9"}
     write_experiment(project, llama=CREATIVE, mistral=CREATIVE | {"references": other, "texts_of": "llama"})
-    planned = jobs(run_snakemake(project, "-n").stdout)
+    planned = jobs(dry_run(project).stdout)
     assert planned["generate_texts"] == 2 + 2 + 1  # the last: seed 3 of the second references
     assert planned["draw_references"] == 2 + 2
     assert planned["draw_prompts"] == 2  # a table for each task, with the same prompts
@@ -112,7 +112,7 @@ def test_served_models_have_no_tokens_to_count(project: Path) -> None:
     task = {"kind": "prompted", "dataset": "wikinews", "n": 8, "seeds": [1], "completions": 3, "keep": 1,
             "cells": [{"models": ["davinci-002"], "decodings": ["temperature-0.9-512"]}]}  # fmt: skip
     write_experiment(project, prompted=task)
-    planned = jobs(run_snakemake(project, "-n").stdout)
+    planned = jobs(dry_run(project).stdout)
     assert "check_prompts" not in planned
     assert planned["generate_texts"] == 1
 
@@ -123,7 +123,7 @@ def test_tokens_per_word_are_counted_when_asked_for(project: Path) -> None:
         "tokens_per_word",
         value={"dataset": "webtext", "models": ["gemma-3-270m"]},
     )
-    planned = jobs(run_snakemake(project, "-n").stdout)
+    planned = jobs(dry_run(project).stdout)
     assert (planned["count_tokens"], planned["tabulate_tokens"]) == (1, 1)
 
 
@@ -140,7 +140,7 @@ def test_another_decoding_setting_generates_only_its_own(edited: Path) -> None:
     long = {"strategy": "sampling", "max_new_tokens": 9}
     edit(edited / "config/decoding.yaml", "longer", value=long)
     edit(edited / "config/demo.yaml", "tasks", "news", "cells", 0, "decodings", value=["short", "longer"])
-    planned = jobs(run_snakemake(edited, "-n").stdout)
+    planned = jobs(dry_run(edited).stdout)
     assert planned["check_prompts"] == planned["generate_texts"] == planned["collect_generations"] == 2
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 from filelock import FileLock
-from helpers import copy_project, edit, jobs, run_snakemake, write_tiny
+from helpers import copy_project, dry_run, edit, jobs, run_snakemake, write_tiny
 
 from textgamut.files import KEPT, meta_path
 
@@ -30,7 +30,7 @@ ONE_CELL = {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "exp
 
 
 def plan(folder: Path) -> dict[str, int]:
-    done = run_snakemake(folder, "-n")
+    done = dry_run(folder)
     assert done.returncode == 0, done.stdout
     planned = jobs(done.stdout)
     planned.pop("total", None)
