@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import errno
 import itertools
-import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from helpers import ROOT, copy_project
+from helpers import ROOT, copy_project, dry_run
 
 from textgamut.cli.main import main
 
@@ -713,37 +712,6 @@ def test_a_terminal_without_unicode_is_enough(file: str, planned: Path) -> None:
     assert (b"n\\xe4me: unknown key" in done.stderr) != (file == FILE)
 
 
-class Forking:
-    """One process that has imported Snakemake and forks for each command."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("forking_snakemake.py")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, folder: Path, *arguments: str) -> tuple[int, str]:
-        """Run Snakemake in a folder; return its exit code, and standard output and error in one text."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps([str(folder), arguments]) + "\n")
-        self._process.stdin.flush()
-        code, shown = json.loads(self._process.stdout.readline())
-        return code, shown
-
-    def close(self) -> None:
-        self._process.communicate()
-
-
-@pytest.fixture(scope="module")
-def snakemake() -> Iterator[Forking]:
-    forking = Forking()
-    yield forking
-    forking.close()
-
-
 def target(path: str, *words: str) -> Case:
     return Case(f"target: {path}", {FILE: EXPERIMENT}, (path, *words), (path, "--configfile", FILE))
 
@@ -788,12 +756,13 @@ FORKED = [*MALFORMED[::4], *CASES[len(MALFORMED) :: 18], *TARGETS, *CONFIGFILES]
 
 
 @pytest.mark.parametrize("case", FORKED, ids=lambda case: case.name)
-def test_snakemake(case: Case, tmp_path: Path, snakemake: Forking) -> None:
+def test_snakemake(case: Case, tmp_path: Path) -> None:
     copy_project(tmp_path)
     (tmp_path / "config/demo.yaml").unlink()
     write(tmp_path, case)
     before = contents(tmp_path)
-    code, shown = snakemake.run(tmp_path, "-n", *case.arguments)
+    done = dry_run(tmp_path, *case.arguments)
+    code, shown = done.returncode, done.stdout
     check(case, code, shown)
     after = {
         name: content for name, content in contents(tmp_path).items() if not name.startswith(".snakemake")
@@ -811,7 +780,7 @@ def test_snakemake(case: Case, tmp_path: Path, snakemake: Forking) -> None:
     ids=["a folder", "a link to nothing", "no registries"],
 )
 def test_plan_and_snakemake_say_the_same(
-    make: Callable[[Path], object], tmp_path: Path, snakemake: Forking, monkeypatch, capsys
+    make: Callable[[Path], object], tmp_path: Path, monkeypatch, capsys
 ) -> None:
     copy_project(tmp_path)
     mine = f"mine: {MODEL}\n".replace("path: config", "path: Snakefile")
@@ -826,6 +795,7 @@ def test_plan_and_snakemake_say_the_same(
     capsys.readouterr()
     assert main(["plan", "--configfile", "mine.yaml"]) == 1
     line = capsys.readouterr().err.strip().removeprefix("textgamut: error: ")
-    code, shown = snakemake.run(tmp_path, "-n", "--configfile", "mine.yaml")
+    done = dry_run(tmp_path, "--configfile", "mine.yaml")
+    code, shown = done.returncode, done.stdout
     assert code == 1
     assert line.removeprefix("mine.yaml: ") in shown
