@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from textgamut import files
-from textgamut.errors import TextgamutError
+from textgamut.errors import DataError, TextgamutError
 from textgamut.progress import Progress
 
 
@@ -54,6 +54,23 @@ def test_missing_column(tmp_path: Path) -> None:
     files.write_table(tmp_path / "t.parquet", pd.DataFrame({"id": ["a"]}))
     with pytest.raises(TextgamutError, match=r"t\.parquet: no column text; it has id"):
         files.read_table(tmp_path / "t.parquet", ["id", "text"])
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00", b"{", "half"])
+@pytest.mark.parametrize("name", ["t.parquet", "a.npy", "j.json"])
+def test_a_damaged_file_is_named(name: str, content: bytes | str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    files.write_table(tmp_path / "t.parquet", pd.DataFrame({"id": ["a"] * 1000}))
+    files.write_array(tmp_path / "a.npy", np.arange(1000))
+    files.write_json(tmp_path / "j.json", list(range(1000)))
+    path.write_bytes(path.read_bytes()[:200] if isinstance(content, str) else content)
+    read = {
+        "t.parquet": lambda: files.read_table(path, ["id"]),
+        "a.npy": lambda: files.read_array(path),
+        "j.json": lambda: files.read_json(path),
+    }
+    with pytest.raises(DataError, match=f"{name}: damaged: delete it, and the next run makes it again"):
+        read[name]()
 
 
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.config.entries.sources import ModelSource, OpenAISource
-from textgamut.files import read_json, write_json, write_meta
-from textgamut.models.checkpoints import load_tokenizer, prepare
+from textgamut.files import write_json, write_meta
+from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
 from textgamut.sources.cache import offline
 from textgamut.sources.chat_server import key_of
 from textgamut.tasks.chat_formats import require_chat_template
@@ -31,7 +31,7 @@ def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None
     tokenizer = load_tokenizer(folder)
     if settings["chat"] == "template":
         require_chat_template(tokenizer)
-    architecture = read_json(folder / "config.json")
+    architecture = read_config(folder)
     write_meta(card, settings, started)
     write_json(
         card,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import parse_source
-from textgamut.files import read_json, read_table, write_json, write_meta
-from textgamut.models.checkpoints import load_tokenizer, prepare
+from textgamut.files import read_table, write_json, write_meta
+from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
 from textgamut.models.context import context_length
 from textgamut.tasks import lengths as prompt_lengths
 from textgamut.tasks.templates import Prompt, prompts_of
@@ -25,7 +25,7 @@ def check_prompts(settings: dict[str, Any], model: str, prompts: Path, lengths: 
         settings["chat"],
         tokenizer,
         settings["max_new_tokens"],
-        context_length(read_json(folder / "config.json"), tokenizer.model_max_length),
+        context_length(read_config(folder), tokenizer.model_max_length),
         settings["task"],
         model,
         settings.get("examples"),
