@@ -285,8 +285,8 @@ def load_essay_model(folder: Path) -> TrainedEssayModel:
         content, weights = read_json(path), (folder / WEIGHTS).read_bytes()
     except OSError as error:
         raise DataError(f"{error.filename}: cannot be read: {error.strerror}: {again}") from error
-    except ValueError as error:
-        raise DataError(f"{error}: {again}") from error
+    except DataError as error:
+        raise DataError(f"{path}: damaged: {again}") from error
     try:
         if content["revision"] != REVISION:
             raise DataError(f"{path}: has revision {content['revision']}, not {REVISION}: {again}")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textgamut.errors import ModelError
+from textgamut.errors import DataError, ModelError
 from textgamut.files import read_json
 from textgamut.sources.cache import cache_folder, digest
 from textgamut.sources.fetch import fetch
@@ -137,7 +137,10 @@ def read_config(folder: Path) -> dict[str, Any]:
                 pass
         except SafetensorError as error:
             raise ModelError(f"{file}: damaged: {error}. {REMEDY}") from None
-    config = read_json(path)
+    try:
+        config = read_json(path)
+    except DataError:
+        config = None
     if not isinstance(config, dict):
         raise ModelError(f"{path}: damaged: not a JSON object. {REMEDY}")
     return config
