@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import parse_source
-from textgamut.files import write_json, write_meta
-from textgamut.models.checkpoints import prepare, read_config
+from textgamut.files import read_json, write_json, write_meta
+from textgamut.models.checkpoints import prepare
 from textgamut.workflow.jobs import job
 
 
 def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
     started = time.monotonic()
     folder = prepare(parse_source(settings["source"]))
-    architecture = read_config(folder)
+    architecture = read_json(folder / "config.json")
     write_meta(card, settings, started)
     write_json(
         card,
