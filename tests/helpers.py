@@ -68,6 +68,15 @@ def jobs(output: str) -> dict[str, int]:
     return {name: int(count) for name, count in (line.split() for line in table.splitlines())}
 
 
+def plan(folder: Path) -> dict[str, int]:
+    """Return how many jobs of each rule a folder's workflow would run."""
+    done = dry_run(folder)
+    assert done.returncode == 0, done.stdout
+    planned = jobs(done.stdout)
+    planned.pop("total", None)
+    return planned
+
+
 TINY = {
     "name": "tiny",
     "embedder": "minilm",
