@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from typing import Any
 import yaml
 
 from textgamut.config.yaml import read_yaml
+from textgamut.files import KEPT
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = sorted(path for path in (ROOT / "config").rglob("*.yaml") if "tasks" in (read_yaml(path) or {}))
@@ -66,6 +68,31 @@ def jobs(output: str) -> dict[str, int]:
         return {}
     table = re.split(r"job +count\n[- ]+\n", output)[1].split("\n\n")[0]
     return {name: int(count) for name, count in (line.split() for line in table.splitlines())}
+
+
+def plan(folder: Path) -> dict[str, int]:
+    """Return how many jobs of each rule a folder's workflow would run."""
+    done = dry_run(folder)
+    assert done.returncode == 0, done.stdout
+    planned = jobs(done.stdout)
+    planned.pop("total", None)
+    return planned
+
+
+def products(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of every product; meta files and logs hold times, cards the day of extraction."""
+    paths = [path for top in ("data", "results") for path in (folder / top).rglob("*") if path.is_file()]
+    days = {json.loads(path.read_text())["extracted"].encode() for path in folder.glob("data/*/card.json")}
+    hashes = {}
+    for path in paths:
+        if path.name.endswith(".meta.json") or path.parent.name == KEPT:
+            continue
+        content = path.read_bytes()
+        if path.stem == "card":
+            for day in days:
+                content = content.replace(day, b"the day")
+        hashes[str(path.relative_to(folder))] = hashlib.sha256(content).hexdigest()
+    return hashes
 
 
 TINY = {
