@@ -15,8 +15,11 @@ class CheckedDAG(DAG):
         # adds the outputs of interrupted jobs to those that are made again.
         self.requested_by_user = set(self.forcefiles)
         await super().check_incomplete()
-        if not self.workflow.is_main_process:
-            return
+        if (
+            not self.workflow.is_main_process
+            or self.workflow.execution_settings is None
+        ):
+            return  # for example --delete-all-output, --report
         jobs = [
             Job(
                 job.rule.name,
