@@ -719,7 +719,7 @@ def target(path: str, *words: str) -> Case:
 CELL = "results/news/gemma-3-270m/nucleus-0.95/seed1"
 TARGETS = [
     target("al", "unknown rule; nearest valid: 'all'"),
-    target("results/nws/texts.parquet", "unknown task 'nws'; nearest valid: 'news'"),
+    target("results/papers/mine/nws/texts.parquet", "unknown task 'nws'; nearest valid: 'news'"),
     target(CELL.replace("news", "nws") + "/generations.parquet", "unknown task 'nws'; nearest valid: 'news'"),
     target(CELL.replace("gemma", "gema") + "/generations.parquet", "unknown model", "'gemma-3-270m'"),
     target(CELL.replace("-0.95", "-0.955") + "/generations.parquet", "unknown decoding", "'nucleus-0.95'"),

@@ -92,6 +92,7 @@ def test_job_goes_on_if_its_log_is_full(log: Path, capsys: pytest.CaptureFixture
     log.parent.mkdir(parents=True)
     log.symlink_to("/dev/full")
     with job():
+        Path("ngram.json").write_text("scores")
         for _ in range(2):
             logging.getLogger("textgamut").info("something")
     shown = capsys.readouterr().err
