@@ -37,7 +37,7 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
 
 
 def dry_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Plan the workflow of a folder, as ``run_snakemake(folder, "-n", ...)`` does, in a third of the time."""
+    """Run ``snakemake -n`` in a folder, in a fork of a process that has imported Snakemake."""
     process = _forking_snakemake()
     assert process.stdin
     assert process.stdout
