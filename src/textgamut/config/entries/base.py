@@ -36,11 +36,11 @@ ServiceUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|loca
 DATE_PATTERN = r"^\d{4}-\d\d-\d\d"
 
 
-def _date(text: Any) -> Any:
+def _date(value: Any) -> Any:
     # pydantic takes a number, also as text, for seconds since 1970.
-    if not isinstance(text, str) or not re.match(DATE_PATTERN, text):
-        raise ValueError(f"must be a date such as 2021-06-01, or a date and time (got {text!r})")
-    return text
+    if isinstance(value, datetime) or (isinstance(value, str) and re.match(DATE_PATTERN, value)):
+        return value
+    raise ValueError(f"must be a date such as 2021-06-01, or a date and time (got {value!r})")
 
 
 def _utc(moment: datetime) -> datetime:
