@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from helpers import edit, jobs, plan, products, run_snakemake
 
@@ -48,6 +49,31 @@ def test_what_is_deleted_is_restored_and_no_model_is_loaded(finished: Path, edit
     assert done.stdout.count("restored from an earlier run") == 32 - 1
     assert products(edited) == products(finished)
     assert plan(edited) == {}
+
+
+def test_a_row_that_is_not_drawn_changes_no_result_and_no_model_is_loaded(
+    finished: Path, edited: Path
+) -> None:
+    """The user's own file with the texts of the finished run, and one that is too short for the tasks."""
+    texts = pd.read_parquet(edited / "data/news-articles/texts.parquet")
+    texts.loc[len(texts)] = "Too short."
+    texts.to_parquet(edited / "mine.parquet", index=False)
+    entry = {
+        "format": "table",
+        "source": {"kind": "file", "path": "mine.parquet"},
+        "id": "id",
+        "groups": list(texts.columns[2:]),
+    }
+    edit(edited / "config/datasets.yaml", "news-articles", value=entry)
+    done = run_snakemake(edited, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert "loading" not in done.stdout
+    before, after = products(finished), products(edited)
+    assert {path for path in before if after[path] != before[path]} == {
+        "data/news-articles/texts.parquet",
+        "data/news-articles/card.json",
+        "data/news-articles/card.md",
+    }
 
 
 def test_a_forced_job_computes_its_output_again(edited: Path) -> None:
