@@ -452,3 +452,17 @@ def test_fetch_model_of_a_server_looks_for_its_key(tmp_path: Path, monkeypatch: 
     monkeypatch.delenv("EXAMPLE_KEY")
     monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
     script("sources", "fetch_model")(settings, "EXAMPLE_KEY", card)
+
+
+def test_the_card_of_an_unpinned_checkpoint_changes_with_its_files(tmp_path: Path) -> None:
+    """Its card is all of a checkpoint that the jobs that load it have as input."""
+    folder, card = tmp_path / "checkpoint", tmp_path / "card.json"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"hidden_size": 8}')
+    settings = {"source": {"kind": "file", "path": str(folder), "sha256": None}, "revision": 1}
+    cards = []
+    for weights in ("first", "second"):
+        (folder / "model.safetensors").write_text(weights)
+        script("sources", "fetch_embedder")(settings, card)
+        cards.append(card.read_text())
+    assert cards[0] != cards[1]

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from textgamut.config.entries.sources import (
@@ -86,6 +87,19 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
             "folder"
         ) from error
     return entry
+
+
+def pinned(source: FetchedSource) -> dict[str, Any]:
+    """Return a source as plain data for a card, with the SHA-256 of what was fetched if none is pinned.
+
+    Jobs that load a checkpoint have its card as input, and so run again if an unpinned file has changed.
+
+    Raises:
+        TextgamutError: As ``fetch``.
+    """
+    if isinstance(source, FileSource | UrlSource) and not source.sha256:
+        source = source.model_copy(update={"sha256": digest(fetch(source))})
+    return source.model_dump(mode="json")
 
 
 def _local(source: FileSource) -> Path:

@@ -27,7 +27,7 @@ from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, Wh
 from textgamut.errors import TextgamutError
 from textgamut.sources import http, url, wheel
 from textgamut.sources.cache import cache_folder, digest
-from textgamut.sources.fetch import fetch
+from textgamut.sources.fetch import fetch, pinned
 
 CONTENT = bytes(range(256)) * 2000  # half a megabyte
 NOWHERE = "http://127.0.0.1:1"  # nothing listens on port 1
@@ -605,3 +605,14 @@ def test_urls_that_are_not_pinned_are_told_and_kept_apart_by_their_query(server,
     assert len(paths) == 2
     assert len(server.requests) == 2
     assert f"not pinned: add the sha256 of the download to the registry: {sha256(CONTENT)}" in caplog.text
+
+
+def test_an_unpinned_source_is_pinned_by_what_was_fetched(tmp_path):
+    path = tmp_path / "weights"
+    path.write_bytes(b"first")
+    source = FileSource(kind="file", path=str(path))
+    assert pinned(source) == {"kind": "file", "path": str(path), "sha256": sha256(b"first")}
+    path.write_bytes(b"second")
+    assert pinned(source)["sha256"] == sha256(b"second")
+    hub = HfSource(kind="hf", repo="a/b", revision="0" * 40)
+    assert pinned(hub) == hub.model_dump(mode="json")

@@ -7,12 +7,14 @@ from typing import Any
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_json, write_json, write_meta
 from textgamut.models.checkpoints import prepare
+from textgamut.sources.fetch import pinned
 from textgamut.workflow.jobs import job
 
 
 def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
     started = time.monotonic()
-    folder = prepare(parse_source(settings["source"]))
+    source = parse_source(settings["source"])
+    folder = prepare(source)
     architecture = read_json(folder / "config.json")
     write_meta(card, settings, started)
     write_json(
@@ -20,7 +22,7 @@ def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
         {
             "architectures": architecture.get("architectures"),
             "dimensions": architecture.get("hidden_size") or architecture.get("n_embd"),
-            "source": settings["source"],
+            "source": pinned(source),
         },
     )
 

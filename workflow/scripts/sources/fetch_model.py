@@ -14,6 +14,7 @@ from textgamut.files import write_json, write_meta
 from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
 from textgamut.sources.cache import offline
 from textgamut.sources.chat_server import key_of
+from textgamut.sources.fetch import pinned
 from textgamut.tasks.chat_formats import require_chat_template
 from textgamut.workflow.jobs import job
 
@@ -39,7 +40,7 @@ def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None
             "architectures": architecture.get("architectures"),
             "vocabulary": len(tokenizer),
             "chat_template": bool(tokenizer.chat_template),
-            "source": settings["source"],
+            "source": pinned(source),
         },
     )
 

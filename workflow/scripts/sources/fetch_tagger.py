@@ -7,16 +7,17 @@ from typing import Any
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import write_json, write_meta
 from textgamut.metrics.entities import load_tagger
-from textgamut.sources.fetch import fetch
+from textgamut.sources.fetch import fetch, pinned
 from textgamut.workflow.jobs import job
 
 
 def fetch_tagger(settings: dict[str, Any], card: Path) -> None:
     started = time.monotonic()
-    tagger = load_tagger(fetch(parse_source(settings["source"])))
+    source = parse_source(settings["source"])
+    tagger = load_tagger(fetch(source))
     facts = {name: tagger.meta[name] for name in ("lang", "name", "version", "license", "spacy_version")}
     write_meta(card, settings, started)
-    write_json(card, facts | {"source": settings["source"]})
+    write_json(card, facts | {"source": pinned(source)})
 
 
 if __name__ == "__main__":
