@@ -59,7 +59,7 @@ onstart:
         )
     for notice in small_tasks(CONFIG):
         logger.warning(notice)
-    workflow.dag.forget_requested()
+    workflow.dag.keep_finished()
     generating = [
         job
         for job in workflow.dag.needrun_jobs()

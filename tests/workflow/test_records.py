@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -74,6 +75,22 @@ def test_a_row_that_is_not_drawn_changes_no_result_and_no_model_is_loaded(
         "data/news-articles/card.json",
         "data/news-articles/card.md",
     }
+
+
+def test_a_copy_without_hidden_folders_loses_nothing(finished: Path, tmp_path: Path) -> None:
+    """Nor does it, if a job has an input with a time in the future: time stamps do not count."""
+    copy = tmp_path / "copy"
+    shutil.copytree(finished, copy, ignore=shutil.ignore_patterns(".*"))
+    prompts = copy / "data/news/prompts.parquet"
+    os.utime(copy / "data/news-articles/texts.parquet", (4e9, 4e9))
+    edit(copy / "config/demo.yaml", "tasks", "news", "min_words", value=19)  # the same texts are drawn
+    before = products(copy)
+    done = run_snakemake(copy, "--cores", "2", "results/news/chat/short/seed1/features/minilm.npy")
+    assert done.returncode == 0, done.stdout
+    assert jobs(done.stdout)["generate_texts"] == 1
+    assert "loading" not in done.stdout
+    assert prompts.stat().st_mtime < 4e9
+    assert products(copy) == before
 
 
 def test_a_forced_job_computes_its_output_again(edited: Path) -> None:

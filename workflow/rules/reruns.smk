@@ -4,7 +4,7 @@ import snakemake.workflow
 from snakemake.dag import DAG
 
 from textgamut.workflow.records import forget
-from textgamut.workflow.reruns import Digests, Job, check_jobs, summaries
+from textgamut.workflow.reruns import Digests, Job, check_jobs, keep_finished, summaries
 
 
 class CheckedDAG(DAG):
@@ -33,7 +33,10 @@ class CheckedDAG(DAG):
             and job.rule not in self.forcerules
             and self.forcefiles.isdisjoint(job.output)
         ]
-        check = check_jobs(jobs, Digests(Path(paths.DIGESTS)))
+        try:
+            check = check_jobs(jobs, Digests(Path(paths.DIGESTS)))
+        except TextgamutError as error:
+            raise WorkflowError(str(error))
         for path in check.edited:
             logger.warning(f"{path}: changed since it was written: damaged, or edited")
         if check.damaged:
@@ -49,13 +52,20 @@ class CheckedDAG(DAG):
             self.forcefiles.update(job.outputs)
         self.workflow.iocache.mtime.clear()  # the check may have changed time stamps
 
-    def forget_requested(self):
-        """Remove the kept outputs of the jobs that the user wants to run again, so that they really do."""
+    async def check_output_mtime(self, job, expanded_output):
+        """Accept outputs that are older than an input whose time is in the future, as time stamps do not count."""
+
+    def keep_finished(self):
+        """Keep what Snakemake deletes before it runs a job, but not of jobs that the user wants to run again."""
+        digests = Digests(Path(paths.DIGESTS))
         for job in self.needrun_jobs():
+            outputs = [str(path) for path in job.output]
             if job.rule in self.forcerules or not self.requested_by_user.isdisjoint(
-                job.output
+                outputs
             ):
-                forget([str(path) for path in job.output])
+                forget(outputs)
+            elif outputs:
+                keep_finished(outputs, digests)
 
 
 snakemake.workflow.DAG = CheckedDAG

@@ -1,7 +1,7 @@
 """Records of finished jobs, by which finished work is found again.
 
 The ``.meta.json`` of a job's first output has an entry ``job``: the rule, its settings, and the SHA-256 of
-all inputs and outputs. Hard links to the outputs and to this record are kept in a folder ``.kept`` beside
+all inputs and outputs. Hard links to the outputs and a copy of this record are kept in a folder ``.kept`` beside
 each output, because Snakemake deletes the outputs of a job before it runs the job. A job with the same
 settings and inputs as before restores its outputs from there, instead of computing them again.
 """
@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import KEPT, meta_path, read_json, write_json
+from textgamut.errors import reason
+from textgamut.files import KEPT, meta_path, read_json, write_bytes, write_json
 from textgamut.sources.cache import digest
 
 logger = logging.getLogger(__name__)
@@ -57,11 +58,24 @@ def finish_record(record: Record, outputs: Sequence[str]) -> None:
     content = read_json(meta) if meta.exists() else {}
     record = record | {"outputs": {path: digest(Path(path)) for path in outputs}}
     write_json(meta, content | {"job": record})
+    keep(outputs)
+
+
+def keep(outputs: Sequence[str]) -> None:
+    """Keep links to the outputs of a finished job, unless they are kept already, and a copy of its record.
+
+    Args:
+        outputs: Paths of the outputs, which must be those in the record.
+    """
     try:
-        for path in (*map(Path, outputs), meta):
-            _link(path, kept_path(path))
+        for path in map(Path, outputs):
+            kept = kept_path(path)
+            if not kept.exists() or not kept.samefile(path):
+                _link(path, kept)
+        meta = meta_path(Path(outputs[0]))
+        write_bytes(kept_path(meta), meta.read_bytes())
     except OSError as error:  # the outputs are complete; only a later run may have to compute them again
-        logger.warning("%s: cannot be kept for later runs: %s", path, error.strerror)
+        logger.warning("%s: cannot be kept for later runs: %s", error.filename, reason(error))
 
 
 def restore(record: Record, outputs: Sequence[str]) -> bool:
@@ -88,9 +102,10 @@ def restore(record: Record, outputs: Sequence[str]) -> bool:
             if digest(kept_path(Path(path))) == known:
                 continue
         return False
-    for path in (*map(Path, outputs), meta):
+    for path in map(Path, outputs):
         _link(kept_path(path), path)
         os.utime(path)  # newer than the inputs
+    write_bytes(meta, kept_path(meta).read_bytes())
     return True
 
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from textgamut.errors import DataError, reason
 from textgamut.files import read_json, write_json
 from textgamut.sources.cache import digest
-from textgamut.workflow.records import Record, as_json, read_record
+from textgamut.workflow.records import Record, as_json, keep, read_record
 
 
 class Job(NamedTuple):
@@ -28,7 +29,7 @@ class Job(NamedTuple):
 
 
 class Digests:
-    """SHA-256 of files, remembered between runs by size and modification time."""
+    """SHA-256 of files, remembered between runs by size and times."""
 
     def __init__(self, path: Path) -> None:
         """Read the digests that an earlier run saved.
@@ -47,29 +48,47 @@ class Digests:
     def of(self, file: str) -> str | None:
         """Return the digest of a file; None if the file does not exist."""
         try:
-            stat = os.stat(file)
-            state = [stat.st_size, stat.st_mtime_ns]
+            state = _state(file)
             known = self._current.get(file) or self._saved.get(file)
-            if not known or known[:2] != state:
+            if not known or known[:-1] != state:
                 known = [*state, digest(Path(file))]
         except OSError:
             return None
         self._current[file] = known
-        found: str = known[2]
+        found: str = known[-1]
         return found
 
     def touch(self, file: str, time: int) -> None:
-        """Set the modification time of a file, in ns since the epoch, without a change of its content."""
+        """Set the modification time of a file, in ns since the epoch, without a change of its content.
+
+        Raises:
+            DataError: If the time cannot be set.
+        """
         known = self.of(file)
-        os.utime(file, ns=(time, time))
+        try:
+            try:
+                os.utime(file, ns=(time, time))
+            except PermissionError:  # of another user's file, only the present time may be set
+                os.utime(file)
+        except OSError as error:
+            raise DataError(
+                f"{file}: older than its inputs, and its time cannot be set: {reason(error)}"
+            ) from error
         if known:
-            self._current[file] = [os.stat(file).st_size, os.stat(file).st_mtime_ns, known]
+            self._current[file] = [*_state(file), known]
 
     def save(self) -> None:
-        """Save the digests of the files that were looked at."""
+        """Save the digests of the files that were looked at, now or by earlier runs."""
+        digests = self._saved | self._current
         with contextlib.suppress(OSError):  # they only save time
-            if self._current != self._saved:
-                write_json(self._path, self._current)
+            if digests != self._saved:
+                write_json(self._path, digests)
+
+
+def _state(file: str) -> list[int]:
+    """Return what differs if a file was edited or replaced, such as by another one of the same size and age."""
+    stat = os.stat(file)
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
 
 
 class Outdated(NamedTuple):
@@ -147,6 +166,20 @@ def _make_as_new_as_inputs(job: Job, digests: Digests) -> None:
     for path in job.outputs:
         if os.stat(path).st_mtime_ns < newest:
             digests.touch(path, newest)
+
+
+def keep_finished(outputs: Sequence[str], digests: Digests) -> None:
+    """Keep the outputs of a finished job that is about to run, in case that its inputs stay the same.
+
+    They are no longer kept if the project was copied without hidden folders.
+
+    Args:
+        outputs: Paths of the outputs. Nothing is kept if they are incomplete or not as recorded.
+        digests: Digests of files.
+    """
+    record = read_record(outputs)
+    if record and record["outputs"] == {path: digests.of(path) for path in outputs}:
+        keep(outputs)
 
 
 def summaries(outdated: Sequence[Outdated]) -> list[str]:

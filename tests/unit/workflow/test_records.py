@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from textgamut.files import meta_path
 from textgamut.workflow.records import (
     finish_record,
     forget,
+    keep,
     kept_path,
     read_record,
     restore,
@@ -88,6 +90,28 @@ def test_a_replaced_output_leaves_the_kept_one_alone() -> None:
 def test_forgotten_outputs_are_not_restored() -> None:
     forget(OUTPUTS)
     assert not restore(made_from(), OUTPUTS)
+
+
+def test_damaged_metadata_is_restored_with_the_outputs() -> None:
+    """A copy of it is kept, since an editor may write into the same file."""
+    with meta_path(Path(OUTPUTS[0])).open("r+b") as stream:
+        stream.truncate(10)
+    delete_outputs()
+    assert restore(made_from(), OUTPUTS)
+    assert read_record(OUTPUTS)
+
+
+def test_what_is_not_kept_any_more_is_kept_again() -> None:
+    """As in a copy of a project without hidden folders, or with damaged ones."""
+    shutil.rmtree("results/a/.kept")
+    keep(OUTPUTS)
+    delete_outputs()
+    assert restore(made_from(), OUTPUTS)
+    kept_path(Path(OUTPUTS[0])).unlink()
+    kept_path(Path(OUTPUTS[0])).write_text("damaged")
+    assert not restore(made_from(), OUTPUTS)
+    keep(OUTPUTS)
+    assert restore(made_from(), OUTPUTS)
 
 
 def test_without_hard_links_outputs_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,16 @@
 """Which finished jobs run again: decided by content, not by time stamps."""
 
 import os
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
+from textgamut.errors import DataError
 from textgamut.files import meta_path
 from textgamut.workflow.records import finish_record, start_record
-from textgamut.workflow.reruns import Check, Digests, Job, check_jobs, summaries
+from textgamut.workflow.reruns import Check, Digests, Job, check_jobs, keep_finished, summaries
 
 DRAW = Job("draw", {"n": 3}, ["texts"], ["data/prompts"])
 GENERATE = Job("generate", {"seed": 1}, ["data/prompts"], ["results/samples"])
@@ -118,6 +120,60 @@ def test_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("texts").write_text("TEXTS")
     os.utime("texts", ns=(1, 1))
     assert digests.of("texts") != known
+
+
+def test_files_that_changed_places_are_read_again() -> None:
+    """Those of two cells often have the same size, and the same age once they are as new as an input."""
+    for name in ("first", "other"):
+        Path(name).write_text(name)
+        os.utime(name, ns=(1, 1))
+    digests = Digests(Path("digests.json"))
+    before = digests.of("first"), digests.of("other")
+    digests.save()
+    Path("first").rename("third")
+    Path("other").rename("first")
+    Path("third").rename("other")
+    again = Digests(Path("digests.json"))
+    assert (again.of("other"), again.of("first")) == before
+
+
+def test_digests_of_files_that_a_run_does_not_need_are_still_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    check()
+    os.utime("data/prompts")
+    check(JOBS[:1])
+    monkeypatch.setattr("textgamut.workflow.reruns.digest", None)
+    assert Digests(Path("digests.json")).of("results/samples")
+
+
+def test_a_file_of_another_user_becomes_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who may write a file may set its time to the present, but only its owner to another one."""
+    set_time = os.utime
+
+    def owned(path: str, ns: object = None) -> None:
+        if ns:
+            raise PermissionError(1, "Operation not permitted")
+        set_time(path)
+
+    set_time("data/prompts", (1, 1))
+    monkeypatch.setattr(os, "utime", owned)
+    assert check() == Check([], [], [])
+    assert os.stat("data/prompts").st_mtime > 1
+
+    set_time("data/prompts", (1, 1))
+    monkeypatch.setattr(os, "utime", lambda *_, **__: open("/", "w"))
+    with pytest.raises(DataError, match="^data/prompts: older than its inputs, and its time cannot be set: "):
+        check()
+
+
+def test_only_outputs_as_recorded_are_kept() -> None:
+    shutil.rmtree("data/.kept")
+    shutil.rmtree("results/.kept")
+    Path("results/samples").write_text("damaged")
+    digests = Digests(Path("digests.json"))
+    for job in JOBS:
+        keep_finished(job.outputs, digests)
+    assert {path.name for path in Path().rglob(".kept/*")} >= {"prompts", "table.csv", "table.html"}
+    assert not Path("results/.kept/samples").exists()
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "{"])
