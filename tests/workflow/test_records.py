@@ -132,6 +132,11 @@ def test_an_edited_table_is_left_alone(edited: Path) -> None:
     assert done.returncode == 0
     assert "scores.csv: changed since it was written" in done.stdout
     assert table.read_text().endswith("a note\n")
+    edit(edited / "config/demo.yaml", "tasks", "news", "k", value=3)
+    done = run_snakemake(edited, "--cores", "2")
+    assert "the changed file is now results/papers/tiny/news/scores.csv.edited" in done.stdout
+    assert not table.read_text().endswith("a note\n")
+    assert table.with_name("scores.csv.edited").read_text().endswith("a note\n")
 
 
 def test_experiments_in_one_folder_have_their_own_tables(edited: Path) -> None:

@@ -15,6 +15,7 @@ class CheckedDAG(DAG):
         # adds the outputs of interrupted jobs to those that are made again.
         self.requested_by_user = set(self.forcefiles)
         await super().check_incomplete()
+        self.interrupted = self.forcefiles - self.requested_by_user
         if (
             not self.workflow.is_main_process
             or self.workflow.execution_settings is None
@@ -60,12 +61,16 @@ class CheckedDAG(DAG):
         digests = Digests(Path(paths.DIGESTS))
         for job in self.needrun_jobs():
             outputs = [str(path) for path in job.output]
+            if not outputs or not self.interrupted.isdisjoint(outputs):
+                continue
+            for path in keep_finished(outputs, digests):
+                logger.warning(
+                    f"{path}: changed since it was written, and made again: the changed file is now {path}.edited"
+                )
             if job.rule in self.forcerules or not self.requested_by_user.isdisjoint(
                 outputs
             ):
                 forget(outputs)
-            elif outputs:
-                keep_finished(outputs, digests)
 
 
 snakemake.workflow.DAG = CheckedDAG

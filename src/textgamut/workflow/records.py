@@ -13,7 +13,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +54,12 @@ def finish_record(record: Record, outputs: Sequence[str]) -> None:
         record: See :func:`start_record`.
         outputs: Paths of the outputs.
     """
+    _keep_outputs(outputs)  # first, so that generated texts survive if the disk is too full for the record
     meta = meta_path(Path(outputs[0]))
     content = read_json(meta) if meta.exists() else {}
     record = record | {"outputs": {path: digest(Path(path)) for path in outputs}}
     write_json(meta, content | {"job": record})
-    keep(outputs)
+    _keep_record(meta)
 
 
 def keep(outputs: Sequence[str]) -> None:
@@ -67,15 +68,8 @@ def keep(outputs: Sequence[str]) -> None:
     Args:
         outputs: Paths of the outputs, which must be those in the record.
     """
-    try:
-        for path in map(Path, outputs):
-            kept = kept_path(path)
-            if not kept.exists() or not kept.samefile(path):
-                _link(path, kept)
-        meta = meta_path(Path(outputs[0]))
-        write_bytes(kept_path(meta), meta.read_bytes())
-    except OSError as error:  # the outputs are complete; only a later run may have to compute them again
-        logger.warning("%s: cannot be kept for later runs: %s", error.filename, reason(error))
+    _keep_outputs(outputs)
+    _keep_record(meta_path(Path(outputs[0])))
 
 
 def restore(record: Record, outputs: Sequence[str]) -> bool:
@@ -137,6 +131,28 @@ def _read(meta: Path) -> Record | None:
         return record if {"rule", "settings"} <= record.keys() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _keep_outputs(outputs: Sequence[str]) -> None:
+    for path in map(Path, outputs):
+        kept = kept_path(path)
+        with _warning(path):
+            if not kept.exists() or not kept.samefile(path):
+                _link(path, kept)
+
+
+def _keep_record(meta: Path) -> None:
+    with _warning(meta):
+        write_bytes(kept_path(meta), meta.read_bytes())
+
+
+@contextlib.contextmanager
+def _warning(path: Path) -> Iterator[None]:
+    """Show an error as a warning: the outputs are complete; only a later run may have to compute them again."""
+    try:
+        yield
+    except OSError as error:
+        logger.warning("%s: cannot be kept for later runs: %s", path, reason(error))
 
 
 def _link(source: Path, target: Path) -> None:

@@ -168,18 +168,29 @@ def _make_as_new_as_inputs(job: Job, digests: Digests) -> None:
             digests.touch(path, newest)
 
 
-def keep_finished(outputs: Sequence[str], digests: Digests) -> None:
+def keep_finished(outputs: Sequence[str], digests: Digests) -> list[str]:
     """Keep the outputs of a finished job that is about to run, in case that its inputs stay the same.
 
     They are no longer kept if the project was copied without hidden folders.
 
     Args:
-        outputs: Paths of the outputs. Nothing is kept if they are incomplete or not as recorded.
+        outputs: Paths of the outputs, which Snakemake is going to delete. Outputs that differ from the record
+            may be edited, and are renamed to ``{name}.edited``.
         digests: Digests of files.
+
+    Returns:
+        The renamed outputs.
     """
     record = read_record(outputs)
-    if record and record["outputs"] == {path: digests.of(path) for path in outputs}:
+    if not record:
+        return []
+    now = {path: digests.of(path) for path in outputs}
+    if now == record["outputs"]:
         keep(outputs)
+    edited = [path for path in outputs if now[path] not in (None, record["outputs"].get(path))]
+    for path in edited:
+        os.replace(path, f"{path}.edited")
+    return edited
 
 
 def summaries(outdated: Sequence[Outdated]) -> list[str]:

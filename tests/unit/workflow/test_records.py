@@ -1,5 +1,6 @@
 """Records of finished jobs, and the outputs that are kept for later runs."""
 
+import errno
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from textgamut.files import meta_path
+from textgamut.workflow import records
 from textgamut.workflow.records import (
     finish_record,
     forget,
@@ -112,6 +114,21 @@ def test_what_is_not_kept_any_more_is_kept_again() -> None:
     assert not restore(made_from(), OUTPUTS)
     keep(OUTPUTS)
     assert restore(made_from(), OUTPUTS)
+
+
+def test_outputs_are_kept_even_if_the_record_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shard's samples are found there by their fingerprint, when Snakemake has deleted the output."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(records, "write_json", refuse)
+    Path("new").write_text("new")
+    Path("new").replace(OUTPUTS[0])
+    with pytest.raises(OSError, match="No space left"):
+        finish_record(made_from(k=3), OUTPUTS)
+    assert kept_path(Path(OUTPUTS[0])).read_text() == "new"
+    assert not restore(made_from(), OUTPUTS)
 
 
 def test_without_hard_links_outputs_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,10 +168,10 @@ def test_a_file_of_another_user_becomes_new(monkeypatch: pytest.MonkeyPatch) -> 
 def test_only_outputs_as_recorded_are_kept() -> None:
     shutil.rmtree("data/.kept")
     shutil.rmtree("results/.kept")
-    Path("results/samples").write_text("damaged")
+    Path("results/samples").write_text("edited")
     digests = Digests(Path("digests.json"))
-    for job in JOBS:
-        keep_finished(job.outputs, digests)
+    assert [keep_finished(job.outputs, digests) for job in JOBS] == [[], ["results/samples"], []]
+    assert Path("results/samples.edited").read_text() == "edited"
     assert {path.name for path in Path().rglob(".kept/*")} >= {"prompts", "table.csv", "table.html"}
     assert not Path("results/.kept/samples").exists()
 
