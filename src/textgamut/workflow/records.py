@@ -142,8 +142,10 @@ def _keep_outputs(outputs: Sequence[str]) -> None:
 
 
 def _keep_record(meta: Path) -> None:
+    kept, content = kept_path(meta), meta.read_bytes()
     with _warning(meta):
-        write_bytes(kept_path(meta), meta.read_bytes())
+        if not kept.exists() or kept.read_bytes() != content:
+            write_bytes(kept, content)
 
 
 @contextlib.contextmanager
