@@ -58,15 +58,16 @@ class CheckedDAG(DAG):
 
     def keep_finished(self):
         """Keep what Snakemake deletes before it runs a job, but not of jobs that the user wants to run again."""
+        if self.workflow.touch:
+            return  # nothing is deleted
         digests = Digests(Path(paths.DIGESTS))
         for job in self.needrun_jobs():
             outputs = [str(path) for path in job.output]
-            if not outputs or not self.interrupted.isdisjoint(outputs):
-                continue
-            for path in keep_finished(outputs, digests):
-                logger.warning(
-                    f"{path}: changed since it was written, and made again: the changed file is now {path}.edited"
-                )
+            if outputs and self.interrupted.isdisjoint(outputs):
+                for path in keep_finished(outputs, digests):
+                    logger.warning(
+                        f"{path}: changed since it was written, and made again: the changed file is now {path}.edited"
+                    )
             if job.rule in self.forcerules or not self.requested_by_user.isdisjoint(
                 outputs
             ):

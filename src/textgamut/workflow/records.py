@@ -1,9 +1,9 @@
 """Records of finished jobs, by which finished work is found again.
 
 The ``.meta.json`` of a job's first output has an entry ``job``: the rule, its settings, and the SHA-256 of
-all inputs and outputs. Hard links to the outputs and a copy of this record are kept in a folder ``.kept`` beside
-each output, because Snakemake deletes the outputs of a job before it runs the job. A job with the same
-settings and inputs as before restores its outputs from there, instead of computing them again.
+all inputs and outputs. Hard links to the outputs and a copy of this record are kept in a folder ``.kept``
+beside each output, because Snakemake deletes the outputs of a job before it runs the job. A job with the
+same settings and inputs as before restores its outputs from there, instead of computing them again.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _keep_record(meta: Path) -> None:
 
 @contextlib.contextmanager
 def _warning(path: Path) -> Iterator[None]:
-    """Show an error as a warning: the outputs are complete; only a later run may have to compute them again."""
+    """Show an error as a warning: the outputs are complete, but a later run may compute them again."""
     try:
         yield
     except OSError as error:

@@ -86,7 +86,7 @@ class Digests:
 
 
 def _state(file: str) -> list[int]:
-    """Return what differs if a file was edited or replaced, such as by another one of the same size and age."""
+    """Return what differs if a file was edited, or replaced by another one of the same size and age."""
     stat = os.stat(file)
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
 

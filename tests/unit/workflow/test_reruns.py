@@ -1,5 +1,6 @@
 """Which finished jobs run again: decided by content, not by time stamps."""
 
+import errno
 import os
 import shutil
 import time
@@ -160,8 +161,14 @@ def test_a_file_of_another_user_becomes_new(monkeypatch: pytest.MonkeyPatch) -> 
     assert os.stat("data/prompts").st_mtime > 1
 
     set_time("data/prompts", (1, 1))
-    monkeypatch.setattr(os, "utime", lambda *_, **__: open("/", "w"))
-    with pytest.raises(DataError, match="^data/prompts: older than its inputs, and its time cannot be set: "):
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "utime", refuse)
+    with pytest.raises(
+        DataError, match=r"^data/prompts: older than its inputs, and its time cannot be set: "
+    ):
         check()
 
 
