@@ -369,6 +369,7 @@ def _commands() -> Iterator[Finding]:
 
 
 def _project(folder: Path) -> Iterator[Finding]:
+    from textgamut.config.entries.base import expanded
     from textgamut.config.entries.registries import REGISTRIES
     from textgamut.config.entries.sources import FileSource
     from textgamut.config.loading import load_registry
@@ -386,8 +387,8 @@ def _project(folder: Path) -> Iterator[Finding]:
         counts.append(f"{name} {len(entries)}")
         for slug, entry in entries.items():
             source = getattr(entry, "source", None)
-            file = folder / Path(source.path).expanduser() if isinstance(source, FileSource) else None
-            if file and not file.exists():
+            file = folder / expanded(source.path) if isinstance(source, FileSource) else None
+            if file and not os.path.exists(file):
                 yield f"{name}: {slug}", "attention", f"source.path: there is no file {file}"
     if counts:
         yield "registries", "good", f"valid: {', '.join(counts)}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from textgamut.config.cells import RESERVED, Config
+from textgamut.config.entries.base import expanded
 from textgamut.config.entries.datasets import Dataset, NewWikiDataset, TableDataset
 from textgamut.config.entries.sources import needs_contact
 from textgamut.config.experiment import (
@@ -65,9 +66,11 @@ def broken_references(config: Config) -> Iterator[str]:
         yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
         used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
         known = _group_columns(config.datasets.get(task.dataset))
-        for group in task.groups:
+        named = [("groups", group) for group in task.groups]
+        named += [("group", task.group)] if isinstance(task, SubsetsTask) else []
+        for key, group in named:
             if known is not None and group not in known:
-                yield f"tasks.{slug}.groups: the dataset has no column {group!r}; {nearest(group, known)}"
+                yield f"tasks.{slug}.{key}: the dataset has no column {group!r}; {nearest(group, known)}"
         if slug in RESERVED["tasks"]:
             yield f"tasks.{slug}: the name is reserved for {RESERVED['tasks'][slug]}: rename the task"
         if slug in config.datasets:
@@ -97,8 +100,8 @@ def broken_references(config: Config) -> Iterator[str]:
             yield f"{what}: created_before: {when} is in the future: its articles do not exist yet"
         for key in ("path", "snapshot"):
             if file := getattr(entry.source, key, None):
-                path = Path(file).expanduser()
-                if not path.exists():
+                path = expanded(file)
+                if not os.path.exists(path):  # Path.exists raises if the name is too long
                     yield f"{what}: source.{key}: there is no file {path}"
         addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
         if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
@@ -188,7 +191,7 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
     for name in [*task.ranking.higher, *task.ranking.lower]:
         if name == "entity_overlap" and not isinstance(task, PromptedTask):
             yield f"tasks.{slug}.ranking: entity_overlap needs a reference for each prompt: kind prompted"
-        elif name == "essay" and metrics.essay and not Path(metrics.essay.essays).expanduser().is_file():
+        elif name == "essay" and metrics.essay and not os.path.isfile(expanded(metrics.essay.essays)):
             yield f"tasks.{slug}.ranking: essay: there is no file {metrics.essay.essays} for its training"
         elif name not in metrics.per_text():
             yield (

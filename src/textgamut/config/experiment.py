@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Count, Slug, Strict, TwoOrMore
+from textgamut.config.entries.base import Count, Quantity, Slug, Strict, TwoOrMore
 from textgamut.config.entries.sources import RATE
 from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
 
@@ -34,7 +34,7 @@ class TokensPerWord(Strict):
     """Tokens per word of the texts of a dataset (PR Table B.2)."""
 
     dataset: str
-    models: Annotated[list[str], Field(min_length=1)]
+    models: Annotated[list[str], Field(min_length=1), Distinct]
     """Models that provide the tokenizers."""
 
 
@@ -52,7 +52,7 @@ class TaskBase(Strict):
     """Reference draws; each produces one set of references (PR Table B.5, "varying P")."""
     max_words: Count | None
     """Generated texts and references are cut to this many words."""
-    groups: list[str] = []
+    groups: Annotated[list[str], Distinct] = []
     """Group columns of the dataset; support metrics are also computed per group (PR section 8)."""
     sweep: Sweep | None = None
     metrics: Metrics | None = None
@@ -205,7 +205,7 @@ class Experiment(Strict):
     """Embedder for the metrics on features; one for all tasks, since the numbers depend on it."""
     contact: Annotated[str, Field(pattern=r"^[!-~][ -~]{3,}$")] | None = None
     """Your mail address or project page, which Wikipedia and Wikidata require with each request."""
-    requests_per_second: Annotated[float, Field(gt=0)] = RATE
+    requests_per_second: Quantity = RATE
     """Maximum number of requests per second to each web service."""
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics of tasks that do not set their own. Defaults to the support metrics."""

@@ -16,7 +16,7 @@ from textgamut.config.checks import broken_references
 from textgamut.config.entries.base import Slug
 from textgamut.config.entries.registries import REGISTRIES
 from textgamut.config.experiment import Experiment
-from textgamut.config.yaml import read_yaml, validate
+from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError
 
 
@@ -59,9 +59,8 @@ def validate_config(
     """
     entries = {name: load_registry(name, registries) for name in REGISTRIES}
     config = Config(validate(TypeAdapter(Experiment), experiment, source), **entries)
-    problems = list(broken_references(config))
-    if problems:
-        raise ConfigError("\n".join(f"{source}: {problem}" for problem in problems))
+    if problems := listed(f"{source}: {problem}" for problem in broken_references(config)):
+        raise ConfigError(problems)
     return config
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from textgamut.config.entries.base import Natural, Strict, TwoOrMore
+from textgamut.config.entries.base import Natural, OwnPath, Strict, TwoOrMore
 from textgamut.metrics.catalogue import FAMILIES, text_metrics_of
 
 
-def _distinct(values: list[int]) -> list[int]:
+def _distinct(values: list[Any]) -> list[Any]:
     if len(set(values)) < len(values):
         raise ValueError(f"duplicate values in {values}")
     return values
@@ -81,7 +81,7 @@ class SimilaritySettings(Strict):
 class EssaySettings(Strict):
     """Score of an LSTM trained on graded essays (NW section 4.2)."""
 
-    essays: str
+    essays: OwnPath
     """Your copy of the ASAP corpus, ``training_set_rel3.tsv``. Without the file, the score is skipped."""
 
 

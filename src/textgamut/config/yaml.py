@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +19,9 @@ BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
 
 MOST_VALUES = 100_000
 """Maximum number of values in a file, aliases resolved: nested aliases can stand for billions."""
+
+MOST_PROBLEMS = 20
+"""Maximum number of problems that one message lists."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -142,8 +146,16 @@ def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:
     try:
         return adapter.validate_python(content)
     except ValidationError as error:
-        lines = [f"{source}: {_describe(problem, adapter, content)}" for problem in error.errors()]
-        raise ConfigError("\n".join(lines)) from None
+        found = (f"{source}: {_describe(problem, adapter, content)}" for problem in error.errors())
+        raise ConfigError(listed(found)) from None
+
+
+def listed(problems: Iterable[str]) -> str:
+    """Return the first problems, one per line: a file that is something else can have thousands."""
+    lines = list(islice(problems, MOST_PROBLEMS + 1))
+    if len(lines) > MOST_PROBLEMS:
+        lines[-1] = "and more problems"
+    return "\n".join(lines)
 
 
 def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:

@@ -9,6 +9,7 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from textgamut.config.entries.base import expanded
 from textgamut.config.entries.sources import RATE, DatasetSource, MediaWikiSource, WikidataSource
 from textgamut.datasets import snapshot
 from textgamut.errors import DataError
@@ -43,7 +44,7 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
     card = getattr(entry.source, "snapshot", None)
     if card:
         frame: pd.DataFrame = snapshot.read(
-            cast("Wiki", source), Path(card).expanduser(), module.split, module.CONTENT, REVISION
+            cast("Wiki", source), expanded(card), module.split, module.CONTENT, REVISION
         )
     else:
         frame = module.read(source, entry)

@@ -16,6 +16,7 @@ import pandas as pd
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
+from textgamut.config.entries.base import expanded
 from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, OpenAISource
@@ -242,7 +243,7 @@ def _unpinned_files(model: Model) -> list[tuple[str, int, int]]:
     """Return size and modification time of a checkpoint's files if no checksum pins it, to detect edits."""
     if not isinstance(model.source, FileSource) or model.source.sha256:
         return []
-    path = Path(model.source.path).expanduser()
+    path = expanded(model.source.path)
     files = sorted(filter(Path.is_file, path.rglob("*"))) if path.is_dir() else [path]
     return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
 

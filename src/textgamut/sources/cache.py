@@ -8,11 +8,13 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from textgamut.config.entries.base import expanded
+
 
 def cache_folder() -> Path:
     """Return ``$TEXTGAMUT_CACHE``, or else ``textgamut`` in the user's cache folder."""
     if chosen := os.environ.get("TEXTGAMUT_CACHE"):
-        return Path(chosen).expanduser()
+        return expanded(chosen)
     return user_cache_path("textgamut", appauthor=False)
 
 

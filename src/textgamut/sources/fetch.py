@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from textgamut.config.entries.base import expanded
 from textgamut.config.entries.sources import (
     FetchedSource,
     FileSource,
@@ -103,7 +104,7 @@ def pinned(source: FetchedSource) -> dict[str, Any]:
 
 
 def _local(source: FileSource) -> Path:
-    path = Path(source.path).expanduser()
+    path = expanded(source.path)
     if not path.exists():
         raise SourceError(f"{path}: there is no such file or folder")
     if source.sha256 and (found := digest(path)) != source.sha256:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.cells import Config
+from textgamut.config.entries.base import expanded
 
 
 def family_of(config: Config, task: str, name: str) -> Any:
@@ -23,7 +24,7 @@ def family_of(config: Config, task: str, name: str) -> Any:
 def essays_file(config: Config) -> str | None:
     """Return the path of the experiment's file of graded essays, or None."""
     families = [config.metrics(task).essay for task in config.experiment.tasks]
-    return next((str(Path(family.essays).expanduser()) for family in families if family), None)
+    return next((str(expanded(family.essays)) for family in families if family), None)
 
 
 def missing_families(config: Config) -> list[str]:

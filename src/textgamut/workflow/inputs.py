@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.cells import HUMAN, Config
+from textgamut.config.entries.base import expanded
 from textgamut.config.entries.models import Model
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.families import family_of
@@ -18,7 +19,7 @@ def source_files(source: Any) -> list[str]:
     name = getattr(source, "path", None) or getattr(source, "snapshot", None)
     if not name:
         return []
-    path = Path(name).expanduser()
+    path = expanded(name)
     return sorted(map(str, filter(Path.is_file, path.rglob("*")))) if path.is_dir() else [str(path)]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from textgamut.errors import ConfigError
 
 SLUG_PATTERN = r"[a-z0-9][a-z0-9.-]*"
 FILE_SUFFIXES = (".json", ".parquet", ".csv", ".html", ".meta")
@@ -27,9 +30,47 @@ LARGEST = 2**63 - 1  # in a column of a table
 Natural = Annotated[int, Field(ge=0, le=LARGEST)]
 Count = Annotated[int, Field(ge=1, le=LARGEST)]
 TwoOrMore = Annotated[int, Field(ge=2, le=LARGEST)]
+Text = Annotated[str, Field(min_length=1)]
+Quantity = Annotated[float, Field(ge=1e-6, le=1e9)]
+"""A positive number; the bounds keep what is computed from it finite, and a wait for it possible."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-SafeUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])")]
-ServiceUrl = Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^@\s?#]+$")]
+
+
+def expanded(path: str) -> Path:
+    """Return a path with ``~`` expanded.
+
+    Raises:
+        ConfigError: If there is no such user, or the user has no home folder.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{path}: there is no such user, or the user has no home folder") from None
+
+
+def _expandable(path: str) -> str:
+    expanded(path)
+    return path
+
+
+OwnPath = Annotated[Text, AfterValidator(_expandable)]
+"""Path of the user's own file or folder; ``~`` is expanded."""
+
+
+def _complete(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        right = parts.hostname and (parts.port is None or parts.port > 0)  # reading the port checks it
+    except ValueError:
+        right = False
+    if not right:
+        raise ValueError(f"not a complete URL (got {url!r})")
+    return url
+
+
+_SAFE = r"^(https://[^\s/]|http://(127\.0\.0\.1|localhost)(:\d+)?(/|$))"
+SafeUrl = Annotated[str, Field(pattern=_SAFE), AfterValidator(_complete)]
+ServiceUrl = Annotated[str, Field(pattern=rf"{_SAFE}[^@\s?#]*$"), AfterValidator(_complete)]
 """URL of a service, without user, password and query."""
 
 

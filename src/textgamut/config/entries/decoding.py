@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Count, Natural, Strict, TwoOrMore
+from textgamut.config.entries.base import Count, Natural, Quantity, Strict, TwoOrMore
 
 
 class _DecodingBase(Strict):
@@ -31,7 +31,7 @@ Penalty = Annotated[float, Field(ge=-2, le=2)]
 class _Penalised(_DecodingBase):
     """Strategies with penalties for repetition."""
 
-    repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
+    repetition_penalty: Quantity = 1.0
     """Divides the positive and multiplies the negative logits of the tokens seen so far, prompt included."""
     presence_penalty: Penalty = 0.0
     """Subtracted from the logits of all tokens that occur after the prompt (OpenAI's definition)."""
@@ -52,7 +52,7 @@ class SamplingDecoding(_Penalised):
     """
 
     strategy: Literal["sampling"]
-    temperature: Annotated[float, Field(gt=0)] = 1.0
+    temperature: Quantity = 1.0
     top_k: Count | None = None
     """Sample only from the k most probable tokens. Defaults to all."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0

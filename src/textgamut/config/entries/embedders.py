@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from textgamut.config.entries.base import Count, Strict
+from textgamut.config.entries.base import Count, Strict, Text
 from textgamut.config.entries.sources import Source
 
 
@@ -14,7 +14,7 @@ class Embedder(Strict):
     A change of ``label`` or ``batch_size`` causes no rerun.
     """
 
-    label: str
+    label: Text
     source: Source
     pooling: Literal["mean", "cls", "last-token", "sentence-transformers"]
     """How token states are combined. ``mean``: mean over the tokens. ``cls``: first token.

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Count, Natural, Strict
+from textgamut.config.entries.base import Count, Quantity, Strict, Text
 from textgamut.config.entries.sources import ModelSource, OpenAISource
 
 
@@ -16,9 +16,9 @@ class Model(Strict):
     The fields after ``engine`` describe hardware and cost; a change of them causes no new generation.
     """
 
-    label: str
+    label: Text
     """Name in tables and figures."""
-    family: str
+    family: Text
     """Models of the same family share a colour in figures."""
     source: ModelSource
     chat: Literal["none", "template", "llama-2", "vicuna"]
@@ -29,13 +29,13 @@ class Model(Strict):
     """Generation engine: transformers, vLLM (needs a GPU and the extra of that name) or a server."""
     batch_size: Count = 32
     """Samples per batch, halved when memory runs out; for ``openai``, the number of concurrent requests."""
-    gpus: Natural = 1
+    gpus: Annotated[int, Field(ge=0, le=10_000)] = 1
     """GPUs per job. A model larger than one GPU is spread over them."""
     shards: Annotated[int, Field(ge=1, le=10_000)] = 1
     """Number of jobs that share the prompts of a cell. After a change, existing texts are reused."""
-    tokens_per_second: Annotated[float, Field(gt=0)] | None = None
+    tokens_per_second: Quantity | None = None
     """New tokens per second and job, for ``textgamut plan``."""
-    gigabytes: Annotated[float, Field(gt=0)] | None = None
+    gigabytes: Quantity | None = None
     """Size of the weights, for ``textgamut plan`` and the memory that a job requests."""
 
     @model_validator(mode="after")

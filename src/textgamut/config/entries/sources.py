@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from textgamut.config.entries.base import SafeUrl, ServiceUrl, Sha256, Strict
+from textgamut.config.entries.base import OwnPath, SafeUrl, ServiceUrl, Sha256, Strict, Text
 
 RATE = 5.0
 """Default number of requests per second to a web service."""
@@ -22,11 +22,11 @@ WIKIMEDIA = (
 class WheelMember(Strict):
     """A member of a pinned wheel on the Python package index."""
 
-    package: str
+    package: Text
     """Name on the package index."""
-    version: str
+    version: Text
     """Exact version."""
-    member: str
+    member: Text
     """Path inside the wheel, with a trailing ``/`` for a folder."""
 
 
@@ -50,7 +50,7 @@ class FileSource(Strict):
     """A file or a folder on this machine."""
 
     kind: Literal["file"]
-    path: str
+    path: OwnPath
     """Absolute, or relative to the working directory; ``~`` is expanded."""
     sha256: Sha256 | None = None
     """As for a wheel, but optional, since the file belongs to the user."""
@@ -90,7 +90,7 @@ class HfDatasetSource(Strict):
     """The full commit hash, since a branch may change."""
     config: str | None = None
     """Configuration ("subset" on the hub's pages); needed if the repository has several and no default."""
-    split: str = "train"
+    split: Text = "train"
 
 
 class _WikiSource(Strict):
@@ -102,7 +102,7 @@ class _WikiSource(Strict):
     """URL of the wiki in Wikidata. Defaults to the host of ``api``, as in ``https://en.wikipedia.org/``."""
     edition: str = ""
     """Any label, such as a date. Cached responses are reused only for the same label."""
-    snapshot: str | None = None
+    snapshot: OwnPath | None = None
     """A copy of a dataset's ``card.json``, to fetch exactly its revisions by id."""
 
 
@@ -128,14 +128,14 @@ class OpenAISource(Strict):
     kind: Literal["openai"]
     url: ServiceUrl
     """Base URL, including ``/v1``."""
-    model: str
+    model: Text
     """Name of the model on the server."""
     endpoint: Literal["chat", "completions"] = "chat"
     key_variable: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None = None
     """Environment variable that holds the API key. If not given, no key is sent."""
-    price_input: Annotated[float, Field(ge=0)] | None = None
+    price_input: Annotated[float, Field(ge=0, le=1e9)] | None = None
     """US dollars per million prompt tokens, for cost reports."""
-    price_output: Annotated[float, Field(ge=0)] | None = None
+    price_output: Annotated[float, Field(ge=0, le=1e9)] | None = None
     """US dollars per million new tokens, for cost reports."""
 
     def science(self) -> dict[str, Any]:

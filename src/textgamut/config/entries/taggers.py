@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from textgamut.config.entries.base import Strict
+from textgamut.config.entries.base import Strict, Text
 from textgamut.config.entries.sources import Source
 
 
 class Tagger(Strict):
     """A spaCy pipeline that finds the named entities of a text."""
 
-    label: str
+    label: Text
     source: Source
     """The pipeline's folder, which contains its ``config.cfg``."""
