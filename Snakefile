@@ -10,7 +10,12 @@ from textgamut.config.cells import HUMAN, PLACEHOLDER
 from textgamut.config.loading import load_config
 from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.errors import TextgamutError
-from textgamut.workflow.arguments import NO_CONFIG, check_targets
+from textgamut.workflow.arguments import (
+    NO_CONFIG,
+    NUMBER_PATTERN,
+    check_targets,
+    named_rules,
+)
 from textgamut.workflow.families import missing_families
 from textgamut.workflow.notices import small_tasks
 from textgamut.workflow.planned_shards import write_planned_shards
@@ -34,10 +39,10 @@ wildcard_constraints:
     decoding=f"(?!{HUMAN}/){SLUG_PATTERN}",
     embedder=SLUG_PATTERN,
     tagger=SLUG_PATTERN,
-    seed=r"\d+",
-    shard=r"\d+",
-    shards=r"\d+",
-    draw=r"\d+",
+    seed=NUMBER_PATTERN,
+    shard=NUMBER_PATTERN,
+    shards=NUMBER_PATTERN,
+    draw=NUMBER_PATTERN,
     folder=r"(data|results)/.+",
 
 
@@ -108,6 +113,7 @@ if workflow.is_main_process:
         check_targets(
             CONFIG,
             arguments.targets,
+            named_rules(arguments),
             {rule.name: [str(path) for path in rule.output] for rule in workflow.rules},
         )
     except TextgamutError as error:

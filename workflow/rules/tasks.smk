@@ -97,7 +97,7 @@ rule check_prompts:
     log:
         "logs/check_prompts/{task}/{model}/{tokens}.log",
     wildcard_constraints:
-        tokens=r"\d+",
+        tokens=NUMBER_PATTERN,
     priority: 90
     localrule: True
     conda:

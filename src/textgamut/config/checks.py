@@ -66,9 +66,9 @@ def broken_references(config: Config) -> Iterator[str]:
         yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
         used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
         known = _group_columns(config.datasets.get(task.dataset))
-        named = [("groups", group) for group in task.groups]
-        named += [("group", task.group)] if isinstance(task, SubsetsTask) else []
-        for key, group in named:
+        columns = [("groups", group) for group in task.groups]
+        columns += [("group", task.group)] if isinstance(task, SubsetsTask) else []
+        for key, group in columns:
             if known is not None and group not in known:
                 yield f"tasks.{slug}.{key}: the dataset has no column {group!r}; {nearest(group, known)}"
         if slug in RESERVED["tasks"]:

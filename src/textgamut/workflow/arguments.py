@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from textgamut.config.cells import HUMAN, Config
+from textgamut.config.entries.base import LARGEST
 from textgamut.config.experiment import SubsetsTask
 from textgamut.config.yaml import read_yaml, validate
 from textgamut.errors import ConfigError, nearest
@@ -19,6 +20,11 @@ from textgamut.workflow import paths
 
 NUMBERS = ("seed", "draw", "shard", "shards", "tokens")
 """Wildcards that match any number."""
+
+NUMBER_PATTERN = r"0|[1-9]\d*"
+"""A number as it is written in paths: another spelling would be another file."""
+
+SHARD_NAME = PurePosixPath(paths.SHARD).name
 
 NO_CONFIG = "--config is not supported: write the settings to a file and pass it with --configfile"
 
@@ -38,11 +44,11 @@ def check_options(words: Sequence[str]) -> None:
     files: list[str] = []
     following = False
     for word in words:
-        option, _, value = word.partition("=")
-        if option in ("--config", "-C"):
+        option, equals, value = word.partition("=")
+        if option == "--config" or word.startswith("-C"):
             raise ConfigError(NO_CONFIG)
         if option in ("--configfile", "--configfiles"):
-            files, following = [value] if value else [], not value
+            files, following = [value] if equals else [], not equals
         elif word == "--":
             break
         elif word.startswith("-") and word != "-":
@@ -60,30 +66,50 @@ def check_options(words: Sequence[str]) -> None:
         validate(TypeAdapter(dict[str, Any]), read_yaml(Path(file)), file)
 
 
-def check_targets(config: Config, targets: Iterable[str], outputs: Mapping[str, Sequence[str]]) -> None:
-    """Check that the targets are rules or possible outputs.
+def check_targets(
+    config: Config, targets: Iterable[str], named: Iterable[str], outputs: Mapping[str, Sequence[str]]
+) -> None:
+    """Check that the targets, and what options such as ``--until`` name, are rules or possible outputs.
 
     Args:
         config: The configuration.
         targets: Names of rules and paths.
+        named: Names of rules and paths in options, where a rule stands for all its jobs.
         outputs: Rule -> the paths of its outputs, with wildcards.
 
     Raises:
-        TextgamutError: If a target is neither, for example because it names an unknown task.
+        TextgamutError: If one is neither, for example because it names an unknown task.
     """
     patterns = {path for rule in outputs.values() for output in rule for path in _patterns(output)}
+    folders = {pattern.split("/")[0] for pattern in patterns}
+    concrete = [rule for rule, files in outputs.items() if not any("{" in file for file in files)]
     problems = []
-    for target in targets:
-        path = os.path.relpath(target)
-        if target in outputs:
-            continue
-        if "/" not in path:
-            concrete = [rule for rule, files in outputs.items() if not any("{" in file for file in files)]
-            problems.append(f"{target}: unknown rule; {nearest(target, concrete)}")
-        else:
-            problems += [f"{target}: {problem}" for problem in _problems(config, path, patterns)]
+    for rules, names in ((concrete, targets), (list(outputs), named)):
+        for name in names:
+            path = os.path.relpath(name or ".")
+            if name in rules:
+                continue
+            if name in outputs:
+                found = [
+                    f"a rule for many files: give one of them, such as {next(_patterns(outputs[name][0]))}"
+                ]
+            elif "/" not in path and path not in folders:
+                found = [f"unknown rule; {nearest(name, rules)}"]
+            else:
+                found = _problems(config, path, patterns)
+                if not found and os.path.isabs(name):
+                    found = [f"an absolute path: write {path}"]
+            shown = name if name.isprintable() and name else repr(name)
+            problems += [f"{shown}: {problem}" for problem in found]
     if problems:
         raise ConfigError("\n".join(problems))
+
+
+def named_rules(arguments: Any) -> list[str]:
+    """Return the names of rules and paths in Snakemake's options, as it has parsed them."""
+    options = ["until", "omit_from", "forcerun", "prioritize", "allowed_rules", "set_threads"]
+    names = {name for option in [*options, "set_resources"] for name in getattr(arguments, option) or ()}
+    return sorted(names | ({arguments.batch.rulename} if arguments.batch else set()))
 
 
 def _patterns(output: str) -> Iterator[str]:
@@ -107,6 +133,8 @@ def _problems(config: Config, path: str, patterns: Iterable[str]) -> list[str]:
         folder = [f"a folder, but a target is a file, such as {right[0]}"]
         return [] if any(pattern in files for pattern in right) else folder
     alike: dict[tuple[int, ...], list[Differences]] = {}  # by their places
+    fewest = min(map(len, compared.values()), default=0)
+    files = [pattern for pattern in files if len(compared[pattern]) == fewest]
     for pattern in files or compared:
         alike.setdefault(tuple(compared[pattern]), []).append(compared[pattern])
     places = min(alike, key=lambda places: (len(places), places), default=())
@@ -123,41 +151,47 @@ def _problems(config: Config, path: str, patterns: Iterable[str]) -> list[str]:
 
 def _compare(config: Config, parts: Sequence[str], pattern: Sequence[str]) -> Differences:
     """Return the parts of a path that an output does not have."""
-    task, wrong = "", {}
+    wrong: Differences = {}
+    known: dict[str, str] = {}  # wildcard -> its name
     for i, (part, form) in enumerate(zip(parts, pattern, strict=False)):
         wildcards = re.findall(r"\{(\w+)\}", form)
         kind = wildcards[0] if len(wildcards) == 1 and wildcards[0] not in NUMBERS else "file"
         if set(wildcards) & set(NUMBERS):
-            if not re.fullmatch(re.sub(r"\\\{\w+\\\}", r"\\d+", re.escape(form)), part):
-                wrong[i] = (kind, [re.sub(r"\{\w+\}", "1", form)])
+            written = re.sub(r"\\\{\w+\\\}", lambda _: f"({NUMBER_PATTERN})", re.escape(form))
+            found = re.fullmatch(written, part)
+            numbers = list(map(int, found.groups())) if found else [LARGEST + 1]
+            if max(numbers) > LARGEST or (form == SHARD_NAME and numbers[0] >= numbers[1]):
+                wrong[i] = (kind, [re.sub(r"\{\w+\}", "1", form.replace("{shard}", "0"))])
             continue
         valid = (
-            [form.replace(f"{{{kind}}}", name) for name in _names(config, kind, task)]
+            [form.replace(f"{{{kind}}}", name) for name in _names(config, kind, known)]
             if wildcards
             else [form]
         )
         family = form.rsplit(".", 1)[0]
-        if task and "scores" in pattern[:i] and family in FAMILIES:
+        if "task" in known and "scores" in pattern[:i] and family in FAMILIES:
             kind = "family"
-            valid = valid if family in config.metrics(task).families() else []
+            valid = valid if family in config.metrics(known["task"]).families() else []
         if part not in valid:
             wrong[i] = (kind, valid)
-        elif form == "{task}":
-            task = part
+        elif wildcards:
+            known[kind] = part
     return wrong
 
 
-def _names(config: Config, wildcard: str, task: str) -> Iterable[str]:
-    """Return the names that a wildcard can stand for; those of models and decodings depend on the task."""
-    entry = config.experiment.tasks.get(task)
+def _names(config: Config, wildcard: str, known: Mapping[str, str]) -> Iterable[str]:
+    """Return the names that a wildcard can stand for, given those before it in the path."""
+    entry = config.experiment.tasks.get(known.get("task", ""))
     if isinstance(entry, SubsetsTask) and wildcard in ("model", "decoding"):
         return entry.subsets if wildcard == "model" else [HUMAN]
-    human = [HUMAN] if task else []
+    if wildcard == "decoding" and known.get("model") == HUMAN:
+        return [HUMAN]
+    human = [HUMAN] if entry else []
     names: dict[str, Iterable[str]] = {
         "dataset": config.datasets,
         "task": config.experiment.tasks,
         "model": [*config.models, *human],
-        "decoding": [*config.decoding, *human],
+        "decoding": config.decoding,
         "embedder": config.embedders,
         "tagger": config.taggers,
         "paper": [config.experiment.name],

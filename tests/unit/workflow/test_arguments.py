@@ -33,7 +33,6 @@ CELL = "results/news/gemma-3-270m/nucleus-0.95/seed1"
     "target",
     [
         "all",
-        "score_ngram",
         "data/models/gemma-3-270m.json",
         "./data//models/gemma-3-270m.json",
         "data/news/draw7/references.parquet",
@@ -47,7 +46,7 @@ CELL = "results/news/gemma-3-270m/nucleus-0.95/seed1"
     ],
 )
 def test_an_output_is_a_target(target: str, demo: Config) -> None:
-    check_targets(demo, [target], OUTPUTS)
+    check_targets(demo, [target], [], OUTPUTS)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_an_output_is_a_target(target: str, demo: Config) -> None:
         ),
         (f"{CELL}/scores/ngrams.json", "unknown family 'ngrams.json'; nearest valid: 'ngram.json'"),
         (f"{CELL}/scores/readability.json", "unknown family 'readability.json'; valid: 'ngram.json'"),
-        (f"{CELL}/shards/0-of-x.parquet", "unknown file '0-of-x.parquet'; nearest valid: '1-of-1.parquet'"),
+        (f"{CELL}/shards/0-of-x.parquet", "unknown file '0-of-x.parquet'; nearest valid: '0-of-1.parquet'"),
         ("results/topics/two/human/seed1/generations.parquet", "unknown model 'two'; valid: 'both-topics'"),
         ("results/topics/one-topic/greedy-64/seed1/generations.parquet", "unknown decoding 'greedy-64'"),
         ("results/papers/dmo/news/scores.csv", "unknown paper 'dmo'; nearest valid: 'demo'"),
@@ -74,13 +73,13 @@ def test_an_output_is_a_target(target: str, demo: Config) -> None:
 )
 def test_a_misspelt_target_is_told_the_nearest_name(target: str, problem: str, demo: Config) -> None:
     with pytest.raises(ConfigError) as caught:
-        check_targets(demo, ["all", target], OUTPUTS)
+        check_targets(demo, ["all", target], [], OUTPUTS)
     assert str(caught.value).startswith(f"{target}: {problem}")
 
 
 def test_all_wrong_targets_and_names_are_told(demo: Config) -> None:
     with pytest.raises(ConfigError) as caught:
-        check_targets(demo, ["al", "results/nws/gema/nucleus-0.95/seed1/generations.parquet"], OUTPUTS)
+        check_targets(demo, ["al", "results/nws/gema/nucleus-0.95/seed1/generations.parquet"], [], OUTPUTS)
     assert [line.split(";")[0].rsplit(": ")[-1] for line in str(caught.value).splitlines()] == [
         "unknown rule", "unknown task 'nws'", "unknown model 'gema'",
     ]  # fmt: skip
