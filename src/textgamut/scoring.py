@@ -268,9 +268,12 @@ def checked(
     """
     from textgamut.features.embed import check_length
     from textgamut.metrics.divergence import check_seeds
+    from textgamut.metrics.support import MOST_REPLICATES
     from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
     from textgamut.models.context import context_length
 
+    if not metrics:
+        raise ConfigError(f"metrics: no family is named; valid: {', '.join(scored_families())}")
     for family in metrics:
         if family not in scored_families():
             raise ConfigError(f"metrics: no family {family!r}; {nearest(family, scored_families())}")
@@ -279,8 +282,8 @@ def checked(
     for name, value in (("k", k), ("max_tokens", max_tokens)):
         if value < 1:
             raise ConfigError(f"{name} = {value}: must be at least 1")
-    if bootstrap < 0 or bootstrap == 1:
-        raise ConfigError(f"bootstrap = {bootstrap}: must be 0, or at least 2")
+    if bootstrap != 0 and not 2 <= bootstrap <= MOST_REPLICATES:
+        raise ConfigError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_REPLICATES:,}")
     check_seeds(kmeans_seeds)
     reference = _texts("reference_texts", reference_texts)
     generated = _texts("generated_texts", generated_texts)
@@ -294,6 +297,9 @@ def checked(
         )
         for name, (of_references, of_generated) in (groups or {}).items()
     }
+    for name, sides in labels.items():
+        if "support" in metrics and not any(label is not None for side in sides for label in side[:n]):
+            raise DataError(f"groups: {name!r}: no text has a group")
     starts = None if prompts is None else [label or "" for label in _labels("prompts", prompts, generated)]
 
     # Resolve all names before the first checkpoint is loaded.
@@ -355,6 +361,8 @@ def _texts(name: str, texts: Iterable[str]) -> list[str]:
     for number, text in enumerate(found, start=1):
         if not isinstance(text, str):
             raise DataError(f"{name}: row {number} is not a string but of type {type(text).__name__}")
+        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+            raise DataError(f"{name}: row {number} has an unpaired surrogate, which is not a character")
     if len(found) < 2:
         raise DataError(f"{name}: at least two texts are needed, not {len(found)}")
     return found
@@ -386,7 +394,7 @@ def _embedder(
         choices = ", ".join(get_args(Pooling))
         raise ConfigError(f"{folder}: an embedder given as a folder needs a pooling: {choices}")
     source = {"kind": "file", "path": str(folder)}
-    content = {"label": folder.name, "source": source, "pooling": pooling, "max_tokens": max_tokens}
+    content = {"label": _label(folder), "source": source, "pooling": pooling, "max_tokens": max_tokens}
     entry = validate(TypeAdapter(Embedder), content, str(folder))
     return entry
 
@@ -400,7 +408,7 @@ def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source
     model: Model
     if folder.is_dir():
         source = FileSource(kind="file", path=str(folder))
-        model = Model(label=folder.name, family=folder.name, source=source, chat="none")
+        model = Model(label=_label(folder), family=_label(folder), source=source, chat="none")
     else:
         model = _entry("model", name, registries)
     if isinstance(model.source, OpenAISource):
@@ -408,6 +416,10 @@ def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source
             f"model {str(name)!r} is served over the network: choose one with available weights"
         )
     return model.source, model.batch_size
+
+
+def _label(folder: Path) -> str:
+    return folder.absolute().name or str(folder)  # the name of "." is empty
 
 
 def _entry(kind: str, name: str | Path, registries: str | Path | None) -> Any:

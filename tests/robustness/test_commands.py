@@ -143,6 +143,19 @@ TEXT_FILES = [
         "suffix JSON", "g2.json", json.dumps(ROWS).encode(), "g2.json: suffix '.json' is not one of .jsonl"
     ),
     texts("suffix TSV", "g2.tsv", b"text\tx\na\tb\n", "g2.tsv: suffix '.tsv' is not one of"),
+    texts("gzip as CSV", "g2.csv", b"\x1f\x8b\x08\x00", "g2.csv: line 1: not UTF-8"),
+    texts(
+        "backslashes before quotes", "g2.csv", b'text\n"a \\"b\\" c"\nc\n', "g2.csv: line 2: not valid CSV"
+    ),
+    texts("a space before the column", "g2.csv", csv("id, text", "1, a"), "nearest valid: ' text'"),
+    texts("a comment", "g2.csv", csv("# mine", "text", "a"), "no column 'text'; valid: '# mine'"),
+    texts("objects in one line", "g2.jsonl", b'{"text": "a"}{"text": "b"}\n', "line 1: not valid JSON"),
+    texts("a comma after a row", "g2.jsonl", b'{"text": "a"},\n', "g2.jsonl: line 1: not valid JSON"),
+    texts("half a surrogate in a key", "g2.jsonl", b'{"text": "a", "\\udfff": 1}\n', "line 1: '\\udfff'"),
+    texts("objects in parquet", "g2.parquet", parquet(text=[{"a": 1}] * 2), "row 1: 'text' is not a string"),
+    texts("nothing in parquet", "g2.parquet", table(pa.table({"text": pa.nulls(3)})), "row 1 has no 'text'"),
+    texts("no columns in parquet", "g2.parquet", table(pa.table({})), "at least two texts are needed, not 0"),
+    texts("another line end", "g2.csv", b"text\ra b\rc d\r", "diversity", code=OK),
     texts("suffix gz", "g2.jsonl.gz", b"\x1f\x8b", "g2.jsonl.gz: suffix '.gz' is not one of"),
     texts("no suffix", "g2", b"a\nb\n", "g2: suffix '' is not one of"),
     texts("capital suffix", "g2.CSV", GOOD_CSV, "diversity", code=OK),
@@ -288,7 +301,7 @@ INPUTS = [
     paths("score", "a link to nothing", "gone.jsonl", "gone.jsonl: there is no such file"),
     paths("score", "a long name", LONG_NAME, "File name too long"),
     paths("score", "below a file", "g.jsonl/x.jsonl", "g.jsonl/x.jsonl: cannot be read: Not a directory"),
-    paths("score", "an empty name", "''", "folder"),
+    paths("score", "an empty name", "''", "--generated: the path is empty", code=USAGE),
     paths("rank", "nothing", "nowhere.csv", "nowhere.csv: there is no such file"),
     paths("rank", "a folder", "folder.csv", "folder.csv: is a folder"),
     paths("rank", "standard input", "-", "only named files are read", code=USAGE),
@@ -315,8 +328,19 @@ OPTIONS = [
     scored("k is N", "--k 12", "k = 12 needs more than 12 texts per side, found 12"),
     scored("k is huge", "--k 99999999999999999999", "needs more than 99999999999999999999 texts"),
     scored("k is 0, not used", "--k 0 --metrics ngram", "k = 0: must be at least 1"),
-    scored("bootstrap is 1", "--bootstrap 1", "bootstrap = 1: must be 0, or at least 2"),
-    scored("bootstrap is negative", "--bootstrap -5", "bootstrap = -5: must be 0, or at least 2"),
+    scored("bootstrap is 1", "--bootstrap 1", "bootstrap = 1: must be 0, or from 2 to 100,000"),
+    scored("k has an underscore", "--k 1_0", "--k", "not an integer in decimal digits", code=USAGE),
+    scored("bootstrap is huge", f"--bootstrap {10**12}", f"bootstrap = {10**12}: must be 0, or from 2 to"),
+    scored("registries without a name", "--config ''", "--config: the path is empty", code=USAGE),
+    command(
+        "no group in any row",
+        "score --reference n.jsonl --generated n.jsonl --metrics support --group topic",
+        "groups: 'topic': no text has a group",
+        make=lambda f: (f / "n.jsonl").write_bytes(jsonl(*(row | {"topic": None} for row in ROWS))),
+    ),
+    ranked("output without a name", f"{RANKED} --output ''", "the path is empty", code=USAGE),
+    command("an experiment without a name", "plan --configfile ''", "the path is empty", code=USAGE),
+    scored("bootstrap is negative", "--bootstrap -5", "bootstrap = -5: must be 0, or from 2 to 100,000"),
     scored("bootstrap is a word", "--bootstrap many", "--bootstrap", "many", code=USAGE),
     scored("a k-means seed is negative", "--kmeans-seeds -1", "k-means seed -1"),
     scored("a k-means seed has 32 bits", "--kmeans-seeds 0 4294967296", "k-means seed 4294967296"),
@@ -476,6 +500,10 @@ SCORE_FILES = [
     scores("nan", "s.csv", SCORES.replace("0.5", "nan", 1), "s.csv: ", "'coherence'", "'p0'"),
     scores("inf", "s.csv", SCORES.replace("0.5", "inf", 1), "'coherence'", "is infinite"),
     scores("-inf", "s.csv", SCORES.replace("0.5", "-inf", 1), "'coherence'", "is infinite"),
+    scores("1e308", "s.csv", SCORES.replace("0.5", "1e308", 1), "'coherence'", "is beyond 1e+100"),
+    scores("an underscore", "s.csv", SCORES.replace("0.5", "1_000", 1), "'coherence'", "is not a number"),
+    scores("a percentage", "s.csv", SCORES.replace("0.5", "5%", 1), "'coherence'", "is not a number"),
+    scores("a Unicode minus", "s.csv", SCORES.replace("0.5", "\u22121", 1), "is not a number"),
     scores("1e999", "s.csv", SCORES.replace("0.5", "1e999", 1), "'coherence'", "is infinite"),
     scores("a word", "s.csv", SCORES.replace("0.5", "good", 1), "'coherence'", "is not a number"),
     scores("a decimal comma", "s.csv", SCORES.replace("0.5", '"0,5"', 1), "'coherence'", "is not a number"),
@@ -1044,3 +1072,19 @@ def test_names_that_are_not_utf_8_are_shown(folder: Path) -> None:
         True,
         False,
     )
+
+
+@pytest.mark.parametrize("words", [RANK, ["plan"], ["doctor", "--offline"]])
+def test_a_deleted_working_directory_is_one_line(
+    words: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = os.getcwd()
+    (tmp_path / "gone").mkdir()
+    os.chdir(tmp_path / "gone")
+    try:
+        (tmp_path / "gone").rmdir()
+        code, out, err = run(capfd, *words)
+    finally:
+        os.chdir(place)
+    line = "textgamut: error: the working directory has been deleted: change to another folder\n"
+    assert (code, out, err) == (BAD, "", line)

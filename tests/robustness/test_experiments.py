@@ -115,6 +115,29 @@ MALFORMED = [
     raw("a number", "42\n", "(top level)", "42"),
     raw("a list", "- a\n- b\n", "(top level)", "key: value"),
     raw("text", "my experiment\n", "(top level)", "my experiment"),
+    raw("a loop through two anchors", EXPERIMENT + "contact: &a {b: &c {d: *a}}\n", "*a contains itself"),
+    raw("an anchor twice", "x: &a 1\ny: &a 2\n" + EXPERIMENT, "duplicate anchor", "line 2"),
+    raw("a later YAML", "%YAML 3.0\n---\n" + EXPERIMENT, "version 1.* is required"),
+    raw("text after the end", EXPERIMENT + "...\nfoo\n", "'<document start>'", "line 31"),
+    raw("a conflict of git", EXPERIMENT.replace("    k: 4", "<<<<<<< HEAD\n    k: 4"), "line 12"),
+    raw("a gzip file", b"\x1f\x8b\x08\x00\xff", "not UTF-8"),
+    raw("a mark inside", EXPERIMENT.replace("embedder", "\ufeffembedder"), "\\ufeffembedder: unknown key"),
+    raw("a template of Jinja", EXPERIMENT.replace("k: 4", "k: {{ k }}"), "line 12", "unhashable key"),
+    raw("duplicate keys deep inside", EXPERIMENT + "contact: {a: {b: {c: 1, c: 2}}}\n", "duplicate key 'c'"),
+    raw("half a surrogate", EXPERIMENT.replace("name: mine", 'name: "\\ud800"'), "name: ", "\\ud800"),
+    raw(
+        "thousands of unknown keys",
+        EXPERIMENT + "".join(f"a{i}: 1\n" for i in range(9000)),
+        "a0: unknown key",
+        "and more problems",
+    ),
+    raw(
+        "thousands of wrong values",
+        EXPERIMENT.replace("[1, 2]", f"[{'x, ' * 9000}]"),
+        "seeds[9]",
+        "and more problems",
+    ),
+    raw("too many values", EXPERIMENT.replace("[1, 2]", f"[{'1, ' * 100_001}]"), "more than 100,000 values"),
     raw("an empty mapping", "{}\n", "name: this key is required", "tasks: this key is required"),
     raw("an unclosed bracket", "name: [\n", "not valid YAML", "line 2"),
     raw("an unclosed quote", 'name: "mine\n', "not valid YAML", "line 2"),
@@ -194,6 +217,15 @@ NUMBERS = [
     edit("n: 100", "n: 100.0", "tasks.news.n: ", "valid integer", "100.0"),
     edit("n: 100", "n: 1e2", "tasks.news.n: ", "valid integer", "100.0"),
     edit("n: 100", "n: 1,000", "tasks.news.n: ", "valid integer", "'1,000'"),
+    edit("n: 100", "n: 2024-01-01", "tasks.news.n: ", "'2024-01-01'"),
+    edit("n: 100", "n: 0o144", "tasks.news.n: ", "valid integer", "'0o144'"),
+    edit("n: 100", "n: 1e400", "tasks.news.n: ", "valid integer", "inf"),
+    edit("n: 100", "n: \uff11\uff10", "tasks.news.n: ", "valid integer", "\uff11\uff10"),
+    edit("k: 4", "k: 4\u00a0", "tasks.news.k: ", "valid integer", "'4\\xa0'"),
+    edit("seeds: [1, 2]", "seeds: [-0, 0]", "tasks.news.seeds: duplicate values in [0, 0]"),
+    edit("draws: [1]", "draws: 1-5", "tasks.news.draws: ", "valid list", "'1-5'"),
+    edit("  support:", "  support: {bootstrap: 1_000_000_000}", "metrics.support.bootstrap: ", "100000"),
+    added("requests_per_second: 1e-300\n", "requests_per_second: ", "greater than or equal to 0.000001"),
     edit("n: 100", "n: hundred", "tasks.news.n: ", "valid integer", "'hundred'"),
     edit("n: 100", "n:", "tasks.news.n: ", "valid integer", "None"),
     edit("n: 100", "n: [100]", "tasks.news.n: ", "valid integer", "[100]"),
@@ -236,7 +268,7 @@ NUMBERS = [
     ),
     edit("  ngram:", "  ngram: {self_bleu_sample: .nan}", "metrics.ngram.self_bleu_sample: ", "finite"),
     edit("  ngram:", "  ngram: {self_bleu_sample: 1:30}", "YAML reads 1:30 as the number 90"),
-    added("requests_per_second: 0\n", "requests_per_second: ", "greater than 0"),
+    added("requests_per_second: 0\n", "requests_per_second: ", "greater than or equal to 0.000001"),
     added("requests_per_second: .inf\n", "requests_per_second: ", "finite"),
     added("requests_per_second: fast\n", "requests_per_second: ", "valid number"),
 ]
@@ -294,6 +326,15 @@ KEYS = [
     ),
     edit(
         "      - models: [gemma-3-270m]", "      - models: [3]", "tasks.news.cells[0].models[0]: must be text"
+    ),
+    edit(
+        "group: topic", "group: topics", "tasks.topics.group: the dataset has no column 'topics'", "'topic'"
+    ),
+    edit("group: topic", "group: ''", "tasks.topics.group: the dataset has no column ''"),
+    edit("    k: 4", "    groups: [topic, topic]", "tasks.news.groups: duplicate values"),
+    added(
+        "tokens_per_word: {dataset: news-articles, models: [gpt2-xl, gpt2-xl]}\n",
+        "tokens_per_word.models: duplicate values",
     ),
     edit("[politics, sport]", "politics", "tasks.topics.references: ", "valid list"),
     edit("[politics, sport]", "[politics, politics]", "tasks.topics: references: duplicate labels"),
@@ -405,6 +446,10 @@ SLUGS = [
 
 GREEDY = "{strategy: greedy, max_new_tokens: 5}"
 MODEL = "{label: x, family: x, chat: none, source: {kind: file, path: config}}"
+SERVED = (
+    "a: {{label: x, family: x, chat: template, engine: openai, gpus: 0, "
+    "source: {{kind: openai, url: '{}', model: x}}}}\n"
+)
 TABLE = "{format: table, source: {kind: file, path: Snakefile}}"
 REGISTRIES = [
     registry("models", "- a\n", "(top level)", "key: value"),
@@ -429,6 +474,23 @@ REGISTRIES = [
     registry("models", f"a: {MODEL[:-1]}, gpus: -1}}\n", "a.gpus: "),
     registry("models", f"a: {MODEL[:-1]}, shards: 1000000000}}\n", "a.shards: ",
              "less than or equal to 10000"),
+    registry("models", f"a: {MODEL[:-1]}, tokens_per_second: 1e-308}}\n", "a.tokens_per_second: ",
+             "0.000001"),
+    registry("models", f"a: {MODEL[:-1]}, gigabytes: 1e300}}\n", "a.gigabytes: ", "1000000000"),
+    registry("models", f"a: {MODEL[:-1]}, gpus: 4611686018427387904}}\n", "a.gpus: ", "10000"),
+    registry("models", MODEL.replace("label: x", "label: ''").join(["a: ", "\n"]), "a.label: ",
+             "1 character"),
+    registry("models", MODEL.replace("path: config", "path: ''").join(["a: ", "\n"]), "a.source.path: ",
+             "1 character"),
+    registry("models", MODEL.replace("path: config", "path: ~nobody-here/x").join(["a: ", "\n"]),
+             "a.source.path: ~nobody-here/x: there is no such user"),
+    registry("models", SERVED.format("https:///v1"), "a.source.url: ", "'https:///v1'"),
+    registry("models", SERVED.format("https://h:99999/v1"), "a.source.url: not a complete URL"),
+    registry("models", SERVED.format("https://[::1/v1"), "a.source.url: not a complete URL"),
+    registry("models", SERVED.format("https://user:word@h/v1"), "a.source.url: "),
+    registry("datasets", "a: {format: table, source: {kind: url, url: 'https://'}}\n", "a.source.url: "),
+    registry("datasets", "a: {format: table, source: {kind: url, url: 'http://localhost:x@elsewhere/x'}}\n",
+             "a.source.url: "),
     registry("models", f"a: {MODEL[:-1]}, label: 5}}\n", "duplicate key 'label'"),
     registry("models", f"a: {MODEL[:-1]}, tokens_per_second: .inf}}\n", "a.tokens_per_second: ", "finite"),
     registry("models", MODEL.replace("kind: file", "kind: fiel").join(["a: ", "\n"]),
@@ -482,6 +544,10 @@ ENTRIES = [
           "config/datasets.yaml", "line 1", "a text with a control character"),
     entry("models", MODEL.replace("path: config", "path: /nowhere").join(["a: ", "\n"]), "gemma-3-270m", "a",
           "model 'a': source.path: there is no file /nowhere"),
+    entry("models", MODEL.replace("config", "x" * 300).join(["a: ", "\n"]), "gemma-3-270m", "a",
+          "model 'a': source.path: there is no file xxx"),
+    entry("datasets", "a: {" + WIKI.format("2021-01-01T25:00", "2022-01-01") + "}\n", "news-articles", "a",
+          "config/datasets.yaml", "a.created_from: ", "'2021-01-01T25:00'"),
     entry("datasets", "a: {" + WIKI.format("2090-01-01", "2091-01-01") + "}\n", "news-articles", "a",
           "dataset 'a': created_before: 2091-01-01 00:00 is in the future"),
     entry("datasets", "a: {" + WIKI.format("2021-01-01", "2091-01-01") + "}\n", "news-articles", "a",
@@ -716,6 +782,10 @@ def target(path: str, *words: str) -> Case:
     return Case(f"target: {path}", {FILE: EXPERIMENT}, (path, *words), (path, "--configfile", FILE))
 
 
+def named(option: str, value: str, *words: str) -> Case:
+    return Case(f"{option} {value}", {FILE: EXPERIMENT}, words, (option, value, "--configfile", FILE))
+
+
 CELL = "results/news/gemma-3-270m/nucleus-0.95/seed1"
 TARGETS = [
     target("al", "unknown rule; nearest valid: 'all'"),
@@ -735,6 +805,20 @@ TARGETS = [
     target(
         "results/topics/two/human/seed1/generations.parquet", "unknown model 'two'; valid: 'human', 'one'"
     ),
+    target(CELL.replace("seed1", "seed01") + "/generations.parquet", "unknown file 'seed01'", "'seed1'"),
+    target(CELL.replace("seed1", f"seed{10**19}") + "/generations.parquet", "unknown file 'seed1000"),
+    target(f"{CELL}/shards/1-of-1.parquet", "unknown file '1-of-1.parquet'; nearest valid: '0-of-1.parquet'"),
+    target(f"{CELL}/shards/0-of-0.parquet", "unknown file '0-of-0.parquet'"),
+    target("results/news/human/nucleus-0.95/seed1/generations.parquet", "unknown decoding", "valid: 'human'"),
+    target("results/news/*/generations.parquet", "unknown model '*'"),
+    target("results/", "a folder, but a target is a file"),
+    target("generate_texts", "a rule for many files: give one of them, such as results/{task}/"),
+    target("", "'': unknown rule"),
+    named("--until", "generate_text", "unknown rule; nearest valid: 'generate_texts'"),
+    named("--omit-from", "score_ngrams", "unknown rule; nearest valid: 'score_ngram'"),
+    named("--forcerun", CELL.replace("gemma", "gema") + "/generations.parquet", "unknown model"),
+    named("--set-resources", "generate_text:mem_mb=3", "generate_text: unknown rule"),
+    named("--batch", "al=1/2", "al: unknown rule; nearest valid: 'all'"),
     target("results/news", "a folder, but a target is a file"),
     target("no/such/file", "no rule makes such a file"),
 ]
@@ -749,6 +833,9 @@ CONFIGFILES = [
     Case("standard input", {}, ("-: ", "give a file"), ("--configfile", "-")),
     Case("settings as options", {FILE: EXPERIMENT}, ("--config is not supported",),
          ("--configfile", FILE, "--config", "n=5")),
+    Case("settings in one word", {FILE: EXPERIMENT}, ("--config is not supported",),
+         ("--configfile", FILE, "-Cn=5")),
+    Case("an empty name", {FILE: EXPERIMENT}, (".: a folder, not a file",), ("--configfile=",)),
     Case("no demo", {}, ("config/demo.yaml: there is no such file",), ()),
 ]  # fmt: skip
 

@@ -252,3 +252,22 @@ def test_a_real_embedder_sees_topics() -> None:
     assert found.recall < 0.6
     assert all(missed.text in markets for missed in found.missed.reference[:20])
     assert textgamut.score(cats, cats, metrics=["support"], bootstrap=0).precision == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "words"),
+    [
+        (["a \ud800", "b"], {}, "generated_texts: row 1 has an unpaired surrogate"),
+        (GENERATED, {"metrics": []}, "metrics: no family is named; valid: divergence"),
+        (GENERATED, {"bootstrap": 10**12}, "bootstrap = 1000000000000: must be 0, or from 2 to 100,000"),
+        (
+            GENERATED,
+            {"groups": {"topic": ([None] * 30, [None] * 30)}},
+            "groups: 'topic': no text has a group",
+        ),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_before_the_checkpoint_is_read(texts, options, words: str) -> None:
+    with pytest.raises(TextgamutError) as caught:
+        textgamut.score(REFERENCE, texts, **({"embedder": "nowhere"} | options))
+    assert words in str(caught.value)

@@ -89,7 +89,7 @@ def run_checks(
             for name, state, detail in findings:
                 checks.append(Check(area, name, state, _redacted(detail)))
         except Exception as error:  # a failure in one area must not hide the others
-            reason = str(error) if isinstance(error, ImportError) else type(error).__name__
+            reason = str(error) if isinstance(error, ImportError | TextgamutError) else type(error).__name__
             checks.append(Check(area, area, "attention", f"cannot be checked: {_redacted(reason)}"))
     return checks
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -22,11 +23,23 @@ if TYPE_CHECKING:
 
 
 def _integer(_: object, tokens: Sequence[Token]) -> int:
+    if not re.fullmatch(r"[-+]?[0-9]+", tokens[0].value):
+        raise ValueError(f"{tokens[0].value!r} is not an integer in decimal digits")
     return int(tokens[0].value)
 
 
 Integer = Annotated[int, Parameter(converter=_integer)]
-"""An integer in decimal digits: cyclopts alone would round 4.5."""
+"""An integer in decimal digits: cyclopts alone would round 4.5, and Python reads 1_0 as 10."""
+
+
+def _path(_: object, tokens: Sequence[Token]) -> Path:
+    if not tokens[0].value:
+        raise ValueError("the path is empty")
+    return Path(tokens[0].value)
+
+
+NamedPath = Annotated[Path, Parameter(converter=_path)]
+"""A path that is not empty, as that of an unset variable: Python takes it for the working directory."""
 
 
 def check_input(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -34,6 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     if "-" in words:
         return _error("-: only named files are read and written, no standard input or output", 2)
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return _error("the working directory has been deleted: change to another folder", 1)
     try:
         if not words:
             _app().help_print([], console=Console(stderr=True))

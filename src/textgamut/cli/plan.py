@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from textgamut.cli.common import print_json
+from textgamut.cli.common import NamedPath, print_json
 
 if TYPE_CHECKING:
     from textgamut.workflow.plan import Plan, Sum
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def plan(
     *,
-    configfile: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    config: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
+    configfile: Annotated[NamedPath | None, Parameter(metavar="FILE")] = None,
+    config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
 ) -> None:
     """Estimate the cost of an experiment before it runs.

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from textgamut.cli.common import (
     Integer,
+    NamedPath,
     check_input,
     check_output,
     print_json,
@@ -38,7 +39,7 @@ FILES = (
 
 
 def rank(
-    file: Path,
+    file: NamedPath,
     /,
     *,
     higher: Criteria = (),
@@ -46,7 +47,7 @@ def rank(
     prompt: Annotated[str, Parameter(metavar="COLUMN")] = "prompt",
     method: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = ("method",),
     depth_of: Annotated[Integer, Parameter(metavar="N")] = 4,
-    output: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
+    output: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
 ) -> None:
     """Rank methods by several criteria at once.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import CycloptsError, Parameter
 
-from textgamut.cli.common import Integer, check_input, check_output, print_json, settings_of, write
+from textgamut.cli.common import Integer, NamedPath, check_input, check_output, print_json, settings_of, write
 from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.metrics.catalogue import METRICS, metrics_of, scored_families
 from textgamut.scoring import Pooling
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 Column = Annotated[str, Parameter(metavar="COLUMN")]
 Count = Annotated[Integer, Parameter(metavar="N")]
 Entry = Annotated[str, Parameter(metavar="NAME")]
-File = Annotated[Path, Parameter(metavar="FILE")]
+File = Annotated[NamedPath, Parameter(metavar="FILE")]
 
 
 def _families() -> str:
@@ -65,7 +65,7 @@ def score(
     tokenizer: Entry | None = None,
     scorer: Entry | None = None,
     prompt: Column | None = None,
-    config: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
+    config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
     explain: File | None = None,
 ) -> None:

@@ -27,7 +27,7 @@ KMeansSeeds = Annotated[
 class SupportSettings(Strict):
     """Precision, recall, density and coverage (PR section 4); k is a setting of the task."""
 
-    bootstrap: TwoOrMore = 200
+    bootstrap: Annotated[int, Field(ge=2, le=100_000)] = 200
     """Number of half-samples for the 95 % intervals."""
 
 

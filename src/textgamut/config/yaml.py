@@ -20,7 +20,7 @@ BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
 MOST_VALUES = 100_000
 """Maximum number of values in a file, aliases resolved: nested aliases can stand for billions."""
 
-MOST_PROBLEMS = 20
+MOST_PROBLEMS = 10
 """Maximum number of problems that one message lists."""
 
 

@@ -126,9 +126,12 @@ def checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floa
     """Check that two sets of features can be compared, and return them as floating-point matrices."""
     sets = []
     for name, features in (("reference", reference), ("generated", generated)):
-        array = np.asarray(features)
-        if array.dtype not in (np.float16, np.float32, np.float64):
-            array = array.astype(np.float64)
+        try:
+            array = np.asarray(features)
+            if array.dtype not in (np.float16, np.float32, np.float64):
+                array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name} features: not a matrix of numbers: {error}") from error
         if array.ndim != 2:
             raise DataError(f"{name} features: must be a matrix (texts, dimensions), not {array.shape}")
         if len(array) < 2:

@@ -35,6 +35,10 @@ SMALL_N = 1000
 """With fewer texts, precision and recall still change with N (PR Figure 6)."""
 
 
+MOST_REPLICATES = 100_000
+"""Maximum number of half-samples, which are in memory at once."""
+
+
 class SmallSampleWarning(UserWarning):
     """The support metrics are biased because there are few texts."""
 
@@ -224,7 +228,7 @@ def bootstrap_intervals(
         reference: (N, d) features.
         generated: (M, d) features.
         result: The result of ``support_metrics`` for these features, with 4 k < N.
-        replicates: Number of half-samples, 2 or more.
+        replicates: Number of half-samples, from 2 to 100,000.
         level: Share of the replicates inside the interval, in (0, 1).
         seed: Seed of the half-samples.
         device: As ``support_metrics``.
@@ -242,8 +246,12 @@ def bootstrap_intervals(
     n, k = result.n, result.k
     if n <= 4 * k:
         raise DataError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
-    if replicates < 2 or not 0 < level < 1:
-        raise DataError(f"replicates = {replicates}, level = {level}: must be at least 2, and in (0, 1)")
+    if min(len(ref), len(gen)) < n:
+        raise DataError(f"the result is of {n} texts, but there are {len(ref)} references, {len(gen)} texts")
+    if not 2 <= replicates <= MOST_REPLICATES or not 0 < level < 1:
+        raise DataError(
+            f"replicates = {replicates}, level = {level}: must be from 2 to {MOST_REPLICATES}, and in (0, 1)"
+        )
     references, texts = _points([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)
     halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]

@@ -19,6 +19,10 @@ REVISION = 1
 """Increase when the same table produces different arrays."""
 
 
+LARGEST = 1e100
+"""Maximum size of a value: sums and squares of larger ones overflow."""
+
+
 @dataclass(frozen=True)
 class MethodScores:
     """The score of each method on each prompt, by each criterion.
@@ -205,6 +209,7 @@ class _Cells:
             words[cells[empty]] = column.iloc[np.flatnonzero(empty)].notna().to_numpy()
             self._refuse(words, criterion, "is not a number")
             self._refuse(np.isinf(values[:, place]), criterion, "is infinite")
+            self._refuse(np.abs(values[:, place]) > LARGEST, criterion, f"is beyond {LARGEST:g}")
             if not missing_as_worst:
                 self._refuse(np.isnan(values[:, place]), criterion, "is nan")
         shape = len(self.prompts), len(self.methods), len(criteria)

@@ -492,3 +492,18 @@ def test_bad_features(reference, generated, k: int, message: str) -> None:
         warnings.simplefilter("ignore")
         with pytest.raises(TextgamutError, match=message):
             support_metrics(reference, generated, k)
+
+
+@pytest.mark.parametrize("features", [[[1, 2], [3]], "text", {}, np.ones((9, 2)) * 1j, None])
+def test_features_that_are_no_matrix_of_numbers_are_refused(features: object) -> None:
+    with pytest.raises(TextgamutError, match="generated features: "):
+        support_metrics(np.ones((9, 2)), features, 1)
+
+
+def test_intervals_of_other_features_are_refused() -> None:
+    features = np.random.default_rng(1).normal(size=(30, 4))
+    result = support_metrics(features, features + 0.1, 2)
+    with pytest.raises(TextgamutError, match="of 30 texts, but there are 10 references"):
+        bootstrap_intervals(features[:10], features, result)
+    with pytest.raises(TextgamutError, match="replicates = 1000000000000"):
+        bootstrap_intervals(features, features, result, 10**12)
