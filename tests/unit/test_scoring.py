@@ -258,7 +258,7 @@ def test_a_real_embedder_sees_topics() -> None:
     ("texts", "options", "words"),
     [
         (["a \ud800", "b"], {}, "generated_texts: row 1 has an unpaired surrogate"),
-        (GENERATED, {"metrics": []}, "metrics: no family is named; valid: divergence"),
+        (GENERATED, {"metrics": []}, "metrics: no family is named; valid: support"),
         (GENERATED, {"bootstrap": 10**12}, "bootstrap = 1000000000000: must be 0, or from 2 to 100,000"),
         (
             GENERATED,
