@@ -701,6 +701,25 @@ def test_plan(case: Case, tmp_path: Path, monkeypatch, capsys) -> None:
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        SERVED.format("https://user:the-secret@host/v1"),
+        SERVED.format("https://user:the-secret@host:99999/v1"),
+        SERVED.format("https://host/v1").replace("model: x", "model: x, key_variable: the-secret"),
+    ],
+)
+def test_keys_and_passwords_are_not_repeated(content: str, tmp_path: Path, capsys) -> None:
+    folder = tmp_path / "config"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text(EXPERIMENT)
+    (folder / "models.yaml").write_text(content)
+    assert main(["plan", "--configfile", str(folder / "mine.yaml")]) == 1
+    shown = capsys.readouterr().err
+    assert "a.source." in shown
+    assert "the-secret" not in shown
+
+
 @pytest.mark.parametrize(("make", "arguments", "words"), ON_DISK)
 def test_plan_reads_what_is_there(
     make: Callable[[Path], object],

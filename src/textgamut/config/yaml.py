@@ -183,7 +183,9 @@ def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         what = "it is empty" if found is None else f"got {_shown(repr(found))}"
         return f"{key}: must be lines of the form `key: value`; {what}"
-    return f"{key}: {problem['msg']} (got {_shown(repr(found))})"
+    secret = location[-1:] == ["key_variable"] or (isinstance(found, str) and re.search("://.*@", found))
+    # A key in the place of its variable, or a password in a URL, must not appear in a log.
+    return f"{key}: {problem['msg']}" + ("" if secret else f" (got {_shown(repr(found))})")
 
 
 def _shown(text: object, most: int = 80) -> str:

@@ -76,3 +76,12 @@ def test_of_many_methods_the_first_are_printed(capsys: pytest.CaptureFixture) ->
     assert "... and 5 more" in out
     assert "[m]29" in out
     assert "[m]30" not in out
+
+
+def test_control_characters_in_names_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture) -> None:
+    scores = method_scores({"\x1b[2Ja": 1, "b\r": 0})
+    print_ranking(rank_methods(scores), scores)
+    out = capsys.readouterr().out
+    assert "\\x1b[2Ja" in out
+    assert "\x1b" not in out
+    assert "\r" not in out

@@ -64,7 +64,7 @@ def _complete(url: str) -> str:
     except ValueError:
         right = False
     if not right:
-        raise ValueError(f"not a complete URL (got {url!r})")
+        raise ValueError("not a complete URL")
     return url
 
 
