@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/reruns.py [--jobs 4300] [--kilobytes 100]
 
 Each job has an output, a record and up to four inputs, which are outputs of other jobs. The first check reads
-all files, as after a copy of a project; the later ones trust sizes and modification times.
+all files, as after a copy of a project; the later ones trust sizes and times.
 """
 
 import argparse

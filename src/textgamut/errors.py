@@ -45,6 +45,11 @@ def reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else str(error)
 
 
+def printable(text: str) -> str:
+    """Return a text on one line, with control characters escaped: they could be commands to a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """Suggest a valid name for a misspelt one, as the end of an error message.
 

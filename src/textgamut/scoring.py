@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from textgamut.errors import ConfigError, DataError, nearest
-from textgamut.metrics.catalogue import METRICS, scored_families
+from textgamut.metrics.catalogue import METRICS, MOST_HALF_SAMPLES, scored_families
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,7 +268,6 @@ def checked(
     """
     from textgamut.features.embed import check_length
     from textgamut.metrics.divergence import check_seeds
-    from textgamut.metrics.support import MOST_REPLICATES
     from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
     from textgamut.models.context import context_length
 
@@ -282,8 +281,8 @@ def checked(
     for name, value in (("k", k), ("max_tokens", max_tokens)):
         if value < 1:
             raise ConfigError(f"{name} = {value}: must be at least 1")
-    if bootstrap != 0 and not 2 <= bootstrap <= MOST_REPLICATES:
-        raise ConfigError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_REPLICATES:,}")
+    if bootstrap != 0 and not 2 <= bootstrap <= MOST_HALF_SAMPLES:
+        raise ConfigError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_HALF_SAMPLES:,}")
     check_seeds(kmeans_seeds)
     reference = _texts("reference_texts", reference_texts)
     generated = _texts("generated_texts", generated_texts)

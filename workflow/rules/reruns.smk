@@ -34,8 +34,9 @@ class CheckedDAG(DAG):
             and job.rule not in self.forcerules
             and self.forcefiles.isdisjoint(job.output)
         ]
+        self.digests = Digests(Path(paths.DIGESTS))
         try:
-            check = check_jobs(jobs, Digests(Path(paths.DIGESTS)))
+            check = check_jobs(jobs, self.digests)
         except TextgamutError as error:
             raise WorkflowError(str(error))
         for path in check.edited:
@@ -60,11 +61,10 @@ class CheckedDAG(DAG):
         """Keep what Snakemake deletes before it runs a job, but not of jobs that the user wants to run again."""
         if self.workflow.touch:
             return  # nothing is deleted
-        digests = Digests(Path(paths.DIGESTS))
         for job in self.needrun_jobs():
             outputs = [str(path) for path in job.output]
             if outputs and self.interrupted.isdisjoint(outputs):
-                for path in keep_finished(outputs, digests):
+                for path in keep_finished(outputs, self.digests):
                     logger.warning(
                         f"{path}: changed since it was written, and made again: the changed file is now {path}.edited"
                     )

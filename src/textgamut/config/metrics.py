@@ -8,7 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from textgamut.config.entries.base import Natural, OwnPath, Strict, TwoOrMore
-from textgamut.metrics.catalogue import FAMILIES, text_metrics_of
+from textgamut.metrics.catalogue import (
+    FAMILIES,
+    LARGEST_KMEANS_SEED,
+    MOST_HALF_SAMPLES,
+    text_metrics_of,
+)
 
 
 def _distinct(values: list[Any]) -> list[Any]:
@@ -20,14 +25,14 @@ def _distinct(values: list[Any]) -> list[Any]:
 Distinct = AfterValidator(_distinct)
 Seeds = Annotated[list[Natural], Field(min_length=1), Distinct]
 KMeansSeeds = Annotated[
-    list[Annotated[int, Field(ge=0, le=2**31 - 3)]], Field(min_length=1), Distinct
-]  # faiss: 32 bits with sign, and 2 are added
+    list[Annotated[int, Field(ge=0, le=LARGEST_KMEANS_SEED)]], Field(min_length=1), Distinct
+]
 
 
 class SupportSettings(Strict):
     """Precision, recall, density and coverage (PR section 4); k is a setting of the task."""
 
-    bootstrap: Annotated[int, Field(ge=2, le=100_000)] = 200
+    bootstrap: Annotated[int, Field(ge=2, le=MOST_HALF_SAMPLES)] = 200
     """Number of half-samples for the 95 % intervals."""
 
 

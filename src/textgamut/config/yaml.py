@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from textgamut.errors import ConfigError, nearest, reason
+from textgamut.errors import ConfigError, nearest, printable, reason
 
 BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
     f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp")
@@ -183,14 +183,14 @@ def _describe(problem: Any, adapter: TypeAdapter[Any], content: Any) -> str:
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         what = "it is empty" if found is None else f"got {_shown(repr(found))}"
         return f"{key}: must be lines of the form `key: value`; {what}"
-    secret = location[-1:] == ["key_variable"] or (isinstance(found, str) and re.search("://.*@", found))
     # A key in the place of its variable, or a password in a URL, must not appear in a log.
+    secret = location[-1:] == ["key_variable"] or (isinstance(found, str) and re.search("://.*@", found))
     return f"{key}: {problem['msg']}" + ("" if secret else f" (got {_shown(repr(found))})")
 
 
 def _shown(text: object, most: int = 80) -> str:
-    """Return a text on one line, without control characters, and shortened."""
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+    """Return a printable text, shortened."""
+    line = printable(str(text))
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 

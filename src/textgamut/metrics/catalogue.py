@@ -15,6 +15,12 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
+MOST_HALF_SAMPLES = 100_000
+"""Maximum number of half-samples of a bootstrap, which are in memory at once."""
+
+LARGEST_KMEANS_SEED = 2**31 - 3
+"""Maximum seed of k-means: faiss has signed integers of 32 bits, and adds 2."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Family:

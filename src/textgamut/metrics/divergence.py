@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
 from textgamut.features.reduce import reduce_features, same_size
+from textgamut.metrics.catalogue import LARGEST_KMEANS_SEED
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -129,7 +130,7 @@ def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     if not seeds or len(set(seeds)) < len(seeds):
         raise DataError(f"seeds = {seeds}: must be one or more different k-means seeds")
     for seed in seeds:
-        if not 0 <= seed < 2**31 - 2:
+        if not 0 <= seed <= LARGEST_KMEANS_SEED:
             raise DataError(f"k-means seed {seed}: must be from 0 to 2^31 - 3")
     return seeds
 

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.errors import DataError
 from textgamut.features.reduce import blocks, checked, first_copies, same_size
 from textgamut.features.reduce import reduce_features as reduce_features
+from textgamut.metrics.catalogue import MOST_HALF_SAMPLES
 from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:
@@ -33,10 +34,6 @@ REVISION = 2
 
 SMALL_N = 1000
 """With fewer texts, precision and recall still change with N (PR Figure 6)."""
-
-
-MOST_REPLICATES = 100_000
-"""Maximum number of half-samples, which are in memory at once."""
 
 
 class SmallSampleWarning(UserWarning):
@@ -248,9 +245,10 @@ def bootstrap_intervals(
         raise DataError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
     if min(len(ref), len(gen)) < n:
         raise DataError(f"the result is of {n} texts, but there are {len(ref)} references, {len(gen)} texts")
-    if not 2 <= replicates <= MOST_REPLICATES or not 0 < level < 1:
+    if not 2 <= replicates <= MOST_HALF_SAMPLES or not 0 < level < 1:
         raise DataError(
-            f"replicates = {replicates}, level = {level}: must be from 2 to {MOST_REPLICATES}, and in (0, 1)"
+            f"replicates = {replicates}, level = {level}: must be from 2 to {MOST_HALF_SAMPLES}, "
+            "and in (0, 1)"
         )
     references, texts = _points([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)

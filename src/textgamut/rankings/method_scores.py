@@ -19,7 +19,7 @@ REVISION = 1
 """Increase when the same table produces different arrays."""
 
 
-LARGEST = 1e100
+LARGEST_SCORE = 1e100
 """Maximum size of a value: sums and squares of larger ones overflow."""
 
 
@@ -209,7 +209,7 @@ class _Cells:
             words[cells[empty]] = column.iloc[np.flatnonzero(empty)].notna().to_numpy()
             self._refuse(words, criterion, "is not a number")
             self._refuse(np.isinf(values[:, place]), criterion, "is infinite")
-            self._refuse(np.abs(values[:, place]) > LARGEST, criterion, f"is beyond {LARGEST:g}")
+            self._refuse(np.abs(values[:, place]) > LARGEST_SCORE, criterion, f"is beyond {LARGEST_SCORE:g}")
             if not missing_as_worst:
                 self._refuse(np.isnan(values[:, place]), criterion, "is nan")
         shape = len(self.prompts), len(self.methods), len(criteria)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from textgamut.errors import printable
 from textgamut.metrics.catalogue import METRICS, metrics_of
 from textgamut.metrics.scores.rows import ALL, Row
 from textgamut.rankings.method_scores import MethodScores
@@ -50,7 +51,7 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
         groups = _table("group", *support)
         for group, found in values.items():
             of_group = (f"{found[name]:.4f}" if name in found else "—" for name in support)
-            groups.add_row(_text(group), *(Text(cell) for cell in of_group))
+            groups.add_row(Text(printable(group)), *(Text(cell) for cell in of_group))
         console.print()
         console.print(groups)
 
@@ -80,12 +81,14 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
     for name in found:
         table.add_column(RANKINGS[name], justify="right", no_wrap=True)
     for _, label in names:
-        table.add_column(_text(label), justify="right", no_wrap=True)
+        table.add_column(Text(printable(label)), justify="right", no_wrap=True)
     table.add_column("Pareto")
     for place, row in enumerate(methods.head(MOST).to_dict("records"), start=1):
         cells = [f"{_number(row[name])} ({row[f'rank_{name}']})" for name in found]
         cells += [_number(row[name]) for name, _ in names]
-        table.add_row(str(place), _text(str(row["method"])), *cells, "front" if row["pareto"] else "")
+        table.add_row(
+            str(place), Text(printable(str(row["method"]))), *cells, "front" if row["pareto"] else ""
+        )
     console.print(table)
     if len(methods) > MOST:
         console.print(f"... and {len(methods) - MOST:,} more", style="dim", highlight=False)
@@ -113,10 +116,12 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         for row in shown.to_dict("records"):
             table.add_row(_number(row["depth"]), f"{row['count']:,}", row["order"])
         console.print()
-        console.print(_text(f"Orders of the best {len(ranking.compared)}, {len(orders)} in all: {which}"))
+        console.print(
+            Text(printable(f"Orders of the best {len(ranking.compared)}, {len(orders)} in all: {which}"))
+        )
         console.print(table)
     for note in ranking.notes:
-        console.print(_text(f"note: {note}"))
+        console.print(Text(printable(f"note: {note}")))
 
 
 def _console(width: int) -> Console:
@@ -129,11 +134,6 @@ def _console(width: int) -> Console:
 
 def _table(*headers: str) -> Table:
     return Table(*headers, box=None, pad_edge=False, header_style="dim")
-
-
-def _text(text: str) -> Text:
-    """Return a text with its control characters escaped: a name could contain commands to the terminal."""
-    return Text("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
 
 
 def _number(value: Any) -> str:

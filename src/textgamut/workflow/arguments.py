@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.config.cells import HUMAN, Config
-from textgamut.config.entries.base import LARGEST
+from textgamut.config.entries.base import LARGEST_INTEGER
 from textgamut.config.experiment import SubsetsTask
 from textgamut.config.yaml import read_yaml, validate
 from textgamut.errors import ConfigError, nearest
@@ -159,8 +159,8 @@ def _compare(config: Config, parts: Sequence[str], pattern: Sequence[str]) -> Di
         if set(wildcards) & set(NUMBERS):
             written = re.sub(r"\\\{\w+\\\}", lambda _: f"({NUMBER_PATTERN})", re.escape(form))
             found = re.fullmatch(written, part)
-            numbers = list(map(int, found.groups())) if found else [LARGEST + 1]
-            if max(numbers) > LARGEST or (form == SHARD_NAME and numbers[0] >= numbers[1]):
+            numbers = list(map(int, found.groups())) if found else [LARGEST_INTEGER + 1]
+            if max(numbers) > LARGEST_INTEGER or (form == SHARD_NAME and numbers[0] >= numbers[1]):
                 wrong[i] = (kind, [re.sub(r"\{\w+\}", "1", form.replace("{shard}", "0"))])
             continue
         valid = (

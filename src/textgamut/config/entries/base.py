@@ -26,10 +26,10 @@ def _no_file_name(slug: str) -> str:
 
 Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$", max_length=100), AfterValidator(_no_file_name)]
 """The name of an entry, used as the name of a folder or, with a suffix, of a file."""
-LARGEST = 2**63 - 1  # in a column of a table
-Natural = Annotated[int, Field(ge=0, le=LARGEST)]
-Count = Annotated[int, Field(ge=1, le=LARGEST)]
-TwoOrMore = Annotated[int, Field(ge=2, le=LARGEST)]
+LARGEST_INTEGER = 2**63 - 1  # in a column of a table
+Natural = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
+Count = Annotated[int, Field(ge=1, le=LARGEST_INTEGER)]
+TwoOrMore = Annotated[int, Field(ge=2, le=LARGEST_INTEGER)]
 Text = Annotated[str, Field(min_length=1)]
 Quantity = Annotated[float, Field(ge=1e-6, le=1e9)]
 """A positive number; the bounds keep what is computed from it finite, and a wait for it possible."""
