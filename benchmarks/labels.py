@@ -1,6 +1,6 @@
 """Labels of points: textgamut compared with textalloc, and with adjustText if it is installed.
 
-    .venv/bin/python benchmarks/labels.py [--scores results/papers/demo/scores.parquet] [--seeds 3]
+    .venv/bin/python benchmarks/labels.py [--scores results/papers/demo/news/scores.parquet] [--seeds 3]
 
 Each places the labels of the same precision-recall figures: those of the demo's scores, if these exist, and
 made-up ones of 5, 12 and 25 models in two crowds, 25 runs each. textalloc uses the options with the fewest
@@ -148,7 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scores", type=Path, default=Path("results/papers/demo/scores.parquet"))
+    parser.add_argument("--scores", type=Path, default=Path("results/papers/demo/news/scores.parquet"))
     parser.add_argument("--seeds", type=int, default=3, help="made-up figures of each size")
     arguments = parser.parse_args()
     figures = {

@@ -53,7 +53,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "finished"
     with FileLock(folder.with_suffix(".lock")):
-        if not (folder / "results/papers/tiny/scores.parquet").exists():
+        if not (folder / "results/papers/tiny/news/scores.parquet").exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             done = run_snakemake(write_tiny(copy_project(folder)), "--cores", "2")

@@ -136,7 +136,7 @@ def test_jobs_at_the_same_time_have_a_gpu_each(stumbling: Stumbling) -> None:
 
 
 def test_an_experiment_runs_to_its_end(cluster: Cluster, run: Path) -> None:
-    scores = pd.read_parquet(run / "results/papers/tiny/scores.parquet")
+    scores = pd.read_parquet(run / "results/papers/tiny/news/scores.parquet")
     assert set(scores["seed"]) == {1, 2}
     done = run_snakemake(run, "-n")
     assert jobs(done.stdout) == {}, done.stdout

@@ -28,7 +28,7 @@ def test_nothing_is_left_to_do(finished: Path) -> None:
 
 
 def test_scores_are_tidy(finished: Path) -> None:
-    scores = pd.read_parquet(finished / "results/papers/tiny/scores.parquet")
+    scores = pd.read_parquet(finished / "results/papers/tiny/news/scores.parquet")
     assert scores.groupby("task").size().to_dict() == {"news": 2 * 2 * 4, "topics": 1 * 4}
     assert not scores.duplicated(["task", "model", "decoding", "seed", "draw", "embedder", "metric"]).any()
     assert scores.query("metric != 'density'")["value"].between(0, 1).all()
@@ -110,13 +110,13 @@ def test_a_model_is_loaded_once_for_the_cells_that_a_run_generates(edited: Path)
 
 
 def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:
-    (edited / "results/papers/tiny/scores.parquet").unlink()
+    (edited / "results/papers/tiny/news/scores.parquet").unlink()
     with FileLock(edited / ".snakemake/run.lock"):
         done = run_snakemake(edited, "--cores", "2")
     assert done.returncode != 0
     assert "another run is active in this folder" in done.stdout
     assert run_snakemake(edited, "--cores", "2").returncode == 0
-    assert (edited / "results/papers/tiny/scores.parquet").exists()
+    assert (edited / "results/papers/tiny/news/scores.parquet").exists()
 
 
 def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path) -> None:

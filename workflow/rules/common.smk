@@ -6,7 +6,14 @@ a single dictionary, ``params.settings``; changing it reruns the rule's jobs.
 
 from functools import partial
 
-from textgamut.workflow import inputs, outputs, paths, resources, settings
+from textgamut.workflow import (
+    inputs,
+    outputs,
+    paths,
+    resources,
+    settings,
+    targets,
+)
 from textgamut.workflow.families import essays_file
 
 

@@ -248,3 +248,39 @@ rule rank_methods:
         "Ranking the methods of {wildcards.ranked}"
     script:
         "../scripts/papers/rank_methods.py"
+
+
+for target in CONFIG.experiment.targets:
+
+    rule:  # make_target, under the number of the table or figure
+        name:
+            target
+        input:
+            **targets.target_files(CONFIG, target),
+        output:
+            **targets.target_outputs(CONFIG, target),
+        log:
+            f"logs/make_target/{CONFIG.experiment.name}/{target}.log",
+        localrule: True
+        conda:
+            "../../envs/cpu.yaml"
+        params:
+            settings=bound(settings.make_target, target=target),
+        message:
+            f"Making {target} of {CONFIG.experiment.name}"
+        script:
+            "../scripts/papers/make_target.py"
+
+
+for group, parts in targets.target_groups(CONFIG).items():
+
+    rule:
+        name:
+            group
+        input:
+            [
+                file
+                for part in parts
+                for file in targets.target_outputs(CONFIG, part).values()
+            ],
+        localrule: True

@@ -310,18 +310,18 @@ rule explain_support:
 
 
 rule collect_scores:
-    """Collect the scores of all cells in a tidy table with one row per (cell, draw, metric)."""
+    """Collect the scores of a task in a tidy table with one row per (cell, draw, metric)."""
     input:
-        scores=outputs.all_score_files(CONFIG),
+        scores=bound(inputs.scores),
     output:
         table=paths.ALL_SCORES,
     log:
-        "logs/collect_scores/{paper}.log",
+        "logs/collect_scores/{paper}/{task}.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     message:
-        "Collecting all scores"
+        "Collecting the scores of {wildcards.task}"
     script:
         "../scripts/scores/collect_scores.py"
 

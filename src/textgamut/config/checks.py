@@ -19,7 +19,9 @@ from textgamut.config.experiment import (
     Task,
 )
 from textgamut.config.metrics import Metrics
+from textgamut.config.targets import TargetBase
 from textgamut.errors import nearest
+from textgamut.metrics.catalogue import FAMILIES, METRICS
 
 
 def broken_references(config: Config) -> Iterator[str]:
@@ -92,6 +94,8 @@ def broken_references(config: Config) -> Iterator[str]:
                 used.append((f"model {name!r}", config.models.get(name)))
             for j, name in enumerate(block.decodings):
                 yield from check(f"tasks.{slug}.cells[{i}].decodings[{j}]", name, config.decoding, "decoding")
+    for name, target in config.experiment.targets.items():
+        yield from _unfit_target(config, f"targets.{name}", target)
     for what, entry in dict(used).items():
         if entry is None:
             continue
@@ -180,6 +184,29 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
                 f"tasks.{slug}.cells: {task.texts_of} has no texts of {cell.model}, {cell.decoding}, seed "
                 f"{cell.seed}"
             )
+
+
+def _unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]:
+    """Yield a message for every name in a target that its tasks do not have."""
+    tasks = config.experiment.tasks
+    if unknown := [name for name in target.tasks if name not in tasks]:
+        for name in unknown:
+            yield f"{key}.tasks: unknown task {name!r}; {nearest(name, tasks)}"
+        return
+    cells = [cell for task in target.tasks for cell in config.cells(task)]
+    for field, place in (("models", 1), ("decodings", 2)):
+        known = dict.fromkeys(str(cell[place]) for cell in cells)
+        for name in getattr(target, field) or ():
+            if name not in known:
+                yield f"{key}.{field}: {name!r} is not in the cells of its tasks; {nearest(name, known)}"
+    for name in getattr(target, "metrics", ()):
+        if name not in METRICS:
+            yield f"{key}.metrics: unknown metric {name!r}; {nearest(name, METRICS)}"
+            return
+    for task in target.tasks:
+        for family in target.families():
+            if family in FAMILIES and family not in config.metrics(task).families():
+                yield f"{key}: needs metrics of the family {family}, which the task {task} does not compute"
 
 
 def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:

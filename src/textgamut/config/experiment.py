@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Count, Quantity, Slug, Strict, TwoOrMore
+from textgamut.config.entries.base import Count, Quantity, Slug, Strict, Text, TwoOrMore
 from textgamut.config.entries.sources import RATE
 from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
+from textgamut.config.targets import Target, TargetName
 
 
 class Sweep(Strict):
@@ -212,3 +213,9 @@ class Experiment(Strict):
     tokens_per_word: TokensPerWord | None = None
     """Settings of a table of tokens per word. By default, there is none."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
+    paper: Literal["pr", "nw", "mc"] | None = None
+    """The paper with the published values that the targets are compared with. By default, there are none."""
+    labels: dict[Slug, Text] = {}
+    """The paper's names of models and subsets, where they differ from the labels in the registry."""
+    targets: dict[TargetName, Target] = {}
+    """Tables and figures of the paper, by their numbers. If there are any, only they are made by default."""

@@ -1,12 +1,18 @@
-"""Families of metrics: which ones a task computes, and which cannot be computed on this machine."""
+"""Families of metrics: which ones a task computes, which cannot be computed here, and their files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from textgamut.config.cells import Config
+from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.base import expanded
+from textgamut.workflow import paths
+from textgamut.workflow.paths import fill
+
+FEATURE_FAMILIES = ("support", "divergence")
+"""Families that compare the features of two sets. The references are not compared with themselves."""
 
 
 def family_of(config: Config, task: str, name: str) -> Any:
@@ -39,3 +45,15 @@ def computed_families(config: Config, task: str) -> list[str]:
     """Return the families of metrics of a task that can be computed."""
     requested = config.metrics(task).families()
     return [name for name in requested if name != "essay" or not missing_families(config)]
+
+
+def compares_features(families: Iterable[str]) -> bool:
+    """Return whether any of the families compares the features of two sets."""
+    return not set(FEATURE_FAMILIES).isdisjoint(families)
+
+
+def score_file(config: Config, cell: Cell, family: str) -> str:
+    """Return the scores of a cell of one family."""
+    if family in (*FEATURE_FAMILIES, "sweep"):
+        return fill(paths.FEATURE_SCORES, cell, embedder=config.experiment.embedder, family=family)
+    return fill(paths.SCORES, cell, family=family)

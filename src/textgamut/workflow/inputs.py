@@ -205,6 +205,11 @@ def text_scores(config: Config, wildcards: Any) -> list[str]:
     return outputs.text_score_files(config, wildcards.task)
 
 
+def scores(config: Config, wildcards: Any) -> list[str]:
+    """Return the scores of all cells of a task."""
+    return outputs.score_files(config, wildcards.task)
+
+
 def sweeps(config: Config, wildcards: Any) -> list[str]:
     """Return the sweeps of all cells of a task."""
     return outputs.sweep_files(config, wildcards.task)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.config.cells import HUMAN, Config
 from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.figures.texts import MOST_METHODS
 from textgamut.report.tables import varied_parameters
-from textgamut.workflow import paths
-from textgamut.workflow.families import computed_families
+from textgamut.workflow import paths, targets
+from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, score_file
 from textgamut.workflow.methods import decodings, methods, scored_cells
 from textgamut.workflow.paths import fill
-
-FEATURE_FAMILIES = ("support", "divergence")
-"""Families that compare the features of two sets. The references are not compared with themselves."""
 
 RANKING = {
     "table": "ranking.csv",
@@ -43,25 +40,13 @@ RANKING_CAPTIONS = {
 """Output of the rule rank_methods that is shown in the report -> its caption."""
 
 
-def score_files(config: Config, cell: Cell) -> list[str]:
-    """Return the scores of a cell, one file per family."""
-    embedder = config.experiment.embedder
+def score_files(config: Config, task: str) -> list[str]:
+    """Return the scores of a task: one file per cell and family."""
     return [
-        fill(paths.FEATURE_SCORES, cell, embedder=embedder, family=name)
-        if name in FEATURE_FAMILIES
-        else fill(paths.SCORES, cell, family=name)
-        for name in computed_families(config, cell.task)
-        if cell.model != HUMAN or name not in FEATURE_FAMILIES
-    ]
-
-
-def all_score_files(config: Config) -> list[str]:
-    """Return the scores of all cells of the experiment."""
-    return [
-        file
-        for task in config.experiment.tasks
+        score_file(config, cell, family)
         for cell in scored_cells(config, task)
-        for file in score_files(config, cell)
+        for family in computed_families(config, task)
+        if cell.model != HUMAN or family not in FEATURE_FAMILIES
     ]
 
 
@@ -77,10 +62,7 @@ def text_score_files(config: Config, task: str) -> list[str]:
 
 def sweep_files(config: Config, task: str) -> list[str]:
     """Return the sweeps of a task's cells."""
-    embedder = config.experiment.embedder
-    return [
-        fill(paths.FEATURE_SCORES, cell, embedder=embedder, family="sweep") for cell in config.cells(task)
-    ]
+    return [score_file(config, cell, "sweep") for cell in config.cells(task)]
 
 
 def task_files(config: Config, task: str) -> list[str]:
@@ -88,7 +70,7 @@ def task_files(config: Config, task: str) -> list[str]:
     folder = fill(paths.PAPER_TASK, paper=config.experiment.name, task=task)
     settings = config.experiment.tasks[task]
     support = config.metrics(task).support is not None
-    names = ["scores.csv", "scores.html"]
+    names = ["scores.parquet", "scores.csv", "scores.html"]
     if config.metrics(task).of_texts():
         names += ["texts.csv", "texts.html", "correlations.csv"]
         names += ["correlations.svg", "correlations.png"]
@@ -110,13 +92,22 @@ def task_files(config: Config, task: str) -> list[str]:
 
 
 def experiment_files(config: Config) -> list[str]:
-    """Return all output files of an experiment: the inputs of the rule ``all``."""
+    """Return all output files of an experiment: the inputs of the rule ``all``.
+
+    Those of an experiment with targets are the targets that can be made.
+    """
     name = config.experiment.name
+    if config.experiment.targets:
+        return [
+            file
+            for target in config.experiment.targets
+            if not targets.unavailable(config, target)
+            for file in targets.target_outputs(config, target).values()
+        ]
     folder = fill(paths.PAPER, paper=name)
     datasets = sorted({task.dataset for task in config.experiment.tasks.values()})
     counted = ["csv", "html"] if config.experiment.tokens_per_word else []
     return [
-        fill(paths.ALL_SCORES, paper=name),
         *(fill(paths.DATASET_PAGE, dataset=dataset) for dataset in datasets),
         *(file for task in config.experiment.tasks for file in task_files(config, task)),
         *(f"{folder}/tokens-per-word.{suffix}" for suffix in counted),

@@ -42,8 +42,10 @@ REFERENCE_FEATURES = f"{DRAW}/features/{{embedder}}.npy"
 
 PAPER = "results/papers/{paper}"
 PAPER_TASK = "results/papers/{paper}/{task}"
-ALL_SCORES = f"{PAPER}/scores.parquet"
+ALL_SCORES = f"{PAPER_TASK}/scores.parquet"
 ALL_TEXT_SCORES = f"{PAPER_TASK}/texts.parquet"
+TARGET = f"{PAPER}/{{target}}.{{suffix}}"
+PAPER_PAGE = f"{PAPER}/index.html"
 RANKING = "results/papers/{paper}/{ranked}/ranking"
 
 PLANNED_SHARDS = ".snakemake/planned-shards.json"

@@ -36,7 +36,9 @@ from textgamut.config.entries.sources import OpenAISource
 from textgamut.files import meta_path, reading
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.workflow import paths
+from textgamut.workflow.families import compares_features
 from textgamut.workflow.paths import fill
+from textgamut.workflow.targets import Need, generated_cells, whole_need
 
 BYTES_PER_TOKEN = 5
 CHARACTERS_PER_TOKEN = 4  # in the prompts of a served model, since its tokenizer is unknown
@@ -132,23 +134,26 @@ class Shard(NamedTuple):
     settings: Mapping[str, Any]
 
 
-def make_plan(config: Config, folder: Path = Path()) -> Plan:
-    """Plan an experiment.
+def make_plan(config: Config, folder: Path = Path(), need: Need | None = None) -> Plan:
+    """Plan an experiment, or a part of it.
 
     Args:
         config: The experiment with its registries.
         folder: Folder that contains ``data`` and ``results``, which are only read.
+        need: What to plan for, such as that of a target. Defaults to the whole experiment.
 
     Returns:
         The plan, with one line per task and generating model, in the order of the configuration.
     """
+    need = need or whole_need(config)
+    generated = generated_cells(config, need)
     shards = [shard for shard in read_shards(folder) if _same_model(shard, config)]
     of_cell = defaultdict(list)
     for shard in shards:
         if shard.settings.get("decoding") == _science(config.decoding.get(shard.cell.decoding)):
             of_cell[shard.cell].append(shard)
     groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in config.generated():
+    for cell in generated:
         groups.setdefault((cell.task, cell.model), []).append(cell)
     rates, lengths = _Rates(shards, config), _Lengths(of_cell)
     prompts = {task: count_prompts(config, task, folder) for task in config.experiment.tasks}
@@ -163,13 +168,14 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
     totals = {name: _sum(getattr(line, name) for line in lines) for name in summed}
     totals["dollars"] = _sum(line.dollars for line in lines if line.paid)
 
-    sets = list(_embedded(config, prompts, folder))
+    sets = list(_embedded(config, need, prompts, folder))
     left = [texts for done, texts in sets if not done]
     texts = _sum(left)
     dimensions = _dimensions(config.experiment.embedder, folder)
-    named = {cell.model for cell in config.generated()}
-    for task in config.experiment.tasks:
-        named |= set(config.metrics(task).models().values())
+    named = {cell.model for cell in generated}
+    for task, families in need.families.items():
+        models = config.metrics(task).models().items()
+        named |= {model for setting, model in models if setting.split(".")[0] in families}
     weights = [
         None if (size := config.models[name].gigabytes) is None else size * 1e9
         for name in sorted(named)
@@ -182,7 +188,7 @@ def make_plan(config: Config, folder: Path = Path()) -> Plan:
         "features": _times(texts, dimensions * 4),
     }
     done = sum(done for done, _ in sets)
-    judgings = list(_judgings(config, prompts, lengths, folder))
+    judgings = list(_judgings(config, need, prompts, lengths, folder))
     return Plan(lines, totals, judgings, len(sets), done, texts, config.experiment.embedder, disk)
 
 
@@ -345,13 +351,14 @@ def _dollars(model: Model, new: float | None, read: float | None) -> float | Non
 
 
 def _judgings(
-    config: Config, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
+    config: Config, need: Need, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
 ) -> Iterator[Judging]:
     """Yield the cost of each judge."""
     cells_of: dict[str, list[Cell]] = defaultdict(list)
-    for task in config.experiment.tasks:
-        if settings := config.metrics(task).judge:
-            cells_of[settings.model] += config.cells(task)
+    for cell in need.cells:
+        settings = config.metrics(cell.task).judge
+        if settings and "judge" in need.families[cell.task]:
+            cells_of[settings.model].append(cell)
     quality, diversity = (len(question) / CHARACTERS_PER_TOKEN for question in (QUALITY, DIVERSITY))
     for judge, cells in cells_of.items():
         left = [cell for cell in cells if not (folder / fill(paths.SCORES, cell, family="judge")).exists()]
@@ -408,22 +415,23 @@ def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float
 
 
 def _embedded(
-    config: Config, prompts: Mapping[str, int | None], folder: Path
+    config: Config, need: Need, prompts: Mapping[str, int | None], folder: Path
 ) -> Iterator[tuple[bool, int | None]]:
     """Yield for each set of texts to embed whether it is done, and how many texts it has."""
-    for task, entry in config.experiment.tasks.items():
-        if not {"support", "divergence", "similarity"} & set(config.metrics(task).families()):
+    for task, families in need.families.items():
+        if not compares_features(families) and "similarity" not in families:
             continue
-        texts = prompts[task]
+        entry, texts = config.experiment.tasks[task], prompts[task]
         draws = (fill(paths.DRAW, task=task, draw=draw) for draw in entry.draws)
         sizes = dict.fromkeys(draws, texts)
-        cells = (fill(paths.CELL, cell) for cell in config.cells(task))
+        cells = (fill(paths.CELL, cell) for cell in need.cells if cell.task == task)
         sizes |= dict.fromkeys(cells, None if texts is None else texts * entry.kept)
-        if config.metrics(task).similarity:
+        if "similarity" in families:
             sizes |= dict.fromkeys((fill(paths.CELL, cell) for cell in config.human_cells(task)), texts)
-        for path, size in sizes.items():
-            features = fill(paths.FEATURES, folder=path, embedder=config.experiment.embedder)
-            yield (folder / features).exists(), size
+        for embedder in need.embedders:
+            for path, size in sizes.items():
+                features = fill(paths.FEATURES, folder=path, embedder=embedder)
+                yield (folder / features).exists(), size
 
 
 def _dimensions(embedder: str, folder: Path) -> int:

@@ -36,6 +36,8 @@ from textgamut.rankings import (
 )
 from textgamut.report import html, missed, tables
 from textgamut.report.figures import hasse, precision_recall, rankings, sweep, texts
+from textgamut.report.papers import page as paper_page
+from textgamut.report.papers import scores as paper_scores
 from textgamut.tasks import answers, draws, templates
 
 MODULES: dict[str, tuple[ModuleType, ...]] = {
@@ -74,6 +76,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "tabulate_variance": (tables, html),
     "tabulate_tokens": (tokens_per_word, html),
     "tabulate_texts": (tables, html),
+    "make_target": (tables, precision_recall, paper_scores, paper_page),
     "rank_methods": (
         agreement,
         bradley_terry,

@@ -15,7 +15,7 @@ from typing import Any
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.models import Model
 from textgamut.config.experiment import SubsetsTask
-from textgamut.workflow import inputs
+from textgamut.workflow import inputs, targets
 from textgamut.workflow.families import family_of, missing_families
 from textgamut.workflow.methods import decodings, method_names, model_styles
 from textgamut.workflow.revisions import revision_of
@@ -300,6 +300,10 @@ def tabulate_texts(config: Config, wildcards: Any) -> Settings:
         "methods": method_names(config, wildcards.task),
         "missing": missing_families(config),
     }
+
+
+def make_target(config: Config, _wildcards: Any, target: str) -> Settings:
+    return targets.target_settings(config, target) | {"revision": revision_of("make_target")}
 
 
 @_rule

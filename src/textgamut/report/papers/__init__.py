@@ -1,0 +1,1 @@
+"""Tables and figures of the papers, with the published values beside ours."""

@@ -1,0 +1,26 @@
+"""The function of each shape of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from textgamut.report.papers import scores
+from textgamut.report.papers.result import PaperResult
+
+SHAPES: dict[str, Callable[..., PaperResult]] = {
+    "metrics-by-model": scores.metrics_by_model,
+    "precision-recall": scores.precision_recall,
+    "variance": scores.variance,
+}
+"""Shape of a target -> the function that makes it."""
+
+
+def make_target(settings: Mapping[str, Any], data: Mapping[str, Any]) -> PaperResult:
+    """Make a target.
+
+    Args:
+        settings: Its settings, see ``workflow.targets.target_settings``.
+        data: What it reads, by kind, as ``workflow.targets.read_files`` returns it.
+    """
+    return SHAPES[settings["target"]["shape"]](settings, **data)

@@ -1,0 +1,163 @@
+"""Targets: the cells and files that a table or figure of a paper needs, and what is done of them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from textgamut.config.cells import Cell, Config
+from textgamut.config.targets import TargetBase
+from textgamut.files import read_json
+from textgamut.report.published import published
+from textgamut.workflow import paths
+from textgamut.workflow.families import compares_features, computed_families, missing_families, score_file
+from textgamut.workflow.methods import model_styles
+from textgamut.workflow.paths import fill
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Need(NamedTuple):
+    """What a target, or a whole experiment, reads."""
+
+    cells: list[Cell]
+    """Cells whose scores or texts are read, without those of the references."""
+    families: dict[str, list[str]]
+    """Task -> families of metrics."""
+    embedders: list[str]
+
+
+def whole_need(config: Config) -> Need:
+    """Return what all outputs of an experiment read."""
+    tasks = config.experiment.tasks
+    return Need(
+        [cell for task in tasks for cell in config.cells(task)],
+        {task: list(config.metrics(task).families()) for task in tasks},
+        [config.experiment.embedder],
+    )
+
+
+def target_need(config: Config, name: str) -> Need:
+    """Return what a target reads."""
+    target = config.experiment.targets[name]
+    return Need(
+        [cell for task in target.tasks for cell in target_cells(config, target, task)],
+        {task: list(target.families()) for task in target.tasks},
+        [config.experiment.embedder],
+    )
+
+
+def target_cells(config: Config, target: TargetBase, task: str) -> list[Cell]:
+    """Return the cells of a task that a target shows."""
+    return [
+        cell
+        for cell in config.cells(task)
+        if cell.model in (target.models or [cell.model])
+        and cell.decoding in (target.decodings or [cell.decoding])
+    ]
+
+
+def generated_cells(config: Config, need: Need) -> list[Cell]:
+    """Return the distinct cells whose texts are generated, those of references included."""
+    cells = [cell._replace(task=config.texts_of(cell.task)) for cell in need.cells]
+    compared = {task for task, families in need.families.items() if compares_features(families)}
+    cells += [cell for task in compared for cell in config.reference_cells(task)]
+    wanted = set(cells)
+    return [cell for cell in config.generated() if cell in wanted]
+
+
+def target_files(config: Config, name: str) -> dict[str, list[str]]:
+    """Return the files that a target is made from, by kind."""
+    target = config.experiment.targets[name]
+    return {kind: _FILES[kind](config, target) for kind in target.reads}
+
+
+def read_files(files: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Read the files that a target is made from: kind -> data."""
+    return {kind: _READERS[kind](found) for kind, found in files.items()}
+
+
+def _score_files(config: Config, target: TargetBase) -> list[str]:
+    return [
+        score_file(config, cell, family)
+        for task in target.tasks
+        for cell in target_cells(config, target, task)
+        for family in target.families()
+    ]
+
+
+def _read_scores(files: Iterable[str]) -> pd.DataFrame:
+    from textgamut.report.tables import tidy
+
+    return tidy([row for path in files for row in read_json(Path(path))])
+
+
+_FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {"scores": _score_files}
+"""Kind of files -> the function that lists those of a target."""
+
+_READERS: dict[str, Callable[[Sequence[str]], Any]] = {"scores": _read_scores}
+"""Kind of files -> the function that reads them."""
+
+
+def target_outputs(config: Config, name: str) -> dict[str, str]:
+    """Return the files of a target: its table and its page and, for a figure, its pictures."""
+    suffixes = ["csv", "html", *(["svg", "png"] if config.experiment.targets[name].figure else [])]
+    paper = config.experiment.name
+    return {suffix: fill(paths.TARGET, paper=paper, target=name, suffix=suffix) for suffix in suffixes}
+
+
+def target_groups(config: Config) -> dict[str, list[str]]:
+    """Return the targets that are parts of one table or figure: table_1 -> table_1a, table_1b."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in config.experiment.targets:
+        if part := re.fullmatch(r"(.*\d)[a-z]", name):
+            groups[part[1]].append(name)
+    return {name: parts for name, parts in groups.items() if name not in config.experiment.targets}
+
+
+def unavailable(config: Config, name: str) -> str | None:
+    """Return why a target cannot be made on this machine; None if it can."""
+    target = config.experiment.targets[name]
+    for task in target.tasks:
+        if not set(target.families()) <= set(computed_families(config, task)):
+            return "; ".join(missing_families(config))
+    return None
+
+
+def target_settings(config: Config, name: str) -> dict[str, Any]:
+    """Return everything besides the files that a target depends on, as plain data."""
+    experiment = config.experiment
+    target = experiment.targets[name]
+    cells = {task: target_cells(config, target, task) for task in target.tasks}
+    slugs = {cell.model for found in cells.values() for cell in found}
+    styles: dict[str, dict[str, Any]] = {}
+    for task in target.tasks:
+        styles |= {slug: style for slug, style in model_styles(config, task).items() if slug in slugs}
+    order = target.models or list(styles)
+    decodings = dict.fromkeys(cell.decoding for found in cells.values() for cell in found)
+    return {
+        "name": name,
+        "paper": experiment.paper,
+        "target": target.model_dump(mode="json"),
+        "published": published(experiment.paper, name),
+        "cells": [list(cell) for found in cells.values() for cell in found],
+        "models": {
+            slug: styles[slug] | {"label": experiment.labels.get(slug, styles[slug]["label"])}
+            for slug in order
+            if slug in styles
+        },
+        "decodings": {
+            slug: config.decoding[slug].model_dump(mode="json")
+            for slug in decodings
+            if slug in config.decoding
+        },
+        "tasks": {
+            task: experiment.tasks[task].model_dump(mode="json", exclude={"cells", "metrics", "ranking"})
+            for task in target.tasks
+        },
+        "embedder": config.embedders[experiment.embedder].label,
+    }

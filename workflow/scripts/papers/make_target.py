@@ -1,0 +1,37 @@
+"""Make a table or figure of a paper, with the published values beside ours."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.files import write_bytes, write_meta
+from textgamut.report.figures.style import notice_figure, render
+from textgamut.report.papers.page import target_page
+from textgamut.report.papers.shapes import make_target as make
+from textgamut.workflow.jobs import job
+from textgamut.workflow.targets import read_files
+
+
+def make_target(settings: dict[str, Any], files: dict[str, list[str]], outputs: dict[str, Path]) -> None:
+    started = time.monotonic()
+    result = make(settings, read_files(files))
+    figure = result.figure
+    if "svg" in outputs:
+        figure = figure or notice_figure(settings["target"]["title"], "There is nothing to show.")
+        write_bytes(outputs["svg"], render(figure, "svg"))
+        write_bytes(outputs["png"], render(figure, "png"))
+    picture = render(figure, "svg") if figure else None
+    write_bytes(
+        outputs["html"], target_page(settings["name"], settings["target"]["title"], result, picture).encode()
+    )
+    write_meta(outputs["csv"], settings, started, notes=result.notes)
+    write_bytes(outputs["csv"], result.table.frame().to_csv(index=False).encode())
+
+
+if __name__ == "__main__":
+    with job() as snakemake:
+        make_target(
+            snakemake.params.settings,
+            {kind: list(files) for kind, files in snakemake.input.items()},
+            {suffix: Path(path) for suffix, path in snakemake.output.items()},
+        )
