@@ -76,6 +76,29 @@ rule score_divergence:
         "../scripts/scores/score_divergence.py"
 
 
+rule trace_divergence:
+    """Trace the precision-recall curve and the divergence frontier of a cell (PR Figures A.3 and A.4)."""
+    input:
+        generated=paths.CELL_FEATURES,
+        reference=bound(inputs.first_reference_features),
+    output:
+        curves=paths.fill_some(paths.FEATURE_SCORES, family="curves"),
+    log:
+        "logs/trace_divergence/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.trace_divergence),
+    message:
+        "Tracing the curves of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/trace_divergence.py"
+
+
 rule score_ngram:
     """Compute Self-BLEU, distinct-n, rep-4 and diversity of a cell."""
     input:

@@ -13,17 +13,19 @@ from pydantic import Field
 from textgamut.config.entries.base import Strict, Text
 from textgamut.metrics.catalogue import METRICS
 
+Names = Annotated[list[str], Field(min_length=1)]
+
 
 class TargetBase(Strict):
     """Settings of all targets."""
 
     title: Text
     """What the table or figure shows."""
-    tasks: Annotated[list[str], Field(min_length=1)]
+    tasks: list[str] = []
     """Tasks whose results are shown."""
-    models: Annotated[list[str], Field(min_length=1)] | None = None
+    models: Names | None = None
     """Models, or subsets, to show, in this order. Defaults to all of the tasks."""
-    decodings: Annotated[list[str], Field(min_length=1)] | None = None
+    decodings: Names | None = None
     """Decoding settings to show. Defaults to all of the tasks."""
 
     reads: ClassVar[Sequence[str]] = ("scores",)
@@ -33,43 +35,157 @@ class TargetBase(Strict):
 
     def families(self) -> tuple[str, ...]:
         """Return the families of metrics that the target reads."""
-        raise NotImplementedError
+        return ()
 
 
-class MetricsByModel(TargetBase):
-    """Metrics as rows and models as columns: mean and standard deviation over runs (PR Table 1)."""
+class _OfTasks(TargetBase):
+    """A target that shows the results of tasks."""
 
-    shape: Literal["metrics-by-model"]
-    metrics: Annotated[list[str], Field(min_length=1)]
-    """Metrics of sets of texts."""
+    tasks: Names
+    """Tasks whose results are shown."""
+
+
+class _OfMetrics(_OfTasks):
+    """A target that shows certain metrics of sets of texts."""
+
+    metrics: Names
+    """Metrics to show, in this order."""
 
     def families(self) -> tuple[str, ...]:
         """Return the families of the metrics."""
-        return tuple(dict.fromkeys(METRICS[metric].family for metric in self.metrics))
+        return families_of(self.metrics)
 
 
-class PrecisionRecallFigure(TargetBase):
+class _OfSupport(_OfTasks):
+    """A target that shows precision and recall."""
+
+    def families(self) -> tuple[str, ...]:
+        """Return the support metrics."""
+        return ("support",)
+
+
+class MetricsByModel(_OfMetrics):
+    """Metrics as rows and models as columns: mean and standard deviation over runs (PR Table 1)."""
+
+    shape: Literal["metrics-by-model"]
+
+
+class PrecisionRecallFigure(_OfSupport):
     """Recall against precision, with an ellipse for each model (PR Figure 1)."""
 
     shape: Literal["precision-recall"]
     figure: ClassVar[bool] = True
 
+
+class Bars(_OfMetrics):
+    """Bars of metrics, grouped by model, with error bars (PR Figures 2 and B.2)."""
+
+    shape: Literal["bars"]
+    errors: Literal["standard deviation", "standard error"]
+    """Half the length of the error bars, over the runs of a model."""
+    figure: ClassVar[bool] = True
+
+
+class SweepFigure(_OfSupport):
+    """Precision and recall against N, k or both (PR Figures 6 and B.1)."""
+
+    shape: Literal["sweep"]
+    vary: Annotated[list[Literal["n", "k"]], Field(min_length=1)]
+    """The numbers on the x axes."""
+    reads: ClassVar[Sequence[str]] = ("sweeps",)
+    figure: ClassVar[bool] = True
+
+
+class Correlations(_OfTasks):
+    """Pearson correlations between metrics, over the methods of all tasks (PR Figures 7 and A.5)."""
+
+    shape: Literal["correlations"]
+    rows: Names
+    """Metrics of the rows."""
+    columns: Names
+    """Metrics of the columns."""
+    pre_trained_only: list[str] = []
+    """Columns that leave out instruction-tuned models (PR Figure 7b: ratings of quality)."""
+    figure: ClassVar[bool] = True
+
     def families(self) -> tuple[str, ...]:
-        """Return the support metrics."""
-        return ("support",)
+        """Return the families of the metrics."""
+        return families_of([*self.rows, *self.columns])
 
 
-class Variance(TargetBase):
+class ExamplesFigure(_OfSupport):
+    """Precision and recall against the number of in-context examples, a line for each model (PR Figure 8)."""
+
+    shape: Literal["examples"]
+    figure: ClassVar[bool] = True
+
+
+class _OfCurves(_OfTasks):
+    """A target that shows the curves of the divergence metrics."""
+
+    reads: ClassVar[Sequence[str]] = ("curves",)
+    figure: ClassVar[bool] = True
+
+    def families(self) -> tuple[str, ...]:
+        """Return the divergence metrics."""
+        return ("divergence",)
+
+
+class CurvesFigure(_OfCurves):
+    """Precision-recall curve and divergence frontier of each model (PR Figure A.3)."""
+
+    shape: Literal["curves"]
+
+
+class FScoresFigure(_OfCurves):
+    """F_1/8 and F_8 of both curves, for one model after the other (PR Figure A.4)."""
+
+    shape: Literal["f-scores"]
+
+
+class EmbedderCorrelations(_OfSupport):
+    """Correlation of precision and recall between embedders (PR Table B.1)."""
+
+    shape: Literal["embedder-correlations"]
+    embedders: Names
+    """Entries of embedders.yaml; each is compared with the first."""
+
+
+class TokensPerWord(TargetBase):
+    """Tokens per word of the texts of a dataset, for the tokenizers of some models (PR Table B.2)."""
+
+    shape: Literal["tokens-per-word"]
+    dataset: str
+    models: Names
+    """Models that provide the tokenizers."""
+    reads: ClassVar[Sequence[str]] = ("tokens",)
+
+
+class Variance(_OfSupport):
     """Standard deviations over generation seeds, reference draws and both (PR Table B.5)."""
 
     shape: Literal["variance"]
 
-    def families(self) -> tuple[str, ...]:
-        """Return the support metrics."""
-        return ("support",)
 
-
-Target = Annotated[MetricsByModel | PrecisionRecallFigure | Variance, Field(discriminator="shape")]
+Target = Annotated[
+    MetricsByModel
+    | PrecisionRecallFigure
+    | Bars
+    | SweepFigure
+    | Correlations
+    | ExamplesFigure
+    | CurvesFigure
+    | FScoresFigure
+    | EmbedderCorrelations
+    | TokensPerWord
+    | Variance,
+    Field(discriminator="shape"),
+]
 
 TargetName = Annotated[str, Field(pattern=r"^(table|figure)_[a-z0-9]+$", max_length=40)]
 """Number of a table or figure, such as table_1a, figure_b2."""
+
+
+def families_of(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return the families of some metrics; unknown metrics are left out."""
+    return tuple(dict.fromkeys(METRICS[metric].family for metric in metrics if metric in METRICS))

@@ -56,6 +56,8 @@ class DivergenceMetrics:
     """(999,): precision along the curve of the first seed, increasing."""
     beta: NDArray[np.float64]
     """(999,): recall along the curve of the first seed, decreasing."""
+    frontier: tuple[NDArray[np.float64], NDArray[np.float64]]
+    """Divergence frontier of the first seed, see ``divergence_frontier``."""
 
 
 def divergence_metrics(
@@ -98,11 +100,9 @@ def divergence_metrics(
     reduced = reduce_features(ref, gen, explained_variance)
 
     values: dict[str, list[float]] = defaultdict(list)
-    curves = []
-    for seed in seeds:
-        p_hist, q_hist = cluster_histograms(*reduced, clusters, seed)
-        alpha, beta = pr_curve(p_hist, q_hist)
-        curves.append((alpha, beta))
+    histograms = [cluster_histograms(*reduced, clusters, seed) for seed in seeds]
+    curves = [pr_curve(p_hist, q_hist) for p_hist, q_hist in histograms]
+    for (p_hist, q_hist), (alpha, beta) in zip(histograms, curves, strict=True):
         values["mauve"].append(mauve(p_hist, q_hist))
         values["frontier_integral"].append(frontier_integral(p_hist, q_hist))
         values["f_1_8"].append(f_beta(alpha, beta, 1 / 8))
@@ -117,6 +117,7 @@ def divergence_metrics(
         n=n,
         alpha=curves[0][0],
         beta=curves[0][1],
+        frontier=divergence_frontier(*histograms[0]),
     )
 
 
@@ -267,7 +268,24 @@ def frontier_integral(p_hist: ArrayLike, q_hist: ArrayLike) -> float:
 def mauve(p_hist: ArrayLike, q_hist: ArrayLike, scaling: float = 5.0, weights: int = 25) -> float:
     """Compute MAUVE, the area under the divergence frontier of two histograms (PR appendix A.2).
 
-    The frontier connects (1, 0), the points (exp(-c KL(Q || R)), exp(-c KL(P || R))) of the mixtures
+    Args, Raises:
+        As ``divergence_frontier``.
+
+    Returns:
+        The area by the trapezoid rule, in (0, 1]; 1 for equal histograms, 0.004 for disjoint ones by default.
+    """
+    x, y = divergence_frontier(p_hist, q_hist, scaling, weights)
+    # The points are in order along the frontier. The area under y(x) and that under x(y) are then the same
+    # sum, so one of the two that mauve-text averages is enough.
+    return min(float(-np.trapezoid(y, x)), 1.0)
+
+
+def divergence_frontier(
+    p_hist: ArrayLike, q_hist: ArrayLike, scaling: float = 5.0, weights: int = 25
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the divergence frontier of two histograms (PR appendix A.2; Pillutla et al. 2021).
+
+    It connects (1, 0), the points (exp(-c KL(Q || R)), exp(-c KL(P || R))) of the mixtures
     R = w P + (1 - w) Q and (0, 1); w takes equidistant values from 1e-6 to 1 - 1e-6.
 
     Args:
@@ -277,7 +295,8 @@ def mauve(p_hist: ArrayLike, q_hist: ArrayLike, scaling: float = 5.0, weights: i
         weights: Number of mixtures, at least 2.
 
     Returns:
-        The area by the trapezoid rule, in (0, 1]; 1 for equal histograms, 0.004 for disjoint ones by default.
+        The coordinates, (weights + 2,) each in [0, 1]: the first, decreasing, is smaller the more of Q lies
+        outside of P; the second, increasing, is smaller the more of P lies outside of Q.
 
     Raises:
         TextgamutError: If these are not two histograms of the same length that sum to 1, or a setting is out
@@ -292,10 +311,7 @@ def mauve(p_hist: ArrayLike, q_hist: ArrayLike, scaling: float = 5.0, weights: i
     mixtures = shares * p + (1 - shares) * q
     x = np.exp(-scaling * rel_entr(q, mixtures).sum(axis=1))
     y = np.exp(-scaling * rel_entr(p, mixtures).sum(axis=1))
-    # The points are already in order along the frontier: x decreases and y increases. The area under y(x) and
-    # that under x(y) are then the same sum, so one of the two that mauve-text averages is enough.
-    area = -np.trapezoid([0.0, *y, 1.0], [1.0, *x, 0.0])
-    return min(float(area), 1.0)
+    return np.array([1.0, *x, 0.0]), np.array([0.0, *y, 1.0])
 
 
 def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:

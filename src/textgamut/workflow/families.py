@@ -52,8 +52,16 @@ def compares_features(families: Iterable[str]) -> bool:
     return not set(FEATURE_FAMILIES).isdisjoint(families)
 
 
-def score_file(config: Config, cell: Cell, family: str) -> str:
-    """Return the scores of a cell of one family."""
-    if family in (*FEATURE_FAMILIES, "sweep"):
-        return fill(paths.FEATURE_SCORES, cell, embedder=config.experiment.embedder, family=family)
+def score_file(config: Config, cell: Cell, family: str, embedder: str | None = None) -> str:
+    """Return the scores of a cell of one family.
+
+    Args:
+        config: The configuration.
+        cell: The cell.
+        family: A family, or ``sweep`` or ``curves``, which belong to the families support and divergence.
+        embedder: Embedder of the features. Defaults to the experiment's.
+    """
+    if family in (*FEATURE_FAMILIES, "sweep", "curves"):
+        embedder = embedder or config.experiment.embedder
+        return fill(paths.FEATURE_SCORES, cell, embedder=embedder, family=family)
     return fill(paths.SCORES, cell, family=family)

@@ -6,6 +6,7 @@ import collections
 from typing import Any
 
 from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.config.entries.models import Model
 
 
 def scored_cells(config: Config, task: str) -> list[Cell]:
@@ -30,11 +31,14 @@ def model_styles(config: Config, task: str) -> dict[str, dict[str, Any]]:
     for cell in config.cells(task):
         model = config.models.get(cell.model) if cell.decoding != HUMAN else None
         styles[cell.model] = (
-            {"label": model.label, "family": model.family, "chat": model.chat != "none"}
-            if model
-            else {"label": cell.model, "family": HUMAN, "chat": False}
+            model_style(model) if model else {"label": cell.model, "family": HUMAN, "chat": False}
         )
     return styles
+
+
+def model_style(model: Model) -> dict[str, Any]:
+    """Return how a model is drawn, see :class:`textgamut.report.figures.models.ModelStyle`."""
+    return {"label": model.label, "family": model.family, "chat": model.chat != "none"}
 
 
 def method_names(config: Config, task: str) -> list[list[str]]:

@@ -58,6 +58,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "embed_texts": (embed, checkpoints),
     "score_support": (support, reduce),
     "score_divergence": (divergence, reduce),
+    "trace_divergence": (divergence, reduce),
     "score_ngram": (ngram, checkpoints),
     "score_likelihood": (likelihood, checkpoints),
     "score_readability": (readability,),

@@ -166,6 +166,13 @@ def score_divergence(config: Config, wildcards: Any) -> Settings:
 
 
 @_rule
+def trace_divergence(config: Config, wildcards: Any) -> Settings:
+    family = family_of(config, wildcards.task, "divergence")
+    draw = config.experiment.tasks[wildcards.task].draws[0]
+    return {"draw": draw, "clusters": family.clusters, "seeds": family.seeds}
+
+
+@_rule
 def score_ngram(config: Config, wildcards: Any) -> Settings:
     family = family_of(config, wildcards.task, "ngram")
     source = _source(config, family.tokenizer) if family.tokenizer else None

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut.config.cells import Cell, Config
-from textgamut.config.targets import TargetBase
+from textgamut.config.targets import EmbedderCorrelations, TargetBase, TokensPerWord
 from textgamut.files import read_json
 from textgamut.report.published import published
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, computed_families, missing_families, score_file
-from textgamut.workflow.methods import model_styles
+from textgamut.workflow.methods import model_style, model_styles
 from textgamut.workflow.paths import fill
 
 if TYPE_CHECKING:
@@ -47,8 +47,13 @@ def target_need(config: Config, name: str) -> Need:
     return Need(
         [cell for task in target.tasks for cell in target_cells(config, target, task)],
         {task: list(target.families()) for task in target.tasks},
-        [config.experiment.embedder],
+        target_embedders(config, target),
     )
+
+
+def target_embedders(config: Config, target: TargetBase) -> list[str]:
+    """Return the embedders whose features a target reads."""
+    return target.embedders if isinstance(target, EmbedderCorrelations) else [config.experiment.embedder]
 
 
 def target_cells(config: Config, target: TargetBase, task: str) -> list[Cell]:
@@ -83,11 +88,25 @@ def read_files(files: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 def _score_files(config: Config, target: TargetBase) -> list[str]:
     return [
-        score_file(config, cell, family)
+        score_file(config, cell, family, embedder)
         for task in target.tasks
         for cell in target_cells(config, target, task)
         for family in target.families()
+        for embedder in target_embedders(config, target)
     ]
+
+
+def _feature_files(family: str) -> Callable[[Config, TargetBase], list[str]]:
+    def files(config: Config, target: TargetBase) -> list[str]:
+        cells = (cell for task in target.tasks for cell in target_cells(config, target, task))
+        return [score_file(config, cell, family) for cell in cells]
+
+    return files
+
+
+def _token_files(config: Config, target: TargetBase) -> list[str]:
+    assert isinstance(target, TokensPerWord)
+    return [fill(paths.TOKENS_PER_WORD, dataset=target.dataset, model=model) for model in target.models]
 
 
 def _read_scores(files: Iterable[str]) -> pd.DataFrame:
@@ -96,10 +115,28 @@ def _read_scores(files: Iterable[str]) -> pd.DataFrame:
     return tidy([row for path in files for row in read_json(Path(path))])
 
 
-_FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {"scores": _score_files}
+def _read_all(files: Iterable[str]) -> list[Any]:
+    return [read_json(Path(path)) for path in files]
+
+
+def _read_by_name(files: Iterable[str]) -> dict[str, Any]:
+    return {Path(path).stem: read_json(Path(path)) for path in files}
+
+
+_FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {
+    "scores": _score_files,
+    "sweeps": _feature_files("sweep"),
+    "curves": _feature_files("curves"),
+    "tokens": _token_files,
+}
 """Kind of files -> the function that lists those of a target."""
 
-_READERS: dict[str, Callable[[Sequence[str]], Any]] = {"scores": _read_scores}
+_READERS: dict[str, Callable[[Sequence[str]], Any]] = {
+    "scores": _read_scores,
+    "sweeps": _read_scores,
+    "curves": _read_all,
+    "tokens": _read_by_name,
+}
 """Kind of files -> the function that reads them."""
 
 
@@ -135,6 +172,9 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
     cells = {task: target_cells(config, target, task) for task in target.tasks}
     slugs = {cell.model for found in cells.values() for cell in found}
     styles: dict[str, dict[str, Any]] = {}
+    if isinstance(target, TokensPerWord):
+        slugs = set(target.models)
+        styles = {slug: model_style(config.models[slug]) for slug in target.models}
     for task in target.tasks:
         styles |= {slug: style for slug, style in model_styles(config, task).items() if slug in slugs}
     order = target.models or list(styles)
@@ -160,4 +200,8 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
             for task in target.tasks
         },
         "embedder": config.embedders[experiment.embedder].label,
+        "embedders": {
+            slug: experiment.labels.get(slug, config.embedders[slug].label)
+            for slug in target_embedders(config, target)
+        },
     }

@@ -82,24 +82,25 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
 
 
 @own_settings()
-def correlation_figure(correlations: pd.DataFrame, title: str) -> Figure:
-    """Plot the correlation matrix of the per-text metrics (NW Figure 4).
+def correlation_figure(correlations: pd.DataFrame, title: str, note: str | None = None) -> Figure:
+    """Plot a matrix of correlations between metrics (NW Figure 4).
 
     Args:
-        correlations: Table of ``tables.correlation_table``.
+        correlations: Table of ``tables.correlation_table``, or with different metrics as rows and columns.
         title: Title of the figure.
+        note: Small print. Defaults to that of per-text metrics.
     """
     names = [str(name) for name in correlations]
     if not names:
         return notice_figure(title, "No text has a metric: all are empty.")
     size = 1.9 + 0.56 * len(names)
-    figure = titled_figure(title, size, size - 0.2)
+    figure = titled_figure(title, size, 1.7 + 0.56 * len(correlations))
     axes = figure.subplots()
     values = correlations.to_numpy(dtype=float)
     _heat(axes, (values + 1) / 2, values, "RdBu", decimals=2)
     _name_columns(axes, names)
-    axes.set_yticks(range(len(names)), [METRICS[name].label for name in names])
-    small_print(figure, "Pearson correlation over single texts that have both metrics.")
+    axes.set_yticks(range(len(correlations)), [METRICS[str(name)].label for name in correlations.index])
+    small_print(figure, note or "Pearson correlation over single texts that have both metrics.")
     settle(figure)
     return figure
 

@@ -6,15 +6,21 @@ Each function takes the settings of a target (see ``workflow.targets.target_sett
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from textgamut.metrics.catalogue import METRICS
+from textgamut.metrics.divergence import f_beta
 from textgamut.metrics.scores.rows import ALL
+from textgamut.report.figures.bars import bars_figure
+from textgamut.report.figures.lines import curves_figure, metric_lines
 from textgamut.report.figures.models import ModelStyle
 from textgamut.report.figures.precision_recall import precision_recall_figure
+from textgamut.report.figures.texts import correlation_figure
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
 from textgamut.report.tables import variance_table
 
@@ -22,6 +28,11 @@ REVISION = 1
 """Increase when the same scores produce a different table or figure."""
 
 NO_NUMBERS = "The paper shows this figure without numbers, so there are no published values."
+
+SUPPORT = {metric: METRICS[metric].label for metric in ("precision", "recall")}
+CURVES = {"precision-recall curve": ("alpha", "beta"), "divergence frontier": ("x", "y")}
+F_SCORES = [f"{name}, {kind}" for kind in CURVES for name in ("F_1/8", "F_8")]
+_SYMBOLS = {"n": "N", "k": "k"}
 
 Settings = Mapping[str, Any]
 
@@ -34,12 +45,12 @@ def metrics_by_model(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """
     printed, metrics = settings["published"], settings["target"]["metrics"]
     runs = comparable_runs(settings, scores)
-    labels = labels_of(settings)
-    columns = in_printed_order(labels.values(), printed.get("columns", []))
+    columns = in_printed_order(labels_of(settings).values(), printed.get("columns", []))
+    values = dict(_by_label(settings, runs))
     rows = []
     for metric in metrics:
-        ours = means_by_label(runs[runs["metric"] == metric], labels)
-        rows.append([entry_of(ours.get(label, ()), printed, metric, label) for label in columns])
+        ours = {label: _mean_entry(_values(of, metric)) for label, of in values.items()}
+        rows.append([with_paper(ours.get(label, Entry()), printed, metric, label) for label in columns])
     names = [METRICS[metric].label for metric in metrics]
     table = PaperTable(names, columns, rows, decimals=printed.get("decimals", 3))
     return PaperResult(table, notes=(*_notes_of_runs(runs), *_notes_of_references(settings)))
@@ -48,15 +59,223 @@ def metrics_by_model(settings: Settings, scores: pd.DataFrame) -> PaperResult:
 def precision_recall(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """Plot recall against precision, and list the means (PR Figure 1)."""
     runs = comparable_runs(settings, scores)
-    labels = labels_of(settings)
-    styles = {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
-    metrics = ("precision", "recall")
-    found = {metric: means_by_label(runs[runs["metric"] == metric], labels) for metric in metrics}
-    rows = list(dict.fromkeys(labels.values()))
-    entries = [[Entry(*found[metric].get(label, ())) for metric in metrics] for label in rows]
-    table = PaperTable(rows, [METRICS[metric].label for metric in metrics], entries, "Model")
-    figure = precision_recall_figure(runs, styles, settings["target"]["title"]) if len(runs) else None
+    table = _table_of_means(settings, runs, SUPPORT)
+    figure = precision_recall_figure(runs, _styles(settings), _title(settings)) if len(runs) else None
     return PaperResult(table, figure, (*_notes_of_runs(runs), NO_NUMBERS))
+
+
+def bars(settings: Settings, scores: pd.DataFrame) -> PaperResult:
+    """Plot metrics as bars with error bars, one group for each model (PR Figures 2 and B.2)."""
+    metrics, errors = settings["target"]["metrics"], settings["target"]["errors"]
+    runs = comparable_runs(settings, scores)
+    table = _table_of_means(settings, runs, metrics)
+    counts = {label: of.drop_duplicates(["seed", "draw"]) for label, of in _by_label(settings, runs)}
+
+    def bar(label: str, entry: Entry) -> tuple[float, float] | None:
+        if not isinstance(entry.ours, float):
+            return None
+        scale = math.sqrt(len(counts[label])) if errors == "standard error" else 1.0
+        return entry.ours, (entry.spread or 0.0) / scale
+
+    values = {
+        name: [bar(label, row[place]) for label, row in zip(table.rows, table.entries, strict=True)]
+        for place, name in enumerate(table.columns)
+    }
+    notes = _notes_of_runs(runs)
+    figure = bars_figure(
+        values, table.rows, _title(settings), f"Bars: means; error bars: one {errors} over the runs."
+    )
+    return PaperResult(
+        table, figure if len(runs) else None, (*notes, f"Error bars: one {errors}.", NO_NUMBERS)
+    )
+
+
+def sweep(settings: Settings, sweeps: pd.DataFrame) -> PaperResult:
+    """Plot precision and recall against N, k or both (PR Figures 6 and B.1)."""
+    [task] = settings["tasks"].values()
+    runs = _wide(sweeps, SUPPORT)
+    held = {"n": ("k", task["k"]), "k": ("n", task["sweep"]["k_at"] or task["n"])}
+    columns, rows, entries = [], [], []
+    for varied in settings["target"]["vary"]:
+        fixed, value = held[varied]
+        some = runs[runs[fixed] == value]
+        columns.append((varied, some, f"{_SYMBOLS[varied]} ({_SYMBOLS[fixed]} = {value})"))
+        for (model, number), of in some.groupby(["model", varied]):
+            prefix = f"{labels_of(settings)[model]}, " if runs["model"].nunique() > 1 else ""
+            rows.append(f"{prefix}{_SYMBOLS[varied]} = {number} ({_SYMBOLS[fixed]} = {value})")
+            entries.append([_mean_entry(of[metric]) for metric in SUPPORT])
+    table = PaperTable(rows, list(SUPPORT.values()), entries)
+    notes = (*_notes_of_runs(sweeps), NO_NUMBERS)
+    figure = metric_lines(
+        columns,
+        SUPPORT,
+        _styles(settings),
+        _title(settings),
+        f"{settings['embedder']}. Bands: one standard deviation.",
+    )
+    return PaperResult(table, figure if len(runs) else None, notes)
+
+
+def correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
+    """Compute Pearson correlations between metrics, over the means of all methods (PR Figures 7 and A.5)."""
+    target, printed = settings["target"], settings["published"]
+    chat = {slug for slug, style in settings["models"].items() if style["chat"]}
+    scores = scores[scores["group"] == ALL]
+    means = scores.groupby(["task", "model", "decoding", "metric"])["value"].mean().unstack("metric")
+    means = means.reindex(columns=list(dict.fromkeys([*target["rows"], *target["columns"]])))
+    pre_trained = means[~means.index.get_level_values("model").isin(list(chat))]
+    found = pd.DataFrame(index=target["rows"], columns=target["columns"], dtype=float)
+    for column in target["columns"]:
+        some = pre_trained if column in target["pre_trained_only"] else means
+        for row in target["rows"]:
+            found.loc[row, column] = _pearson(some[row], some[column])
+    names = printed.get("labels", {})
+
+    def label(metric: str) -> str:
+        return str(names.get(metric, METRICS[metric].label))
+
+    entries = [
+        [
+            with_paper(Entry(known(found.loc[row, column])), printed, row, column)
+            for column in target["columns"]
+        ]
+        for row in target["rows"]
+    ]
+    rows, columns = [label(row) for row in target["rows"]], [label(column) for column in target["columns"]]
+    notes = [f"Pearson correlations over {len(means)} methods: a model with a decoding setting in a task."]
+    if target["pre_trained_only"]:
+        left_out = ", ".join(map(label, target["pre_trained_only"]))
+        notes.append(
+            f"Without the instruction-tuned models, as in the paper: {left_out} ({len(pre_trained)} methods)."
+        )
+    figure = correlation_figure(found, _title(settings), notes[0]) if found.notna().any(axis=None) else None
+    return PaperResult(PaperTable(rows, columns, entries, decimals=2), figure, tuple(notes))
+
+
+def examples(settings: Settings, scores: pd.DataFrame) -> PaperResult:
+    """Plot precision and recall against the number of in-context examples (PR Figure 8)."""
+    numbers = {task: entry["examples"] for task, entry in settings["tasks"].items()}
+    runs = _wide(scores[scores["group"] == ALL], SUPPORT)
+    runs = runs.assign(examples=runs["task"].map(numbers))
+    labels = labels_of(settings)
+    columns = [
+        f"{name}, n = {number}" for name in SUPPORT.values() for number in sorted(set(numbers.values()))
+    ]
+    rows = []
+    for slug in labels:
+        of_model = runs[runs["model"] == slug]
+        rows.append(
+            [
+                _mean_entry(of_model.loc[of_model["examples"] == number, metric])
+                for metric in SUPPORT
+                for number in sorted(set(numbers.values()))
+            ]
+        )
+    table = PaperTable(list(labels.values()), columns, rows, "Model")
+    label = "in-context examples"
+    note = "Bands: one standard deviation over the runs."
+    figure = metric_lines([("examples", runs, label)], SUPPORT, _styles(settings), _title(settings), note)
+    return PaperResult(table, figure if len(runs) else None, (*_notes_of_runs(runs), NO_NUMBERS))
+
+
+def curves(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
+    """Plot precision-recall curve and divergence frontier of each model (PR Figure A.3)."""
+    labels = labels_of(settings)
+    shown: dict[str, dict[str, Any]] = {}
+    for cell in curves:  # in the order of the seeds
+        shown.setdefault(labels[cell["model"]], cell)
+    rows, entries = [], []
+    for name in labels.values():
+        scores = _f_scores(shown[name]) if name in shown else {}
+        rows.append(name)
+        entries.append([Entry(scores.get(column)) for column in F_SCORES])
+    notes = (
+        "Curves of the first generation seed and the first draw of references, from one k-means clustering.",
+        "F-scores: the best values along each curve, with precision (1/8) or recall (8) weighted 8 times.",
+        NO_NUMBERS,
+    )
+    figure = curves_figure(
+        {
+            "Precision-recall curve": {name: (cell["alpha"], cell["beta"]) for name, cell in shown.items()},
+            "Divergence frontier (MAUVE)": {name: (cell["x"], cell["y"]) for name, cell in shown.items()},
+        },
+        [("precision", "recall"), ("exp(-c KL(Q || R))", "exp(-c KL(P || R))")],
+        _title(settings),
+        notes[0],
+    )
+    return PaperResult(PaperTable(rows, F_SCORES, entries, "Model"), figure if shown else None, notes)
+
+
+def f_scores(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
+    """Plot F_1/8 and F_8 of both curves, for one model after the other (PR Figure A.4)."""
+    labels = labels_of(settings)
+    found = pd.DataFrame(
+        [{"model": cell["model"]} | _f_scores(cell) for cell in curves], columns=["model", *F_SCORES]
+    )
+    entries = [[_mean_entry(found.loc[found["model"] == slug, name]) for name in F_SCORES] for slug in labels]
+    notes = (
+        "±: standard deviation over the generation seeds, with the first draw of references.",
+        NO_NUMBERS,
+    )
+    places = found["model"].map({slug: place for place, slug in enumerate(labels, start=1)})
+    lines = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "model": kind,
+                    "place": places,
+                    "f_1_8": found[f"F_1/8, {kind}"],
+                    "f_8": found[f"F_8, {kind}"],
+                }
+            )
+            for kind in CURVES
+        ]
+    )
+    styles = {kind: ModelStyle(kind, kind, False) for kind in CURVES}
+    order = ", ".join(f"{place}: {label}" for place, label in enumerate(labels.values(), start=1))
+    columns = [("place", lines, "candidate distribution")]
+    metrics = {"f_1_8": "F_1/8", "f_8": "F_8"}
+    figure = metric_lines(
+        columns, metrics, styles, _title(settings), f"{order}. Bands: one standard deviation."
+    )
+    return PaperResult(
+        PaperTable(list(labels.values()), F_SCORES, entries, "Model"), figure if len(found) else None, notes
+    )
+
+
+def embedder_correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
+    """Correlate precision and recall between the first embedder and each other (PR Table B.1)."""
+    printed, labels = settings["published"], settings["embedders"]
+    scores = scores[scores["group"] == ALL]
+    keys = ["task", "model", "decoding", "metric", "embedder"]
+    means = scores.groupby(keys)["value"].mean().unstack("embedder").reindex(columns=list(labels))
+    first = next(iter(labels))
+    rows = []
+    for metric in SUPPORT:
+        of = means[means.index.get_level_values("metric") == metric]
+        rows.append(
+            [
+                with_paper(Entry(known(_pearson(of[first], of[slug]))), printed, metric, label)
+                for slug, label in labels.items()
+            ]
+        )
+    methods = len(means) // len(SUPPORT)
+    note = f"Pearson correlations with the values of {labels[first]}, over {methods} methods."
+    table = PaperTable(list(SUPPORT.values()), list(labels.values()), rows, decimals=2)
+    return PaperResult(table, notes=(note,))
+
+
+def tokens_per_word(settings: Settings, tokens: Mapping[str, Mapping[str, Any]]) -> PaperResult:
+    """Tabulate the tokens per word of the tokenizers of some models (PR Table B.2)."""
+    printed, column = settings["published"], "Average Tokens per Word"
+    rows, entries = [], []
+    for slug, style in settings["models"].items():
+        count = tokens.get(slug)
+        ours = Entry(count["tokens"] / count["words"]) if count else Entry()
+        rows.append(style["label"])
+        entries.append([with_paper(ours, printed, style["family"], column)])
+    note = "The sum of the tokens over the sum of the words (NLTK) of all texts."
+    return PaperResult(PaperTable(rows, [column], entries, "Tokenizer"), notes=(note,))
 
 
 def variance(settings: Settings, scores: pd.DataFrame) -> PaperResult:
@@ -70,7 +289,7 @@ def variance(settings: Settings, scores: pd.DataFrame) -> PaperResult:
         row = []
         for column, varying in columns.items():
             ours = found.loc[(metric, varying), ["mean", "sd"]] if len(found) else ()
-            row.append(entry_of([known(value) for value in ours], printed, metric, column))
+            row.append(with_paper(Entry(*map(known, ours)), printed, metric, column))
         rows.append(row)
     table = PaperTable(["√Var(Precision)", "√Var(Recall)"], list(columns), rows)
     note = "±: standard deviation over the models of their standard deviations over runs."
@@ -94,27 +313,15 @@ def comparable_runs(settings: Settings, scores: pd.DataFrame) -> pd.DataFrame:
     return scores
 
 
-def means_by_label(
-    values: pd.DataFrame, labels: Mapping[str, str]
-) -> dict[str, tuple[float] | tuple[float, float]]:
-    """Return the mean and, of two or more runs, the sample standard deviation of each model, by its label."""
-    found: dict[str, tuple[float] | tuple[float, float]] = {}
-    for slug, runs in values.sort_values(["seed", "draw"]).groupby("model"):
-        mean = float(runs["value"].mean())
-        found[labels[str(slug)]] = (mean, float(runs["value"].std(ddof=1))) if len(runs) > 1 else (mean,)
-    return found
-
-
-def entry_of(ours: Sequence[float | None], printed: Mapping[str, Any], row: str, column: str) -> Entry:
-    """Return an entry with the published value of a row and a column.
+def with_paper(entry: Entry, printed: Mapping[str, Any], row: str, column: str) -> Entry:
+    """Return an entry with the published value of a row and a column, if there is one.
 
     Args:
-        ours: Our value and its spread; empty if there is none.
+        entry: Our value.
         printed: ``columns``, and for each row a list of values or ``mean`` and ``sd`` with a list each.
         row: Key of the row.
         column: Label of the column.
     """
-    entry = Entry(*ours)
     if row not in printed or column not in printed["columns"]:
         return entry
     place, values = printed["columns"].index(column), printed[row]
@@ -126,6 +333,70 @@ def entry_of(ours: Sequence[float | None], printed: Mapping[str, Any], row: str,
 def known(value: Any) -> float | None:
     """Return a value of a table as a number, None for NaN."""
     return None if pd.isna(value) else float(value)
+
+
+def _title(settings: Settings) -> str:
+    return str(settings["target"]["title"])
+
+
+def _styles(settings: Settings) -> dict[str, ModelStyle]:
+    return {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
+
+
+def _by_label(settings: Settings, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the runs of each model that has any, with its label."""
+    labels = labels_of(settings)
+    return [(label, of) for slug, label in labels.items() if len(of := runs[runs["model"] == slug])]
+
+
+def _values(runs: pd.DataFrame, metric: str) -> pd.Series[Any]:
+    """Return the values of a metric over the runs, in the order of seeds and draws."""
+    return runs[runs["metric"] == metric].sort_values(["task", "seed", "draw"])["value"]
+
+
+def _mean_entry(values: pd.Series[Any]) -> Entry:
+    """Return mean and sample standard deviation of the values; a single value has no deviation."""
+    if values.empty:
+        return Entry()
+    return Entry(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None)
+
+
+def _table_of_means(settings: Settings, runs: pd.DataFrame, metrics: Iterable[str]) -> PaperTable:
+    """Return a table with one row for each model and one column for each metric."""
+    found = dict(_by_label(settings, runs))
+    rows = list(dict.fromkeys(labels_of(settings).values()))
+    entries = [
+        [_mean_entry(_values(found[label], metric)) if label in found else Entry() for metric in metrics]
+        for label in rows
+    ]
+    return PaperTable(rows, [METRICS[metric].label for metric in metrics], entries, "Model")
+
+
+def _wide(scores: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
+    """Return one row for each run, N and k, with a column for each metric."""
+    keys = ["task", "model", "decoding", "seed", "draw", "n", "k"]
+    scores = scores[scores["metric"].isin(list(metrics))].sort_values([*keys, "metric"])
+    return (
+        scores.pivot_table("value", keys, "metric", sort=False).reindex(columns=list(metrics)).reset_index()
+    )
+
+
+def _pearson(a: pd.Series[Any], b: pd.Series[Any]) -> float:
+    """Return the correlation over the rows that have both values; NaN for fewer than three or a constant."""
+    both = (a.notna() & b.notna()).to_numpy()
+    x, y = a[both].to_numpy(dtype=float), b[both].to_numpy(dtype=float)
+    if len(x) < 3 or not np.ptp(x) or not np.ptp(y):
+        return math.nan
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _f_scores(cell: Mapping[str, Any]) -> dict[str, float]:
+    """Return F_1/8 and F_8 of both curves of a cell, by the names of ``F_SCORES``."""
+    return {
+        f"{name}, {kind}": f_beta(np.clip(cell[x], 0, 1), np.clip(cell[y], 0, 1), b)
+        for kind, (x, y) in CURVES.items()
+        for name, b in (("F_1/8", 1 / 8), ("F_8", 8))
+    }
 
 
 def _notes_of_runs(runs: pd.DataFrame) -> list[str]:

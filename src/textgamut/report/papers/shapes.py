@@ -11,6 +11,14 @@ from textgamut.report.papers.result import PaperResult
 SHAPES: dict[str, Callable[..., PaperResult]] = {
     "metrics-by-model": scores.metrics_by_model,
     "precision-recall": scores.precision_recall,
+    "bars": scores.bars,
+    "sweep": scores.sweep,
+    "correlations": scores.correlations,
+    "examples": scores.examples,
+    "curves": scores.curves,
+    "f-scores": scores.f_scores,
+    "embedder-correlations": scores.embedder_correlations,
+    "tokens-per-word": scores.tokens_per_word,
     "variance": scores.variance,
 }
 """Shape of a target -> the function that makes it."""
@@ -23,4 +31,5 @@ def make_target(settings: Mapping[str, Any], data: Mapping[str, Any]) -> PaperRe
         settings: Its settings, see ``workflow.targets.target_settings``.
         data: What it reads, by kind, as ``workflow.targets.read_files`` returns it.
     """
-    return SHAPES[settings["target"]["shape"]](settings, **data)
+    result = SHAPES[settings["target"]["shape"]](settings, **data)
+    return result._replace(notes=(*result.notes, *settings["published"].get("notes", ())))
