@@ -49,3 +49,13 @@ def test_the_candidates_of_figure_a4_grow_from_one_topic_to_four(pr: Config) -> 
     assert task.references == ["world", "sport"]
     for n, subset in enumerate(task.subsets, start=1):
         assert topics_of(pr, "topics-growing", subset) == dict.fromkeys(TOPICS[:n], 36 // n)
+
+
+def test_creative_texts_are_sampled_alike_from_all_models(pr: Config) -> None:
+    cells = pr.cells("creative-llama") + pr.reference_cells("creative-mistral")
+    (decoding,) = {cell.decoding for cell in cells}
+    assert pr.decoding[decoding].model_dump(exclude_defaults=True) == {
+        "strategy": "sampling",
+        "repetition_penalty": 1.18,
+        "max_new_tokens": 448,
+    }
