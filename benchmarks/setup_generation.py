@@ -39,7 +39,7 @@ def parser(doc: str | None, samples: int) -> argparse.ArgumentParser:
 
 
 ASKS = (
-    CONTINUE_INSTRUCTION.removesuffix(" {beginning}"),
+    CONTINUE_INSTRUCTION.removesuffix("\n\n{beginning}"),
     "Summarise the following text in one sentence:",
     "Answer in one word: what is this text about?",
     "Who is named in the following text?",

@@ -240,7 +240,7 @@ def test_tokens_per_word_are_counted_and_tabulated(tmp_path: Path, model: dict) 
     counted = files.read_json(ratio)
     assert counted["texts"] == 40
     assert counted["words"] == 40 * 14  # thirteen words and a comma
-    assert 1 <= counted["mean"] < 1.5
+    assert 1 <= counted["ratio"] < 1.5
     settings = {"dataset": "x", "models": {"smollm2": {"label": "SmolLM2", "family": "Mistral"}}}
     outputs = tmp_path / "t.csv", tmp_path / "t.html"
     script("papers", "tabulate_tokens")(settings, [ratio], *outputs)

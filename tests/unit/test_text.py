@@ -32,12 +32,10 @@ def test_words_are_those_of_nltk(text: str, words: list[str]) -> None:
     assert nltk_words(text) == words
 
 
-def test_the_mean_is_over_texts() -> None:
+def test_the_ratio_is_of_the_sums_over_all_texts() -> None:
     result = tokens_per_word(["ab cd", "abcdef", " "], letters)
     assert (result.texts, result.words, result.tokens) == (2, 3, 10)
-    assert result.mean == (2 + 6) / 2
-    assert result.deviation == pytest.approx(math.sqrt(8))
-    assert tokens_per_word(["ab"], letters).deviation == 0
+    assert result.ratio == 10 / 3  # the mean of the texts' ratios would be 4
 
 
 def test_no_word_at_all() -> None:
@@ -46,10 +44,10 @@ def test_no_word_at_all() -> None:
 
 
 def test_published_values_stand_beside_their_family() -> None:
-    ratio = tokens_per_word(["ab cd", "abcdef"], letters)._asdict()
+    ratio = tokens_per_word(["ab cd", "ab"], letters)._asdict()
     models = {"m": {"label": "Mistral 7B", "family": "Mistral"}, "x": {"label": "X", "family": "Other"}}
     table = tokens_table({"m": ratio, "x": ratio}, models).set_index("model")
-    assert table["tokens per word"].tolist() == [4, 4]
+    assert table["tokens per word"].tolist() == [2, 2]
     assert table["published"]["Mistral 7B"] == 1.313
     assert math.isnan(table["published"]["X"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 from textgamut.text import nltk_words
 
-REVISION = 1
+REVISION = 2
 """Increase when the same texts produce different values."""
 
 PUBLISHED = {"Mistral": 1.313, "Pythia": 1.183, "Llama-2": 1.360, "Vicuna": 1.360}
@@ -22,17 +21,18 @@ PUBLISHED = {"Mistral": 1.313, "Pythia": 1.183, "Llama-2": 1.360, "Vicuna": 1.36
 class TokensPerWord(NamedTuple):
     """Tokens per word of a set of texts."""
 
-    mean: float
-    """Mean over the texts."""
-    deviation: float
-    """Sample standard deviation over the texts; 0 for a single text."""
+    ratio: float
+    """Tokens of all texts per word of all texts."""
     texts: int
     words: int
     tokens: int
 
 
 def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
-    """Count a tokenizer's tokens per word: the mean over texts (PR appendix B.3, Table B.2).
+    """Count a tokenizer's tokens per word over all texts (PR appendix B.3, Table B.2).
+
+    The ratio is that of the sums, as in the authors' code. The mean of the texts' ratios is larger: with the
+    tokenizer of SmolLM2 on 1,500 news articles, 1.157 instead of 1.143.
 
     Args:
         texts: Texts; those without words are left out.
@@ -40,27 +40,22 @@ def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
             text.
 
     Returns:
-        Mean and standard deviation over the texts, and the numbers of texts, words and tokens.
+        The ratio, and the numbers of texts, words and tokens.
 
     Raises:
         TextgamutError: If no text has a word.
     """
-    ratios = []
-    all_words = all_tokens = 0
+    counted = all_words = all_tokens = 0
     for text in texts:
         words = len(nltk_words(text))
         if not words:
             continue
-        tokens = len(tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])
-        ratios.append(tokens / words)
+        counted += 1
         all_words += words
-        all_tokens += tokens
-    if not ratios:
+        all_tokens += len(tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])
+    if not counted:
         raise DataError("tokens per word: no text has a word")
-    mean = math.fsum(ratios) / len(ratios)
-    squares = math.fsum((ratio - mean) ** 2 for ratio in ratios)
-    deviation = math.sqrt(squares / (len(ratios) - 1)) if len(ratios) > 1 else 0.0
-    return TokensPerWord(mean, deviation, len(ratios), all_words, all_tokens)
+    return TokensPerWord(all_tokens / all_words, counted, all_words, all_tokens)
 
 
 def tokens_table(
@@ -73,8 +68,8 @@ def tokens_table(
         models: ``label`` and ``family`` for each model's slug.
 
     Returns:
-        Columns ``model``, ``family``, ``tokens per word`` with its deviation over texts, ``published`` (NaN
-        if the paper has no value), ``texts``.
+        Columns ``model``, ``family``, ``tokens per word``, ``published`` (NaN if the paper has no value),
+        ``texts``.
     """
     import pandas as pd
 
@@ -82,8 +77,7 @@ def tokens_table(
         {
             "model": models[slug]["label"],
             "family": models[slug]["family"],
-            "tokens per word": float(ratio["mean"]),
-            "tokens per word_sd": float(ratio["deviation"]),
+            "tokens per word": float(ratio["ratio"]),
             "published": PUBLISHED.get(models[slug]["family"], float("nan")),
             "texts": int(ratio["texts"]),
         }

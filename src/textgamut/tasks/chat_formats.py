@@ -9,8 +9,9 @@ from typing import Any
 from textgamut.errors import ConfigError, DataError
 from textgamut.tasks.templates import Prompt
 
-CHAT_FORMATS = {"llama-2": ("[INST]", "[/INST]"), "vicuna": ("USER:", "ASSISTANT:")}
-"""Format -> texts before and after the instruction (PR Tables B.3, B.6). Mistral Instruct uses Llama-2's."""
+CHAT_FORMATS = {"llama-2": ("[INST] ", " [/INST]"), "vicuna": ("USER: ", " \n\nASSISTANT:")}
+"""Format -> texts before and after the instruction (PR Tables B.3, B.6, with the line breaks of the authors'
+code). Mistral Instruct uses Llama-2's."""
 
 
 def render_prompt(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]:
@@ -33,17 +34,15 @@ def render_prompt(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]
     """
     if chat == "none":
         return prompt.base, False
-    user, start, joint = prompt.user, prompt.start, _joint(prompt)
     if chat == "template":
         require_chat_template(tokenizer)
         special = special_strings(tokenizer)
-        conversation = [{"role": "user", "content": neutralised(user, special)}]
+        conversation = [{"role": "user", "content": neutralised(prompt.user, special)}]
         text = tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)
-        if start and not text[-1:].isspace():
-            text += joint
+        start = prompt.start.lstrip() if text[-1:].isspace() else prompt.start
         return text + neutralised(start, special), True
     before, after = CHAT_FORMATS[chat]
-    return f"{before} {user}{joint}{after}" + (joint + start if start else ""), False
+    return before + prompt.user + after + prompt.start, False
 
 
 def render_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
@@ -54,7 +53,7 @@ def render_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
     """
     if chat != "template":
         return render_prompt(prompt, chat, None)
-    return prompt.user + (_joint(prompt) + prompt.start if prompt.start else ""), True
+    return prompt.user + prompt.start, True
 
 
 def encode_prompt(prompt_id: str, text: str, templated: bool, tokenizer: Any) -> list[int]:
@@ -77,11 +76,6 @@ def encode_prompt(prompt_id: str, text: str, templated: bool, tokenizer: Any) ->
     if not ids:
         raise DataError(f"prompt {prompt_id!r} is empty, and the model has no BOS token")
     return ids
-
-
-def _joint(prompt: Prompt) -> str:
-    """Return the separator after an instruction: a space, or a blank line after paragraphs (PR B.3, B.6)."""
-    return "\n\n" if "\n\n" in prompt.user else " "
 
 
 def special_strings(tokenizer: Any) -> list[str]:

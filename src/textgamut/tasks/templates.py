@@ -1,8 +1,11 @@
 """Prompt templates of the papers, and the functions that fill them.
 
 A prompt has two variants: ``base`` for pre-trained models, and ``user`` and ``start`` for chat models, where
-``start`` is the beginning of the answer. It is placed after the instruction so that the model does not begin
-with "Sure! Here is ..." (PR appendix B.4).
+``start`` is the beginning of the answer, with the white space before it. It is placed after the instruction
+so that the model does not begin with "Sure! Here is ..." (PR appendix B.4).
+
+The line breaks of the prompts in PR Tables B.3 and B.6 are those of the authors' code, as are the creative
+prompts, which are not printed.
 """
 
 from __future__ import annotations
@@ -16,10 +19,10 @@ from textgamut.text import count_words, cut_words
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 2
+REVISION = 3
 """Increase on any change of a prompt, even of a single space."""
 
-CONTINUE_INSTRUCTION = "Continue the following text: {beginning}"
+CONTINUE_INSTRUCTION = "Continue the following text:\n\n{beginning}"
 """PR Table B.3. Also used for prompts from a dataset, since no paper prints a chat variant for them."""
 
 BIOGRAPHIES_INSTRUCTION = "Write biographies of various people."
@@ -30,11 +33,10 @@ EXAMPLE_START = "- Biography of"
 BIOGRAPHY_NAME_WORDS = 10
 """Maximum length in words of a name, both in in-context examples (PR, the authors' code) and in answers."""
 
-CREATIVE_INSTRUCTION = "{prompt} Write 100 to 500 words."
-"""The papers request that length, but do not print the instruction."""
-
-CREATIVE_START = "\n\n### Text:"
-"""Text after the instruction for pre-trained models, instead of a chat format."""
+CREATIVE_INSTRUCTION = "{prompt} Your text should be approximately between 100 and 500 words."
+CREATIVE_BASE = "Below is a text following the instructions:\n\n{instruction}\n\n### Text:\n\n"
+"""The prompt for pre-trained models, instead of a chat format (PR section 5.5, the authors' code)."""
+CREATIVE_START = " Sure here is a proposition:\n\n"
 
 
 class Prompt(NamedTuple):
@@ -68,7 +70,7 @@ def continuation_prompt(text: str, words: int) -> Prompt:
     return Prompt(
         base=" ".join(given),
         user=CONTINUE_INSTRUCTION.format(beginning=" ".join(given[:-1])),
-        start=given[-1],
+        start=f" {given[-1]}",
     )
 
 
@@ -82,12 +84,12 @@ def biographies_prompt(examples: Sequence[tuple[str, str]]) -> Prompt:
     Args:
         examples: Name and biography of each in-context example; if empty, the prompt is only the instruction.
     """
-    shown = [f"{EXAMPLE_START} {name}: {content}" for name, content in examples]
-    lead = [EXAMPLES_FOLLOW] if shown else []
+    shown = [f"{EXAMPLE_START} {name}:\n\n{content}" for name, content in examples]
+    lead = f"{BIOGRAPHIES_INSTRUCTION} {EXAMPLES_FOLLOW}" if shown else BIOGRAPHIES_INSTRUCTION
     return Prompt(
         base="\n\n".join([BIOGRAPHIES_INSTRUCTION, *shown, EXAMPLE_START]),
-        user="\n\n".join([BIOGRAPHIES_INSTRUCTION, *lead, *shown]),
-        start=EXAMPLE_START,
+        user="\n\n".join([lead, *shown]),
+        start=f"\n\n{EXAMPLE_START}",
     )
 
 
@@ -101,9 +103,9 @@ def fewer_examples(prompt: Prompt, n: int) -> Prompt:
 
 
 def creative_prompt(prompt: str) -> Prompt:
-    """Create the variants of a creative prompt (PR section 5.5, Listing 1)."""
+    """Create the variants of a creative prompt (PR section 5.5, Listing 1; the authors' code)."""
     instruction = CREATIVE_INSTRUCTION.format(prompt=prompt)
-    return Prompt(base=instruction + CREATIVE_START, user=instruction, start="")
+    return Prompt(CREATIVE_BASE.format(instruction=instruction), instruction, CREATIVE_START)
 
 
 def given_prompt(prompt: str) -> Prompt:

@@ -46,7 +46,7 @@ def tokenizer_for(special: dict[str, str], template: str | None = None):
 
 
 def save_checkpoint(folder: Path, kind: str) -> Path:
-    """Save a small random checkpoint: decoder, two encoders, encoder-decoder."""
+    """Save a small random checkpoint: two decoders, two encoders, encoder-decoder."""
     from transformers import (
         BartConfig,
         BartModel,
@@ -54,6 +54,8 @@ def save_checkpoint(folder: Path, kind: str) -> Path:
         BertModel,
         GPT2Config,
         GPT2Model,
+        OPTConfig,
+        OPTModel,
         RobertaConfig,
         RobertaModel,
     )
@@ -71,6 +73,12 @@ def save_checkpoint(folder: Path, kind: str) -> Path:
         "gpt2": lambda: GPT2Model(
             GPT2Config(
                 vocab_size=vocabulary, n_embd=24, n_layer=2, n_head=2, n_positions=32, initializer_range=0.3
+            )
+        ),
+        "opt": lambda: OPTModel(
+            OPTConfig(
+                vocab_size=vocabulary, hidden_size=24, word_embed_proj_dim=24, ffn_dim=48, init_std=0.3,
+                num_hidden_layers=2, num_attention_heads=2, max_position_embeddings=32, pad_token_id=1,
             )
         ),
         "bert": lambda: BertModel(BertConfig(**encoder, max_position_embeddings=32, pad_token_id=1)),
@@ -91,7 +99,7 @@ def save_checkpoint(folder: Path, kind: str) -> Path:
 
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory) -> dict[str, Path]:
-    kinds = ("gpt2", "bert", "roberta", "bart")
+    kinds = ("gpt2", "opt", "bert", "roberta", "bart")
     return {kind: save_checkpoint(tmp_path_factory.mktemp(kind), kind) for kind in kinds}
 
 
@@ -118,10 +126,12 @@ def entry(pooling: str, **changes) -> Embedder:
 
 def one_by_one(folder: Path, kind: str, pooling: str, texts: list[str]) -> np.ndarray:
     """The definition: each text alone, without padding, from the hidden states of the whole model."""
-    from transformers import AutoTokenizer, BartModel, BertModel, GPT2Model, RobertaModel
+    from transformers import AutoTokenizer, BartModel, BertModel, GPT2Model, OPTModel, RobertaModel
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    family = {"gpt2": GPT2Model, "bert": BertModel, "roberta": RobertaModel, "bart": BartModel}[kind]
+    family = {
+        "gpt2": GPT2Model, "opt": OPTModel, "bert": BertModel, "roberta": RobertaModel, "bart": BartModel,
+    }[kind]  # fmt: skip
     model = family.from_pretrained(folder).eval()
     model = model.get_encoder() if kind == "bart" else model
     vectors = []
@@ -135,6 +145,7 @@ def one_by_one(folder: Path, kind: str, pooling: str, texts: list[str]) -> np.nd
 
 CASES = [
     ("gpt2", "last-token"),
+    ("opt", "last-token"),
     ("bert", "cls"),
     ("bert", "mean"),
     ("roberta", "cls"),
@@ -226,7 +237,7 @@ def test_a_prompt_counts_as_tokens(library_checkpoint) -> None:
     assert embed([text], library_checkpoint, entry("mean"), CPU).truncated == 0
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "bert", "roberta", "bart"])
+@pytest.mark.parametrize("kind", ["gpt2", "opt", "bert", "roberta", "bart"])
 def test_no_more_tokens_than_the_model_can_take(checkpoints, kind: str) -> None:
     with pytest.raises(TextgamutError, match="33 exceeds the 32 tokens that this model supports"):
         embed(TEXTS, checkpoints[kind], entry("mean", max_tokens=33), CPU)

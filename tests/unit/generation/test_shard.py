@@ -202,7 +202,7 @@ def test_the_fingerprint_of_a_shard_is_that_of_all_shards_of_its_cell(cell: Cell
 
 
 def test_a_served_model_reads_prompts_without_a_tokenizer(cell: Cell) -> None:
-    prompts = {"p": Prompt("one two", "Continue: one", "two")}
+    prompts = {"p": Prompt("one two", "Continue: one", " two")}
     assert render_prompts(prompts, cell.model) == [("p", "one two", False)]
     source = {"kind": "openai", "url": "http://localhost:8000/v1", "model": "m"}
     served = Model(label="S", family="S", source=source, chat="template", engine="openai", gpus=0)

@@ -24,6 +24,7 @@ from textgamut.tasks.draws import (
     draw_references,
     human_generations,
 )
+from textgamut.tasks.templates import creative_prompt
 from textgamut.text import count_words
 
 TEXTS = pd.DataFrame(
@@ -77,8 +78,8 @@ def test_prompts_are_the_first_words() -> None:
     for row in prompts.itertuples():
         words = whole[row.id].split()[:10]
         assert row.base == " ".join(words)
-        assert row.user == "Continue the following text: " + " ".join(words[:9])
-        assert row.start == words[9]
+        assert row.user == "Continue the following text:\n\n" + " ".join(words[:9])
+        assert row.start == f" {words[9]}"
 
 
 def test_labels_stand_in_equal_parts() -> None:
@@ -226,7 +227,7 @@ def test_creative_samples_have_ids_of_their_own() -> None:
     assert list(prompts) == PROMPT_COLUMNS
     assert prompts["id"].is_unique
     assert prompts["user"].nunique() <= len(CREATIVE) < 120
-    assert set(prompts["user"]) <= {f"{prompt} Write 100 to 500 words." for prompt in CREATIVE}
+    assert set(prompts["user"]) <= {creative_prompt(prompt).user for prompt in CREATIVE}
 
 
 GIVEN = pd.DataFrame(

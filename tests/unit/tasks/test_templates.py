@@ -50,11 +50,12 @@ def dressed(prompt: Prompt, chat: str) -> str:
         ("none", "one two three four five six seven eight nine ten"),
         (
             "llama-2",
-            "[INST] Continue the following text: one two three four five six seven eight nine [/INST] ten",
+            "[INST] Continue the following text:\n\none two three four five six seven eight nine [/INST] ten",
         ),
         (
             "vicuna",
-            "USER: Continue the following text: one two three four five six seven eight nine ASSISTANT: ten",
+            "USER: Continue the following text:\n\none two three four five six seven eight nine "
+            "\n\nASSISTANT: ten",
         ),
     ],
 )
@@ -64,7 +65,8 @@ def test_table_b3(chat: str, expected: str) -> None:
 
 PEOPLE = [("Ada Lovelace", "A mathematician.\n\nShe wrote."), ("Emmy Noether", "Another one.")]
 SHOWN = (
-    "- Biography of Ada Lovelace: A mathematician.\n\nShe wrote.\n\n- Biography of Emmy Noether: Another one."
+    "- Biography of Ada Lovelace:\n\nA mathematician.\n\nShe wrote.\n\n"
+    "- Biography of Emmy Noether:\n\nAnother one."
 )
 
 
@@ -74,13 +76,13 @@ SHOWN = (
         ("none", f"Write biographies of various people.\n\n{SHOWN}\n\n- Biography of"),
         (
             "llama-2",
-            "[INST] Write biographies of various people.\n\nHere are a few examples:\n\n"
-            f"{SHOWN}\n\n[/INST]\n\n- Biography of",
+            "[INST] Write biographies of various people. Here are a few examples:\n\n"
+            f"{SHOWN} [/INST]\n\n- Biography of",
         ),
         (
             "vicuna",
-            "USER: Write biographies of various people.\n\nHere are a few examples:\n\n"
-            f"{SHOWN}\n\nASSISTANT:\n\n- Biography of",
+            "USER: Write biographies of various people. Here are a few examples:\n\n"
+            f"{SHOWN} \n\nASSISTANT:\n\n- Biography of",
         ),
     ],
 )
@@ -88,17 +90,23 @@ def test_table_b6(chat: str, expected: str) -> None:
     assert dressed(biographies_prompt(PEOPLE), chat) == expected
 
 
-def test_creative_prompts_wish_for_a_length() -> None:
-    wish = "Write about a dream you had. Write 100 to 500 words."
-    assert dressed(creative_prompt(CREATIVE[0]), "none") == f"{wish}\n\n### Text:"
-    assert dressed(creative_prompt(CREATIVE[0]), "llama-2") == f"[INST] {wish} [/INST]"
-    assert dressed(creative_prompt(CREATIVE[0]), "vicuna") == f"USER: {wish} ASSISTANT:"
+@pytest.mark.parametrize(
+    ("chat", "before", "after"),
+    [
+        ("none", "Below is a text following the instructions:\n\n", "\n\n### Text:\n\n"),
+        ("llama-2", "[INST] ", " [/INST] Sure here is a proposition:\n\n"),
+        ("vicuna", "USER: ", " \n\nASSISTANT: Sure here is a proposition:\n\n"),
+    ],
+)
+def test_creative_prompts_wish_for_a_length(chat: str, before: str, after: str) -> None:
+    wish = "Write about a dream you had. Your text should be approximately between 100 and 500 words."
+    assert dressed(creative_prompt(CREATIVE[0]), chat) == before + wish + after
 
 
 def test_a_dataset_gives_prompts() -> None:
     prompt = given_prompt(" Once upon a time ")
     assert dressed(prompt, "none") == " Once upon a time "
-    assert dressed(prompt, "llama-2") == "[INST] Continue the following text:  Once upon a time  [/INST]"
+    assert dressed(prompt, "llama-2") == "[INST] Continue the following text:\n\n Once upon a time  [/INST]"
 
 
 @pytest.mark.parametrize("n", range(4))
@@ -117,8 +125,8 @@ def test_prompts_are_read_back_from_their_table() -> None:
 
 def test_text_is_data_not_a_template() -> None:
     prompt = continuation_prompt("{user} {0} %s {{x}} five", 4)
-    assert prompt.user == "Continue the following text: {user} {0} %s"
-    assert dressed(prompt, "llama-2") == "[INST] Continue the following text: {user} {0} %s [/INST] {{x}}"
+    assert prompt.user == "Continue the following text:\n\n{user} {0} %s"
+    assert dressed(prompt, "llama-2") == "[INST] Continue the following text:\n\n{user} {0} %s [/INST] {{x}}"
 
 
 def test_too_short_a_text() -> None:
@@ -218,7 +226,9 @@ def test_smollm2_template(kind: str, smollm2_tokenizer: Any) -> None:
     """The answer begins as it is to, and the begin token stands once per message."""
     text, templated = render_prompt(PROMPTS[kind], "template", smollm2_tokenizer)
     assert templated
-    assert text.endswith(f"{PROMPTS[kind].user}<|im_end|>\n<|im_start|>assistant\n{PROMPTS[kind].start}")
+    assert text.endswith(
+        f"{PROMPTS[kind].user}<|im_end|>\n<|im_start|>assistant\n{PROMPTS[kind].start.lstrip()}"
+    )
     ids = ids_of(PROMPTS[kind], "template", smollm2_tokenizer)
     assert ids.count(smollm2_tokenizer.bos_token_id) == 3  # system, user, assistant
     assert smollm2_tokenizer.decode(ids) == text
@@ -256,9 +266,8 @@ def test_mistral_begins_with_bos_once(kind: str, chat: str, mistral_tokenizer: A
     ids = ids_of(PROMPTS[kind], chat, mistral_tokenizer)
     assert ids[0] == mistral_tokenizer.bos_token_id
     assert ids.count(mistral_tokenizer.bos_token_id) == 1
-    assert (
-        mistral_tokenizer.decode(ids[1:]).strip() == render_prompt(PROMPTS[kind], chat, mistral_tokenizer)[0]
-    )
+    rendered = render_prompt(PROMPTS[kind], chat, mistral_tokenizer)[0]
+    assert mistral_tokenizer.decode(ids[1:]).strip() == rendered.strip()
 
 
 @pytest.mark.slow

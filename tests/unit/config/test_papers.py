@@ -1,0 +1,61 @@
+"""The papers' experiments: what their text fixes beyond names and counts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from helpers import ROOT
+
+from textgamut.config.cells import Config
+from textgamut.config.loading import load_config
+from textgamut.tasks import draws
+from textgamut.workflow import settings
+
+TOPICS = ["world", "sport", "business", "sci-tech"]
+NEWS = pd.DataFrame(
+    {
+        "id": [f"row-{i}" for i in range(400)],
+        "text": [f"{i} " + "word " * 20 for i in range(400)],
+        "topic": [TOPICS[i % 4] for i in range(400)],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def pr() -> Config:
+    return load_config(ROOT / "config/papers/pr.yaml")
+
+
+def topics_of(config: Config, task: str, subset: str) -> dict[str, int]:
+    """Draw a small subset with the settings of a task; topic -> number of its texts."""
+    wildcards = SimpleNamespace(task=task, model=subset)
+    drawn = draws.draw_subset(NEWS, settings.draw_subset(config, wildcards) | {"n": 36}, seed=1)
+    topics = NEWS.set_index("id").loc[drawn["id"], "topic"]
+    return dict(topics.value_counts())
+
+
+def test_figure_2_has_even_parts_of_the_topics(pr: Config) -> None:
+    """The caption of PR Figure 2."""
+    assert pr.experiment.tasks["topics"].references == ["world", "sport"]
+    assert topics_of(pr, "topics", "q1-world") == {"world": 36}
+    assert topics_of(pr, "topics", "q2-world-sport") == {"world": 18, "sport": 18}
+    assert topics_of(pr, "topics", "q3-all") == dict.fromkeys(TOPICS, 9)
+
+
+def test_the_candidates_of_figure_a4_grow_from_one_topic_to_four(pr: Config) -> None:
+    task = pr.experiment.tasks["topics-growing"]
+    assert task.references == ["world", "sport"]
+    for n, subset in enumerate(task.subsets, start=1):
+        assert topics_of(pr, "topics-growing", subset) == dict.fromkeys(TOPICS[:n], 36 // n)
+
+
+def test_creative_texts_are_sampled_alike_from_all_models(pr: Config) -> None:
+    cells = pr.cells("creative-llama") + pr.reference_cells("creative-mistral")
+    (decoding,) = {cell.decoding for cell in cells}
+    assert pr.decoding[decoding].model_dump(exclude_defaults=True) == {
+        "strategy": "sampling",
+        "repetition_penalty": 1.18,
+        "max_new_tokens": 448,
+    }
