@@ -333,8 +333,8 @@ KEYS = [
     edit("group: topic", "group: ''", "tasks.topics.group: the dataset has no column ''"),
     edit("    k: 4", "    groups: [topic, topic]", "tasks.news.groups: duplicate values"),
     added(
-        "tokens_per_word: {dataset: news-articles, models: [gpt2-xl, gpt2-xl]}\n",
-        "tokens_per_word.models: duplicate values",
+        "targets: {table_1: {shape: tokens-per-word, title: t, dataset: wiki-sample, models: [x, x]}}\n",
+        "targets.table_1.models: duplicate values",
     ),
     edit("[politics, sport]", "politics", "tasks.topics.references: ", "valid list"),
     edit("[politics, sport]", "[politics, politics]", "tasks.topics: references: duplicate labels"),
@@ -392,7 +392,10 @@ REFERENCES = [
         "kind: prompted",
         "tasks.news.dataset: 'news-articles' has the format news-articles",
     ),
-    added("tokens_per_word: {dataset: nws, models: [x]}\n", "tokens_per_word.dataset: unknown dataset 'nws'"),
+    added(
+        "targets: {table_1: {shape: tokens-per-word, title: t, dataset: nws, models: [x]}}\n",
+        "targets.table_1.dataset: unknown dataset 'nws'",
+    ),
 ]
 
 SLUGS = [

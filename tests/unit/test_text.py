@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics.tokens_per_word import tokens_per_word, tokens_table
+from textgamut.metrics.tokens_per_word import tokens_per_word
 from textgamut.text import cut_continuation, cut_words, nltk_words
 
 
@@ -41,15 +39,6 @@ def test_the_ratio_is_of_the_sums_over_all_texts() -> None:
 def test_no_word_at_all() -> None:
     with pytest.raises(TextgamutError, match="no text has a word"):
         tokens_per_word([" ", ""], letters)
-
-
-def test_published_values_stand_beside_their_family() -> None:
-    ratio = tokens_per_word(["ab cd", "ab"], letters)._asdict()
-    models = {"m": {"label": "Mistral 7B", "family": "Mistral"}, "x": {"label": "X", "family": "Other"}}
-    table = tokens_table({"m": ratio, "x": ratio}, models).set_index("model")
-    assert table["tokens per word"].tolist() == [2, 2]
-    assert table["published"]["Mistral 7B"] == 1.313
-    assert math.isnan(table["published"]["X"])
 
 
 def test_a_cut_continuation_keeps_the_space_before_it() -> None:

@@ -117,14 +117,35 @@ def test_served_models_have_no_tokens_to_count(project: Path) -> None:
     assert planned["generate_texts"] == 1
 
 
-def test_tokens_per_word_are_counted_when_asked_for(project: Path) -> None:
-    edit(
-        project / "config/demo.yaml",
-        "tokens_per_word",
-        value={"dataset": "webtext", "models": ["gemma-3-270m"]},
-    )
-    planned = jobs(dry_run(project).stdout)
-    assert (planned["count_tokens"], planned["tabulate_tokens"]) == (1, 1)
+PR = ("--configfile", "config/papers/pr.yaml")
+
+
+def test_a_target_plans_the_cells_that_it_needs(project: Path) -> None:
+    """PR Table 1: five models with five seeds, each against two references, one seed of which is drawn."""
+    planned = jobs(dry_run(project, "table_1", *PR).stdout)
+    assert {rule: planned.get(rule, 0) for rule in ("generate_texts", "embed_texts", "score_support")} == {
+        "generate_texts": 25, "embed_texts": 52, "score_support": 50,
+    }  # fmt: skip
+    assert {rule for rule in planned if rule.startswith(("score_", "table_", "figure_"))} == {
+        "score_support", "table_1", "table_1a", "table_1b",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("table_b2", {"count_tokens": 4, "fetch_model": 4, "extract_dataset": 1}),
+        ("figure_a3", {"trace_divergence": 15, "draw_subset": 15, "embed_texts": 16}),
+        ("figure_6", {"generate_texts": 5, "sweep_support": 5}),
+        ("table_b1", {"score_support": 6 * 85, "embed_texts": 6 * (85 + 2 * 15)}),
+        ("figure_b2", {"score_divergence": 55}),
+    ],
+)
+def test_targets_need_no_other_scores(project: Path, target: str, expected: dict[str, int]) -> None:
+    planned = jobs(dry_run(project, target, *PR).stdout)
+    assert {rule: planned[rule] for rule in expected} == expected
+    scored = {rule for rule in planned if rule.startswith(("score_", "trace_", "sweep_", "count_"))}
+    assert scored <= set(expected)
 
 
 def test_the_contact_of_the_papers_is_nobody(project: Path) -> None:

@@ -101,31 +101,6 @@ rule plot_sweep:
         "../scripts/papers/plot_sweep.py"
 
 
-rule tabulate_tokens:
-    """Tabulate the tokens per word of several models (PR Table B.2), as CSV and HTML."""
-    input:
-        ratios=bound(inputs.counted_tokens),
-    output:
-        csv=f"{paths.PAPER}/tokens-per-word.csv",
-        html=in_report(
-            f"{paths.PAPER}/tokens-per-word.html",
-            "tokens-per-word",
-            "{paper}",
-            "table: tokens per word",
-        ),
-    log:
-        "logs/tabulate_tokens/{paper}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.tabulate_tokens),
-    message:
-        "Tabulating the tokens per word"
-    script:
-        "../scripts/papers/tabulate_tokens.py"
-
-
 rule tabulate_texts:
     """Tabulate means, standard deviations and correlations of the per-text metrics (NW Tables 3 and 4)."""
     input:

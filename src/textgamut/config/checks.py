@@ -19,7 +19,13 @@ from textgamut.config.experiment import (
     Task,
 )
 from textgamut.config.metrics import Metrics
-from textgamut.config.targets import TargetBase
+from textgamut.config.targets import (
+    EmbedderCorrelations,
+    ExamplesFigure,
+    SweepFigure,
+    TargetBase,
+    TokensPerWord,
+)
 from textgamut.errors import nearest
 from textgamut.metrics.catalogue import FAMILIES, METRICS
 
@@ -57,13 +63,6 @@ def broken_references(config: Config) -> Iterator[str]:
             used.append((f"model {name!r}", model))
             if model and (model.engine != "openai" or model.chat != "template"):
                 yield f"{key}: model {name!r} cannot be a judge: it needs engine openai, chat: template"
-    if counted := config.experiment.tokens_per_word:
-        yield from check("tokens_per_word.dataset", counted.dataset, config.datasets, "dataset")
-        used.append((f"dataset {counted.dataset!r}", config.datasets.get(counted.dataset)))
-        for i, name in enumerate(counted.models):
-            yield from check(f"tokens_per_word.models[{i}]", name, config.models, "model")
-            used.append((f"model {name!r}", config.models.get(name)))
-            yield from _not_served(f"tokens_per_word.models[{i}]", name, config)
     for slug, task in config.experiment.tasks.items():
         yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
         used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
@@ -94,8 +93,19 @@ def broken_references(config: Config) -> Iterator[str]:
                 used.append((f"model {name!r}", config.models.get(name)))
             for j, name in enumerate(block.decodings):
                 yield from check(f"tasks.{slug}.cells[{i}].decodings[{j}]", name, config.decoding, "decoding")
-    for name, target in config.experiment.targets.items():
-        yield from _unfit_target(config, f"targets.{name}", target)
+    for slug, target in config.experiment.targets.items():
+        yield from _unfit_target(config, f"targets.{slug}", target)
+        if isinstance(target, TokensPerWord):
+            yield from check(f"targets.{slug}.dataset", target.dataset, config.datasets, "dataset")
+            used.append((f"dataset {target.dataset!r}", config.datasets.get(target.dataset)))
+            for name in target.models:
+                yield from check(f"targets.{slug}.models", name, config.models, "model")
+                used.append((f"model {name!r}", config.models.get(name)))
+                yield from _not_served(f"targets.{slug}.models", name, config)
+        if isinstance(target, EmbedderCorrelations):
+            for name in target.embedders:
+                yield from check(f"targets.{slug}.embedders", name, config.embedders, "embedder")
+                used.append((f"embedder {name!r}", config.embedders.get(name)))
     for what, entry in dict(used).items():
         if entry is None:
             continue
@@ -194,15 +204,20 @@ def _unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]
             yield f"{key}.tasks: unknown task {name!r}; {nearest(name, tasks)}"
         return
     cells = [cell for task in target.tasks for cell in config.cells(task)]
-    for field, place in (("models", 1), ("decodings", 2)):
+    for field, place in (("models", 1), ("decodings", 2)) if target.tasks else ():
         known = dict.fromkeys(str(cell[place]) for cell in cells)
         for name in getattr(target, field) or ():
             if name not in known:
                 yield f"{key}.{field}: {name!r} is not in the cells of its tasks; {nearest(name, known)}"
-    for name in getattr(target, "metrics", ()):
-        if name not in METRICS:
-            yield f"{key}.metrics: unknown metric {name!r}; {nearest(name, METRICS)}"
-            return
+    for field in ("metrics", "rows", "columns", "pre_trained_only"):
+        for name in getattr(target, field, ()):
+            if name not in METRICS:
+                yield f"{key}.{field}: unknown metric {name!r}; {nearest(name, METRICS)}"
+    for name in target.tasks:
+        if isinstance(target, SweepFigure) and not tasks[name].sweep:
+            yield f"{key}.tasks: {name} has no sweep of N and k"
+        if isinstance(target, ExamplesFigure) and not isinstance(tasks[name], BiographiesTask):
+            yield f"{key}.tasks: {name} has no in-context examples: its kind is not biographies"
     for task in target.tasks:
         for family in target.families():
             if family in FAMILIES and family not in config.metrics(task).families():

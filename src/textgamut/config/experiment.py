@@ -31,14 +31,6 @@ class CellBlock(Strict):
 Cells = Annotated[list[CellBlock], Field(min_length=1)]
 
 
-class TokensPerWord(Strict):
-    """Tokens per word of the texts of a dataset (PR Table B.2)."""
-
-    dataset: str
-    models: Annotated[list[str], Field(min_length=1), Distinct]
-    """Models that provide the tokenizers."""
-
-
 class TaskBase(Strict):
     """Settings of all kinds of task."""
 
@@ -210,8 +202,6 @@ class Experiment(Strict):
     """Maximum number of requests per second to each web service."""
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics of tasks that do not set their own. Defaults to the support metrics."""
-    tokens_per_word: TokensPerWord | None = None
-    """Settings of a table of tokens per word. By default, there is none."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
     paper: Literal["pr", "nw", "mc"] | None = None
     """The paper with the published values that the targets are compared with. By default, there are none."""

@@ -11,9 +11,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from textgamut.config.entries.base import Strict, Text
+from textgamut.config.metrics import Distinct
 from textgamut.metrics.catalogue import METRICS
 
-Names = Annotated[list[str], Field(min_length=1)]
+Names = Annotated[list[str], Field(min_length=1), Distinct]
 
 
 class TargetBase(Strict):

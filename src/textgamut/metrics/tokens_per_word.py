@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from textgamut.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 from textgamut.text import nltk_words
 
 REVISION = 2
 """Increase when the same texts produce different values."""
-
-PUBLISHED = {"Mistral": 1.313, "Pythia": 1.183, "Llama-2": 1.360, "Vicuna": 1.360}
-"""Tokens per word of each family of models in PR Table B.2."""
 
 
 class TokensPerWord(NamedTuple):
@@ -56,31 +50,3 @@ def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
     if not counted:
         raise DataError("tokens per word: no text has a word")
     return TokensPerWord(all_tokens / all_words, counted, all_words, all_tokens)
-
-
-def tokens_table(
-    counted: Mapping[str, Mapping[str, Any]], models: Mapping[str, Mapping[str, str]]
-) -> pd.DataFrame:
-    """Return the table of tokens per word, with the published values.
-
-    Args:
-        counted: The fields of ``TokensPerWord`` for each model's slug.
-        models: ``label`` and ``family`` for each model's slug.
-
-    Returns:
-        Columns ``model``, ``family``, ``tokens per word``, ``published`` (NaN if the paper has no value),
-        ``texts``.
-    """
-    import pandas as pd
-
-    rows = [
-        {
-            "model": models[slug]["label"],
-            "family": models[slug]["family"],
-            "tokens per word": float(ratio["ratio"]),
-            "published": PUBLISHED.get(models[slug]["family"], float("nan")),
-            "texts": int(ratio["texts"]),
-        }
-        for slug, ratio in counted.items()
-    ]
-    return pd.DataFrame(rows)

@@ -187,14 +187,6 @@ def scored_generations(config: Config, wildcards: Any) -> list[str]:
     return [fill(paths.GENERATIONS, cell) for cell in scored_cells(config, wildcards.task)]
 
 
-def counted_tokens(config: Config, _wildcards: Any) -> list[str]:
-    """Return the tokens per word of each model in the experiment's ``tokens_per_word``."""
-    counted = config.experiment.tokens_per_word
-    if counted is None:
-        raise ValueError("the experiment counts no tokens per word")
-    return [fill(paths.TOKENS_PER_WORD, dataset=counted.dataset, model=model) for model in counted.models]
-
-
 def ranked_texts(config: Config, wildcards: Any) -> list[str]:
     """Return the per-text metrics of the tasks that are ranked."""
     return [fill(paths.ALL_TEXT_SCORES, wildcards, task=task) for task in config.ranked()[wildcards.ranked]]

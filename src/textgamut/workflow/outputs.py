@@ -104,13 +104,10 @@ def experiment_files(config: Config) -> list[str]:
             if not targets.unavailable(config, target)
             for file in targets.target_outputs(config, target).values()
         ]
-    folder = fill(paths.PAPER, paper=name)
     datasets = sorted({task.dataset for task in config.experiment.tasks.values()})
-    counted = ["csv", "html"] if config.experiment.tokens_per_word else []
     return [
         *(fill(paths.DATASET_PAGE, dataset=dataset) for dataset in datasets),
         *(file for task in config.experiment.tasks for file in task_files(config, task)),
-        *(f"{folder}/tokens-per-word.{suffix}" for suffix in counted),
         *(
             f"{fill(paths.RANKING, paper=name, ranked=ranked)}/{file}"
             for ranked in config.ranked()

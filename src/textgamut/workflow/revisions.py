@@ -75,7 +75,6 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "plot_parameters": (tables, texts),
     "tabulate_scores": (tables, html),
     "tabulate_variance": (tables, html),
-    "tabulate_tokens": (tokens_per_word, html),
     "tabulate_texts": (tables, html),
     "make_target": (tables, precision_recall, paper_scores, paper_page),
     "rank_methods": (

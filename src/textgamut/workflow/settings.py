@@ -289,18 +289,6 @@ def tabulate_variance(_config: Config, wildcards: Any) -> Settings:
 
 
 @_rule
-def tabulate_tokens(config: Config, _wildcards: Any) -> Settings:
-    counted = config.experiment.tokens_per_word
-    if counted is None:
-        raise ValueError("the experiment counts no tokens per word")
-    models = {slug: config.models[slug] for slug in counted.models}
-    return {
-        "dataset": counted.dataset,
-        "models": {slug: {"label": model.label, "family": model.family} for slug, model in models.items()},
-    }
-
-
-@_rule
 def tabulate_texts(config: Config, wildcards: Any) -> Settings:
     return {
         "task": wildcards.task,

@@ -517,12 +517,17 @@ def test_several_texts_of_a_prompt_have_no_support() -> None:
 
 
 def test_tokens_are_counted_of_what_there_is() -> None:
-    counted = {"dataset": "webtxt", "models": ["gpt2", "davinci-002"]}
+    counted = {
+        "shape": "tokens-per-word",
+        "title": "Tokens",
+        "dataset": "webtxt",
+        "models": ["gpt2", "davinci-002"],
+    }
     with pytest.raises(TextgamutError) as caught:
-        load(tasks(p=PROMPTED) | {"tokens_per_word": counted})
-    assert "tokens_per_word.dataset: unknown dataset 'webtxt'; nearest valid: 'webtext'" in str(caught.value)
-    assert "tokens_per_word.models[0]: unknown model 'gpt2'" in str(caught.value)
-    assert "tokens_per_word.models[1]: model 'davinci-002' is served by an API" in str(caught.value)
+        load(tasks(p=PROMPTED) | {"targets": {"table_1": counted}})
+    assert "targets.table_1.dataset: unknown dataset 'webtxt'; nearest valid: 'webtext'" in str(caught.value)
+    assert "targets.table_1.models: unknown model 'gpt2'" in str(caught.value)
+    assert "targets.table_1.models: model 'davinci-002' is served by an API" in str(caught.value)
 
 
 def test_texts_are_generated_once() -> None:

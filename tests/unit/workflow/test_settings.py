@@ -31,7 +31,7 @@ JOB = SimpleNamespace(
 
 def job_of(rule: str, config: Config) -> SimpleNamespace | None:
     """Return wildcards for which the rule makes sense in the demo; None if it has no such job."""
-    if rule in ("tabulate_tokens", "score_essay", "train_essay_model", "score_judge", "make_target"):
+    if rule in ("score_essay", "train_essay_model", "score_judge", "make_target"):
         return None
     if rule == "draw_subset":
         task = next(slug for slug, task in config.experiment.tasks.items() if task.kind == "subsets")

@@ -271,7 +271,7 @@ def tokens_per_word(settings: Settings, tokens: Mapping[str, Mapping[str, Any]])
     rows, entries = [], []
     for slug, style in settings["models"].items():
         count = tokens.get(slug)
-        ours = Entry(count["tokens"] / count["words"]) if count else Entry()
+        ours = Entry(count["ratio"]) if count else Entry()
         rows.append(style["label"])
         entries.append([with_paper(ours, printed, style["family"], column)])
     note = "The sum of the tokens over the sum of the words (NLTK) of all texts."
