@@ -29,7 +29,7 @@ REVISION = 1
 
 NO_NUMBERS = "The paper shows this figure without numbers, so there are no published values."
 
-SUPPORT = {metric: METRICS[metric].label for metric in ("precision", "recall")}
+SUPPORT = {"precision": "Precision", "recall": "Recall"}
 CURVES = {"precision-recall curve": ("alpha", "beta"), "divergence frontier": ("x", "y")}
 F_SCORES = [f"{name}, {kind}" for kind in CURVES for name in ("F_1/8", "F_8")]
 _SYMBOLS = {"n": "N", "k": "k"}
@@ -51,7 +51,7 @@ def metrics_by_model(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     for metric in metrics:
         ours = {label: _mean_entry(_values(of, metric)) for label, of in values.items()}
         rows.append([with_paper(ours.get(label, Entry()), printed, metric, label) for label in columns])
-    names = [METRICS[metric].label for metric in metrics]
+    names = [heading(metric) for metric in metrics]
     table = PaperTable(names, columns, rows, decimals=printed.get("decimals", 3))
     return PaperResult(table, notes=(*_notes_of_runs(runs), *_notes_of_references(settings)))
 
@@ -132,7 +132,7 @@ def correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     names = printed.get("labels", {})
 
     def label(metric: str) -> str:
-        return str(names.get(metric, METRICS[metric].label))
+        return str(names.get(metric, heading(metric)))
 
     entries = [
         [
@@ -296,6 +296,12 @@ def variance(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     return PaperResult(table, notes=(note,))
 
 
+def heading(metric: str) -> str:
+    """Return the label of a metric with a capital letter, as the papers print it."""
+    label = METRICS[metric].label
+    return label[0].upper() + label[1:]
+
+
 def labels_of(settings: Settings) -> dict[str, str]:
     """Return the paper's name of each model: slug -> label."""
     return {slug: style["label"] for slug, style in settings["models"].items()}
@@ -369,7 +375,7 @@ def _table_of_means(settings: Settings, runs: pd.DataFrame, metrics: Iterable[st
         [_mean_entry(_values(found[label], metric)) if label in found else Entry() for metric in metrics]
         for label in rows
     ]
-    return PaperTable(rows, [METRICS[metric].label for metric in metrics], entries, "Model")
+    return PaperTable(rows, [heading(metric) for metric in metrics], entries, "Model")
 
 
 def _wide(scores: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
