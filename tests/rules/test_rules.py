@@ -353,15 +353,15 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
 
 def test_sweep_support_varies_one_at_a_time(features: Path) -> None:
     script("scores", "sweep_support")(
-        {"k": 4, "draws": [7], "sweep": {"n": [10, 50], "k": [1, 4]}},
+        {"k": 4, "draws": [7], "sweep": {"n": [10, 50], "k": [1, 4], "k_at": 20}},
         CELL | {"embedder": "e"},
         features / "generated.npy",
         [features / "same.npy"],
         features / "sweep.json",
     )
     table = tables.tidy(files.read_json(features / "sweep.json"))
-    assert set(zip(table["n"], table["k"], strict=True)) == {(10, 4), (50, 4), (50, 1)}
-    settings = {"task": "t", "embedder": "Mini", "n": 50, "k": 4,
+    assert set(zip(table["n"], table["k"], strict=True)) == {(10, 4), (50, 4), (20, 1), (20, 4)}
+    settings = {"task": "t", "embedder": "Mini", "k": 4, "sweep": {"k_at": 20},
                 "models": {"m": {"label": "M", "family": "f", "chat": False}}}  # fmt: skip
     paths = [features / "sweep.svg", features / "sweep.png"]
     script("papers", "plot_sweep")(settings, [features / "sweep.json"], *paths)

@@ -283,7 +283,7 @@ rule score_judge:
 
 
 rule sweep_support:
-    """Compute the support metrics of a cell for several N and k in one pass over the distances."""
+    """Compute the support metrics of a cell for several N and k, each N with its own PCA."""
     input:
         generated=paths.CELL_FEATURES,
         references=bound(inputs.reference_features),

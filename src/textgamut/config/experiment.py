@@ -13,12 +13,17 @@ from textgamut.config.targets import Target, TargetName
 
 
 class Sweep(Strict):
-    """Precision and recall for several N and k (PR Figure B.1), computed from the texts of the task."""
+    """Precision and recall for several N and k (PR Figure B.1), computed from the texts of the task.
+
+    The features of the first N texts of each set have their own PCA.
+    """
 
     n: Annotated[list[TwoOrMore], Field(min_length=1), Distinct]
     """Values of N, at most the task's n, at the task's k."""
     k: Annotated[list[Count], Field(min_length=1), Distinct]
-    """Values of k, at the task's n."""
+    """Values of k, all at the same N."""
+    k_at: TwoOrMore | None = None
+    """The N at which k varies, at most the task's n (PR Figure B.1b: 4000). Defaults to the task's n."""
 
 
 class CellBlock(Strict):
@@ -65,9 +70,11 @@ class TaskBase(Strict):
                 f"lower k to at most {self.n - 1} or raise n"
             )
         if self.sweep:
-            if max(self.sweep.n) > self.n:
-                raise ValueError(f"sweep.n: {max(self.sweep.n)} is more than the task's n = {self.n}")
-            if min(self.sweep.n) <= self.k or max(self.sweep.k) >= self.n:
+            k_at = self.sweep.k_at or self.n
+            for name, largest in (("n", max(self.sweep.n)), ("k_at", k_at)):
+                if largest > self.n:
+                    raise ValueError(f"sweep.{name}: {largest} is more than the task's n = {self.n}")
+            if min(self.sweep.n) <= self.k or max(self.sweep.k) >= k_at:
                 raise ValueError(f"sweep: every k needs more than k texts, also k = {self.k} at each sweep.n")
         return self
 

@@ -24,6 +24,7 @@ from textgamut.metrics import (
     support,
     tokens_per_word,
 )
+from textgamut.metrics.scores import sweep as sweep_scores
 from textgamut.models import checkpoints
 from textgamut.rankings import (
     agreement,
@@ -66,7 +67,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "score_similarity": (similarity,),
     "score_essay": (essay,),
     "score_judge": (judge,),
-    "sweep_support": (support, reduce),
+    "sweep_support": (sweep_scores, support, reduce),
     "explain_support": (support, reduce, missed),
     "plot_precision_recall": (precision_recall, tables),
     "plot_sweep": (sweep, tables),

@@ -44,6 +44,18 @@ def _source(config: Config, model: str) -> Any:
     return config.models[model].model_dump(mode="json")["source"]
 
 
+def _points(config: Config, wildcards: Any) -> Settings:
+    """Return the N and the k of a task's sweep.
+
+    Raises:
+        ValueError: If the task has none, for example because a target is misspelled.
+    """
+    task = config.experiment.tasks[wildcards.task]
+    if task.sweep is None:
+        raise ValueError(f"{wildcards.task} has no sweep")
+    return {"k_at": task.n} | task.sweep.model_dump(mode="json", exclude_none=True)
+
+
 def _science_of_source(model: Model) -> Any:
     return model.science()["source"]
 
@@ -219,7 +231,7 @@ def score_judge(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def sweep_support(config: Config, wildcards: Any) -> Settings:
-    return _task(config, wildcards, "k", "draws", "sweep")
+    return _task(config, wildcards, "k", "draws") | {"sweep": _points(config, wildcards)}
 
 
 @_rule
@@ -260,7 +272,7 @@ def plot_precision_recall(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def plot_sweep(config: Config, wildcards: Any) -> Settings:
-    return _task(config, wildcards, "n", "k", "sweep") | _drawn(config, wildcards)
+    return _task(config, wildcards, "k") | {"sweep": _points(config, wildcards)} | _drawn(config, wildcards)
 
 
 @_rule

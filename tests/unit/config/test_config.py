@@ -182,6 +182,14 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (change("tasks", "news", "sweep", value={"n": [4], "k": [1]}), "every k needs more than k texts"),
         (
+            change("tasks", "news", "sweep", value={"n": [9], "k": [1], "k_at": 101}),
+            "tasks.news: sweep.k_at: 101 is more than the task's n = 100",
+        ),
+        (
+            change("tasks", "news", "sweep", value={"n": [9], "k": [40], "k_at": 40}),
+            "every k needs more than k texts",
+        ),
+        (
             change("tasks", "news", "groups", value=["topics"]),
             "tasks.news.groups: the dataset has no column 'topics'; nearest valid: 'topic'",
         ),

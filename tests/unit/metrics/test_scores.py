@@ -18,7 +18,8 @@ from textgamut.metrics.scores.likelihood import cell_likelihood_scores
 from textgamut.metrics.scores.readability import readability_scores
 from textgamut.metrics.scores.rows import Columns, Row, prompt_rows, text_table
 from textgamut.metrics.scores.similarity import similarity_scores
-from textgamut.metrics.scores.support import group_labels, support_scores, sweep_scores
+from textgamut.metrics.scores.support import group_labels, support_scores
+from textgamut.metrics.scores.sweep import sweep_scores
 
 TEXTS = pd.DataFrame(
     {"id": ["1", "2", "3"], "prompt_id": ["p", "p", "q"], "text": ["The cat sat.", "", "Once more upon"]}
@@ -105,17 +106,16 @@ def test_groups_of_generated_texts_are_those_of_their_prompts() -> None:
     )  # fmt: skip
 
 
-def test_a_sweep_holds_the_scores_of_each_n_and_k_once() -> None:
+def test_a_point_of_a_sweep_is_the_score_of_its_first_texts() -> None:
+    """Each N has a PCA of its own, and k varies at any N."""
     rng = np.random.default_rng(0)
     reference, generated = rng.normal(size=(2, 40, 5)).astype(np.float32)
+    points = [(10, 3), (40, 3), (20, 1), (20, 3), (10, 3)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = sweep_scores(reference, generated, 3, [10, 40], [1, 3])
-        whole = support_scores(reference, generated, 3).rows
-    points = [(row["n"], row["k"]) for row in rows]
-    assert list(dict.fromkeys(points)) == [(10, 3), (40, 3), (40, 1)]
-    assert len(points) == 3 * 4
-    assert [row for row in rows if (row["n"], row["k"]) == (40, 3)] == whole
+        rows = sweep_scores(reference, generated, points)
+        alone = [support_scores(reference[:n], generated[:n], k).rows for n, k in points[:4]]
+    assert rows == [row for point in alone for row in point]
 
 
 def test_readability_has_no_value_for_an_empty_text() -> None:

@@ -17,7 +17,7 @@ def plot_sweep(settings: dict[str, Any], scores: list[Path], svg: Path, png: Pat
     sweep = tidy([row for path in scores for row in read_json(path)]).assign(embedder=settings["embedder"])
     models = {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
     title = f"Precision and recall on {settings['task']} as N and k vary"
-    figure = sweep_figure(sweep, models, title, settings["n"], settings["k"])
+    figure = sweep_figure(sweep, models, title, settings["sweep"]["k_at"], settings["k"])
     write_meta(svg, settings, started)
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, write_json, write_meta
-from textgamut.metrics.scores.support import sweep_scores
+from textgamut.metrics.scores.sweep import sweep_scores
 from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
@@ -17,11 +17,12 @@ def sweep_support(
 ) -> None:
     started = time.monotonic()
     features = read_array(generated)
-    vary = settings["sweep"]["n"], settings["sweep"]["k"]
+    vary = settings["sweep"]
+    points = [(n, settings["k"]) for n in vary["n"]] + [(vary["k_at"], k) for k in vary["k"]]
     rows = []
     with lease(1, wait=False), recorded_warnings(SmallSampleWarning) as messages:
         for draw, path in zip(settings["draws"], references, strict=True):
-            found = sweep_scores(read_array(path), features, settings["k"], *vary)
+            found = sweep_scores(read_array(path), features, points)
             rows += [cell | {"draw": draw} | row for row in found]
     write_meta(scores, settings, started, warnings=messages)
     write_json(scores, rows)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.features.reduce import reduce_features, same_size
 from textgamut.metrics.catalogue import metrics_of
 from textgamut.metrics.scores.rows import ALL, Row
-from textgamut.metrics.support import bootstrap_intervals, group_metrics, support_metrics, support_sweep
+from textgamut.metrics.support import bootstrap_intervals, group_metrics, support_metrics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,32 +65,6 @@ def support_scores(
                 if not np.isnan(value := getattr(metrics, name))
             ]
     return SupportScores(rows, *reduced, result.in_reference, result.in_generated)
-
-
-def sweep_scores(
-    reference: ArrayLike, generated: ArrayLike, k: int, vary_n: Sequence[int], vary_k: Sequence[int]
-) -> list[Row]:
-    """Compute the support metrics for several N with one k, and for all texts with several k.
-
-    Args:
-        reference: (N, d) features.
-        generated: (N, d) features.
-        k: Number of neighbours for ``vary_n``.
-        vary_n: Numbers of texts; the first ones of each set are used.
-        vary_k: Numbers of neighbours for all texts.
-
-    Returns:
-        Rows of the support metrics of each unique pair (N, k), in the order of ``vary_n`` and ``vary_k``.
-
-    Raises, Warns:
-        As ``metrics.support.support_sweep``.
-    """
-    points = [(n, k) for n in vary_n] + [(len(np.asarray(generated)), k) for k in vary_k]
-    return [
-        {"n": result.n, "k": result.k, "group": ALL, "metric": name, "value": getattr(result, name)}
-        for result in support_sweep(*reduce_features(reference, generated), list(dict.fromkeys(points)))
-        for name in metrics_of("support")
-    ]
 
 
 def group_labels(

@@ -39,8 +39,8 @@ def sweep_figure(
         scores: Tidy scores of one task, decoding and embedder, for several N and k.
         models: Slug -> style, in the order of drawing. Slugs that are not in ``scores`` are ignored.
         title: Title of the figure.
-        n: The fixed N.
-        k: The fixed k.
+        n: The N at which k varies.
+        k: The k at which N varies.
 
     Returns:
         The figure, 7.2 x 4.2 inches, with one row per metric, lines through the means over the runs, and
