@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import json
@@ -10,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,42 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
         text=True,
         timeout=900,
     )
+
+
+def run_warm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the workflow of a folder with its scripts in forks of a process that has imported the libraries."""
+    start = "import sys; sys.executable = sys.argv.pop(1); from snakemake.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", start, str(_warm_python()), *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=900,
+    )
+
+
+@functools.cache
+def _warm_python() -> Path:
+    """Start the process that forks for each script; return a command that runs a script in such a fork."""
+    folder = Path(tempfile.mkdtemp())
+    program, path = ROOT / "tests/warm_python.py", folder / "socket"
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    # It ends when this process does, since that closes its standard input.
+    server = subprocess.Popen(
+        [sys.executable, str(program), "serve", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+    )
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    assert server.stdout
+    assert server.stdout.readline() == b"ready\n"
+    command = folder / "python"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {program} {path} "$@"\n')
+    command.chmod(0o755)
+    return command
 
 
 def dry_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

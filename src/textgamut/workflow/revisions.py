@@ -36,7 +36,7 @@ from textgamut.rankings import (
     ufg_depth,
 )
 from textgamut.report import html, missed, tables
-from textgamut.report.figures import hasse, precision_recall, rankings, sweep, texts
+from textgamut.report.figures import bars, hasse, lines, precision_recall, rankings, sweep, texts
 from textgamut.report.papers import page as paper_page
 from textgamut.report.papers import scores as paper_scores
 from textgamut.tasks import answers, draws, templates
@@ -70,14 +70,23 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "sweep_support": (sweep_scores, support, reduce),
     "explain_support": (support, reduce, missed),
     "plot_precision_recall": (precision_recall, tables),
-    "plot_sweep": (sweep, tables),
+    "plot_sweep": (lines, sweep, tables),
     "plot_correlations": (texts, tables),
     "plot_texts": (texts, tables),
     "plot_parameters": (tables, texts),
     "tabulate_scores": (tables, html),
     "tabulate_variance": (tables, html),
     "tabulate_texts": (tables, html),
-    "make_target": (tables, precision_recall, paper_scores, paper_page),
+    "make_target": (
+        tables,
+        bars,
+        divergence,
+        lines,
+        precision_recall,
+        texts,
+        paper_scores,
+        paper_page,
+    ),
     "rank_methods": (
         agreement,
         bradley_terry,

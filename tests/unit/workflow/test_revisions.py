@@ -18,6 +18,7 @@ NOT_NEEDED = {
     ("draw_subset", "tasks.templates"): NO_PROMPTS,
     ("copy_references", "tasks.templates"): NO_PROMPTS,
     ("collect_generations", "tasks.templates"): "of prompts it needs the longest name only",
+    ("make_target", "features.reduce"): "of the divergence metrics it needs the F-score of a curve only",
 }
 """Rule and module -> why the rule's output does not depend on the revision of a module that it imports."""
 

@@ -37,7 +37,8 @@ def settings(shape: str, name: str = "table_x", **target: Any) -> dict[str, Any]
 
 
 def rows(
-    value: Any, models: Any = MODELS, seeds: Any = (1, 2, 3), draws: Any = (1,), metrics: Any = SUPPORT, **columns: Any
+    value: Any, models: Any = MODELS, seeds: Any = (1, 2, 3), draws: Any = (1,), metrics: Any = SUPPORT,
+    **columns: Any,
 ) -> pd.DataFrame:  # fmt: skip
     cell = {"task": "t", "decoding": "d", "embedder": "e", "n": 16, "k": 4, "group": "all"} | columns
     found = [
@@ -92,7 +93,7 @@ def test_a_difference_within_the_rounding_of_the_print_is_not_marked() -> None:
         settings("metrics-by-model", "table_1a", metrics=["precision"]),
         {"scores": rows(lambda *_: 0.996, models=["llama"])},
     )
-    entry = entries(result)["precision", "Llama-2 70B Chat"]
+    entry = entries(result)["Precision", "Llama-2 70B Chat"]
     assert entry.paper_spread == 0
     assert not result.table.beyond(entry)
     assert result.table.beyond(entry._replace(ours=0.994))
