@@ -203,7 +203,7 @@ def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
         "title": "wiki, news",
         "ranking": {"higher": ["coherence", "diversity"], "lower": [], "depth_of": 4},
         "methods": METHODS,
-        "kinds": {name: {"model": "M", "strategy": "s", "decoding": d} for _, d, name in METHODS},
+        "kinds": {"model": {name: "M" for *_, name in METHODS}},
     }
     script("papers", "rank_methods")(settings, {"wiki": texts, "news": texts}, tmp_path / "ranking")
     table = pd.read_csv(tmp_path / "ranking/ranking.csv").set_index("method")

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from textgamut.config.cells import HUMAN, Config
+from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.models import Model
 from textgamut.config.experiment import SubsetsTask
 from textgamut.workflow import inputs, targets
@@ -320,16 +321,15 @@ def rank_methods(config: Config, wildcards: Any) -> Settings:
     assert ranking is not None
     named = [method for method in method_names(config, tasks[0]) if method[0] != HUMAN]
     styles = model_styles(config, tasks[0])
+    decoding_of = {name: config.decoding[decoding] for _, decoding, name in named}
     return {
         "title": ", ".join(tasks),
         "ranking": ranking.model_dump(mode="json"),
         "methods": named,
         "kinds": {
-            name: {
-                "model": styles[model]["label"],
-                "strategy": config.decoding[decoding].strategy,
-                "decoding": decoding,
-            }
-            for model, decoding, name in named
+            "model": {name: styles[model]["label"] for model, _, name in named},
+            "strategy": {name: kind_of(decoding) for name, decoding in decoding_of.items()},
+            "hyperparameters": {name: hyperparameters_of(decoding) for name, decoding in decoding_of.items()},
+            "decoding": {name: decoding for _, decoding, name in named},
         },
     }

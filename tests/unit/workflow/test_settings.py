@@ -120,6 +120,20 @@ def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Conf
     assert settings.score_likelihood(config, by_humans)["generator"] is None
 
 
+def test_winners_are_counted_by_model_strategy_and_hyperparameters(demo: Config) -> None:
+    kinds = settings.rank_methods(demo, JOB)["kinds"]
+    assert list(kinds) == ["model", "strategy", "hyperparameters", "decoding"]
+    found = [(kinds["strategy"][name], kinds["hyperparameters"][name]) for name in kinds["decoding"]]
+    assert found == [
+        ("greedy", "none"),
+        ("beam", "beams 3"),
+        ("contrastive", "k 4, alpha 0.6"),
+        ("temperature", "temperature 0.7"),
+        ("top-k", "top_k 50"),
+        ("top-p", "top_p 0.95"),
+    ]
+
+
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_no_two_methods_have_the_same_name(path: Any) -> None:
     config = load_config(path)

@@ -22,10 +22,7 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     criteria = {name: settings["ranking"][name] for name in ("higher", "lower")}
     columns = ["model", "decoding", "prompt_id", *criteria["higher"], *criteria["lower"]]
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-    kinds = {
-        kind: {name: facts[kind] for name, facts in settings["kinds"].items()}
-        for kind in ("model", "strategy", "decoding")
-    }
+    kinds = settings["kinds"]
     with recorded_warnings() as messages:
         tables = {task: read_table(path, columns) for task, path in texts.items()}
         depth_of = settings["ranking"]["depth_of"]
