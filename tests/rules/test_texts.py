@@ -210,5 +210,6 @@ def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
     # On p long dominates; on q both texts are empty; on r the criteria disagree.
     assert table.loc["M, $long_$", "dominance"] == pytest.approx(1 / 3)
     meta = files.read_json(tmp_path / "ranking/ranking.csv.meta.json")
-    assert meta["prompts"] == 6
+    pairs = pd.read_csv(tmp_path / "ranking/pairs.csv").iloc[0]
+    assert (pairs["prompts"], pairs["pairs"]) == (6, 2)
     assert any(note.startswith("no Q*Text") for note in meta["notes"])

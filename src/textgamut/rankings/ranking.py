@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -198,7 +198,11 @@ def rank_texts(
 
 
 def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
-    """Return all tables of a ranking: ``ranking``, ``agreement``, ``winners``, ``orders``, ``dominance``."""
+    """Return all tables of a ranking: name -> table.
+
+    They are ``ranking``, ``agreement``, ``winners``, ``orders``, ``dominance``, and ``pairs``, one row with the
+    number of ``prompts`` and the numbers of pairs of ``Ranking.pairs``.
+    """
     depth = ranking.depth
     return {
         "ranking": ranking.methods,
@@ -206,6 +210,7 @@ def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
         "winners": ranking.winners,
         "orders": orders_table(depth, ranking.compared),
         "dominance": ranking.dominance,
+        "pairs": pd.DataFrame([{"prompts": ranking.prompts, **asdict(ranking.pairs)}]),
     }
 
 

@@ -26,6 +26,7 @@ RANKING = {
     "winners": "winners.csv",
     "winners_page": "winners.html",
     "dominance": "dominance.csv",
+    "pairs": "pairs.csv",
 }
 """Output of the rule rank_methods -> file in the folder of a ranking."""
 

@@ -2,7 +2,6 @@
 
 import logging
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +32,12 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     title = f"Methods on {settings['title']}, {ranking.prompts:,} prompts"
     for name, table in ranking_tables(ranking).items():
         write_bytes(folder / f"{name}.csv", table.to_csv(index=False).encode())
-        if name not in ("orders", "dominance"):
+        if name not in ("orders", "dominance", "pairs"):
             write_bytes(folder / f"{name}.html", to_html(table, f"{title}: {name}").encode())
     for name, figure in ranking_figures(ranking, models, title).items():
         write_bytes(folder / f"{name}.png", render(figure, "png"))
         write_bytes(folder / f"{name}.svg", render(figure, "svg"))
-    facts = {"prompts": ranking.prompts, "pairs": asdict(ranking.pairs), "notes": ranking.notes}
-    write_meta(folder / "ranking.csv", settings, started, **facts, warnings=messages)
+    write_meta(folder / "ranking.csv", settings, started, notes=ranking.notes, warnings=messages)
 
 
 if __name__ == "__main__":

@@ -40,8 +40,9 @@ def printed_methods() -> dict[str, list[str]]:
         f"table_{i}": PUBLISHED[f"table_{i}"]["best"] + PUBLISHED[f"table_{i}"]["worst"] for i in (8, 9, 10)
     }
     best = PUBLISHED["table_2"]
+    ends = [best[of][end] for of in ("extended_bradley_terry", "q_text") for end in ("best", "worst")]
     return pairs | snippets | {
-        "table_2": [best[of][end] for of in ("extended_bradley_terry", "q_text") for end in ("best", "worst")],
+        "table_2": ends,
         "table_3": PUBLISHED["table_3"],
         "figure_2": PUBLISHED["figure_2"]["methods"] + PUBLISHED["figure_2"]["least_deep"],
         "table_4": [name for name in PUBLISHED["table_4_q_text"] if name != "Human"],
