@@ -92,10 +92,13 @@ class Config(NamedTuple):
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
 
     def human_cells(self, task: str) -> list[Cell]:
-        """Return the cell of the references, which get a row in a table of text metrics (NW Table 3)."""
+        """Return the cell of the references, whose texts are scored like generated ones.
+
+        They get a row in a table of text metrics (NW Table 3), and are shown with ranked texts (MC Table 4).
+        """
         entry = self.experiment.tasks[task]
-        tabulated = isinstance(entry, PromptedTask) and self.metrics(task).of_texts()
-        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if tabulated else []
+        scored = isinstance(entry, PromptedTask) and (self.metrics(task).of_texts() or entry.ranking)
+        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if scored else []
 
     def texts_of(self, task: str) -> str:
         """Return the task that provides the generated texts of a task: itself or another task."""

@@ -62,7 +62,10 @@ class LikelihoodSettings(Strict):
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
     """Only float32 produces the same numbers for every batch size."""
     perplexity_of: Literal["scorer", "generator"] = "scorer"
-    """Model that computes the perplexity: the scorer, or the model that generated the text (MC)."""
+    """Model that computes the perplexity: the scorer, or the model that generated the text (MC).
+
+    The perplexity of human texts, which no model generated, is always the scorer's.
+    """
 
 
 class ReadabilitySettings(Strict):

@@ -199,7 +199,7 @@ def score_likelihood(config: Config, wildcards: Any) -> Settings:
     return {
         "source": _source(config, family.scorer),
         "generator": _source(config, generator[0]) if generator else None,
-        "perplexity_of": family.perplexity_of,
+        "perplexity_of": "generator" if generator else "scorer",
         "dtype": family.dtype,
     }
 

@@ -117,7 +117,9 @@ def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Conf
     by_humans = SimpleNamespace(task=task, model="human", decoding="human")
     source = demo.models[JOB.model].model_dump(mode="json")["source"]
     assert settings.score_likelihood(config, by_model)["generator"] == source
-    assert settings.score_likelihood(config, by_humans)["generator"] is None
+    human = settings.score_likelihood(config, by_humans)
+    assert (human["generator"], human["perplexity_of"]) == (None, "scorer")
+    assert settings.score_likelihood(config, by_model)["perplexity_of"] == "generator"
 
 
 def test_winners_are_counted_by_model_strategy_and_hyperparameters(demo: Config) -> None:
