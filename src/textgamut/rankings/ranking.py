@@ -220,8 +220,11 @@ def q_text_of_texts(
         if absent := [name for name in CRITERIA if name not in table]:
             raise DataError(f"Q*Text of {task}: there is no {', '.join(absent)}")
     ranked = prompt_means(texts, names, CRITERIA).table
-    limits = q_text_limits(*(ranked[name] for name in CRITERIA))
-    return {task: q_text(*(table[name] for name in CRITERIA), limits=limits) for task, table in texts.items()}
+    limits = q_text_limits(ranked["perplexity"], ranked["coherence"], ranked["diversity"])
+    return {
+        task: q_text(table["perplexity"], table["coherence"], table["diversity"], limits=limits)
+        for task, table in texts.items()
+    }
 
 
 def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
