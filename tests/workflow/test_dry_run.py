@@ -12,6 +12,7 @@ from textgamut.config.cells import Config
 
 EXPECTED = {
     "nw": {"score_entities": 55, "score_readability": 55, "tabulate_texts": 2, "copy_references": 2},
+    "mc-released": {"read_scores": 3, "rank_methods": 4, "total": 8},
     "mc": {"generate_texts": 1062, "score_likelihood": 1065, "copy_references": 3, "rank_methods": 4},
 }
 
@@ -21,7 +22,7 @@ def test_every_experiment_plans(path: Path, project: Path) -> None:
     done = dry_run(project, "--configfile", str(path.relative_to(ROOT)))
     assert done.returncode == 0, done.stdout
     planned = jobs(done.stdout)
-    assert planned["generate_texts"] >= 1
+    assert ("generate_texts" in planned) == (path.stem != "mc-released")
     assert {name: planned.get(name) for name in EXPECTED.get(path.stem, {})} == EXPECTED.get(path.stem, {})
     assert ("no essay score: there is no file training_set_rel3.tsv" in done.stdout) == (path.stem == "nw")
 

@@ -14,6 +14,7 @@ from textgamut.config.experiment import (
     CreativeTask,
     Experiment,
     PromptedTask,
+    ScoresTask,
     SubsetsTask,
 )
 from textgamut.config.metrics import Metrics
@@ -100,6 +101,11 @@ class Config(NamedTuple):
         scored = isinstance(entry, PromptedTask) and (self.metrics(task).of_texts() or entry.ranking)
         return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if scored else []
 
+    def measured(self) -> list[str]:
+        """Return the tasks whose texts are measured, rather than their scores read from a file."""
+        tasks = self.experiment.tasks.items()
+        return [slug for slug, entry in tasks if not isinstance(entry, ScoresTask)]
+
     def texts_of(self, task: str) -> str:
         """Return the task that provides the generated texts of a task: itself or another task."""
         return getattr(self.experiment.tasks[task], "texts_of", None) or task
@@ -115,8 +121,8 @@ class Config(NamedTuple):
     def generated(self) -> list[Cell]:
         """Return the distinct cells that need generation, over all tasks."""
         cells = []
-        for task, entry in self.experiment.tasks.items():
-            if not isinstance(entry, SubsetsTask):
+        for task in self.measured():
+            if not isinstance(self.experiment.tasks[task], SubsetsTask):
                 cells += [cell._replace(task=self.texts_of(task)) for cell in self.cells(task)]
                 cells += self.reference_cells(task)
         return list(dict.fromkeys(cells))

@@ -105,10 +105,11 @@ def experiment_files(config: Config) -> list[str]:
             if not targets.unavailable(config, target)
             for file in targets.target_outputs(config, target).values()
         ]
-    datasets = sorted({task.dataset for task in config.experiment.tasks.values()})
+    tasks = config.measured()
+    datasets = sorted({config.experiment.tasks[task].dataset for task in tasks})
     return [
         *(fill(paths.DATASET_PAGE, dataset=dataset) for dataset in datasets),
-        *(file for task in config.experiment.tasks for file in task_files(config, task)),
+        *(file for task in tasks for file in task_files(config, task)),
         *(
             f"{fill(paths.RANKING, paper=name, ranked=ranked)}/{file}"
             for ranked in config.ranked()

@@ -20,6 +20,8 @@ ESSAY_MODEL = "data/models/essay/model.safetensors"
 ESSAY_VOCABULARY = "data/models/essay/vocabulary.json"
 ESSAY_CARD = "data/models/essay/card.json"
 
+GIVEN_SCORES = "data/{task}/scores.parquet"
+"""Scores of single texts that were computed elsewhere."""
 PROMPTS = "data/{task}/prompts.parquet"
 LENGTHS = "data/{task}/lengths/{model}/{tokens}.json"
 DRAW = "data/{task}/draw{draw}"

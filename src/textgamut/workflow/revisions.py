@@ -33,6 +33,7 @@ from textgamut.rankings import (
     method_scores,
     qtext,
     ranking,
+    released_scores,
     ufg_depth,
 )
 from textgamut.report import html, missed, tables
@@ -44,6 +45,7 @@ from textgamut.tasks import answers, draws, templates
 MODULES: dict[str, tuple[ModuleType, ...]] = {
     "extract_dataset": (extract,),
     "describe_dataset": (card,),
+    "read_scores": (released_scores, method_scores),
     "fetch_model": (checkpoints,),
     "fetch_embedder": (checkpoints,),
     "fetch_tagger": (entities,),

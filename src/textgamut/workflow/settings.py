@@ -16,9 +16,10 @@ from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.models import Model
 from textgamut.config.experiment import SubsetsTask
+from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import inputs, targets
 from textgamut.workflow.families import family_of, missing_families
-from textgamut.workflow.methods import decodings, method_names, model_styles
+from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
 from textgamut.workflow.revisions import revision_of
 
 Settings = dict[str, Any]
@@ -72,6 +73,16 @@ def extract_dataset(config: Config, wildcards: Any) -> Settings:
 @_rule
 def describe_dataset(config: Config, wildcards: Any) -> Settings:
     return {"dataset": config.datasets[wildcards.dataset].model_dump(mode="json")}
+
+
+@_rule
+def read_scores(config: Config, wildcards: Any) -> Settings:
+    labels = model_labels(config, wildcards.task)
+    settings = {slug: config.decoding[slug].model_dump(mode="json") for slug in config.decoding}
+    named = methods_by_label(methods(config, wildcards.task), labels, settings, "table_5")
+    return _task(config, wildcards, "source", "corpus", "n") | {
+        "methods": [[name, *method] for name, method in named.items()]
+    }
 
 
 @_rule

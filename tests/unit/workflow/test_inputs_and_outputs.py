@@ -6,12 +6,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers import ROOT
 
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.sources import FileSource
+from textgamut.config.loading import load_config
 from textgamut.workflow import inputs, outputs
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, family_of, missing_families
 from textgamut.workflow.notices import small_tasks
+from textgamut.workflow.targets import whole_need
 
 NEWS = SimpleNamespace(task="news", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1")
 
@@ -92,6 +95,20 @@ def test_an_experiment_consists_of_each_file_once(demo: Config) -> None:
     assert "results/papers/demo/news/precision-recall.svg" in files
     assert "results/papers/demo/decoding/ranking/ranking.csv" in files
     assert "data/news-articles/card.md" in files
+
+
+def test_scores_from_a_file_are_all_that_a_ranking_reads() -> None:
+    config = load_config(ROOT / "config/papers/mc-released.yaml")
+    every = inputs.ranked_texts(config, SimpleNamespace(paper="mc-released", ranked="all"))
+    assert every == [f"data/{task}/scores.parquet" for task in ("wikitext", "news", "books")]
+    assert inputs.given_scores(config, SimpleNamespace(task="news")) == []
+    assert whole_need(config).cells == []
+    assert not [file for file in outputs.experiment_files(config) if "/ranking/" not in file]
+
+
+def test_only_scores_from_a_file_are_read(demo: Config) -> None:
+    with pytest.raises(ValueError, match="news reads no scores from a file"):
+        inputs.given_scores(demo, NEWS)
 
 
 def test_no_essay_score_without_the_essays(demo: Config) -> None:

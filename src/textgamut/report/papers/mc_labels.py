@@ -16,16 +16,6 @@ from textgamut.config.entries.decoding import (
 )
 from textgamut.errors import DataError
 
-MODELS = {
-    "deepseek-7b": "Deepseek",
-    "falcon-2-11b": "Falcon 2",
-    "gpt2-xl": "GPT2-XL",
-    "llama-3-8b": "LLama 3",
-    "mistral-7b-v0.3": "Mistral 3",
-    "qwen2-7b": "Qwen 2",
-}
-"""Slug -> label."""
-
 STRATEGIES = {
     "beam": "beam",
     "contrastive": "CS",
@@ -75,7 +65,7 @@ def method_labels(model: str, decoding: Mapping[str, Any], table: str) -> Method
     """Return the labels of a method in a table of the paper.
 
     Args:
-        model: The paper's label of the model (``MODELS``), or any other label.
+        model: Label of the model, such as ``Mistral 3``.
         decoding: Its decoding settings, as plain data. Settings that the paper does not have, such as
             penalties or several restrictions of sampling at once, keep the names of textgamut.
         table: Name of the table, such as ``table_16``; the tables spell one model differently.
@@ -100,7 +90,7 @@ def methods_by_label(
 
     Args:
         methods: Pairs of model and decoding, as slugs.
-        models: Slug -> the paper's label.
+        models: Slug -> label.
         decodings: Slug -> settings, as plain data.
         table: As for :meth:`MethodLabels.method`.
 

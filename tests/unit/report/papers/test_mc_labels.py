@@ -11,8 +11,9 @@ from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
-from textgamut.report.papers.mc_labels import MODELS, method_labels, methods_by_label
+from textgamut.report.papers.mc_labels import method_labels, methods_by_label
 
+MODELS = load_config(ROOT / "config/papers/mc.yaml").experiment.labels
 PUBLISHED = read_yaml(ROOT / "src/textgamut/report/published/mc.yaml")
 
 
