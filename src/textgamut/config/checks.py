@@ -131,7 +131,7 @@ FORMATS = {
 """Kind of task -> the dataset formats that it accepts."""
 
 SCORED = ["perplexity", "coherence", "diversity"]
-"""Criteria in a file of scores."""
+"""Criteria in a file of scores, and of Q*Text."""
 
 
 def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
@@ -248,6 +248,11 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
                 f"tasks.{slug}.ranking: no criterion {name!r} of single texts among the task's metrics; "
                 f"{nearest(name, known)}"
             )
+    if task.ranking.ratings:
+        if not os.path.isfile(expanded(task.ranking.ratings)):
+            yield f"tasks.{slug}.ranking.ratings: there is no file {task.ranking.ratings}"
+        if absent := [name for name in SCORED if name not in known]:
+            yield f"tasks.{slug}.ranking.ratings: Q*Text needs {', '.join(absent)} among the task's metrics"
     methods = {(m, d) for block in task.cells for m in block.models for d in block.decodings}
     if len(methods) < 2:
         yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"

@@ -158,6 +158,9 @@ class RankingSettings(Strict):
     """Criteria for which lower is better: metrics of single texts."""
     depth_of: Annotated[int, Field(ge=2, le=6)] = 4
     """Number of methods, those with the highest worth, for the union-free generic depth (MC: 4)."""
+    ratings: OwnPath | None = None
+    """Your human ratings of single texts, to tune the parameters of Q*Text (MC appendix G): a table with the
+    columns task, model, decoding, prompt_id and rating. By default, nothing is tuned."""
 
     @model_validator(mode="after")
     def _criteria(self) -> RankingSettings:

@@ -197,6 +197,18 @@ def ranked_texts(config: Config, wildcards: Any) -> list[str]:
     ]
 
 
+def ratings(config: Config, wildcards: Any) -> str:
+    """Return the user's ratings of the texts that are ranked.
+
+    Raises:
+        ValueError: If the ranking has none.
+    """
+    ranking = config.experiment.tasks[config.ranked()[wildcards.ranked][0]].ranking
+    if ranking is None or ranking.ratings is None:
+        raise ValueError(f"the ranking of {wildcards.ranked} has no ratings")
+    return str(expanded(ranking.ratings))
+
+
 def given_scores(config: Config, wildcards: Any) -> list[str]:
     """Return the user's file that the scores of a task are read from; [] if it is downloaded.
 

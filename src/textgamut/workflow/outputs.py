@@ -92,6 +92,16 @@ def task_files(config: Config, task: str) -> list[str]:
     ]
 
 
+def tuning_files(config: Config) -> list[str]:
+    """Return the tuned parameters of Q*Text: one file for each ranking with ratings."""
+    ranked = {name: config.experiment.tasks[tasks[0]].ranking for name, tasks in config.ranked().items()}
+    return [
+        fill(paths.TUNING, paper=config.experiment.name, ranked=name)
+        for name, ranking in ranked.items()
+        if ranking and ranking.ratings
+    ]
+
+
 def experiment_files(config: Config) -> list[str]:
     """Return all output files of an experiment: the inputs of the rule ``all``.
 
@@ -115,4 +125,5 @@ def experiment_files(config: Config) -> list[str]:
             for ranked in config.ranked()
             for file in RANKING.values()
         ),
+        *tuning_files(config),
     ]

@@ -49,6 +49,7 @@ ALL_TEXT_SCORES = f"{PAPER_TASK}/texts.parquet"
 TARGET = f"{PAPER}/{{target}}.{{suffix}}"
 PAPER_PAGE = f"{PAPER}/index.html"
 RANKING = "results/papers/{paper}/{ranked}/ranking"
+TUNING = f"{RANKING}/tuning.csv"
 
 PLANNED_SHARDS = ".snakemake/planned-shards.json"
 """The shards that a run will generate; written when it starts."""

@@ -34,6 +34,7 @@ from textgamut.rankings import (
     qtext,
     ranking,
     released_scores,
+    tuning,
     ufg_depth,
 )
 from textgamut.report import html, missed, tables
@@ -92,6 +93,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
         rankings,
         html,
     ),
+    "tune_q_text": (tuning, qtext, method_scores),
 }
 """Rule -> the modules with the revisions in its settings."""
 

@@ -335,7 +335,7 @@ def rank_methods(config: Config, wildcards: Any) -> Settings:
     decoding_of = {name: config.decoding[decoding] for _, decoding, name in named}
     return {
         "title": ", ".join(tasks),
-        "ranking": ranking.model_dump(mode="json"),
+        "ranking": ranking.model_dump(mode="json", exclude={"ratings"}),
         "methods": named,
         "kinds": {
             "model": {name: styles[model]["label"] for model, _, name in named},
@@ -343,4 +343,13 @@ def rank_methods(config: Config, wildcards: Any) -> Settings:
             "hyperparameters": {name: hyperparameters_of(decoding) for name, decoding in decoding_of.items()},
             "decoding": {name: decoding for _, decoding, name in named},
         },
+    }
+
+
+@_rule
+def tune_q_text(config: Config, wildcards: Any) -> Settings:
+    methods = method_names(config, config.ranked()[wildcards.ranked][0])
+    return {
+        "methods": [method for method in methods if method[0] != HUMAN],
+        "tasks": list(config.experiment.tasks),
     }

@@ -73,6 +73,19 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (change("tasks", "decoding", "ranking", value={}), "tasks.decoding.ranking: no criterion is named"),
         (
+            change("tasks", "decoding", "ranking", "ratings", value="missing.csv"),
+            "tasks.decoding.ranking.ratings: there is no file missing.csv",
+        ),
+        (
+            change(
+                "tasks",
+                "decoding",
+                value=DEMO["tasks"]["decoding"]
+                | {"metrics": {"ngram": {}}, "ranking": {"higher": ["diversity"], "ratings": __file__}},
+            ),
+            "tasks.decoding.ranking.ratings: Q*Text needs perplexity, coherence among the task's metrics",
+        ),
+        (
             change("tasks", "decoding", "ranking", "lower", value=["coherence"]),
             "tasks.decoding.ranking: duplicate criteria in",
         ),

@@ -11,7 +11,7 @@ from helpers import ROOT
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config
-from textgamut.workflow import inputs, outputs
+from textgamut.workflow import inputs, outputs, settings
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, family_of, missing_families
 from textgamut.workflow.notices import small_tasks
 from textgamut.workflow.targets import whole_need
@@ -109,6 +109,19 @@ def test_scores_from_a_file_are_all_that_a_ranking_reads() -> None:
 def test_only_scores_from_a_file_are_read(demo: Config) -> None:
     with pytest.raises(ValueError, match="news reads no scores from a file"):
         inputs.given_scores(demo, NEWS)
+
+
+def test_q_text_is_tuned_only_if_there_are_ratings(demo: Config) -> None:
+    task = demo.experiment.tasks["decoding"]
+    assert task.ranking
+    assert outputs.tuning_files(demo) == []
+    config = with_task(demo, "decoding", ranking=task.ranking.model_copy(update={"ratings": "mine.csv"}))
+    assert outputs.tuning_files(config) == ["results/papers/demo/decoding/ranking/tuning.csv"]
+    job = SimpleNamespace(ranked="decoding")
+    assert inputs.ratings(config, job) == "mine.csv"
+    assert settings.rank_methods(config, job) == settings.rank_methods(demo, job)
+    with pytest.raises(ValueError, match="the ranking of decoding has no ratings"):
+        inputs.ratings(demo, job)
 
 
 def test_no_essay_score_without_the_essays(demo: Config) -> None:
