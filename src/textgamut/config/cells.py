@@ -71,17 +71,28 @@ class Config(NamedTuple):
         """Return the rankings to compute: name -> tasks.
 
         If at least two tasks are ranked and all have the same criteria, methods and metrics, a ranking over
-        all of them is included.
+        all of them is included; their ratings may differ.
         """
         tasks = self.experiment.tasks
-        named = {slug: [slug] for slug, task in tasks.items() if task.ranking}
+        rankings = {
+            slug: task.ranking.model_copy(update={"ratings": None})
+            for slug, task in tasks.items()
+            if task.ranking
+        }
+        named = {slug: [slug] for slug in rankings}
         methods = {slug: {cell[1:3] for cell in self.cells(slug)} for slug in named}
         alike = len(named) > 1 and all(
-            (tasks[slug].ranking, methods[slug], self.metrics(slug))
-            == (tasks[other].ranking, methods[other], self.metrics(other))
+            (rankings[slug], methods[slug], self.metrics(slug))
+            == (rankings[other], methods[other], self.metrics(other))
             for slug, other in pairwise(named)
         )
         return named | ({ALL_TASKS: list(named)} if alike else {})
+
+    def ratings(self, ranked: str) -> str | None:
+        """Return the file of ratings that all tasks of a ranking share; None if there is none."""
+        tasks = [self.experiment.tasks[task] for task in self.ranked()[ranked]]
+        files = {task.ranking.ratings if task.ranking else None for task in tasks}
+        return files.pop() if len(files) == 1 else None
 
     def cells(self, task: str) -> list[Cell]:
         """Return the distinct cells of a task, in the order of the configuration."""

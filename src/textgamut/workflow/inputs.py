@@ -203,10 +203,10 @@ def ratings(config: Config, wildcards: Any) -> str:
     Raises:
         ValueError: If the ranking has none.
     """
-    ranking = config.experiment.tasks[config.ranked()[wildcards.ranked][0]].ranking
-    if ranking is None or ranking.ratings is None:
+    file = config.ratings(wildcards.ranked)
+    if file is None:
         raise ValueError(f"the ranking of {wildcards.ranked} has no ratings")
-    return str(expanded(ranking.ratings))
+    return str(expanded(file))
 
 
 def given_scores(config: Config, wildcards: Any) -> list[str]:

@@ -94,11 +94,10 @@ def task_files(config: Config, task: str) -> list[str]:
 
 def tuning_files(config: Config) -> list[str]:
     """Return the tuned parameters of Q*Text: one file for each ranking with ratings."""
-    ranked = {name: config.experiment.tasks[tasks[0]].ranking for name, tasks in config.ranked().items()}
     return [
-        fill(paths.TUNING, paper=config.experiment.name, ranked=name)
-        for name, ranking in ranked.items()
-        if ranking and ranking.ratings
+        fill(paths.TUNING, paper=config.experiment.name, ranked=ranked)
+        for ranked in config.ranked()
+        if config.ratings(ranked)
     ]
 
 

@@ -124,6 +124,20 @@ def test_q_text_is_tuned_only_if_there_are_ratings(demo: Config) -> None:
         inputs.ratings(demo, job)
 
 
+def test_ratings_of_one_task_leave_the_ranking_of_all() -> None:
+    config = load_config(ROOT / "config/papers/mc-released.yaml")
+    for task, files in (("books", ["books"]), ("news", ["news", "books"])):
+        ranking = config.experiment.tasks[task].ranking
+        assert ranking
+        config = with_task(config, task, ranking=ranking.model_copy(update={"ratings": "mine.csv"}))
+        assert list(config.ranked()) == ["wikitext", "news", "books", "all"]
+        found = [f"results/papers/mc-released/{name}/ranking/tuning.csv" for name in files]
+        assert outputs.tuning_files(config) == found
+    shared = {"ranking": config.experiment.tasks["news"].ranking}
+    whole = with_task(config, "wikitext", **shared)
+    assert whole.ratings("all") == "mine.csv"
+
+
 def test_no_essay_score_without_the_essays(demo: Config) -> None:
     assert missing_families(demo) == []
 
