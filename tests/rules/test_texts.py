@@ -203,12 +203,37 @@ def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
         "title": "wiki, news",
         "ranking": {"higher": ["coherence", "diversity"], "lower": [], "depth_of": 4},
         "methods": METHODS,
-        "kinds": {name: {"model": "M", "strategy": "s", "decoding": d} for _, d, name in METHODS},
+        "kinds": {"model": {name: "M" for *_, name in METHODS}},
     }
     script("papers", "rank_methods")(settings, {"wiki": texts, "news": texts}, tmp_path / "ranking")
     table = pd.read_csv(tmp_path / "ranking/ranking.csv").set_index("method")
     # On p long dominates; on q both texts are empty; on r the criteria disagree.
     assert table.loc["M, $long_$", "dominance"] == pytest.approx(1 / 3)
     meta = files.read_json(tmp_path / "ranking/ranking.csv.meta.json")
-    assert meta["prompts"] == 6
+    pairs = pd.read_csv(tmp_path / "ranking/pairs.csv").iloc[0]
+    assert (pairs["prompts"], pairs["pairs"]) == (6, 2)
     assert any(note.startswith("no Q*Text") for note in meta["notes"])
+
+
+def test_read_scores_fetches_a_file_and_keeps_the_methods_of_the_task(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    methods = [("GPT2-XL beam (3)", "gpt2-xl", "beam-3"), ("GPT2-XL topk (1)", "gpt2-xl", "top-k-1")]
+    pd.DataFrame(
+        [
+            (prompt, "GPT2-XL", name.removeprefix("GPT2-XL "), "book", 9.5, -2.5, 0.5)
+            for prompt in (1, 2)
+            for name in ("GPT2-XL beam (3)", "GPT2-XL topk (1)", "GPT2-XL temp (1)")
+        ],
+        columns=["id", "Model", "Method", "Dataset"]
+        + [f"Generation {criterion}" for criterion in ("perplexity", "coherence", "diversity")],
+    ).to_csv(path, index=False)
+    source = {"kind": "file", "path": str(path), "sha256": None}
+    settings = {"source": source, "corpus": "book", "n": 2, "methods": [list(method) for method in methods]}
+    script("sources", "read_scores")(settings, tmp_path / "scores.parquet")
+    table = files.read_table(tmp_path / "scores.parquet", ["model", "decoding", "prompt_id", "diversity"])
+    assert list(zip(table["decoding"], table["prompt_id"], strict=True)) == [
+        (decoding, prompt) for prompt in ("1", "2") for decoding in ("beam-3", "top-k-1")
+    ]
+    meta = files.read_json(tmp_path / "scores.parquet.meta.json")
+    assert meta["left_out"] == 2
+    assert len(meta["source_sha256"]) == 64

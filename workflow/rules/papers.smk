@@ -225,6 +225,29 @@ rule rank_methods:
         "../scripts/papers/rank_methods.py"
 
 
+rule tune_q_text:
+    """Tune the parameters of Q*Text to the user's human ratings (MC appendix G)."""
+    input:
+        texts=bound(inputs.ranked_texts),
+        ratings=bound(inputs.ratings),
+    output:
+        table=paths.TUNING,
+    log:
+        "logs/tune_q_text/{paper}/{ranked}.log",
+    wildcard_constraints:
+        ranked=SLUG_PATTERN,
+    conda:
+        "../../envs/cpu.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        settings=bound(settings.tune_q_text),
+    message:
+        "Tuning Q*Text to the ratings of {wildcards.ranked}"
+    script:
+        "../scripts/papers/tune_q_text.py"
+
+
 for target in CONFIG.experiment.targets:
 
     rule:  # make_target, under the number of the table or figure

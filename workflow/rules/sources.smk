@@ -47,6 +47,27 @@ rule describe_dataset:
         "../scripts/sources/describe_dataset.py"
 
 
+rule read_scores:
+    """Read the scores of single texts that were computed elsewhere, and check that they are complete."""
+    input:
+        source=bound(inputs.given_scores),
+    output:
+        scores=paths.GIVEN_SCORES,
+    log:
+        "logs/read_scores/{task}.log",
+    priority: 100
+    conda:
+        "../../envs/cpu.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        settings=bound(settings.read_scores),
+    message:
+        "Reading the scores of {wildcards.task}"
+    script:
+        "../scripts/sources/read_scores.py"
+
+
 rule fetch_model:
     """Fetch the checkpoint of a model into the cache, convert and check it, and write its card."""
     input:

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 Criteria = Annotated[tuple[str, ...], Parameter(metavar="CRITERION...", consume_multiple=1)]
 
 FILES = (
-    *(f"{name}.csv" for name in ("ranking", "agreement", "winners", "orders", "dominance")),
+    *(f"{name}.csv" for name in ("ranking", "agreement", "winners", "orders", "dominance", "pairs")),
     *(f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg")),
 )
 """What ``--output`` writes."""

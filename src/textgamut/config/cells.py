@@ -14,6 +14,7 @@ from textgamut.config.experiment import (
     CreativeTask,
     Experiment,
     PromptedTask,
+    ScoresTask,
     SubsetsTask,
 )
 from textgamut.config.metrics import Metrics
@@ -70,17 +71,28 @@ class Config(NamedTuple):
         """Return the rankings to compute: name -> tasks.
 
         If at least two tasks are ranked and all have the same criteria, methods and metrics, a ranking over
-        all of them is included.
+        all of them is included; their ratings may differ.
         """
         tasks = self.experiment.tasks
-        named = {slug: [slug] for slug, task in tasks.items() if task.ranking}
+        rankings = {
+            slug: task.ranking.model_copy(update={"ratings": None})
+            for slug, task in tasks.items()
+            if task.ranking
+        }
+        named = {slug: [slug] for slug in rankings}
         methods = {slug: {cell[1:3] for cell in self.cells(slug)} for slug in named}
         alike = len(named) > 1 and all(
-            (tasks[slug].ranking, methods[slug], self.metrics(slug))
-            == (tasks[other].ranking, methods[other], self.metrics(other))
+            (rankings[slug], methods[slug], self.metrics(slug))
+            == (rankings[other], methods[other], self.metrics(other))
             for slug, other in pairwise(named)
         )
         return named | ({ALL_TASKS: list(named)} if alike else {})
+
+    def ratings(self, ranked: str) -> str | None:
+        """Return the file of ratings that all tasks of a ranking share; None if there is none."""
+        tasks = [self.experiment.tasks[task] for task in self.ranked()[ranked]]
+        files = {task.ranking.ratings if task.ranking else None for task in tasks}
+        return files.pop() if len(files) == 1 else None
 
     def cells(self, task: str) -> list[Cell]:
         """Return the distinct cells of a task, in the order of the configuration."""
@@ -92,10 +104,18 @@ class Config(NamedTuple):
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
 
     def human_cells(self, task: str) -> list[Cell]:
-        """Return the cell of the references, which get a row in a table of text metrics (NW Table 3)."""
+        """Return the cell of the references, whose texts are scored like generated ones.
+
+        They get a row in a table of text metrics (NW Table 3), and are shown with ranked texts (MC Table 4).
+        """
         entry = self.experiment.tasks[task]
-        tabulated = isinstance(entry, PromptedTask) and self.metrics(task).of_texts()
-        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if tabulated else []
+        scored = isinstance(entry, PromptedTask) and (self.metrics(task).of_texts() or entry.ranking)
+        return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if scored else []
+
+    def measured(self) -> list[str]:
+        """Return the tasks whose texts are measured, rather than their scores read from a file."""
+        tasks = self.experiment.tasks.items()
+        return [slug for slug, entry in tasks if not isinstance(entry, ScoresTask)]
 
     def texts_of(self, task: str) -> str:
         """Return the task that provides the generated texts of a task: itself or another task."""
@@ -112,8 +132,8 @@ class Config(NamedTuple):
     def generated(self) -> list[Cell]:
         """Return the distinct cells that need generation, over all tasks."""
         cells = []
-        for task, entry in self.experiment.tasks.items():
-            if not isinstance(entry, SubsetsTask):
+        for task in self.measured():
+            if not isinstance(self.experiment.tasks[task], SubsetsTask):
                 cells += [cell._replace(task=self.texts_of(task)) for cell in self.cells(task)]
                 cells += self.reference_cells(task)
         return list(dict.fromkeys(cells))

@@ -15,6 +15,7 @@ from textgamut.config.experiment import (
     BiographiesTask,
     CreativeTask,
     PromptedTask,
+    ScoresTask,
     SubsetsTask,
     Task,
 )
@@ -129,6 +130,9 @@ FORMATS = {
 }
 """Kind of task -> the dataset formats that it accepts."""
 
+SCORED = ["perplexity", "coherence", "diversity"]
+"""Criteria in a file of scores, and of Q*Text."""
+
 
 def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
     """Yield a message for everything in a task that does not fit its dataset, metrics or another task."""
@@ -140,6 +144,9 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             f"a task of kind {task.kind} needs {' or '.join(needed)}"
         )
     metrics = config.metrics(slug)
+    if isinstance(task, ScoresTask):
+        yield from _unfit_ranking(slug, task, metrics)
+        return
     elsewhere = f"set metrics for this task alone (tasks.{slug}.metrics)"
     clusters = metrics.divergence.clusters if metrics.divergence else None
     if clusters and task.n and clusters > 2 * task.n:
@@ -230,16 +237,22 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
     if isinstance(task, SubsetsTask):
         yield f"tasks.{slug}.ranking: human texts have no prompts on which methods can be compared"
         return
+    known = SCORED if isinstance(task, ScoresTask) else metrics.per_text()
     for name in [*task.ranking.higher, *task.ranking.lower]:
         if name == "entity_overlap" and not isinstance(task, PromptedTask):
             yield f"tasks.{slug}.ranking: entity_overlap needs a reference for each prompt: kind prompted"
         elif name == "essay" and metrics.essay and not os.path.isfile(expanded(metrics.essay.essays)):
             yield f"tasks.{slug}.ranking: essay: there is no file {metrics.essay.essays} for its training"
-        elif name not in metrics.per_text():
+        elif name not in known:
             yield (
                 f"tasks.{slug}.ranking: no criterion {name!r} of single texts among the task's metrics; "
-                f"{nearest(name, metrics.per_text())}"
+                f"{nearest(name, known)}"
             )
+    if task.ranking.ratings:
+        if not os.path.isfile(expanded(task.ranking.ratings)):
+            yield f"tasks.{slug}.ranking.ratings: there is no file {task.ranking.ratings}"
+        if absent := [name for name in SCORED if name not in known]:
+            yield f"tasks.{slug}.ranking.ratings: Q*Text needs {', '.join(absent)} among the task's metrics"
     methods = {(m, d) for block in task.cells for m in block.models for d in block.decodings}
     if len(methods) < 2:
         yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from textgamut.config.entries.base import Count, Quantity, Slug, Strict, Text, TwoOrMore
-from textgamut.config.entries.sources import RATE
+from textgamut.config.entries.sources import RATE, FilesSource
 from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
 from textgamut.config.targets import Target, TargetName
 
@@ -190,8 +190,37 @@ class PromptedTask(TaskBase):
         return self.keep or self.completions
 
 
+class ScoresTask(TaskBase):
+    """Rank methods by scores of single texts that were computed elsewhere (MC, the authors' own data).
+
+    The file is a CSV with the columns ``id``, ``Model``, ``Method``, ``Dataset``, ``Generation perplexity``,
+    ``Generation coherence`` and ``Generation diversity``. Nothing is generated or measured.
+    """
+
+    kind: Literal["scores"]
+    source: Annotated[FilesSource, Field(discriminator="kind")]
+    """The file."""
+    corpus: Text
+    """Value in the column ``Dataset`` of the rows to read."""
+    n: TwoOrMore | None = None
+    """Number of prompts that the corpus must have. Defaults to any number."""
+    seeds: Seeds = [0]
+    draws: Seeds = [0]
+    max_words: None = None
+    completions: ClassVar[int] = 1
+    kept: ClassVar[int] = 1
+    groups: Annotated[list[str], Field(max_length=0)] = []
+    sweep: None = None
+    metrics: None = None
+    ranking: RankingSettings
+    """How to rank the methods, by perplexity, coherence and diversity."""
+    cells: Cells
+    """Methods to rank. Rows of others are left out. The names in the file are those of MC; a model is called
+    as in ``labels``."""
+
+
 Task = Annotated[
-    ContinuationTask | SubsetsTask | BiographiesTask | CreativeTask | PromptedTask,
+    ContinuationTask | SubsetsTask | BiographiesTask | CreativeTask | PromptedTask | ScoresTask,
     Field(discriminator="kind"),
 ]
 

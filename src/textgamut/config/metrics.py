@@ -62,7 +62,10 @@ class LikelihoodSettings(Strict):
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
     """Only float32 produces the same numbers for every batch size."""
     perplexity_of: Literal["scorer", "generator"] = "scorer"
-    """Model that computes the perplexity: the scorer, or the model that generated the text (MC)."""
+    """Model that computes the perplexity: the scorer, or the model that generated the text (MC).
+
+    The perplexity of human texts, which no model generated, is always the scorer's.
+    """
 
 
 class ReadabilitySettings(Strict):
@@ -155,6 +158,9 @@ class RankingSettings(Strict):
     """Criteria for which lower is better: metrics of single texts."""
     depth_of: Annotated[int, Field(ge=2, le=6)] = 4
     """Number of methods, those with the highest worth, for the union-free generic depth (MC: 4)."""
+    ratings: OwnPath | None = None
+    """Your human ratings of single texts, to tune the parameters of Q*Text (MC appendix G): a table with the
+    columns task, model, decoding, prompt_id and rating. By default, nothing is tuned."""
 
     @model_validator(mode="after")
     def _criteria(self) -> RankingSettings:

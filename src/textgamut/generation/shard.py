@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 from filelock import FileLock, Timeout
-from pydantic import TypeAdapter
 
 from textgamut.config.entries.base import expanded
-from textgamut.config.entries.decoding import Decoding
+from textgamut.config.entries.decoding import parse_decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, OpenAISource
 from textgamut.errors import TextgamutError
@@ -170,7 +169,7 @@ class _Shard:
         if not self.left:
             return
         engine = self._model.load(self.journal.batch_size)
-        decoding = TypeAdapter(Decoding).validate_python(self._job.settings["decoding"])
+        decoding = parse_decoding(self._job.settings["decoding"])
         progress = Progress(len(self.requests), "samples", "tokens", done=self._resumed)
         before = time.monotonic()
         for batch in engine.generate(self.left, decoding, self._job.seed):

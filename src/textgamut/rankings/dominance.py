@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
 
-REVISION = 1
+REVISION = 2
 """Increase when the same scores produce different orders or counts."""
 
 
@@ -42,7 +42,9 @@ class DominanceSummary:
     Attributes:
         pairs: All pairs, M (M - 1).
         always: Pairs of which the first dominates on all prompts.
-        mostly: Pairs of which the first dominates on at least 90 % of the prompts, including ``always``.
+        mostly: Pairs of which the first dominates on more than 90 % of the prompts, including ``always``.
+            The paper prints "at least 90 %"; the authors' script counts more, and more than 90 % of the
+            prompts of WikiText-103 for all corpora.
         never: Pairs of which the first dominates on no prompt.
     """
 
@@ -129,7 +131,7 @@ def dominance_summary(counts: DominanceCounts) -> DominanceSummary:
     return DominanceSummary(
         pairs=len(wins),
         always=int((wins == counts.prompts).sum()),
-        mostly=int((10 * wins >= 9 * counts.prompts).sum()),
+        mostly=int((10 * wins > 9 * counts.prompts).sum()),
         never=int((wins == 0).sum()),
     )
 

@@ -82,14 +82,29 @@ class TunedQText:
     """The same for the initial parameters; never above ``correlation``."""
 
 
+def q_text_limits(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLike) -> NDArray[np.float64]:
+    """Return the lowest and the highest value of each criterion, (3, 2), for the ``limits`` of ``q_text``.
+
+    Raises:
+        TextgamutError: As ``q_text``.
+    """
+    columns = _columns(perplexity, coherence, diversity)
+    return np.array([_limits(name, column) for name, column in zip(CRITERIA, columns, strict=True)])
+
+
 def q_text(
-    perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLike, parameters: QTextParameters = PAPER
+    perplexity: ArrayLike,
+    coherence: ArrayLike,
+    diversity: ArrayLike,
+    parameters: QTextParameters = PAPER,
+    limits: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Score N texts: 100 sum_i w_i M_i exp(-a_i (M_i - m_i)^2) / sum_i w_i (MC section 5.1, equation 1).
 
     M_i are the criteria scaled to [0, 1] over the given rows: (x - min) / (max - min) for coherence and
     diversity, (max - x) / (max - min) for perplexity. Scores of different sets of rows are therefore not
-    comparable, and a few texts with a huge perplexity move the scaled perplexity of all others towards 1.
+    comparable, unless they have the same ``limits``, and a few texts with a huge perplexity move the scaled
+    perplexity of all others towards 1.
 
     A criterion is not penalised at its target, but contributes most above it, at
     (m + sqrt(m^2 + 2 / a)) / 2, because the factor M_i grows.
@@ -100,16 +115,19 @@ def q_text(
         coherence: (N,) higher is better, a mean log-likelihood.
         diversity: (N,) higher is better.
         parameters: Weights, targets and penalties.
+        limits: Minimum and maximum of each criterion, from :func:`q_text_limits` of other rows. Values beyond
+            them count as the limit. Defaults to those of the given rows.
 
     Returns:
         (N,) scores in [0, 100]; the attainable range depends on the parameters, see ``PAPER``.
 
     Raises:
-        TextgamutError: If a criterion is not a list of numbers, has an infinite value, or is the same in all
-            rows, so that it cannot be scaled; or if the criteria differ in length.
+        TextgamutError: If a criterion is not a list of numbers, has an infinite value, or (without
+            ``limits``) is the same in all rows, so that it cannot be scaled; or if the criteria differ in
+            length.
     """
     theta = np.array([*parameters.weights, *parameters.targets, *parameters.penalties], dtype=np.float64)
-    return _score(_normalised(perplexity, coherence, diversity), theta)
+    return _score(_normalised(perplexity, coherence, diversity, limits), theta)
 
 
 def tune_q_text(
@@ -119,6 +137,7 @@ def tune_q_text(
     human_ratings: ArrayLike,
     trials: int = 10_000,
     seed: int = 0,
+    limits: NDArray[np.float64] | None = None,
 ) -> TunedQText:
     """Fit the parameters to human ratings by random search (MC appendix G).
 
@@ -133,6 +152,7 @@ def tune_q_text(
         human_ratings: (N,) higher is better.
         trials: Number of trials, 1 or more.
         seed: Seed of the noise.
+        limits: As in ``q_text``.
 
     Returns:
         The best parameters; reproducible for the same input and seed.
@@ -143,7 +163,7 @@ def tune_q_text(
     """
     if trials < 1:
         raise DataError(f"trials = {trials}: one or more are needed")
-    normalised = _normalised(perplexity, coherence, diversity)
+    normalised = _normalised(perplexity, coherence, diversity, limits)
     ratings = _column("human_ratings", human_ratings)
     if len(ratings) != normalised.shape[1]:
         raise DataError(f"{len(ratings)} human ratings, but {normalised.shape[1]} texts")
@@ -207,8 +227,25 @@ def dominant_counts(q: ArrayLike, labels: Sequence[str], least: bool = False) ->
     )
 
 
-def _normalised(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLike) -> NDArray[np.float64]:
+def _normalised(
+    perplexity: ArrayLike,
+    coherence: ArrayLike,
+    diversity: ArrayLike,
+    limits: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
     """Return the criteria (3, N), scaled to [0, 1] with 1 the best; missing values become 0."""
+    columns = _columns(perplexity, coherence, diversity)
+    if limits is None:
+        limits = np.array([_limits(name, column) for name, column in zip(CRITERIA, columns, strict=True)])
+    normalised = np.empty((3, len(columns[0])))
+    for row, (name, column, (low, high)) in enumerate(zip(CRITERIA, columns, limits, strict=True)):
+        inside = np.clip(column, low, high)
+        better = high - inside if name == "perplexity" else inside - low
+        normalised[row] = np.where(np.isnan(column), 0, better / (high - low))
+    return normalised
+
+
+def _columns(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLike) -> list[NDArray[np.float64]]:
     columns = [
         _column(name, values)
         for name, values in zip(CRITERIA, (perplexity, coherence, diversity), strict=True)
@@ -218,18 +255,18 @@ def _normalised(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLik
             f"{len(column)} of {name}" for name, column in zip(CRITERIA, columns, strict=True)
         )
         raise DataError(f"Q*Text needs as many values of each criterion, not {lengths}")
-    normalised = np.empty((3, len(columns[0])))
-    for row, (name, column) in enumerate(zip(CRITERIA, columns, strict=True)):
-        if np.isnan(column).all():
-            raise DataError(f"{name} has no value in any of {len(column)} rows")
-        low, high = np.nanmin(column), np.nanmax(column)
-        if low == high:
-            raise DataError(
-                f"{name} is {low:g} in all of {len(column)} rows: it cannot be scaled to [0, 1] for Q*Text"
-            )
-        better = high - column if name == "perplexity" else column - low
-        normalised[row] = np.where(np.isnan(column), 0, better / (high - low))
-    return normalised
+    return columns
+
+
+def _limits(name: str, column: NDArray[np.float64]) -> tuple[float, float]:
+    if np.isnan(column).all():
+        raise DataError(f"{name} has no value in any of {len(column)} rows")
+    low, high = float(np.nanmin(column)), float(np.nanmax(column))
+    if low == high:
+        raise DataError(
+            f"{name} is {low:g} in all of {len(column)} rows: it cannot be scaled to [0, 1] for Q*Text"
+        )
+    return low, high
 
 
 def _column(name: str, values: ArrayLike) -> NDArray[np.float64]:

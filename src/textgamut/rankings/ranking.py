@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from textgamut.rankings.dominance import (
     pareto_front,
 )
 from textgamut.rankings.method_scores import MethodScores, prompt_means, wide_method_scores
-from textgamut.rankings.qtext import CRITERIA, dominant_counts, q_text
+from textgamut.rankings.qtext import CRITERIA, dominant_counts, q_text, q_text_limits
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
 
 REVISION = 1
@@ -197,8 +197,42 @@ def rank_texts(
     return scores, ranking
 
 
+def q_text_of_texts(
+    texts: Mapping[str, pd.DataFrame], names: Mapping[tuple[str, str], str]
+) -> dict[str, NDArray[np.float64]]:
+    """Score single texts by Q*Text, on the scale of the ranking of the same tasks (MC Table 4).
+
+    The criteria are scaled by their lowest and highest values in the ranking. These are values of ranked
+    methods only, so that human texts change no score. A text beyond them, such as a human one, counts as the
+    lowest or highest. With one text per method and prompt, the means of the scores are those of the ranking.
+
+    Args:
+        texts: Table of each task: ``model``, ``decoding``, ``prompt_id`` and the criteria.
+        names: Name of the method of each ranked (model, decoding).
+
+    Returns:
+        Task -> scores in [0, 100], in the order of its table.
+
+    Raises:
+        TextgamutError: If a criterion is missing, or as :func:`qtext.q_text`.
+    """
+    for task, table in texts.items():
+        if absent := [name for name in CRITERIA if name not in table]:
+            raise DataError(f"Q*Text of {task}: there is no {', '.join(absent)}")
+    ranked = prompt_means(texts, names, CRITERIA).table
+    limits = q_text_limits(ranked["perplexity"], ranked["coherence"], ranked["diversity"])
+    return {
+        task: q_text(table["perplexity"], table["coherence"], table["diversity"], limits=limits)
+        for task, table in texts.items()
+    }
+
+
 def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
-    """Return all tables of a ranking: ``ranking``, ``agreement``, ``winners``, ``orders``, ``dominance``."""
+    """Return all tables of a ranking: name -> table.
+
+    They are ``ranking``, ``agreement``, ``winners``, ``orders``, ``dominance``, and ``pairs``: one row with
+    the number of ``prompts`` and the numbers of pairs of ``Ranking.pairs``.
+    """
     depth = ranking.depth
     return {
         "ranking": ranking.methods,
@@ -206,6 +240,7 @@ def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
         "winners": ranking.winners,
         "orders": orders_table(depth, ranking.compared),
         "dominance": ranking.dominance,
+        "pairs": pd.DataFrame([{"prompts": ranking.prompts, **asdict(ranking.pairs)}]),
     }
 
 

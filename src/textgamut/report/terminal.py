@@ -97,7 +97,7 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
     pairs = ranking.pairs
     console.print(
         f"\nOf {pairs.pairs:,} ordered pairs, the first dominates on all prompts in {pairs.always:,}, on "
-        f"90 % or more in {pairs.mostly:,}, never in {pairs.never:,}",
+        f"more than 90 % in {pairs.mostly:,}, never in {pairs.never:,}",
         highlight=False,
     )
     if len(ranking.agreement):

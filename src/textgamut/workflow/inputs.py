@@ -8,6 +8,7 @@ from typing import Any
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.base import expanded
 from textgamut.config.entries.models import Model
+from textgamut.config.experiment import ScoresTask
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.families import family_of
 from textgamut.workflow.methods import scored_cells
@@ -189,7 +190,35 @@ def scored_generations(config: Config, wildcards: Any) -> list[str]:
 
 def ranked_texts(config: Config, wildcards: Any) -> list[str]:
     """Return the per-text metrics of the tasks that are ranked."""
-    return [fill(paths.ALL_TEXT_SCORES, wildcards, task=task) for task in config.ranked()[wildcards.ranked]]
+    measured = config.measured()
+    return [
+        fill(paths.ALL_TEXT_SCORES if task in measured else paths.GIVEN_SCORES, wildcards, task=task)
+        for task in config.ranked()[wildcards.ranked]
+    ]
+
+
+def ratings(config: Config, wildcards: Any) -> str:
+    """Return the user's ratings of the texts that are ranked.
+
+    Raises:
+        ValueError: If the ranking has none.
+    """
+    file = config.ratings(wildcards.ranked)
+    if file is None:
+        raise ValueError(f"the ranking of {wildcards.ranked} has no ratings")
+    return str(expanded(file))
+
+
+def given_scores(config: Config, wildcards: Any) -> list[str]:
+    """Return the user's file that the scores of a task are read from; [] if it is downloaded.
+
+    Raises:
+        ValueError: If the scores of the task are computed.
+    """
+    task = config.experiment.tasks[wildcards.task]
+    if not isinstance(task, ScoresTask):
+        raise ValueError(f"{wildcards.task} reads no scores from a file")
+    return source_files(task.source)
 
 
 def text_scores(config: Config, wildcards: Any) -> list[str]:

@@ -41,6 +41,12 @@ def model_style(model: Model) -> dict[str, Any]:
     return {"label": model.label, "family": model.family, "chat": model.chat != "none"}
 
 
+def model_labels(config: Config, task: str) -> dict[str, str]:
+    """Return the names of a task's models in a paper: slug -> label, that of the registry by default."""
+    styles = model_styles(config, task)
+    return {slug: config.experiment.labels.get(slug, style["label"]) for slug, style in styles.items()}
+
+
 def method_names(config: Config, task: str) -> list[list[str]]:
     """Return the unique names of a task's methods: a list of [model, decoding, name]."""
     styles = model_styles(config, task) | {HUMAN: {"label": HUMAN}}

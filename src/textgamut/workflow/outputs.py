@@ -26,6 +26,7 @@ RANKING = {
     "winners": "winners.csv",
     "winners_page": "winners.html",
     "dominance": "dominance.csv",
+    "pairs": "pairs.csv",
 }
 """Output of the rule rank_methods -> file in the folder of a ranking."""
 
@@ -91,6 +92,15 @@ def task_files(config: Config, task: str) -> list[str]:
     ]
 
 
+def tuning_files(config: Config) -> list[str]:
+    """Return the tuned parameters of Q*Text: one file for each ranking with ratings."""
+    return [
+        fill(paths.TUNING, paper=config.experiment.name, ranked=ranked)
+        for ranked in config.ranked()
+        if config.ratings(ranked)
+    ]
+
+
 def experiment_files(config: Config) -> list[str]:
     """Return all output files of an experiment: the inputs of the rule ``all``.
 
@@ -104,13 +114,15 @@ def experiment_files(config: Config) -> list[str]:
             if not targets.unavailable(config, target)
             for file in targets.target_outputs(config, target).values()
         ]
-    datasets = sorted({task.dataset for task in config.experiment.tasks.values()})
+    tasks = config.measured()
+    datasets = sorted({config.experiment.tasks[task].dataset for task in tasks})
     return [
         *(fill(paths.DATASET_PAGE, dataset=dataset) for dataset in datasets),
-        *(file for task in config.experiment.tasks for file in task_files(config, task)),
+        *(file for task in tasks for file in task_files(config, task)),
         *(
             f"{fill(paths.RANKING, paper=name, ranked=ranked)}/{file}"
             for ranked in config.ranked()
             for file in RANKING.values()
         ),
+        *tuning_files(config),
     ]

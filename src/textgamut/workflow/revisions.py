@@ -33,6 +33,8 @@ from textgamut.rankings import (
     method_scores,
     qtext,
     ranking,
+    released_scores,
+    tuning,
     ufg_depth,
 )
 from textgamut.report import html, missed, tables
@@ -44,6 +46,7 @@ from textgamut.tasks import answers, draws, templates
 MODULES: dict[str, tuple[ModuleType, ...]] = {
     "extract_dataset": (extract,),
     "describe_dataset": (card,),
+    "read_scores": (released_scores, method_scores),
     "fetch_model": (checkpoints,),
     "fetch_embedder": (checkpoints,),
     "fetch_tagger": (entities,),
@@ -99,6 +102,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
         rankings,
         html,
     ),
+    "tune_q_text": (tuning, qtext, method_scores),
 }
 """Rule -> the modules with the revisions in its settings."""
 

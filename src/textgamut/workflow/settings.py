@@ -13,11 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from textgamut.config.cells import HUMAN, Config
+from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.models import Model
 from textgamut.config.experiment import SubsetsTask
+from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import inputs, targets
 from textgamut.workflow.families import family_of, missing_families
-from textgamut.workflow.methods import decodings, method_names, model_styles
+from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
 from textgamut.workflow.revisions import revision_of
 
 Settings = dict[str, Any]
@@ -71,6 +73,16 @@ def extract_dataset(config: Config, wildcards: Any) -> Settings:
 @_rule
 def describe_dataset(config: Config, wildcards: Any) -> Settings:
     return {"dataset": config.datasets[wildcards.dataset].model_dump(mode="json")}
+
+
+@_rule
+def read_scores(config: Config, wildcards: Any) -> Settings:
+    labels = model_labels(config, wildcards.task)
+    settings = {slug: config.decoding[slug].model_dump(mode="json") for slug in config.decoding}
+    named = methods_by_label(methods(config, wildcards.task), labels, settings, "table_5")
+    return _task(config, wildcards, "source", "corpus", "n") | {
+        "methods": [[name, *method] for name, method in named.items()]
+    }
 
 
 @_rule
@@ -198,7 +210,7 @@ def score_likelihood(config: Config, wildcards: Any) -> Settings:
     return {
         "source": _source(config, family.scorer),
         "generator": _source(config, generator[0]) if generator else None,
-        "perplexity_of": family.perplexity_of,
+        "perplexity_of": "generator" if generator else "scorer",
         "dtype": family.dtype,
     }
 
@@ -320,16 +332,24 @@ def rank_methods(config: Config, wildcards: Any) -> Settings:
     assert ranking is not None
     named = [method for method in method_names(config, tasks[0]) if method[0] != HUMAN]
     styles = model_styles(config, tasks[0])
+    decoding_of = {name: config.decoding[decoding] for _, decoding, name in named}
     return {
         "title": ", ".join(tasks),
-        "ranking": ranking.model_dump(mode="json"),
+        "ranking": ranking.model_dump(mode="json", exclude={"ratings"}),
         "methods": named,
         "kinds": {
-            name: {
-                "model": styles[model]["label"],
-                "strategy": config.decoding[decoding].strategy,
-                "decoding": decoding,
-            }
-            for model, decoding, name in named
+            "model": {name: styles[model]["label"] for model, _, name in named},
+            "strategy": {name: kind_of(decoding) for name, decoding in decoding_of.items()},
+            "hyperparameters": {name: hyperparameters_of(decoding) for name, decoding in decoding_of.items()},
+            "decoding": {name: decoding for _, decoding, name in named},
         },
+    }
+
+
+@_rule
+def tune_q_text(config: Config, wildcards: Any) -> Settings:
+    methods = method_names(config, config.ranked()[wildcards.ranked][0])
+    return {
+        "methods": [method for method in methods if method[0] != HUMAN],
+        "tasks": list(config.experiment.tasks),
     }

@@ -33,7 +33,7 @@ class Need(NamedTuple):
 
 def whole_need(config: Config) -> Need:
     """Return what all outputs of an experiment read."""
-    tasks = config.experiment.tasks
+    tasks = config.measured()
     return Need(
         [cell for task in tasks for cell in config.cells(task)],
         {task: list(config.metrics(task).families()) for task in tasks},
@@ -44,9 +44,10 @@ def whole_need(config: Config) -> Need:
 def target_need(config: Config, name: str) -> Need:
     """Return what a target reads."""
     target = config.experiment.targets[name]
+    tasks = [task for task in target.tasks if task in config.measured()]
     return Need(
-        [cell for task in target.tasks for cell in target_cells(config, target, task)],
-        {task: list(target.families()) for task in target.tasks},
+        [cell for task in tasks for cell in target_cells(config, target, task)],
+        {task: list(target.families()) for task in tasks},
         target_embedders(config, target),
     )
 

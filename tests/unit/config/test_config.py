@@ -73,6 +73,19 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (change("tasks", "decoding", "ranking", value={}), "tasks.decoding.ranking: no criterion is named"),
         (
+            change("tasks", "decoding", "ranking", "ratings", value="missing.csv"),
+            "tasks.decoding.ranking.ratings: there is no file missing.csv",
+        ),
+        (
+            change(
+                "tasks",
+                "decoding",
+                value=DEMO["tasks"]["decoding"]
+                | {"metrics": {"ngram": {}}, "ranking": {"higher": ["diversity"], "ratings": __file__}},
+            ),
+            "tasks.decoding.ranking.ratings: Q*Text needs perplexity, coherence among the task's metrics",
+        ),
+        (
             change("tasks", "decoding", "ranking", "lower", value=["coherence"]),
             "tasks.decoding.ranking: duplicate criteria in",
         ),
@@ -452,6 +465,24 @@ def tasks(metrics: dict | None = None, **entries: dict) -> dict:
     return {"name": "mine", "embedder": "minilm", "metrics": metrics or {"ngram": {}}, "tasks": entries}
 
 
+SCORES = {
+    "kind": "scores",
+    "dataset": "wikinews",
+    "corpus": "wikinews",
+    "source": {"kind": "url", "url": "https://example.org/results.csv"},
+    "ranking": {"higher": ["coherence"], "lower": ["perplexity"]},
+    "cells": [{"models": ["gemma-3-270m"], "decodings": ["beam-3", "beam-5"]}],
+}
+
+
+def test_scores_from_a_file_are_ranked_and_nothing_is_generated() -> None:
+    config = load(tasks(s=SCORES, p=PROMPTED))
+    assert config.ranked() == {"s": ["s"]}
+    assert config.measured() == ["p"]
+    assert {cell.task for cell in config.generated()} == {"p"}
+    assert config.human_cells("s") == []
+
+
 def test_kinds_of_task_load_with_their_defaults() -> None:
     loaded = load(tasks(b=BIOGRAPHIES, c=CREATIVE, p=PROMPTED | {"completions": 20, "keep": 10})).experiment
     assert {name: task.completions for name, task in loaded.tasks.items()} == {"b": 1, "c": 1, "p": 20}
@@ -509,6 +540,14 @@ def test_kinds_of_task_load_with_their_defaults() -> None:
         ),
         ({"p": PROMPTED | {"n": 4}}, "tasks.p: k = 4 needs more than 4 texts"),
         ({"creative": CREATIVE}, "tasks.creative: a dataset has the same slug"),
+        (
+            {"s": SCORES | {"ranking": {"higher": ["coherense"]}}},
+            "tasks.s.ranking: no criterion 'coherense' of single texts among the task's metrics; nearest "
+            "valid: 'coherence'",
+        ),
+        ({"s": SCORES | {"metrics": {"ngram": {}}}}, "tasks.s.metrics: "),
+        ({"s": {key: SCORES[key] for key in SCORES if key != "ranking"}}, "tasks.s.ranking: this key is req"),
+        ({"s": SCORES | {"dataset": "wikinew"}}, "tasks.s.dataset: unknown dataset 'wikinew'"),
     ],
 )
 def test_a_wrong_task_is_named(entries: dict, message: str) -> None:

@@ -58,25 +58,23 @@ def likelihoods(monkeypatch: pytest.MonkeyPatch) -> Likelihoods:
 PROMPTS = pd.DataFrame({"id": ["q", "p"], "base": ["Once", "The cat"]})
 
 
-def likelihood_of(
-    prompts: pd.DataFrame | None, generator: str | None, perplexity_of: Any
-) -> tuple[list[str], dict[str, float]]:
+def likelihood_of(prompts: pd.DataFrame | None, generator: str | None) -> tuple[list[str], dict[str, float]]:
     def load(source: str) -> tuple[str, str]:
         return source, f"{source}'s tokenizer"
 
-    rows, columns = cell_likelihood_scores(TEXTS, prompts, load, "gemma", generator, perplexity_of, 7)
+    rows, columns = cell_likelihood_scores(TEXTS, prompts, load, "gemma", generator, 7)
     return [row["value"] for row in rows], {name: values[0] for name, values in columns.items()}
 
 
 def test_the_continuation_is_scored_given_its_prompt(likelihoods: Likelihoods) -> None:
-    values, _ = likelihood_of(PROMPTS, "me", "scorer")
+    values, _ = likelihood_of(PROMPTS, None)
     assert values == ["perplexity by gemma", "coherence by gemma"]
     prompts, texts = ["The cat", "The cat", "Once"], [" sat.", "", " more upon"]
     assert likelihoods.given == [("gemma", "gemma's tokenizer", prompts, texts, 7)]
 
 
 def test_without_prompts_the_whole_text_is_scored(likelihoods: Likelihoods) -> None:
-    assert likelihood_of(None, None, "scorer")[0] == ["perplexity by gemma"]
+    assert likelihood_of(None, None)[0] == ["perplexity by gemma"]
     assert likelihoods.given[0][2:4] == (None, TEXTS["text"].tolist())
 
 
@@ -84,14 +82,14 @@ def test_without_prompts_the_whole_text_is_scored(likelihoods: Likelihoods) -> N
     ("generator", "values", "columns"),
     [
         ("me", ["coherence by gemma", "perplexity by me"], {"coherence": 5, "perplexity": 2}),
-        (None, ["coherence by gemma"], {"coherence": 5}),  # humans
+        (None, ["perplexity by gemma", "coherence by gemma"], {"perplexity": 5, "coherence": 5}),  # humans
         ("gemma", ["perplexity by gemma", "coherence by gemma"], {"perplexity": 5, "coherence": 5}),
     ],
 )
 def test_the_perplexity_can_be_the_generators(
     likelihoods: Likelihoods, generator: str | None, values: list[str], columns: dict[str, float]
 ) -> None:
-    found = likelihood_of(PROMPTS, generator, "generator")
+    found = likelihood_of(PROMPTS, generator)
     assert found == (values, columns)
     assert list(found[1]) == list(columns)
     assert [given[0] for given in likelihoods.given] == list(dict.fromkeys(["gemma", generator or "gemma"]))

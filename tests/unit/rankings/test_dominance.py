@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from textgamut.errors import TextgamutError
 from textgamut.rankings.dominance import (
+    DominanceCounts,
     dominance_counts,
     dominance_orders,
     dominance_summary,
@@ -110,9 +111,17 @@ class TestCounts:
             ["c", "b", 0, 0.0],
         ]
         summary = dominance_summary(counts)
-        assert (summary.pairs, summary.always, summary.mostly, summary.never) == (6, 1, 2, 4)
+        assert (summary.pairs, summary.always, summary.mostly, summary.never) == (6, 1, 1, 4)
+        assert list(table["wins"] == counts.prompts) == list(table["share"] == 1)
         with pytest.raises(TextgamutError, match="2 names of methods for 3 methods"):
             dominance_table(counts, ["a", "b"])
+
+    @pytest.mark.parametrize(
+        ("wins", "prompts", "mostly"), [(1182, 1314, 0), (1183, 1314, 1), (1800, 2000, 0)]
+    )
+    def test_mostly_is_more_than_90_percent(self, wins, prompts, mostly):
+        counts = DominanceCounts(np.array([[0, wins], [0, 0]]), np.zeros((2, 2), dtype=int), prompts)
+        assert dominance_summary(counts).mostly == mostly
 
 
 @given(arrays(float, array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.integers(0, 3)))

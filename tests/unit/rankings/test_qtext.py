@@ -15,6 +15,7 @@ from textgamut.rankings.qtext import (
     QTextParameters,
     dominant_counts,
     q_text,
+    q_text_limits,
     tune_q_text,
 )
 
@@ -53,6 +54,18 @@ parameters_of = st.builds(
 def test_equal_to_the_formula(n: int, seed: int, parameters: QTextParameters) -> None:
     criteria = texts(n, seed)
     assert q_text(*criteria, parameters) == pytest.approx(by_hand(criteria, parameters), abs=1e-9)
+
+
+def test_some_texts_on_the_scale_of_all() -> None:
+    criteria = texts(20)
+    limits = q_text_limits(*criteria)
+    one, two, three = (values[3:8] for values in criteria)
+    assert q_text(one, two, three, limits=limits).tolist() == q_text(*criteria)[3:8].tolist()
+    assert q_text(one, two, three).tolist() != q_text(*criteria)[3:8].tolist()
+    # Beyond the limits, or without a value: as the best, as the worst.
+    beyond = q_text([0.0, 1e9, math.nan], [9.0, -1e9, math.nan], [9.0, -1e9, math.nan], limits=limits)
+    at = q_text(limits[0], limits[1, ::-1], limits[2, ::-1], limits=limits)
+    assert beyond.tolist() == [at[0], 0, 0]
 
 
 @given(st.integers(2, 20), st.integers(0, 10**6), parameters_of)

@@ -11,7 +11,7 @@ from made_scores import CRITERIA, QUALITY, method_scores
 
 from textgamut.errors import TextgamutError
 from textgamut.rankings.method_scores import MethodScores
-from textgamut.rankings.ranking import rank_methods
+from textgamut.rankings.ranking import q_text_of_texts, rank_methods, rank_texts
 
 
 def test_all_rankings_find_the_order_that_is_there() -> None:
@@ -106,3 +106,50 @@ def test_an_empty_text_is_the_worst_and_counts() -> None:
     assert ranking.methods["missing"].tolist() == [0, 30]
     assert any(note.startswith("30 of 120 texts are empty") for note in ranking.notes)
     assert ranking.methods.set_index("method")["q_text"]["b"] > 0
+
+
+def text_tables(some: MethodScores) -> dict[str, pd.DataFrame]:
+    """One text per method and prompt, in two tasks."""
+    rows = [
+        ("m", method, prompt, *some.values[p, m])
+        for p, prompt in enumerate(some.prompts)
+        for m, method in enumerate(some.methods)
+    ]
+    table = pd.DataFrame(rows, columns=["model", "decoding", "prompt_id", *some.criteria])
+    first = table["prompt_id"].isin(some.prompts[:40])
+    return {"wiki": table[first].reset_index(drop=True), "news": table[~first].reset_index(drop=True)}
+
+
+NAMES = {("m", method): method for method in QUALITY}
+HUMAN = {"model": "human", "decoding": "human", "prompt_id": "p0"}
+
+
+def test_the_scores_of_single_texts_are_on_the_scale_of_the_ranking() -> None:
+    tables = text_tables(method_scores(QUALITY))
+    _, ranking = rank_texts(tables, NAMES, ["coherence", "diversity"], ["perplexity"])
+    scores = q_text_of_texts(tables, NAMES)
+    texts = pd.concat([table.assign(q_text=scores[task]) for task, table in tables.items()])
+    means = ranking.methods.set_index("method")["q_text"]
+    assert texts.groupby("decoding")["q_text"].mean().to_dict() == pytest.approx(means.to_dict())
+
+
+def test_human_texts_change_no_score_and_count_as_the_best_or_the_worst_at_most() -> None:
+    tables = text_tables(method_scores(QUALITY))
+    without = q_text_of_texts(tables, NAMES)
+    best = {name: max(table[name].max() for table in tables.values()) for name in ("coherence", "diversity")}
+    best["perplexity"] = min(table["perplexity"].min() for table in tables.values())
+    beyond = {"coherence": 5.0, "diversity": 5.0, "perplexity": 0.0}
+    nothing = dict.fromkeys(CRITERIA, np.nan)
+    human = pd.DataFrame([HUMAN | criteria for criteria in (best, beyond, nothing)])
+    tables["news"] = pd.concat([tables["news"], human], ignore_index=True)
+    scores = q_text_of_texts(tables, NAMES)
+    assert scores["wiki"].tolist() == without["wiki"].tolist()
+    assert scores["news"][:-3].tolist() == without["news"].tolist()
+    assert scores["news"][-3] == scores["news"][-2] > 0
+    assert scores["news"][-1] == 0
+
+
+def test_the_scores_of_single_texts_need_all_criteria() -> None:
+    tables = text_tables(method_scores(QUALITY))
+    with pytest.raises(TextgamutError, match=r"Q\*Text of wiki: there is no perplexity"):
+        q_text_of_texts({"wiki": tables["wiki"].drop(columns="perplexity")}, NAMES)

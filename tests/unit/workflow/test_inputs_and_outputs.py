@@ -6,12 +6,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers import ROOT
 
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.sources import FileSource
-from textgamut.workflow import inputs, outputs
+from textgamut.config.loading import load_config
+from textgamut.workflow import inputs, outputs, settings
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, family_of, missing_families
 from textgamut.workflow.notices import small_tasks
+from textgamut.workflow.targets import whole_need
 
 NEWS = SimpleNamespace(task="news", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1")
 
@@ -92,6 +95,47 @@ def test_an_experiment_consists_of_each_file_once(demo: Config) -> None:
     assert "results/papers/demo/news/precision-recall.svg" in files
     assert "results/papers/demo/decoding/ranking/ranking.csv" in files
     assert "data/news-articles/card.md" in files
+
+
+def test_scores_from_a_file_are_all_that_a_ranking_reads() -> None:
+    config = load_config(ROOT / "config/papers/mc-released.yaml")
+    every = inputs.ranked_texts(config, SimpleNamespace(paper="mc-released", ranked="all"))
+    assert every == [f"data/{task}/scores.parquet" for task in ("wikitext", "news", "books")]
+    assert inputs.given_scores(config, SimpleNamespace(task="news")) == []
+    assert whole_need(config).cells == []
+    assert not [file for file in outputs.experiment_files(config) if "/ranking/" not in file]
+
+
+def test_only_scores_from_a_file_are_read(demo: Config) -> None:
+    with pytest.raises(ValueError, match="news reads no scores from a file"):
+        inputs.given_scores(demo, NEWS)
+
+
+def test_q_text_is_tuned_only_if_there_are_ratings(demo: Config) -> None:
+    task = demo.experiment.tasks["decoding"]
+    assert task.ranking
+    assert outputs.tuning_files(demo) == []
+    config = with_task(demo, "decoding", ranking=task.ranking.model_copy(update={"ratings": "mine.csv"}))
+    assert outputs.tuning_files(config) == ["results/papers/demo/decoding/ranking/tuning.csv"]
+    job = SimpleNamespace(ranked="decoding")
+    assert inputs.ratings(config, job) == "mine.csv"
+    assert settings.rank_methods(config, job) == settings.rank_methods(demo, job)
+    with pytest.raises(ValueError, match="the ranking of decoding has no ratings"):
+        inputs.ratings(demo, job)
+
+
+def test_ratings_of_one_task_leave_the_ranking_of_all() -> None:
+    config = load_config(ROOT / "config/papers/mc-released.yaml")
+    for task, files in (("books", ["books"]), ("news", ["news", "books"])):
+        ranking = config.experiment.tasks[task].ranking
+        assert ranking
+        config = with_task(config, task, ranking=ranking.model_copy(update={"ratings": "mine.csv"}))
+        assert list(config.ranked()) == ["wikitext", "news", "books", "all"]
+        found = [f"results/papers/mc-released/{name}/ranking/tuning.csv" for name in files]
+        assert outputs.tuning_files(config) == found
+    shared = {"ranking": config.experiment.tasks["news"].ranking}
+    whole = with_task(config, "wikitext", **shared)
+    assert whole.ratings("all") == "mine.csv"
 
 
 def test_no_essay_score_without_the_essays(demo: Config) -> None:

@@ -31,7 +31,7 @@ JOB = SimpleNamespace(
 
 def job_of(rule: str, config: Config) -> SimpleNamespace | None:
     """Return wildcards for which the rule makes sense in the demo; None if it has no such job."""
-    if rule in ("score_essay", "train_essay_model", "score_judge", "make_target"):
+    if rule in ("score_essay", "train_essay_model", "score_judge", "read_scores", "make_target"):
         return None
     if rule == "draw_subset":
         task = next(slug for slug, task in config.experiment.tasks.items() if task.kind == "subsets")
@@ -117,7 +117,33 @@ def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Conf
     by_humans = SimpleNamespace(task=task, model="human", decoding="human")
     source = demo.models[JOB.model].model_dump(mode="json")["source"]
     assert settings.score_likelihood(config, by_model)["generator"] == source
-    assert settings.score_likelihood(config, by_humans)["generator"] is None
+    human = settings.score_likelihood(config, by_humans)
+    assert (human["generator"], human["perplexity_of"]) == (None, "scorer")
+    assert settings.score_likelihood(config, by_model)["perplexity_of"] == "generator"
+
+
+def test_methods_in_a_file_of_scores_have_the_papers_names() -> None:
+    config = load_config(ROOT / "config/papers/mc-released.yaml")
+    found = settings.read_scores(config, SimpleNamespace(task="books"))
+    assert (found["corpus"], found["n"]) == ("book", 1947)
+    assert len(found["methods"]) == 354
+    assert ["GPT2-XL CS (('1.0', '20'))", "gpt2-xl", "contrastive-k20-a1.0"] in found["methods"]
+    assert ["LLama 3 temp (1)", "llama-3-8b", "temperature-1.0"] in found["methods"]
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_winners_are_counted_by_model_strategy_and_hyperparameters(demo: Config) -> None:
+    kinds = settings.rank_methods(demo, JOB)["kinds"]
+    assert list(kinds) == ["model", "strategy", "hyperparameters", "decoding"]
+    found = [(kinds["strategy"][name], kinds["hyperparameters"][name]) for name in kinds["decoding"]]
+    assert found == [
+        ("greedy", "none"),
+        ("beam", "beams 3"),
+        ("contrastive", "k 4, alpha 0.6"),
+        ("temperature", "temperature 0.7"),
+        ("top-k", "top_k 50"),
+        ("top-p", "top_p 0.95"),
+    ]
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)

@@ -2,7 +2,6 @@
 
 import logging
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,7 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     criteria = {name: settings["ranking"][name] for name in ("higher", "lower")}
     columns = ["model", "decoding", "prompt_id", *criteria["higher"], *criteria["lower"]]
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-    kinds = {
-        kind: {name: facts[kind] for name, facts in settings["kinds"].items()}
-        for kind in ("model", "strategy", "decoding")
-    }
+    kinds = settings["kinds"]
     with recorded_warnings() as messages:
         tables = {task: read_table(path, columns) for task, path in texts.items()}
         depth_of = settings["ranking"]["depth_of"]
@@ -36,13 +32,12 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     title = f"Methods on {settings['title']}, {ranking.prompts:,} prompts"
     for name, table in ranking_tables(ranking).items():
         write_bytes(folder / f"{name}.csv", table.to_csv(index=False).encode())
-        if name not in ("orders", "dominance"):
+        if name not in ("orders", "dominance", "pairs"):
             write_bytes(folder / f"{name}.html", to_html(table, f"{title}: {name}").encode())
     for name, figure in ranking_figures(ranking, models, title).items():
         write_bytes(folder / f"{name}.png", render(figure, "png"))
         write_bytes(folder / f"{name}.svg", render(figure, "svg"))
-    facts = {"prompts": ranking.prompts, "pairs": asdict(ranking.pairs), "notes": ranking.notes}
-    write_meta(folder / "ranking.csv", settings, started, **facts, warnings=messages)
+    write_meta(folder / "ranking.csv", settings, started, notes=ranking.notes, warnings=messages)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def score_likelihood(
             folder = prepare(parse_source(source))
             return load_causal_model(folder, dtype, device, spread=gpus > 1), load_tokenizer(folder)
 
-        models = settings["source"], settings["generator"], settings["perplexity_of"]
+        models = settings["source"], settings["generator"]
         rows, columns = cell_likelihood_scores(texts, beginnings, load, *models, batch_size)
     facts = {"device": device_name(device), "dtype": str(dtype), "batch_size": batch_size}
     write_meta(scores, settings, started, **facts, warnings=messages)

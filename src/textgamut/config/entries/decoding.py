@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from textgamut.config.entries.base import Count, Natural, Quantity, Strict, TwoOrMore
 
@@ -79,3 +80,37 @@ class ContrastiveDecoding(_DecodingBase):
 Decoding = Annotated[
     GreedyDecoding | SamplingDecoding | BeamDecoding | ContrastiveDecoding, Field(discriminator="strategy")
 ]
+
+
+def parse_decoding(entry: Mapping[str, Any]) -> Decoding:
+    """Parse decoding settings from plain data, such as the settings of a rule."""
+    decoding: Decoding = TypeAdapter(Decoding).validate_python(entry)
+    return decoding
+
+
+def kind_of(decoding: Decoding) -> str:
+    """Return the name by which decodings are compared: the strategy or, for sampling, what restricts it.
+
+    That is the one of temperature, top-k and top-p that differs from its default, or "sampling" for several.
+    Sampling from the full distribution is temperature sampling, at temperature 1 (MC Table 1).
+    """
+    if not isinstance(decoding, SamplingDecoding):
+        return decoding.strategy
+    differs = {
+        "temperature": decoding.temperature != 1,
+        "top-k": decoding.top_k is not None,
+        "top-p": decoding.top_p != 1,
+    }
+    kinds = [kind for kind, different in differs.items() if different] or ["temperature"]
+    return kinds[0] if len(kinds) == 1 else "sampling"
+
+
+def hyperparameters_of(decoding: Decoding) -> str:
+    """Return all settings that differ from their defaults, except the length, such as "k 10, alpha 0.6"."""
+    named = {
+        name: getattr(decoding, name)
+        for name, field in type(decoding).model_fields.items()
+        if name not in ("strategy", "max_new_tokens", "min_new_tokens")
+        and (getattr(decoding, name) != field.default or name == kind_of(decoding))
+    }
+    return ", ".join(f"{name} {value}" for name, value in named.items()) or "none"

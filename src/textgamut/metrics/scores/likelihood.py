@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,7 +43,6 @@ def cell_likelihood_scores(
     load: Callable[[Any], tuple[Any, Any]],
     scorer: Any,
     generator: Any | None,
-    perplexity_of: Literal["scorer", "generator"],
     batch_size: int,
 ) -> tuple[list[Row], Columns]:
     """Score the texts of a cell by the likelihood of their continuations, given their prompts.
@@ -53,8 +52,8 @@ def cell_likelihood_scores(
         prompts: Columns ``id`` and ``base``; None if there are no prompts, and therefore no coherence.
         load: Returns the model and the tokenizer of a source. One model is in memory at a time.
         scorer: Source of the scoring model.
-        generator: Source of the model that generated the texts; None for references.
-        perplexity_of: Model of the perplexity. The generator's is left out if there is no generator.
+        generator: Source of the model that generated the texts, to compute their perplexity. None for the
+            scorer's perplexity, as for human texts.
         batch_size: Maximum number of texts per batch.
 
     Returns, Raises, Warns:
@@ -69,11 +68,10 @@ def cell_likelihood_scores(
         return likelihood_scores(*load(source), beginnings, continuations, batch_size)
 
     rows, columns = scores_by(scorer)
-    if perplexity_of == "generator" and generator != scorer:
+    if generator not in (None, scorer):
+        own_rows, own_columns = scores_by(generator)
         rows = [row for row in rows if row["metric"] != "perplexity"]
-        del columns["perplexity"]
-        if generator is not None:
-            own_rows, own_columns = scores_by(generator)
-            rows += [row for row in own_rows if row["metric"] == "perplexity"]
-            columns["perplexity"] = own_columns["perplexity"]
+        rows += [row for row in own_rows if row["metric"] == "perplexity"]
+        del columns["perplexity"]  # the column of the generator is the last
+        columns["perplexity"] = own_columns["perplexity"]
     return rows, columns

@@ -1,0 +1,30 @@
+"""Fetch a file of scores of single texts and read those of a task."""
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.config.entries.sources import parse_source
+from textgamut.files import write_meta, write_table
+from textgamut.rankings.released_scores import read_released_scores
+from textgamut.sources.cache import digest
+from textgamut.sources.fetch import fetch
+from textgamut.workflow.jobs import job
+
+logger = logging.getLogger("textgamut.read_scores")
+
+
+def read_scores(settings: dict[str, Any], scores: Path) -> None:
+    started = time.monotonic()
+    path = fetch(parse_source(settings["source"]))
+    methods = {name: (model, decoding) for name, model, decoding in settings["methods"]}
+    found = read_released_scores(path, settings["corpus"], methods, settings["n"])
+    logger.info("%d scores of %d methods, %d others left out", len(found.table), len(methods), found.left_out)
+    write_meta(scores, settings, started, source_sha256=digest(path), left_out=found.left_out)
+    write_table(scores, found.table)
+
+
+if __name__ == "__main__":
+    with job() as snakemake:
+        read_scores(snakemake.params.settings, Path(snakemake.output.scores))
