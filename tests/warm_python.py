@@ -1,11 +1,12 @@
 """Run the scripts of jobs in forks of a process that has imported the large libraries.
 
 Most of the time of a small job is that of its imports: torch alone takes seconds. The server imports them
-once and forks for each script; everything else happens in the fork. ``{this file} serve SOCKET`` is the server,
-``{this file} SOCKET SCRIPT`` runs a script like ``python SCRIPT`` and ends with its exit code.
+once and forks for each script; everything else happens in the fork. ``{this file} serve SOCKET`` is the
+server, ``{this file} SOCKET SCRIPT`` runs a script like ``python SCRIPT`` and ends with its exit code.
 """
 
 import array
+import importlib
 import json
 import os
 import runpy
@@ -17,28 +18,23 @@ import sys
 import tempfile
 from pathlib import Path
 
+MODULES = [
+    "faiss", "matplotlib.backends.backend_svg", "networkx", "pandas", "pyarrow.parquet", "scipy.optimize",
+    "scipy.special", "sympy", "transformers.models.bert.modeling_bert",
+    "transformers.models.bert.tokenization_bert", "transformers.models.gemma3.modeling_gemma3",
+    "transformers.models.llama.modeling_llama", "textgamut.metrics.scores.support",
+    "textgamut.report.papers.shapes",
+]  # fmt: skip
 CODE = struct.Struct("i")
 
 
 def serve(path: str) -> None:
     """Fork for each connection; end when standard input is closed."""
-    import faiss
-    import matplotlib.backends.backend_svg
-    import networkx
-    import pandas
-    import pyarrow.parquet
-    import scipy.optimize
-    import scipy.special
-    import sympy
+    for name in MODULES:
+        importlib.import_module(name)
     import tiny
     import torch
     from transformers import AutoModel, AutoModelForCausalLM
-    from transformers.models.bert import modeling_bert, tokenization_bert
-    from transformers.models.gemma3 import modeling_gemma3
-    from transformers.models.llama import modeling_llama  # noqa: F401
-
-    import textgamut.metrics.scores.support
-    import textgamut.report.papers.shapes  # noqa: F401
 
     # Loading a checkpoint and generating import modules of their own.
     with tempfile.TemporaryDirectory() as folder:
