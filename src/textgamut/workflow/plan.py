@@ -401,7 +401,7 @@ def count_prompts(config: Config, task: str, folder: Path) -> int | None:
 def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float | None:
     """Return the mean number of tokens of a task's prompts for a model, or None if it is not known yet."""
     prompts = folder / fill(paths.PROMPTS, task=task)
-    for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all the same
+    for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all similar
         with reading(lengths):
             mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
         return mean
