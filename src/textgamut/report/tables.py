@@ -128,10 +128,16 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     Args:
         scores: Tidy scores of any tasks, N, k and embedders.
 
+    Runs that share prompts or references vary less than runs on other texts would, so that the deviation over
+    them can understate the uncertainty of a run. The interval of a run, from half-samples of its texts,
+    includes the choice of the texts, but lacks what else differs between runs. Both are given, never mixed.
+
     Returns:
         One row per cell in the order of first appearance, with the columns of a cell; for each metric its
         mean and, as ``{metric}_sd``, its sample standard deviation over the runs (for a single run, its
-        ``deviation``), in the unit of the metric; and the counts ``runs``, ``seeds`` and ``draws``.
+        ``deviation``), in the unit of the metric; for metrics with intervals, as ``{metric}_low`` and
+        ``{metric}_high``, the 95 % interval of one run, averaged over the runs; and the counts ``runs``,
+        ``seeds`` and ``draws``.
 
     Raises:
         TextgamutError: See :func:`runs_table`.
@@ -144,8 +150,9 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
         frame[column] = frame[column].fillna(only)
     cells = frame.groupby(CELL, sort=False, dropna=False)
     frame["cell"] = cells.ngroup()
-    own = scores.get("deviation", pd.Series(np.nan, scores.index))
-    frame["deviation"] = own.to_numpy(dtype=float, na_value=np.nan)
+    for name in ("deviation", "low", "high"):
+        own = scores.get(name, pd.Series(np.nan, scores.index))
+        frame[name] = own.to_numpy(dtype=float, na_value=np.nan)
     frame = frame.sort_values(
         ["cell", "metric", "seed", "draw"]
     )  # so that sums do not depend on the row order
@@ -156,8 +163,11 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     spreads = over_runs.where(per_metric.size() > 1, per_metric["deviation"].mean()).unstack()
     found = [name for name in METRICS if name in means] + [name for name in means if name not in METRICS]
     columns: dict[Any, pd.Series[Any]] = {}
+    limits = {limit: per_metric[limit].mean().unstack() for limit in ("low", "high")}
     for metric in found:
         columns |= {metric: means[metric], f"{metric}_sd": spreads[metric]}
+        if limits["low"][metric].notna().any():
+            columns |= {f"{metric}_{limit}": of[metric] for limit, of in limits.items()}
     by_cell = frame.groupby("cell")
     counts = {
         "runs": frame.drop_duplicates(["cell", "seed", "draw"]).groupby("cell")["draw"].count(),
@@ -166,6 +176,27 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     }
     counts["runs"] = counts["runs"].where(counts["runs"] > 0, counts["seeds"])
     return by_cell[CELL].first().join(pd.DataFrame(columns | counts)).reset_index(drop=True)
+
+
+def mean_intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Return the 95 % interval of one run, averaged over the runs.
+
+    Args:
+        scores: Tidy scores of one task, embedder, N and k; groups are ignored.
+
+    Returns:
+        (model, decoding, metric) -> low and high, of metrics with intervals.
+    """
+    if not {"low", "high"} <= set(scores.columns):
+        return {}
+    found = scores[scores["group"] == ALL].dropna(subset=["low", "high"])
+    found = found.sort_values(["seed", "draw"])  # so that sums do not depend on the row order
+    limits = found.astype(dict.fromkeys(("low", "high"), float))
+    limits = limits.groupby(["model", "decoding", "metric"], observed=True)[["low", "high"]].mean()
+    return {
+        key: (float(low), float(high))
+        for key, (low, high) in zip(limits.index, limits.to_numpy(), strict=True)
+    }
 
 
 def variance_table(scores: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from textgamut.report.html import to_html
 from textgamut.report.tables import (
     correlation_table,
     held,
+    mean_intervals,
     parameter_groups,
     parameter_table,
     precision_recall_runs,
@@ -59,6 +60,21 @@ class TestSummary:
         scores = additive(seeds=[0.0], draws=[0.0]).assign(deviation=0.07)
         assert summary_table(scores)["precision_sd"].tolist() == [0.07]
         assert summary_table(additive().assign(deviation=0.07))["recall_sd"][0] != 0.07
+
+    def test_the_interval_of_a_run_stands_beside_the_spread_over_runs(self):
+        """Runs that share prompts vary less than the interval of each says."""
+        scores = additive(scale=0.1).assign(low=lambda s: s["value"] - 0.08, high=lambda s: s["value"] + 0.06)
+        scores.loc[scores["metric"] == "recall", ["low", "high"]] = np.nan
+        row = summary_table(scores).iloc[0]
+        assert (row["precision_low"], row["precision_high"]) == pytest.approx((0.52, 0.66))
+        assert row["precision_sd"] < 0.003
+        assert "recall_low" not in row
+        assert "precision_low" not in summary_table(additive())
+        page = to_html(summary_table(scores), "t")
+        assert "0.600 ± 0.003 [0.520, 0.660]" in page
+        assert "precision_low" not in page
+        assert mean_intervals(scores) == {("m", "nucleus", "precision"): pytest.approx((0.52, 0.66))}
+        assert mean_intervals(additive()) == {}
 
     def test_what_sees_no_references_stands_beside_what_does(self):
         wording = [

@@ -94,4 +94,3 @@ def test_of_the_groups_of_a_parameter_the_largest_is_drawn_and_named(texts: pd.D
     top_p, top_k = "top-p (sampling)\ntop-k 50", "top-k (sampling)\ntop-p 0.5"
     assert [axes.get_xlabel() for axes in shown] == ["", "", top_p, top_k, "", top_k]
     assert [len(axes.lines[0].get_xdata()) for axes in shown] == [3, 2, 3, 2, 2, 2]
-    assert render(figure, "svg") == render(parameter_figure(parameters, "t"), "svg")
