@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from textgamut.config.cells import HUMAN
 from textgamut.metrics.catalogue import METRICS
 from textgamut.report.figures.style import (
     COLOURS,
@@ -76,8 +77,11 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     scales = [(metric.label, *metric.rescale) for metric in ordered if metric.rescale]
     ranges = ", ".join(f"{label} {low:g} to {high:g}" for label, low, high in scales)
     fixed = f"means of {ranges} from white to blue; others" if ranges else "means"
+    counts = table["texts"][table["model"] != HUMAN]
+    several = f"{counts.min():,} to {counts.max():,} " if counts.nunique() > 1 else ""
     small_print(
-        figure, f"Numbers: over the texts of a method. Colours: {fixed} and deviations by least and largest."
+        figure,
+        f"Numbers: over the {several}texts of a method. Colours: {fixed} and deviations by least and largest.",
     )
     settle(figure)
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_scores import small_print
 
 from textgamut.report.figures.style import render
 from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
@@ -52,6 +53,13 @@ def test_the_heat_map_holds_every_mean_and_deviation(texts: pd.DataFrame) -> Non
     assert "S-BERT" in shown
     assert "BLEU" not in shown  # no text has it
     assert render(figure, "svg") == render(text_metrics_figure(table, "A title with $ and _"), "svg")
+
+
+def test_the_small_print_says_that_methods_have_different_numbers_of_texts(texts: pd.DataFrame) -> None:
+    for rows, said in [(texts, "over the texts of"), (texts[10:], "over the 20 to 30 texts of a method.")]:
+        table = texts_table(rows)
+        table["method"] = table["decoding"]
+        assert said in small_print(text_metrics_figure(table, "t"))
 
 
 def test_a_method_without_a_value_has_a_dash(texts: pd.DataFrame) -> None:
