@@ -22,6 +22,22 @@ def shuffled(ids: Iterable[str], *key: str | int) -> list[str]:
     return sorted(ids, key=lambda name: order_key(name, *key))
 
 
+def draw_prompt_ids(ids: Iterable[str], task: str, n: int | None) -> list[str]:
+    """Draw n of the prompts of a task, which are part of those of any larger draw.
+
+    Args:
+        ids: Ids of the prompts, all of the dataset or those of a larger draw.
+        task: Slug of the task, the key of the draw.
+        n: Number of prompts; if None, all in their order.
+
+    Raises:
+        TextgamutError: If there are fewer.
+    """
+    if n is None:
+        return list(ids)
+    return take(shuffled(ids, task, "prompts"), n, f"task {task!r}: prompts of the dataset")
+
+
 def hashed(end: int, *key: str | int) -> int:
     """Return a pseudo-random number from 0 to end - 1 that depends only on the key."""
     return int.from_bytes(_digest("", key)) % end

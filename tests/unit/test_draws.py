@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut.draws import hashed, numbers, shuffled, take
+from textgamut.draws import draw_prompt_ids, hashed, numbers, shuffled, take
 from textgamut.errors import TextgamutError
 from textgamut.text import count_words, cut_words
 
@@ -24,6 +24,14 @@ def test_row_order_does_not_matter(ids, random) -> None:
 def test_other_rows_do_not_change_the_relative_order(ids, others) -> None:
     mixed = shuffled(set(ids) | set(others), "key")
     assert [name for name in mixed if name in set(ids)] == shuffled(ids, "key")
+
+
+@given(IDS, st.data())
+def test_fewer_prompts_are_the_same_from_the_dataset_and_from_a_larger_draw(ids, data) -> None:
+    n = data.draw(st.integers(0, len(ids)))
+    larger = draw_prompt_ids(ids, "task", data.draw(st.integers(n, len(ids))))
+    assert draw_prompt_ids(larger, "task", n) == draw_prompt_ids(ids, "task", n) == larger[:n]
+    assert draw_prompt_ids(ids, "task", None) == ids
 
 
 def test_keys_are_independent() -> None:

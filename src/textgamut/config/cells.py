@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from textgamut.config.entries.datasets import Dataset
 from textgamut.config.entries.decoding import Decoding
@@ -15,6 +15,7 @@ from textgamut.config.experiment import (
     Experiment,
     PromptedTask,
     ScoresTask,
+    Size,
     SubsetsTask,
 )
 from textgamut.config.metrics import Metrics
@@ -100,8 +101,21 @@ class Config(NamedTuple):
         if isinstance(entry, SubsetsTask):
             pairs = [(subset, HUMAN) for subset in entry.subsets]
         else:
-            pairs = [(m, d) for block in entry.cells for m in block.models for d in block.decodings]
+            pairs = [pair for block in entry.cells for pair in block.pairs()]
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
+
+    def size(self, cell: Any) -> Size:
+        """Return the numbers of texts of a cell: its block's if it sets them, else its task's.
+
+        Args:
+            cell: A cell, or the wildcards of a job: ``task``, ``model``, ``decoding``.
+        """
+        entry = self.experiment.tasks[cell.task]
+        if isinstance(entry, PromptedTask):
+            for block in entry.cells:
+                if cell.model in block.models and cell.decoding in block.decodings:
+                    return entry.size_of(block)
+        return Size(entry.n, entry.completions, entry.keep)
 
     def human_cells(self, task: str) -> list[Cell]:
         """Return the cell of the references, whose texts are scored like generated ones.

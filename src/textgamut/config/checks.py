@@ -169,11 +169,16 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
                 yield from _not_served(f"tasks.{slug}: perplexity_of: generator", name, config)
     if task.ranking:
         yield from _unfit_ranking(slug, task, metrics)
-    several = task.kept > 1
-    if several and (metrics.support or metrics.divergence):
+    sizes = {config.size(cell) for cell in config.cells(slug)}
+    if any(size.kept > 1 for size in sizes) and (metrics.support or metrics.divergence):
         yield (
             f"tasks.{slug}.keep: support and divergence compare one text per prompt with one reference: "
             "set keep: 1 or remove these metrics"
+        )
+    if any(size.n != task.n for size in sizes) and (metrics.support or metrics.divergence or task.sweep):
+        yield (
+            f"tasks.{slug}.cells: support, divergence and sweep depend on the number of texts, so that all "
+            "cells need the task's n: remove these, or n from the blocks"
         )
     if not isinstance(task, CreativeTask) or task.texts_of is None:
         return
@@ -253,7 +258,7 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
             yield f"tasks.{slug}.ranking.ratings: there is no file {task.ranking.ratings}"
         if absent := [name for name in SCORED if name not in known]:
             yield f"tasks.{slug}.ranking.ratings: Q*Text needs {', '.join(absent)} among the task's metrics"
-    methods = {(m, d) for block in task.cells for m in block.models for d in block.decodings}
+    methods = {pair for block in task.cells for pair in block.pairs()}
     if len(methods) < 2:
         yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"
 

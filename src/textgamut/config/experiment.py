@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from itertools import product
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -31,6 +32,37 @@ class CellBlock(Strict):
 
     models: Annotated[list[str], Field(min_length=1)]
     decodings: Annotated[list[str], Field(min_length=1)]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the pairs of a model and a decoding."""
+        return list(product(self.models, self.decodings))
+
+
+class SizedBlock(CellBlock):
+    """A block that may have other numbers of texts than its task (NW section 8)."""
+
+    n: TwoOrMore | None = None
+    """Number of prompts, which are part of those of blocks with more. Defaults to the task's."""
+    completions: Count | None = None
+    """Number of samples per prompt. Defaults to the task's."""
+    keep: Count | None = None
+    """Number of samples per prompt that are measured, the longest in words. Defaults to the task's."""
+
+
+class Size(NamedTuple):
+    """Numbers of texts of a cell."""
+
+    n: int | None
+    """Number of prompts; None for all in the dataset."""
+    completions: int
+    """Number of samples per prompt."""
+    keep: int | None
+    """Number of samples per prompt that are measured, the longest in words; None for all."""
+
+    @property
+    def kept(self) -> int:
+        """Number of samples per prompt that are measured."""
+        return self.keep or self.completions
 
 
 Cells = Annotated[list[CellBlock], Field(min_length=1)]
@@ -88,8 +120,8 @@ class _SizedTask(TaskBase):
     """Generated texts and references are cut to this many words."""
     completions: ClassVar[int] = 1
     """Number of samples per prompt."""
-    kept: ClassVar[int] = 1
-    """Number of samples per prompt that are measured."""
+    keep: ClassVar[int | None] = None
+    """Number of samples per prompt that are measured; None for all."""
 
 
 class ContinuationTask(_SizedTask):
@@ -176,18 +208,37 @@ class PromptedTask(TaskBase):
     """Number of samples per prompt (NW: 20)."""
     keep: Count | None = None
     """Number of samples per prompt that are measured, the longest in words (NW: 10); null for all."""
-    cells: Cells
+    cells: Annotated[list[SizedBlock], Field(min_length=1)]
+    """Blocks of cells, with numbers of texts of their own where they set them (NW: 100 prompts of 2,000)."""
 
     @model_validator(mode="after")
-    def _keep_at_most_completions(self) -> PromptedTask:
+    def _sizes_fit(self) -> PromptedTask:
         if self.keep and self.keep > self.completions:
             raise ValueError(f"keep ({self.keep}) exceeds completions ({self.completions})")
+        first: dict[tuple[str, str], int] = {}
+        for i, block in enumerate(self.cells):
+            size = self.size_of(block)
+            if size.kept > size.completions:
+                raise ValueError(f"cells[{i}]: keep ({size.keep}) exceeds completions ({size.completions})")
+            if self.n and size.n and size.n > self.n:
+                raise ValueError(f"cells[{i}]: n ({size.n}) exceeds the task's n ({self.n})")
+            for pair in block.pairs():
+                other = self.size_of(self.cells[first.setdefault(pair, i)])
+                if size != other:
+                    raise ValueError(
+                        f"cells[{first[pair]}] and cells[{i}]: {', '.join(pair)} is in both, with different "
+                        f"sizes: {_described(other)}, and {_described(size)}"
+                    )
         return self
 
-    @property
-    def kept(self) -> int:
-        """Number of samples per prompt that are measured."""
-        return self.keep or self.completions
+    def size_of(self, block: SizedBlock) -> Size:
+        """Return the numbers of texts of each cell of a block."""
+        return Size(block.n or self.n, block.completions or self.completions, block.keep or self.keep)
+
+
+def _described(size: Size) -> str:
+    prompts = "all" if size.n is None else size.n
+    return f"{prompts} prompts with {size.completions} completions of which {size.kept} are kept"
 
 
 class ScoresTask(TaskBase):
@@ -209,6 +260,7 @@ class ScoresTask(TaskBase):
     max_words: None = None
     completions: ClassVar[int] = 1
     kept: ClassVar[int] = 1
+    keep: ClassVar[None] = None
     groups: Annotated[list[str], Field(max_length=0)] = []
     sweep: None = None
     metrics: None = None

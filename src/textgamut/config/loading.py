@@ -26,8 +26,8 @@ def load_config(path: str | Path, registries: str | Path | None = None) -> Confi
     Args:
         path: The experiment, a YAML file such as ``config/demo.yaml``.
         registries: The folder of the user's own registries, see ``load_registry``. Defaults to the nearest
-            parent folder of the experiment named ``config`` (``config`` for ``config/papers/pr.yaml``), or
-            to ``config`` in the working directory if there is none.
+            parent folder of the experiment that contains a registry or is named ``config`` (``config`` for
+            ``config/papers/pr.yaml``), or to ``config`` in the working directory if there is none.
 
     Returns:
         The experiment and all registries; every slug in the experiment exists.
@@ -37,8 +37,12 @@ def load_config(path: str | Path, registries: str | Path | None = None) -> Confi
     """
     if registries is None:
         parents = Path(os.path.abspath(path)).parents
-        registries = next((parent for parent in parents if parent.name == "config"), None)
+        registries = next((parent for parent in parents if _has_registries(parent)), None)
     return validate_config(read_yaml(Path(path)), str(path), registries)
+
+
+def _has_registries(folder: Path) -> bool:
+    return folder.name == "config" or any((folder / f"{name}.yaml").is_file() for name in REGISTRIES)
 
 
 def validate_config(

@@ -19,6 +19,7 @@ from textgamut.config.entries.base import expanded
 from textgamut.config.entries.decoding import parse_decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, OpenAISource
+from textgamut.draws import draw_prompt_ids
 from textgamut.errors import TextgamutError
 from textgamut.files import KEPT, read_attributes, read_table, write_meta, write_table
 from textgamut.generation.engines.engine import Engine, open_engine
@@ -42,7 +43,8 @@ class ShardJob(NamedTuple):
     """The job that generates one shard."""
 
     settings: dict[str, Any]
-    """Settings that determine the samples: ``model``, ``decoding``, ``completions``, ``revision``."""
+    """Settings that determine the samples: ``model``, ``decoding``, ``completions``, ``revision``. Samples of
+    n prompts only have ``n``, and the ``task`` for which these are drawn."""
     seed: int
     """Generation seed of the cell."""
     samples: Path
@@ -146,12 +148,16 @@ class _Shard:
         self._started = time.monotonic()
         self._job, self._model = job, model
         self._settings = job.settings | {"seed": job.seed, "dtype": model.dtype}
-        # The text of a completion does not depend on the number of completions.
-        decisive = {name: value for name, value in self._settings.items() if name != "completions"}
+        # The text of a completion does not depend on the number of completions and prompts.
+        numbers = ("completions", "task", "n")
+        decisive = {name: value for name, value in self._settings.items() if name not in numbers}
         self._fingerprint = fingerprint(decisive | {"files": model.files}, prompts)
         number, shards = map(int, job.samples.stem.split("-of-"))
         completions = range(job.settings["completions"])
-        requests = [Request(id_, i, text, by_chat) for id_, text, by_chat in prompts for i in completions]
+        task, n = job.settings.get("task", ""), job.settings.get("n")
+        ids = set(draw_prompt_ids([id_ for id_, *_ in prompts], task, n))
+        own = (prompt for prompt in prompts if prompt[0] in ids)
+        requests = [Request(id_, i, text, by_chat) for id_, text, by_chat in own for i in completions]
         self.requests = requests[number::shards]
         self.journal = Journal(job.journal, self._fingerprint)
         if not self.journal.samples and (found := self._samples_of_other_shards()):

@@ -36,7 +36,10 @@ def readability(texts: Sequence[str]) -> Readability:
     - Flesch: 206.8 - 1.015 words / sentences - 84.6 syllables / words. The paper calls it Flesch-Kincaid and
       prints 206.8; the usual constant is 206.835.
     - Fog: 0.4 (words / sentences + 100 complex words / words); complex words have three or more syllables.
-      The paper prints 0.4 for the first term only, which agrees with the high values of its Table 3.
+      The paper prints 0.4 for the first term only. With the number of syllables per word that English texts
+      have at a given share of complex words, Flesch and fog of its Table 3 fit this formula at 45 to 59 words
+      per sentence, while the printed one misses by up to 7 at such lengths. Neither fits at 20 words per
+      sentence, as in ordinary prose, so that the paper's values are not comparable with these.
 
     textstat does the counting. Punctuation is removed before words are split on white space, so a hyphenated
     word counts as one. Syllables come from the CMU pronouncing dictionary, or from hyphenation for words not

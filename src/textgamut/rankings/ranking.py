@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from textgamut.draws import draw_prompt_ids
 from textgamut.errors import DataError, TextgamutError
 from textgamut.rankings.agreement import agreement
 from textgamut.rankings.bradley_terry import Separation, fit_bradley_terry
@@ -168,6 +169,7 @@ def rank_texts(
     lower: Sequence[str],
     depth_of: int = 4,
     kinds: Mapping[str, Mapping[str, str]] | None = None,
+    prompts: Mapping[str, int] | None = None,
 ) -> tuple[MethodScores, Ranking]:
     """Rank methods by the metrics of the single texts of one or more tasks.
 
@@ -178,6 +180,7 @@ def rank_texts(
         lower: Criteria with lower is better.
         depth_of: As for :func:`rank_methods`.
         kinds: As for :func:`rank_methods`.
+        prompts: Task -> number of prompts that all methods have, if some have more, which are left out.
 
     Returns:
         The scores, in the order of the texts, and the rankings.
@@ -185,16 +188,20 @@ def rank_texts(
     Raises:
         TextgamutError: As :func:`method_scores.wide_method_scores` and :func:`rank_methods`.
     """
-    means = prompt_means(texts, names, [*higher, *lower])
+    notes, compared = [], dict(texts)
+    for task, n in (prompts or {}).items():
+        ids = texts[task]["prompt_id"].unique()
+        compared[task] = texts[task][texts[task]["prompt_id"].isin(draw_prompt_ids(ids, task, n))]
+        notes.append(f"{task}: compared on {n} of {len(ids)} prompts, those that all methods have")
+    means = prompt_means(compared, names, [*higher, *lower])
     scores = wide_method_scores(means.table, higher, lower, missing_as_worst=True)
     ranking = rank_methods(scores, depth_of, kinds)
     if means.incomplete:
-        note = (
+        notes.append(
             f"{means.incomplete} single texts are empty, or too short for a criterion: no part in their "
             "prompt's mean"
         )
-        ranking = replace(ranking, notes=[*ranking.notes, note])
-    return scores, ranking
+    return scores, replace(ranking, notes=[*ranking.notes, *notes])
 
 
 def q_text_of_texts(

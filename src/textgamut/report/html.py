@@ -5,41 +5,49 @@ from __future__ import annotations
 import html
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from textgamut.report.rendering import load_template
 
-REVISION = 1
+REVISION = 2
 """Increase when the same table produces a different page."""
 
 
-def to_html(frame: pd.DataFrame, caption: str) -> str:
+def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
     """Render a table as an HTML page without scripts or external resources.
 
     Args:
-        frame: Any table. A numeric column ``x`` and a column ``x_sd`` are merged into one column "mean ± sd".
+        frame: Any table. A numeric column ``x`` is merged with the columns ``x_sd``, and ``x_low`` and
+            ``x_high``, if there are any, into one column "mean ± sd [low, high]".
         caption: Title of the page and caption of the table, as plain text.
+        note: A second line of the caption.
 
     Returns:
         The page, with all values escaped. Floats have 3 decimals, and missing values are shown as a dash.
     """
     names = [str(name) for name in frame.columns]
     series = {name: frame.iloc[:, place] for place, name in enumerate(names)}
-    deviations = {f"{name}_sd" for name in names} & set(names)
+    merged = {f"{name}_{part}" for name in names for part in ("sd", "low", "high")} & set(names)
     columns, cells = [], []
     for name in names:
-        if name in deviations:
+        if name in merged:
             continue
         columns.append((name, pd.api.types.is_numeric_dtype(series[name])))
-        values = [_cell_text(value) for value in series[name]]
-        if f"{name}_sd" in deviations:
-            values = [
-                value if pd.isna(deviation) else f"{value} ± {_cell_text(deviation)}"
-                for value, deviation in zip(values, series[f"{name}_sd"], strict=True)
+        missing = [np.nan] * len(frame)
+        deviations, lows, highs = (series.get(f"{name}_{part}", missing) for part in ("sd", "low", "high"))
+        cells.append(
+            [
+                _cell_text(value)
+                + ("" if pd.isna(deviation) else f" ± {_cell_text(deviation)}")
+                + ("" if pd.isna(low) or pd.isna(high) else f" [{_cell_text(low)}, {_cell_text(high)}]")
+                for value, deviation, low, high in zip(series[name], deviations, lows, highs, strict=True)
             ]
-        cells.append(values)
+        )
     rows = [list(zip(row, columns, strict=True)) for row in zip(*cells, strict=True)]
-    return load_template("table.html", html.escape).render(title=caption, columns=columns, rows=rows)
+    return load_template("table.html", html.escape).render(
+        title=caption, note=note, columns=columns, rows=rows
+    )
 
 
 def _cell_text(value: Any) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from textgamut.errors import DataError
 from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.scores.rows import ALL
 
-REVISION = 3
+REVISION = 4
 """Increase when the same scores produce different tables."""
 
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
@@ -128,10 +128,16 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     Args:
         scores: Tidy scores of any tasks, N, k and embedders.
 
+    Runs that share prompts or references vary less than runs on other texts would, so that the deviation over
+    them can understate the uncertainty of a run. The interval of a run, from half-samples of its texts,
+    includes the choice of the texts, but lacks what else differs between runs. Both are given, never mixed.
+
     Returns:
         One row per cell in the order of first appearance, with the columns of a cell; for each metric its
         mean and, as ``{metric}_sd``, its sample standard deviation over the runs (for a single run, its
-        ``deviation``), in the unit of the metric; and the counts ``runs``, ``seeds`` and ``draws``.
+        ``deviation``), in the unit of the metric; for metrics with intervals, as ``{metric}_low`` and
+        ``{metric}_high``, the 95 % interval of one run, averaged over the runs; and the counts ``runs``,
+        ``seeds`` and ``draws``.
 
     Raises:
         TextgamutError: See :func:`runs_table`.
@@ -144,8 +150,9 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
         frame[column] = frame[column].fillna(only)
     cells = frame.groupby(CELL, sort=False, dropna=False)
     frame["cell"] = cells.ngroup()
-    own = scores.get("deviation", pd.Series(np.nan, scores.index))
-    frame["deviation"] = own.to_numpy(dtype=float, na_value=np.nan)
+    for name in ("deviation", "low", "high"):
+        own = scores.get(name, pd.Series(np.nan, scores.index))
+        frame[name] = own.to_numpy(dtype=float, na_value=np.nan)
     frame = frame.sort_values(
         ["cell", "metric", "seed", "draw"]
     )  # so that sums do not depend on the row order
@@ -156,8 +163,11 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     spreads = over_runs.where(per_metric.size() > 1, per_metric["deviation"].mean()).unstack()
     found = [name for name in METRICS if name in means] + [name for name in means if name not in METRICS]
     columns: dict[Any, pd.Series[Any]] = {}
+    limits = {limit: per_metric[limit].mean().unstack() for limit in ("low", "high")}
     for metric in found:
         columns |= {metric: means[metric], f"{metric}_sd": spreads[metric]}
+        if limits["low"][metric].notna().any():
+            columns |= {f"{metric}_{limit}": of[metric] for limit, of in limits.items()}
     by_cell = frame.groupby("cell")
     counts = {
         "runs": frame.drop_duplicates(["cell", "seed", "draw"]).groupby("cell")["draw"].count(),
@@ -166,6 +176,27 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     }
     counts["runs"] = counts["runs"].where(counts["runs"] > 0, counts["seeds"])
     return by_cell[CELL].first().join(pd.DataFrame(columns | counts)).reset_index(drop=True)
+
+
+def mean_intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Return the 95 % interval of one run, averaged over the runs.
+
+    Args:
+        scores: Tidy scores of one task, embedder, N and k; groups are ignored.
+
+    Returns:
+        (model, decoding, metric) -> low and high, of metrics with intervals.
+    """
+    if not {"low", "high"} <= set(scores.columns):
+        return {}
+    found = scores[scores["group"] == ALL].dropna(subset=["low", "high"])
+    found = found.sort_values(["seed", "draw"])  # so that sums do not depend on the row order
+    limits = found.astype(dict.fromkeys(("low", "high"), float))
+    limits = limits.groupby(["model", "decoding", "metric"], observed=True)[["low", "high"]].mean()
+    return {
+        key: (float(low), float(high))
+        for key, (low, high) in zip(limits.index, limits.to_numpy(), strict=True)
+    }
 
 
 def variance_table(scores: pd.DataFrame) -> pd.DataFrame:
@@ -263,47 +294,115 @@ def correlation_table(texts: pd.DataFrame) -> pd.DataFrame:
     return texts[found].sort_values(found).corr() if found else pd.DataFrame()
 
 
-def varied_parameters(settings: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return the pairs (strategy, parameter) for which the settings have several values.
+class ParameterGroup(NamedTuple):
+    """Methods of one model that differ in one parameter only."""
+
+    model: str
+    strategy: str
+    parameter: str
+    held: str
+    """The values of the other parameters that vary in the table, for example "top-k 50, temperature 0.9"."""
+    decodings: dict[float, str]
+    """Value of the parameter, in ascending order -> decoding."""
+
+
+def parameter_groups(
+    methods: Iterable[tuple[str, str]], decodings: Mapping[str, Mapping[str, Any]]
+) -> list[ParameterGroup]:
+    """Group methods by everything except one parameter, for each parameter.
 
     Args:
-        settings: Decoding settings: ``strategy`` and its parameters; only numeric parameters are considered.
+        methods: Pairs (model, decoding).
+        decodings: Decoding slug -> its strategy and parameters; methods without an entry are left out.
+
+    Returns:
+        The groups with at least two values, by model, parameter and held values, each in the order of the
+        methods. Only numbers are values of a parameter that varies. Of methods with equal settings, the first
+        is included.
     """
-    values: dict[tuple[str, str], set[float]] = {}
-    for entry in settings:
+    found: dict[tuple[Any, ...], dict[float, str]] = {}
+    known = [(model, slug, decodings[slug]) for model, slug in methods if slug in decodings]
+    varied: dict[tuple[str, str], set[Any]] = {}
+    for model, slug, entry in known:
         for name, value in entry.items():
+            varied.setdefault((entry["strategy"], name), set()).add(value)
             if isinstance(value, int | float):
-                values.setdefault((str(entry["strategy"]), name), set()).add(value)
-    return [key for key, found in values.items() if len(found) > 1]
+                rest = tuple((other, held) for other, held in entry.items() if other != name)
+                found.setdefault((model, entry["strategy"], name, rest), {}).setdefault(value, slug)
+    groups = []
+    for (model, strategy, name, rest), values in found.items():
+        if len(values) > 1:
+            fixed = ", ".join(_setting(*other) for other in rest if len(varied[strategy, other[0]]) > 1)
+            groups.append(ParameterGroup(model, strategy, name, fixed, dict(sorted(values.items()))))
+    order = {key: place for place, key in enumerate(dict.fromkeys(key[:3] for key in found))}
+    return sorted(groups, key=lambda group: order[group[:3]])
+
+
+def parameter_label(parameter: str) -> str:
+    """Return the name of a decoding parameter as it is shown, for example "top-p"."""
+    return parameter.replace("_", "-")
+
+
+def _setting(parameter: str, value: float | None) -> str:
+    return f"{parameter_label(parameter)} {'all' if value is None else format(value, 'g')}"
 
 
 def parameter_table(table: pd.DataFrame, decodings: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Compute the per-text metrics as a function of each decoding parameter (NW Figures 1 to 3).
+    """Tabulate the per-text metrics as a function of each decoding parameter, the others held.
 
     Args:
         table: Table of :func:`texts_table`.
         decodings: Decoding slug -> its strategy and parameters.
 
     Returns:
-        One row per (strategy, parameter, value, metric), for the pairs of :func:`varied_parameters`, with
-        ``mean`` and ``sd``, averaged over the methods with that value.
+        One row per (model, strategy, parameter, held, value, metric), for each of :func:`parameter_groups`,
+        with the ``mean`` and ``sd`` of the method over its texts.
     """
-    rows = []
-    settings = [decodings.get(slug, {}) for slug in table["decoding"]]
     metrics = [name for name in METRICS if name in table]
-    for strategy, parameter in varied_parameters(settings):
-        values = pd.Series(
-            [
-                entry[parameter]
-                if entry.get("strategy") == strategy and isinstance(entry[parameter], int | float)
-                else np.nan
-                for entry in settings
-            ],
-            index=table.index,
-        )
-        for value, methods in table.groupby(values):
-            rows += [
-                [strategy, parameter, value, name, methods[name].mean(), methods[f"{name}_sd"].mean()]
-                for name in metrics
-            ]
-    return pd.DataFrame(rows, columns=["strategy", "parameter", "value", "metric", "mean", "sd"])
+    of = table.drop_duplicates(["model", "decoding"]).set_index(["model", "decoding"])
+    rows = [
+        [*group[:4], value, name, *of.loc[(group.model, slug), [name, f"{name}_sd"]]]
+        for group in parameter_groups(list(of.index), decodings)
+        for value, slug in group.decodings.items()
+        for name in metrics
+    ]
+    columns = ["model", "strategy", "parameter", "held", "value", "metric", "mean", "sd"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def held(
+    table: pd.DataFrame,
+    decodings: Mapping[str, Mapping[str, Any]],
+    model: str,
+    parameter: str,
+    **others: float | str | None,
+) -> pd.DataFrame:
+    """Select the methods of one model in which one parameter varies (NW Figures 1 to 3).
+
+    Args:
+        table: Table of :func:`texts_table`, of which some rows may be missing.
+        decodings: Decoding slug -> its strategy and parameters.
+        model: Slug of the model.
+        parameter: The parameter that varies, for example ``top_p``.
+        others: Values of other parameters, for example ``top_k=50``.
+
+    Returns:
+        The rows of the table, with the parameter as an additional first column ``value``, in ascending order.
+
+    Raises:
+        TextgamutError: If the methods differ in another parameter, which must be given, too.
+    """
+    rows, rests = {}, []
+    for place, (of, slug) in enumerate(zip(table["model"], table["decoding"], strict=True)):
+        entry = decodings.get(slug, {})
+        given = all(name in entry and entry[name] == value for name, value in others.items())
+        if of == model and given and isinstance(entry.get(parameter), int | float):
+            rows[place] = entry[parameter]
+            rests.append({name: value for name, value in entry.items() if name != parameter})
+    names = dict.fromkeys(name for rest in rests for name in rest)
+    differing = [name for name in names if len({rest.get(name) for rest in rests}) > 1]
+    if differing or len(set(rows.values())) < len(rows):
+        what = ", ".join(differing) or f"the name of settings with the same {parameter}"
+        raise DataError(f"methods of {model} by {parameter}: {what} varies too: give the value that is held")
+    chosen = table.iloc[list(rows)].assign(value=list(rows.values()))
+    return chosen[["value", *table.columns]].sort_values("value", ignore_index=True)

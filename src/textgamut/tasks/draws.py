@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from textgamut.datasets.creative import CREATIVE
-from textgamut.draws import hashed, shuffled, take
+from textgamut.draws import draw_prompt_ids, hashed, shuffled, take
 from textgamut.errors import DataError, nearest
 from textgamut.tasks.templates import (
     BIOGRAPHY_NAME_WORDS,
@@ -387,7 +387,7 @@ def draw_given_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.Data
     Raises:
         TextgamutError: If there are fewer than n prompts.
     """
-    ids = _given(texts, task, n)
+    ids = draw_prompt_ids(texts["id"], task, n)
     return _table(ids, map(given_prompt, texts.set_index("id").loc[ids, "prompt"]))
 
 
@@ -405,7 +405,8 @@ def draw_given_references(
     Returns:
         ``id``, ``text`` and the dataset's other columns.
     """
-    chosen = texts.set_index("id", drop=False).loc[_given(texts, task, n)].reset_index(drop=True)
+    ids = draw_prompt_ids(texts["id"], task, n)
+    chosen = texts.set_index("id", drop=False).loc[ids].reset_index(drop=True)
     return chosen.assign(text=[cut_continuation(text, max_words) for text in chosen["text"]])
 
 
@@ -435,12 +436,6 @@ def _persons(people: pd.DataFrame, task: str, dataset: str, n: int, draw: int) -
     return take(
         shuffled(people["id"], dataset, "references", draw), n, f"task {task!r}: people as references"
     )
-
-
-def _given(texts: pd.DataFrame, task: str, n: int | None) -> list[str]:
-    if n is None:
-        return list(texts["id"])
-    return take(shuffled(texts["id"], task, "prompts"), n, f"task {task!r}: prompts of the dataset")
 
 
 def _samples(n: int) -> list[str]:

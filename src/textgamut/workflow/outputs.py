@@ -5,7 +5,7 @@ from __future__ import annotations
 from textgamut.config.cells import HUMAN, Config
 from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.figures.texts import MOST_METHODS
-from textgamut.report.tables import varied_parameters
+from textgamut.report.tables import parameter_groups
 from textgamut.workflow import paths, targets
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, score_file
 from textgamut.workflow.methods import decodings, methods, scored_cells
@@ -77,7 +77,7 @@ def task_files(config: Config, task: str) -> list[str]:
         names += ["correlations.svg", "correlations.png"]
         if len(methods(config, task)) <= MOST_METHODS:
             names += ["texts.svg", "texts.png"]
-        if varied_parameters(decodings(config, task).values()):
+        if parameter_groups(methods(config, task), decodings(config, task)):
             names += ["parameters.csv", "parameters.svg", "parameters.png"]
     if support:
         names += ["precision-recall.svg", "precision-recall.png"]

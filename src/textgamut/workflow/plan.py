@@ -287,15 +287,16 @@ def _line(
 ) -> Line:
     """Add up the cells of one model in one task."""
     task, model = cells[0].task, config.models[cells[0].model]
-    each = None if prompts is None else prompts * config.experiment.tasks[task].completions
+    sizes = [config.size(cell) for cell in cells]
+    requested = [_product(size.n or prompts, size.completions) for size in sizes]
     jobs_done = [sum(shard.shards == model.shards for shard in of_cell.get(cell, [])) for cell in cells]
-    done = [_samples_of(of_cell.get(cell, []), each) for cell in cells]
+    done = [_samples_of(of_cell.get(cell, []), most) for cell, most in zip(cells, requested, strict=True)]
     tokens: float | None = 0
     seconds: float | None = 0
     gpu_seconds: float | None = 0
-    for cell, finished in zip(cells, done, strict=True):
+    for cell, most, finished in zip(cells, requested, done, strict=True):
         decoding, rate = config.decoding[cell.decoding], rates.of(cell.model, cell.decoding)
-        new = None if each is None else (each - finished) * lengths.of(cell, decoding)
+        new = None if most is None else (most - finished) * lengths.of(cell, decoding)
         takes: float | None = None
         if new == 0:
             takes = 0
@@ -305,7 +306,7 @@ def _line(
         gpu_seconds = _plus(gpu_seconds, None if takes is None else takes * rate.gpus)
     if not model.gpus:
         gpu_seconds = 0
-    samples = None if each is None else each * len(cells)
+    samples = None if None in requested else sum(filter(None, requested))
     left = None if samples is None else samples - sum(done)
     prompt_tokens = 0 if left == 0 else None
     if left and prompt_length is not None:
@@ -400,7 +401,7 @@ def count_prompts(config: Config, task: str, folder: Path) -> int | None:
 def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float | None:
     """Return the mean number of tokens of a task's prompts for a model, or None if it is not known yet."""
     prompts = folder / fill(paths.PROMPTS, task=task)
-    for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all the same
+    for lengths in folder.glob(fill(paths.LENGTHS, task=task, model=model, tokens="*[0-9]")):  # all similar
         with reading(lengths):
             mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
         return mean
@@ -424,8 +425,8 @@ def _embedded(
         entry, texts = config.experiment.tasks[task], prompts[task]
         draws = (fill(paths.DRAW, task=task, draw=draw) for draw in entry.draws)
         sizes = dict.fromkeys(draws, texts)
-        cells = (fill(paths.CELL, cell) for cell in need.cells if cell.task == task)
-        sizes |= dict.fromkeys(cells, None if texts is None else texts * entry.kept)
+        of_cells = {cell: config.size(cell) for cell in need.cells if cell.task == task}
+        sizes |= {fill(paths.CELL, cell): _product(of.n or texts, of.kept) for cell, of in of_cells.items()}
         if "similarity" in families:
             sizes |= dict.fromkeys((fill(paths.CELL, cell) for cell in config.human_cells(task)), texts)
         for embedder in need.embedders:
@@ -463,6 +464,10 @@ def _same_model(shard: Shard, config: Config) -> bool:
 def _science(entry: Any) -> Any:
     """Return the settings of a registry entry as recorded with a shard; None for None."""
     return entry.science() if isinstance(entry, Model) else entry and entry.model_dump(mode="json")
+
+
+def _product(number: int | None, factor: int) -> int | None:
+    return None if number is None else number * factor
 
 
 def _plus(total: float | None, value: float | None) -> float | None:

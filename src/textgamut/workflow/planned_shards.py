@@ -61,8 +61,8 @@ def write_planned_shards(
 def companions(path: Path, task: str, model: str, decoding: str, seed: int, shard: int) -> list[PlannedShard]:
     """Return the other shards that a job can generate with the model that it has loaded.
 
-    They have the same task, model and shard number, hence the same prompts. A cluster job generates only
-    those of its own group.
+    They have the same task, model and shard number, hence the same table of prompts. A cluster job generates
+    only those of its own group.
 
     Args:
         path: File written by :func:`write_planned_shards`; if it does not exist, there are no other shards.

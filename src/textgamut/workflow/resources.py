@@ -71,9 +71,9 @@ def generation_minutes(config: Config, wildcards: Any) -> int:
     if not model.tokens_per_second:
         return MINUTES_WITHOUT_RATE
     decoding = config.decoding[wildcards.decoding]
-    samples = count_prompts(config, wildcards.task, Path()) or PROMPTS_WITHOUT_COUNT
-    samples *= config.experiment.tasks[wildcards.task].completions
-    tokens = samples * decoding.max_new_tokens * computed_tokens(decoding)
+    size = config.size(wildcards)
+    prompts = size.n or count_prompts(config, wildcards.task, Path()) or PROMPTS_WITHOUT_COUNT
+    tokens = prompts * size.completions * decoding.max_new_tokens * computed_tokens(decoding)
     return 20 + int(1.5 * tokens / model.shards / model.tokens_per_second / 60)
 
 
@@ -132,9 +132,9 @@ def tagging_processes(config: Config, wildcards: Any) -> int:
 
     With few texts, loading the tagger dominates, and running several cells in parallel is faster.
     """
-    prompts = count_prompts(config, wildcards.task, Path()) or 0
-    texts = prompts * config.experiment.tasks[wildcards.task].kept
-    return min(MOST_PROCESSES, 1 + texts // TEXTS_PER_PROCESS)
+    size = config.size(wildcards)
+    prompts = size.n or count_prompts(config, wildcards.task, Path()) or 0
+    return min(MOST_PROCESSES, 1 + prompts * size.kept // TEXTS_PER_PROCESS)
 
 
 def tagging_memory(_wildcards: Any, threads: int) -> int:

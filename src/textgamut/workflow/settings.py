@@ -42,6 +42,11 @@ def _task(config: Config, wildcards: Any, *fields: str) -> Settings:
     return {"task": wildcards.task, **task.model_dump(mode="json", include=present)}
 
 
+def _fewer_prompts(config: Config, task: str, n: int | None) -> Settings:
+    """Return the number of prompts of a cell if it is not its task's: other cells keep their settings."""
+    return {} if n == config.experiment.tasks[task].n else {"task": task, "n": n}
+
+
 def _source(config: Config, model: str) -> Any:
     return config.models[model].model_dump(mode="json")["source"]
 
@@ -140,10 +145,20 @@ def copy_references(_config: Config, _wildcards: Any) -> Settings:
 
 @_rule
 def check_prompts(config: Config, wildcards: Any) -> Settings:
-    return _task(config, wildcards, "examples") | {
+    task, tokens = wildcards.task, int(wildcards.tokens)
+    sizes = [
+        config.size(cell).n
+        for cell in config.cells(task)
+        if cell.model == wildcards.model and config.decoding[cell.decoding].max_new_tokens == tokens
+    ]
+    known = [n for n in sizes if n is not None]
+    most = max(known) if sizes and known == sizes else config.experiment.tasks[task].n
+    return {
+        **_task(config, wildcards, "examples"),
         "source": _source(config, wildcards.model),
         "chat": config.models[wildcards.model].chat,
-        "max_new_tokens": int(wildcards.tokens),
+        "max_new_tokens": tokens,
+        **_fewer_prompts(config, task, most),
     }
 
 
@@ -157,16 +172,23 @@ def count_tokens(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def generate_texts(config: Config, wildcards: Any) -> Settings:
+    size = config.size(wildcards)
     return {
         "model": config.models[wildcards.model].science(),
         "decoding": config.decoding[wildcards.decoding].model_dump(mode="json"),
-        "completions": config.experiment.tasks[wildcards.task].completions,
+        "completions": size.completions,
+        **_fewer_prompts(config, wildcards.task, size.n),
     }
 
 
 @_rule
 def collect_generations(config: Config, wildcards: Any) -> Settings:
-    return _task(config, wildcards, "kind", "max_words", "keep")
+    size = config.size(wildcards)
+    return {
+        **_task(config, wildcards, "kind", "max_words", "keep"),
+        **({} if size.keep is None else {"keep": size.keep}),
+        **_fewer_prompts(config, wildcards.task, size.n),
+    }
 
 
 # --- scores ---------------------------------------------------------------------------------------------
@@ -333,8 +355,11 @@ def rank_methods(config: Config, wildcards: Any) -> Settings:
     named = [method for method in method_names(config, tasks[0]) if method[0] != HUMAN]
     styles = model_styles(config, tasks[0])
     decoding_of = {name: config.decoding[decoding] for _, decoding, name in named}
+    sizes = {task: {config.size(cell).n for cell in config.cells(task)} for task in tasks}
+    fewest = {task: min(n for n in found if n) for task, found in sizes.items() if len(found) > 1}
     return {
         "title": ", ".join(tasks),
+        **({"prompts": fewest} if fewest else {}),
         "ranking": ranking.model_dump(mode="json", exclude={"ratings"}),
         "methods": named,
         "kinds": {

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from helpers import EXPERIMENTS, ROOT, shipped
 
-from textgamut.config.cells import HUMAN, Config
+from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.config.entries.sources import needs_contact
 from textgamut.config.loading import load_config, load_registry, validate_config
 from textgamut.config.schema import json_schema
@@ -539,6 +539,27 @@ def test_kinds_of_task_load_with_their_defaults() -> None:
             "tasks.p: sweep: needs n, the number of texts, as a number",
         ),
         ({"p": PROMPTED | {"n": 4}}, "tasks.p: k = 4 needs more than 4 texts"),
+        (
+            {"p": PROMPTED | {"completions": 9, "keep": 3, "cells": [CELLS[0] | {"completions": 2}]}},
+            "tasks.p: cells[0]: keep (3) exceeds completions (2)",
+        ),
+        (
+            {"p": PROMPTED | {"completions": 9, "cells": [CELLS[0] | {"keep": 10}]}},
+            "tasks.p: cells[0]: keep (10) exceeds completions (9)",
+        ),
+        (
+            {"p": PROMPTED | {"n": 20, "cells": [*CELLS, CELLS[0] | {"n": 21}]}},
+            "tasks.p: cells[1]: n (21) exceeds the task's n (20)",
+        ),
+        (
+            {"p": PROMPTED | {"cells": [*CELLS, CELLS[0] | {"n": 20}]}},
+            "tasks.p: cells[0] and cells[1]: smollm2-135m-instruct, nucleus-0.9 is in both, with different "
+            "sizes: all prompts with 1 completions of which 1 are kept, and 20 prompts with",
+        ),
+        (
+            {"c": CREATIVE | {"cells": [CELLS[0] | {"n": 10}]}},
+            "tasks.c.cells[0].n: unknown key; valid: 'decodings', 'models'",
+        ),
         ({"creative": CREATIVE}, "tasks.creative: a dataset has the same slug"),
         (
             {"s": SCORES | {"ranking": {"higher": ["coherense"]}}},
@@ -561,6 +582,35 @@ def test_several_texts_of_a_prompt_have_no_support() -> None:
     with pytest.raises(TextgamutError, match=r"tasks.p.keep: support and divergence compare one text per"):
         load(tasks({"support": {}}, p=several))
     load(tasks({"support": {}}, p=several | {"keep": 1}))
+
+
+@pytest.mark.parametrize("metrics", [{"support": {}}, {"divergence": {}}])
+def test_support_needs_the_same_number_of_texts_in_all_cells(metrics: dict) -> None:
+    fewer = PROMPTED | {"n": 40, "cells": [CELLS[0] | {"n": 20}]}
+    with pytest.raises(TextgamutError, match=r"tasks.p.cells: support, divergence and sweep depend on the"):
+        load(tasks(metrics, p=fewer))
+    with pytest.raises(TextgamutError, match=r"tasks.p.keep: support and divergence compare one text per"):
+        load(tasks(metrics, p=PROMPTED | {"cells": [CELLS[0] | {"completions": 2}]}))
+    load(tasks(metrics, p=PROMPTED | {"n": 40, "cells": [CELLS[0] | {"n": 40}]}))
+    with pytest.raises(TextgamutError, match=r"tasks.p.cells: .* sweep"):
+        load(tasks(p=fewer | {"sweep": {"n": [20], "k": [4]}}))
+
+
+def test_a_block_has_the_sizes_of_its_task_but_for_its_own() -> None:
+    other = {"models": ["gemma-3-270m"], "decodings": ["nucleus-0.9"]}
+    several = PROMPTED | {"n": 40, "completions": 20, "keep": 10}
+    config = load(tasks(p=several | {"cells": [*CELLS, other | {"n": 20, "completions": 10}]}, c=CREATIVE))
+    sizes = {cell.model: config.size(cell) for cell in config.cells("p")}
+    assert sizes == {"smollm2-135m-instruct": (40, 20, 10), "gemma-3-270m": (20, 10, 10)}
+    assert config.size(config.cells("c")[0]) == (20, 1, None)
+    assert load(tasks(p=several)).size(Cell("p", HUMAN, HUMAN, 0)) == (40, 20, 10)
+
+
+def test_new_wiki_has_the_sizes_of_section_8() -> None:
+    config = load_config(ROOT / "config/papers/nw.yaml")
+    sizes = {cell.model: config.size(cell) for task in ("new", "old") for cell in config.cells(task)}
+    assert sizes.pop("opt-66b") == sizes.pop("bloom") == (100, 10, 10)
+    assert set(sizes.values()) == {(2000, 20, 10)}
 
 
 def test_tokens_are_counted_of_what_there_is() -> None:

@@ -19,6 +19,7 @@ from helpers import ROOT
 
 from textgamut import files
 from textgamut.config.entries.models import Model
+from textgamut.draws import draw_prompt_ids
 from textgamut.errors import TextgamutError
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.shard import ShardJob, generate_shard, read_fingerprint, render_prompts
@@ -110,6 +111,19 @@ def test_more_completions_keep_those_that_there_are(cell: Cell, tmp_path: Path) 
     assert len(kept) == 6
     pd.testing.assert_frame_equal(more.loc[kept], few.loc[kept])
     assert files.read_json(job.samples.with_name("0-of-2.parquet.meta.json"))["resumed_samples"] == 6
+
+
+def test_fewer_prompts_are_part_of_more(cell: Cell) -> None:
+    whole = cell.generate(cell.job(seed=2)).set_index("id")
+    job = cell.job(seed=3)._replace(seed=2)
+    for n, resumed in ((3, 0), (7, 6)):
+        found = cell.generate(job._replace(settings=job.settings | {"task": "t", "n": n})).set_index("id")
+        assert set(found["prompt_id"]) == set(draw_prompt_ids([f"p{i}" for i in range(12)], "t", n))
+        pd.testing.assert_frame_equal(found, whole.loc[found.index])
+        meta = files.read_json(job.samples.with_name("0-of-1.parquet.meta.json"))
+        assert (meta["samples"], meta["resumed_samples"]) == (2 * n, resumed)
+    with pytest.raises(TextgamutError, match="task 't': prompts of the dataset: 13 are requested, but there"):
+        cell.generate(job._replace(settings=job.settings | {"task": "t", "n": 13}))
 
 
 def test_a_loaded_model_goes_on_with_the_other_cells(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:

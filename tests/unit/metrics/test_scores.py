@@ -138,6 +138,20 @@ def test_a_text_shares_entities_with_the_reference_of_its_prompt() -> None:
     assert list(entity_scores(TEXTS[::2], None, tagger)[1]) == ["information_density"]
 
 
+def test_references_of_other_prompts_are_not_tagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    tagged: list[str] = []
+
+    def find_entities(texts: list[str], *_: object, **__: object) -> list[list[str]]:
+        tagged.extend(texts)
+        return [[text] for text in texts]
+
+    monkeypatch.setattr("textgamut.metrics.scores.entities.find_entities", find_entities)
+    texts = pd.DataFrame({"prompt_id": ["b", "b", "d"], "text": ["of b", "x", "of d"]})
+    references = pd.DataFrame({"id": list("abcd"), "text": ["of a", "of b", "of c", "of d"]})
+    assert entity_scores(texts, references, None)[1]["entity_overlap"].tolist() == [1, 0, 1]
+    assert tagged == ["of b", "x", "of d", "of b", "of d"]
+
+
 def test_a_text_is_compared_with_the_reference_of_its_prompt() -> None:
     ours = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, -1.0]])
     theirs = np.array([[9.0, 9.0], [0.0, 1.0], [1.0, 0.0]])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from textgamut.draws import draw_prompt_ids
 from textgamut.errors import TextgamutError
 from textgamut.rankings.method_scores import prompt_means, wide_method_scores
 from textgamut.rankings.ranking import rank_methods, rank_texts
@@ -62,6 +63,17 @@ def test_texts_are_ranked_as_their_means_are() -> None:
         *expected.notes,
         "3 single texts are empty, or too short for a criterion: no part in their prompt's mean",
     ]
+
+
+def test_methods_are_compared_on_the_prompts_that_all_have() -> None:
+    prompts = [f"p{i}" for i in range(6)]
+    few = draw_prompt_ids(prompts, "wiki", 3)
+    rows = [("short", prompt, 1, 2) for prompt in prompts] + [("long", prompt, 3, 4) for prompt in few]
+    scores, ranking = rank_texts(
+        {"wiki": texts(*rows)}, NAMES, ["coherence"], ["perplexity"], prompts={"wiki": 3}
+    )
+    assert set(scores.prompts) == {f"wiki/{prompt}" for prompt in few}
+    assert ranking.notes[-1] == "wiki: compared on 3 of 7 prompts, those that all methods have"
 
 
 def test_a_method_without_a_prompt_is_refused() -> None:

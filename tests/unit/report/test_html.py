@@ -33,6 +33,12 @@ class Page(HTMLParser):
             self.rows[-1].append(data)
 
 
+def test_a_note_is_a_second_line_of_the_caption() -> None:
+    frame = pd.DataFrame({"x": [1.0]})
+    assert "<caption>t<br>a &lt; b</caption>" in to_html(frame, "t", "a < b")
+    assert "<caption>t</caption>" in to_html(frame, "t")
+
+
 def test_mean_and_spread_stand_in_one_column() -> None:
     frame = pd.DataFrame(
         {

@@ -10,6 +10,9 @@ from textgamut.errors import TextgamutError
 from textgamut.report.html import to_html
 from textgamut.report.tables import (
     correlation_table,
+    held,
+    mean_intervals,
+    parameter_groups,
     parameter_table,
     precision_recall_runs,
     rescaled,
@@ -57,6 +60,21 @@ class TestSummary:
         scores = additive(seeds=[0.0], draws=[0.0]).assign(deviation=0.07)
         assert summary_table(scores)["precision_sd"].tolist() == [0.07]
         assert summary_table(additive().assign(deviation=0.07))["recall_sd"][0] != 0.07
+
+    def test_the_interval_of_a_run_stands_beside_the_spread_over_runs(self):
+        """Runs that share prompts vary less than the interval of each says."""
+        scores = additive(scale=0.1).assign(low=lambda s: s["value"] - 0.08, high=lambda s: s["value"] + 0.06)
+        scores.loc[scores["metric"] == "recall", ["low", "high"]] = np.nan
+        row = summary_table(scores).iloc[0]
+        assert (row["precision_low"], row["precision_high"]) == pytest.approx((0.52, 0.66))
+        assert row["precision_sd"] < 0.003
+        assert "recall_low" not in row
+        assert "precision_low" not in summary_table(additive())
+        page = to_html(summary_table(scores), "t")
+        assert "0.600 ± 0.003 [0.520, 0.660]" in page
+        assert "precision_low" not in page
+        assert mean_intervals(scores) == {("m", "nucleus", "precision"): pytest.approx((0.52, 0.66))}
+        assert mean_intervals(additive()) == {}
 
     def test_what_sees_no_references_stands_beside_what_does(self):
         wording = [
@@ -228,15 +246,71 @@ class TestTexts:
         assert found.loc["flesch", "sbert"] == pytest.approx(np.corrcoef(both["flesch"], both["sbert"])[0, 1])
         assert list(found) == ["flesch", "sbert"]
 
-    def test_a_parameter_is_averaged_over_the_methods_that_share_its_value(self):
-        settings = {
-            "top-p-0.5": {"strategy": "sampling", "top_p": 0.5, "top_k": None, "temperature": 1.0},
-            "top-p-0.9": {"strategy": "sampling", "top_p": 0.9, "top_k": None, "temperature": 1.0},
+    def test_one_parameter_varies_and_the_others_are_held(self):
+        """Averages over all methods with a top-k make a hump at 50; with the others held, the curve falls."""
+        published = {  # repetition of GPT-2 by (top_p, top_k, temperature), NW's appendix table
+            (1, 20, 0.1): 0.746, (1, 20, 0.5): 0.479, (1, 20, 0.9): 0.021,
+            (0.5, 50, 0.1): 0.782, (0.5, 50, 0.5): 0.726, (0.5, 50, 0.9): 0.573,
+            (1, 50, 0.1): 0.746, (1, 50, 0.5): 0.459, (1, 50, 0.9): 0.010,
+            (1, 100, 0.1): 0.745, (1, 100, 0.5): 0.455, (1, 100, 0.9): 0.007,
+            (1, 500, 0.1): 0.745, (1, 500, 0.5): 0.449, (1, 500, 0.9): 0.005,
+        }  # fmt: skip
+        decodings = {
+            f"{p}-{k}-{t}": {"strategy": "sampling", "temperature": t, "top_k": k, "top_p": p}
+            for p, k, t in published
         }
-        found = parameter_table(texts_table(TEXTS), settings)
+        table = pd.DataFrame({"decoding": list(decodings), "repetition_4": published.values()})
+        table = pd.concat(
+            [
+                table.assign(model="gpt2-xl", repetition_4_sd=0.1),
+                table.assign(model="other", repetition_4_sd=0.2),
+            ]
+        )
+        found = parameter_table(table, decodings)
+        of_one = found[(found["model"] == "gpt2-xl") & (found["parameter"] == "top_k")]
+        curves = {name: rows["mean"].tolist() for name, rows in of_one.groupby("held")}
+        assert len(curves) == 3  # one for each temperature at top-p 1
+        assert curves["temperature 0.9, top-p 1"] == [0.021, 0.010, 0.007, 0.005]
+        assert of_one["value"].tolist() == [20, 50, 100, 500] * 3
+        by_top_k = table["decoding"].map(lambda slug: decodings[slug]["top_k"])
+        averages = table["repetition_4"].groupby(by_top_k).mean()
+        assert averages[50] > averages[20]  # the hump
+        nucleus = found[(found["parameter"] == "top_p") & (found["held"] == "temperature 0.5, top-k 50")]
+        assert nucleus["mean"].tolist() == [0.726, 0.459] * 2  # of both models
+        assert found.groupby("model")["sd"].agg(set).to_dict() == {"gpt2-xl": {0.1}, "other": {0.2}}
+
+        rows = held(table, decodings, "gpt2-xl", "top_k", top_p=1, temperature=0.9)
+        assert rows["value"].tolist() == [20, 50, 100, 500]
+        assert rows["repetition_4"].tolist() == curves["temperature 0.9, top-p 1"]
+        with pytest.raises(TextgamutError, match="methods of other by top_k: temperature, top_p varies too"):
+            held(table, decodings, "other", "top_k")
+        assert held(table, decodings, "gpt2-xl", "top_k", top_p=0.9).empty
+
+    def test_a_parameter_needs_two_values_with_the_others_equal(self):
+        base = {"strategy": "sampling", "top_k": None, "top_p": 0.5, "temperature": 1.0}
+        decodings = {"top-p-0.5": base, "top-p-0.9": base | {"top_p": 0.9, "temperature": 0.7}}
+        assert parameter_table(texts_table(TEXTS), decodings).empty
+        decodings["top-p-0.9"] = base | {"top_p": 0.9}
+        found = parameter_table(texts_table(TEXTS), decodings)
         assert set(found["parameter"]) == {"top_p"}  # the others do not vary
+        assert set(found["model"]) == {"m"}  # o has one value only
         flesch = found[found["metric"] == "flesch"].set_index("value")["mean"]
-        assert flesch.to_dict() == {0.5: 30, 0.9: pytest.approx((45 + 70) / 2)}
+        assert flesch.to_dict() == {0.5: 30, 0.9: 45}
+        assert set(found["held"]) == {""}
+
+    def test_a_limit_that_is_not_set_is_held_like_a_number(self):
+        base = {"strategy": "sampling", "top_k": None, "top_p": 0.5, "temperature": 1.0}
+        decodings = {
+            "a": base,
+            "b": base | {"top_p": 0.9},
+            "c": base | {"top_k": 9},
+            "d": base | {"top_k": 5},
+        }
+        groups = parameter_groups([("m", slug) for slug in decodings], decodings)
+        assert [(group.parameter, group.held, group.decodings) for group in groups] == [
+            ("top_p", "top-k all", {0.5: "a", 0.9: "b"}),
+            ("top_k", "top-p 0.5", {5: "d", 9: "c"}),
+        ]
 
     def test_no_parameter_varies(self):
         assert parameter_table(texts_table(TEXTS), {}).empty

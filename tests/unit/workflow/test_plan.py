@@ -56,11 +56,13 @@ DATASET = {"format": "continuations", "source": {"kind": "url", "url": "https://
 BIOGRAPHIES = {"format": "biographies", "source": DATASET["source"]}
 
 
-def configured(cells: dict[str, list[str]] | None = None, **task: Any) -> Config:
-    """A configuration of one task, by model -> decoding settings, and other settings of the task."""
+def configured(cells: dict[str, list[str]] | list[dict[str, Any]] | None = None, **task: Any) -> Config:
+    """A configuration of one task, by its blocks or model -> decoding settings, and other settings of it."""
     entry = TASK | task
+    if isinstance(cells, dict):
+        cells = [{"models": [model], "decodings": names} for model, names in cells.items()]
     if cells:
-        entry |= {"cells": [{"models": [model], "decodings": names} for model, names in cells.items()]}
+        entry |= {"cells": cells}
     if entry["kind"] == "prompted":
         entry = {name: value for name, value in entry.items() if name != "max_words"}
     dataset = DATASET | {"texts": entry.pop("texts", None)}
@@ -270,6 +272,22 @@ def test_dollars_need_prompts(tmp_path) -> None:
     line = only(make_plan(config, tmp_path))
     assert line.prompt_tokens == 800 * 12
     assert line.dollars == pytest.approx((80_000 * 8 + 9_600 * 2) / 1e6)
+
+
+def test_a_block_costs_its_own_numbers_of_texts(tmp_path) -> None:
+    """Also where the number of the task's prompts is not known."""
+    blocks = [{"models": ["fast"], "decodings": ["plain"]},
+              {"models": ["large"], "decodings": ["warm"], "n": 50, "completions": 4, "keep": 2}]  # fmt: skip
+    sizes = {"completions": 20, "keep": 10, "draws": [1], "metrics": {"similarity": {}}, "cells": blocks}
+    for n in (400, None):
+        plan = make_plan(configured(kind="prompted", n=n, **sizes), tmp_path)
+        whole, fewer = plan.lines
+        assert whole.samples == (n and 2 * n * 20)
+        assert (fewer.samples, fewer.new_tokens) == (2 * 50 * 4, 2 * 50 * 4 * 50)
+        texts = 2 * 50 * 2 + (n or 0) * (2 * 10 + 1 + 1)  # cells, references, and these as a cell
+        assert plan.embedded_texts.known == texts
+    write_shard(tmp_path, configured(kind="prompted", n=400, **sizes), "t/large/warm/seed1", samples=500)
+    assert make_plan(configured(kind="prompted", n=400, **sizes), tmp_path).lines[1].samples_left == 200
 
 
 def test_counted_prompts_are_told(tmp_path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from helpers import ROOT
 
 from textgamut.config.cells import Config
+from textgamut.config.loading import validate_config
 from textgamut.workflow import resources
 
 CHAT = SimpleNamespace(
@@ -80,3 +82,20 @@ def test_many_texts_are_tagged_by_several_processes(demo: Config) -> None:
     large = demo.experiment.tasks["news"].model_copy(update={"n": 4000})
     experiment = demo.experiment.model_copy(update={"tasks": {"news": large}})
     assert resources.tagging_processes(demo._replace(experiment=experiment), CHAT) == 8
+
+
+def test_a_block_requests_what_its_own_numbers_of_texts_need(demo: Config) -> None:
+    block = {"models": [CHAT.model], "decodings": [CHAT.decoding]}
+    task = {"kind": "prompted", "dataset": "wikinews", "n": 4000, "seeds": [1], "completions": 2}
+    found = []
+    for own in ({}, {"n": 500, "completions": 3, "keep": 1}):
+        experiment = {"name": "x", "embedder": "minilm", "metrics": {"ngram": {}},
+                      "tasks": {"news": task | {"cells": [block | own]}}}  # fmt: skip
+        config = changed(
+            validate_config(experiment, "x.yaml", ROOT / "config"), tokens_per_second=10.0, shards=1
+        )
+        tokens = config.decoding[CHAT.decoding].max_new_tokens
+        minutes = resources.generation_minutes(config, CHAT) - 20
+        found.append((minutes, resources.tagging_processes(config, CHAT)))
+    samples = (8000, 1500)
+    assert found == [(int(1.5 * n * tokens / 600), least) for n, least in zip(samples, (8, 2), strict=True)]

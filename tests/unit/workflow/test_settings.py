@@ -12,7 +12,7 @@ import pytest
 from helpers import EXPERIMENTS, ROOT
 
 from textgamut.config.cells import Config
-from textgamut.config.loading import load_config
+from textgamut.config.loading import load_config, validate_config
 from textgamut.workflow import revisions, settings
 from textgamut.workflow.methods import method_names
 
@@ -101,6 +101,44 @@ def test_another_k_scores_anew(demo: Config) -> None:
         "explain_support",
         "plot_sweep",
     }
+
+
+def test_a_block_of_fewer_prompts_changes_the_settings_of_its_cells_only() -> None:
+    cells = [{"models": [model], "decodings": ["nucleus-0.95"]} for model in ("gemma-3-270m", JOB.model)]
+    task = {"kind": "prompted", "dataset": "wikinews", "n": 40, "seeds": [1], "completions": 20, "keep": 10}
+    sized = [cells[0], cells[1] | {"n": 20, "completions": 9, "keep": 8}]
+    ranking = {"higher": ["diversity"], "depth_of": 2}
+    before, after = (
+        validate_config(
+            {"name": "x", "embedder": "minilm", "metrics": {"ngram": {}},
+             "tasks": {"p": task | {"cells": blocks, "ranking": ranking}}}, "x.yaml", ROOT / "config"
+        ) for blocks in (cells, sized)
+    )  # fmt: skip
+    rules = ("draw_prompts", "draw_references", "check_prompts", "generate_texts", "collect_generations")
+    for model, changed in [("gemma-3-270m", ()), (JOB.model, rules[2:])]:
+        tokens = str(before.decoding[JOB.decoding].max_new_tokens)
+        job = SimpleNamespace(**vars(JOB) | {"task": "p", "model": model, "tokens": tokens})
+        for rule in rules:
+            old, new = (getattr(settings, rule)(config, job) for config in (before, after))
+            assert (json.dumps(old) != json.dumps(new)) == (rule in changed), rule
+    assert settings.check_prompts(after, job)["n"] == 20
+    assert settings.generate_texts(after, job).items() >= {"n": 20, "task": "p", "completions": 9}.items()
+    assert settings.collect_generations(after, job).items() >= {"n": 20, "task": "p", "keep": 8}.items()
+    ranked = SimpleNamespace(ranked="p")
+    assert settings.rank_methods(after, ranked)["prompts"] == {"p": 20}
+    assert "prompts" not in settings.rank_methods(before, ranked)
+
+
+def test_prompts_are_checked_for_the_largest_cell_of_a_model() -> None:
+    blocks = [{"models": [JOB.model], "decodings": ["nucleus-0.95"], "n": 20},
+              {"models": [JOB.model], "decodings": ["nucleus-0.9"]}]  # fmt: skip
+    task = {"kind": "prompted", "dataset": "wikinews", "seeds": [1], "cells": blocks}
+    experiment = {"name": "x", "embedder": "minilm", "metrics": {"ngram": {}}, "tasks": {"p": task}}
+    config = validate_config(experiment, "x.yaml", ROOT / "config")
+    tokens = {config.decoding[name].max_new_tokens for name in ("nucleus-0.95", "nucleus-0.9")}
+    assert len(tokens) == 1
+    job = SimpleNamespace(**vars(JOB) | {"task": "p", "tokens": str(tokens.pop())})
+    assert "n" not in settings.check_prompts(config, job)
 
 
 def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Config) -> None:

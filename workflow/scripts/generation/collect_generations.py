@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from textgamut.draws import draw_prompt_ids
 from textgamut.errors import DataError, TextgamutError
 from textgamut.files import read_table, write_meta, write_table
 from textgamut.tasks.answers import measured_answers
@@ -23,6 +24,8 @@ def collect_generations(
     started = time.monotonic()
     frame = pd.concat([read_table(path, COLUMNS) for path in samples], ignore_index=True)
     beginnings = read_table(prompts, ["id", "base"])
+    ids = draw_prompt_ids(beginnings["id"], settings["task"], settings.get("n"))
+    beginnings = beginnings[beginnings["id"].isin(ids)]
     try:
         texts, counts = measured_answers(
             frame, beginnings, settings["kind"], settings["max_words"], settings.get("keep")

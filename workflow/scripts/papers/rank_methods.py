@@ -24,8 +24,8 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     kinds = settings["kinds"]
     with recorded_warnings() as messages:
         tables = {task: read_table(path, columns) for task, path in texts.items()}
-        depth_of = settings["ranking"]["depth_of"]
-        scores, ranking = rank_texts(tables, names, **criteria, depth_of=depth_of, kinds=kinds)
+        options = {"depth_of": settings["ranking"]["depth_of"], "prompts": settings.get("prompts")}
+        scores, ranking = rank_texts(tables, names, **criteria, kinds=kinds, **options)
     for note in ranking.notes:
         logger.warning("%s", note)
     models = {name: kinds["model"][name] for name in scores.methods}

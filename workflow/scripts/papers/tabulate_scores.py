@@ -9,6 +9,13 @@ from textgamut.report.html import to_html
 from textgamut.report.tables import COLUMNS, summary_table
 from textgamut.workflow.jobs import job
 
+NOTE = (
+    "±: standard deviation over the runs; of a single run, over half-samples (support metrics) or k-means "
+    "seeds (divergence metrics). In brackets: 95 % interval of one run, from half-samples of its texts, "
+    "averaged over the runs. Runs that share prompts or references vary less than runs on other texts would: "
+    "the larger one is the uncertainty of a run."
+)
+
 
 def tabulate_scores(settings: dict[str, Any], table: Path, csv: Path, html: Path) -> None:
     started = time.monotonic()
@@ -16,7 +23,7 @@ def tabulate_scores(settings: dict[str, Any], table: Path, csv: Path, html: Path
     summary = summary_table(scores[scores["task"] == settings["task"]])
     write_meta(csv, settings, started)
     write_bytes(csv, summary.to_csv(index=False).encode())
-    write_bytes(html, to_html(summary, f"Scores of {settings['task']}").encode())
+    write_bytes(html, to_html(summary, f"Scores of {settings['task']}", NOTE).encode())
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import parse_source
+from textgamut.draws import draw_prompt_ids
 from textgamut.files import read_table, write_json, write_meta
 from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
 from textgamut.models.context import context_length
@@ -20,8 +21,10 @@ def check_prompts(settings: dict[str, Any], model: str, prompts: Path, lengths: 
     started = time.monotonic()
     folder = prepare(parse_source(settings["source"]))
     tokenizer = load_tokenizer(folder)
+    of_task = prompts_of(read_table(prompts, ["id", *Prompt._fields]))
+    ids = draw_prompt_ids(of_task, settings["task"], settings.get("n"))
     found = prompt_lengths.check_prompts(
-        prompts_of(read_table(prompts, ["id", *Prompt._fields])),
+        {id_: of_task[id_] for id_ in ids},
         settings["chat"],
         tokenizer,
         settings["max_new_tokens"],

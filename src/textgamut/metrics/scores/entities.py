@@ -37,8 +37,9 @@ def entity_scores(
     of_references = None
     if references is not None:
         rows = prompt_rows(texts["prompt_id"], references["id"])
-        named = find_entities(list(references["text"]), tagger, processes=processes)
-        of_references = [named[row] for row in rows]
+        used, places = np.unique(rows, return_inverse=True)
+        named = find_entities(list(references["text"].iloc[used]), tagger, processes=processes)
+        of_references = [named[place] for place in places]
     metrics = entity_metrics(found, words, of_references)
     columns = {"information_density": metrics.information_density}
     if metrics.entity_overlap is not None:

@@ -27,17 +27,20 @@ from textgamut.report.figures.style import (
     settle,
     small_print,
 )
-from textgamut.report.tables import precision_recall_runs
+from textgamut.report.tables import mean_intervals, precision_recall_runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-REVISION = 1
+REVISION = 2
 """Increase when the same scores produce a different figure."""
 
 _ANGLES = np.linspace(0, 2 * np.pi, 60, endpoint=False)
 _CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+LEAST_RUNS = 4
+"""Minimum number of runs of an error ellipse: that of three would be 12 standard deviations wide each way."""
+
 _MARKERS = {True: ("o", "chat"), False: ("^", "pre-trained")}
 _BESIDE: dict[str, Any] = {
     "loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False, "fontsize": 9, "borderaxespad": 0,
@@ -51,7 +54,9 @@ def error_ellipse(
     """Compute the error ellipse of a two-dimensional sample (PR Figure 1).
 
     Its semi-axes are ``n_std`` times the square roots of the eigenvalues of the sample covariance. It
-    contains a share of 1 - exp(-n_std^2 / 2) of a normal distribution: 86.5 % for two standard deviations.
+    contains a share of 1 - exp(-n_std^2 / 2) of a normal distribution whose mean and covariance are those of
+    the sample: 86.5 % for two standard deviations. Of a small sample, it contains less, see
+    :func:`prediction_radius`.
 
     Args:
         x: (R,) first coordinate of each run.
@@ -77,13 +82,29 @@ def error_ellipse(
     return center, float(width), float(height), angle
 
 
+def prediction_radius(runs: int) -> float:
+    """Return how many standard deviations an error ellipse needs to contain a new run with 86.5 %.
+
+    Mean and covariance of few runs are uncertain: an ellipse of two standard deviations of four runs contains
+    a new run with 52 % only. Of independent normal runs, the squared radius is (R^2 - 1) / R times
+    (exp(4 / (R - 2)) - 1), Hotelling's T^2 for a new observation in two dimensions, where the quantiles of F
+    have a closed form. It tends to two standard deviations. Runs that share references or generated texts are
+    not independent, so that a run with new ones lies inside less often.
+
+    Args:
+        runs: Number of runs R, at least ``LEAST_RUNS``.
+    """
+    return float(np.sqrt((runs**2 - 1) / runs * np.expm1(4 / (runs - 2))))
+
+
 @own_settings()
 def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str) -> Figure:
-    """Plot recall against precision, with the 2-standard-deviation error ellipse of each model (PR Figure 1).
+    """Plot recall against precision, with an error ellipse for each model (PR Figure 1).
 
-    Each (model, decoding) has a marker at the mean over its runs, and a dot for each run. Cells with fewer
-    than three runs have no ellipse, which the small print mentions. With more than eight families, colours
-    repeat.
+    Each (model, decoding) has a marker at the mean over its runs, a dot for each run, and a cross for the
+    95 % intervals of one run, if the scores have any. The ellipses are those of the paper, with two standard
+    deviations, but scaled by the number of runs (see :func:`prediction_radius`). Cells with fewer than four
+    runs have none, which the small print mentions. With more than eight families, colours repeat.
 
     Args:
         scores: Tidy scores of one task, embedder, N and k.
@@ -109,21 +130,30 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     obstacles = [runs[["precision", "recall"]].to_numpy()]
     bare: list[str] = []
     with_ellipse = []
+    intervals = mean_intervals(scores)
+    crosses = False
     for (model, decoding), cell in runs.groupby(["model", "decoding"], sort=False):
         slug = str(model)
         style = models[slug]
         colour = colours[style.family]
         x, y = cell["precision"].to_numpy(), cell["recall"].to_numpy()
         label = f"{style.label} ({decoding})" if several[slug] else style.label
-        if len(cell) < 3:
+        if len(cell) < LEAST_RUNS:
             bare.append(label)
         else:
             with_ellipse.append(cell)
-            center, width, height, angle = error_ellipse(x, y)
+            center, width, height, angle = error_ellipse(x, y, prediction_radius(len(cell)))
             face = to_rgba(colour, 0.10)
             ellipse = Ellipse(center, width, height, angle=angle, fc=face, ec=colour, lw=1.1, zorder=1.5)
             axes.add_patch(ellipse)
             obstacles.append(ellipse.get_patch_transform().transform(_CIRCLE))
+        limits = [intervals.get((slug, str(decoding), metric)) for metric in ("precision", "recall")]
+        if limits[0] and limits[1]:
+            crosses = True
+            arms = [(limits[0], (y.mean(), y.mean())), ((x.mean(), x.mean()), limits[1])]
+            for arm in arms:
+                axes.plot(*arm, color=colour, alpha=0.5, lw=0.8, zorder=1.8)
+                obstacles.append(np.transpose(arm))
         axes.plot(x, y, ".", color=colour, alpha=0.5, ms=5, mew=0, zorder=2)
         marker = _MARKERS[style.chat][0]
         axes.plot(
@@ -136,9 +166,18 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     axes.set_xlabel("Precision")
     axes.set_ylabel("Recall")
     _family_legend(axes, colours, [models[slug].chat for slug in runs["model"].unique()])
-    small_print(
-        figure, _describe_runs(runs, "Markers: means; dots: single runs", "ellipses", with_ellipse, bare)
+    shown = ["Markers: means", "dots: single runs"]
+    if with_ellipse:
+        shown.append(
+            f"ellipses: 2 sd over {_design(with_ellipse)}, scaled by the number of runs so that a new run "
+            "lies inside with 86.5 %"
+        )
+    if crosses:
+        shown.append("crosses: 95 % intervals of one run, from half-samples")
+    missing = (
+        [f"Too few runs for ellipses of {', '.join(bare) if with_ellipse else 'any model'}."] if bare else []
     )
+    small_print(figure, _small_print(runs, shown, missing))
     settle(figure)
     place_labels(figure, axes, marks, points)
     return figure
@@ -157,7 +196,8 @@ def subsets_figure(
         descriptions: Slug -> description of the subset, shown below the label.
 
     Returns:
-        The figure, 7.2 x 4.2 inches: bars are means over the runs, error bars two standard deviations.
+        The figure, 7.2 x 4.2 inches: bars are means over the runs. Error bars are two standard deviations
+        over the runs or, where that is wider, the 95 % interval of one run, averaged over the runs.
 
     Raises:
         DataError: See :func:`precision_recall_figure`.
@@ -170,14 +210,19 @@ def subsets_figure(
     slugs = [str(slug) for slug in runs["model"].unique()]
     figure, axes = new_figure(title, height=4.2, grid="y")
     places = np.arange(len(slugs))
+    decoding = str(runs["decoding"].iloc[0])
+    intervals = mean_intervals(scores)
     for metric, shift, colour in [("precision", -0.19, COLOURS[0]), ("recall", 0.19, COLOURS[4])]:
         means, spreads = cells[metric].mean().to_numpy(), 2 * cells[metric].std(ddof=1).to_numpy()
+        of_runs = [intervals.get((slug, decoding, metric), (np.nan, np.nan)) for slug in slugs]
+        lows, highs = np.transpose(of_runs)
+        lows = np.fmin(means, np.fmin(means - spreads, lows))
+        tops = np.fmin(np.fmax(means, np.fmax(means + spreads, highs)), 1.0)  # a share cannot exceed 1
         axes.bar(places + shift, means, width=0.34, color=colour, label=metric.capitalize(), zorder=2)
-        tops = np.minimum(means + np.nan_to_num(spreads), 1.0)  # a share cannot exceed 1
         axes.errorbar(
             places + shift,
             means,
-            np.nan_to_num([spreads, tops - means]),
+            [means - lows, tops - means],
             fmt="none",
             ecolor=INK,
             elinewidth=1.1,
@@ -201,9 +246,19 @@ def subsets_figure(
     axes.set_ylim(0, 1.05)
     axes.set_yticks(np.linspace(0, 1, 6))
     axes.legend(**_BESIDE)
-    spread_cells = [cell for _, cell in cells if len(cell) > 1]
-    bare = [models[str(slug)].label for slug, cell in cells if len(cell) == 1]
-    small_print(figure, _describe_runs(runs, "Bars: means", "error bars", spread_cells, bare))
+    several = [cell for _, cell in cells if len(cell) > 1]
+    widths = [f"2 sd over {_design(several)}"] if several else []
+    widths += ["the 95 % interval of one run, from half-samples"] if intervals else []
+    shown = ["Bars: means"]
+    if widths:
+        shown.append(f"error bars: {'the wider of ' * (len(widths) > 1)}{' and '.join(widths)}")
+    bare = [
+        slug
+        for slug in slugs
+        if len(cells.get_group(slug)) == 1 and (slug, decoding, "precision") not in intervals
+    ]
+    who = ", ".join(models[slug].label for slug in bare) if len(bare) < len(slugs) else "any model"
+    small_print(figure, _small_print(runs, shown, [f"Too few runs for error bars of {who}."] if bare else []))
     settle(figure)
     return figure
 
@@ -283,24 +338,18 @@ def _name_bars(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
             below -= 1.25 * size * (text.count("\n") + 1) + 2
 
 
-def _describe_runs(
-    runs: pd.DataFrame, first: str, spread: str, cells: list[pd.DataFrame], bare: list[str]
-) -> str:
-    """Return the small print: N, k, the embedder, and the runs that the deviations are computed over."""
+def _design(cells: list[pd.DataFrame]) -> str:
+    """Describe the runs that deviations are computed over."""
+    designs = {(cell["seed"].nunique(), cell["draw"].nunique(), len(cell)) for cell in cells}
+    seeds, draws, count = next(iter(designs))
+    if len(designs) == 1 and count == seeds * draws:
+        draw = "reference draw" if draws == 1 else "reference draws"
+        return f"{seeds} {'seed' if seeds == 1 else 'seeds'} \N{MULTIPLICATION SIGN} {draws} {draw}"
+    counts = sorted({len(cell) for cell in cells})
+    return f"{' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} runs"
+
+
+def _small_print(runs: pd.DataFrame, shown: list[str], missing: list[str]) -> str:
+    """Return the small print: N, k, the embedder, what is shown, and what is missing."""
     n, k, embedder = runs[["n", "k", "embedder"]].iloc[0]
-    text = f"N = {n}, k = {k}, {embedder}. {first}"
-    if cells:
-        designs = {(cell["seed"].nunique(), cell["draw"].nunique(), len(cell)) for cell in cells}
-        seeds, draws, count = next(iter(designs))
-        if len(designs) == 1 and count == seeds * draws:
-            draw = "reference draw" if draws == 1 else "reference draws"
-            over = f"{seeds} {'seed' if seeds == 1 else 'seeds'} \N{MULTIPLICATION SIGN} {draws} {draw}"
-        else:
-            counts = sorted({len(cell) for cell in cells})
-            over = f"{' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} runs"
-        text += f"; {spread}: 2 sd over {over}"
-    text += "."
-    if bare:
-        who = ", ".join(bare) if cells else "any model"
-        text += f" Too few runs for {spread} of {who}."
-    return text
+    return " ".join([f"N = {n}, k = {k}, {embedder}. {'; '.join(shown)}.", *missing])

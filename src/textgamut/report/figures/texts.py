@@ -5,12 +5,15 @@ The tables are from :mod:`textgamut.report.tables`. Labels and titles are shown 
 
 from __future__ import annotations
 
+import textwrap
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from textgamut.config.cells import HUMAN
 from textgamut.metrics.catalogue import METRICS
 from textgamut.report.figures.style import (
     COLOURS,
@@ -23,13 +26,13 @@ from textgamut.report.figures.style import (
     style_axes,
     titled_figure,
 )
-from textgamut.report.tables import rescaled
+from textgamut.report.tables import parameter_label, rescaled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-REVISION = 1
+REVISION = 2
 """Increase when the same tables produce a different figure."""
 
 PAPER_ORDER = (
@@ -74,8 +77,11 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     scales = [(metric.label, *metric.rescale) for metric in ordered if metric.rescale]
     ranges = ", ".join(f"{label} {low:g} to {high:g}" for label, low, high in scales)
     fixed = f"means of {ranges} from white to blue; others" if ranges else "means"
+    counts = table["texts"][table["model"] != HUMAN]
+    several = f"{counts.min():,} to {counts.max():,} " if counts.nunique() > 1 else ""
     small_print(
-        figure, f"Numbers: over the texts of a method. Colours: {fixed} and deviations by least and largest."
+        figure,
+        f"Numbers: over the {several}texts of a method. Colours: {fixed} and deviations by extremes.",
     )
     settle(figure)
     return figure
@@ -109,51 +115,77 @@ def correlation_figure(correlations: pd.DataFrame, title: str, note: str | None 
 def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
     """Plot means and deviations of the per-text metrics against decoding parameters (NW Figures 1 to 3).
 
+    Of each model and parameter, only one group of methods is drawn: the one with the most values, or the
+    first of several.
+
     Args:
         parameters: Table of ``tables.parameter_table``.
         title: Title of the figure.
 
     Returns:
-        The figure, with one column per parameter, means above and standard deviations below. Both are
-        rescaled per metric.
+        The figure, with one column per parameter and two rows per model: means, and standard deviations
+        below, both rescaled per metric. Below each column are the values of the other parameters that vary.
     """
     if parameters.empty:
-        return notice_figure(title, "No parameter varies, or no text has a metric.")
-    columns = list(dict.fromkeys(zip(parameters["strategy"], parameters["parameter"], strict=True)))
-    metrics = [name for name in METRICS if name in set(parameters["metric"])]
-    width = 2.2 + 2.4 * len(columns)
-    figure = titled_figure(title, width, 5.0)
-    panels = figure.subplots(2, len(columns), sharey="row", squeeze=False)
-    for place, (strategy, parameter) in enumerate(columns):
-        some = parameters[(parameters["strategy"] == strategy) & (parameters["parameter"] == parameter)]
-        values = sorted(some["value"].unique())
-        for row, what in enumerate(("mean", "sd")):
-            axes = panels[row, place]
+        return notice_figure(title, "No parameter varies while the others are the same.")
+    drawn = _largest_groups(parameters)
+    columns = list(dict.fromkeys(zip(drawn["strategy"], drawn["parameter"], strict=True)))
+    models = list(drawn["model"].unique())
+    metrics = [name for name in METRICS if name in set(drawn["metric"])]
+    figure = titled_figure(title, 2.2 + 2.4 * len(columns), 0.4 + 4.6 * len(models))
+    panels = figure.subplots(2 * len(models), len(columns), sharey="row", squeeze=False)
+    groups = dict(iter(drawn.groupby(["model", "strategy", "parameter"])))
+    for row, (model, what) in enumerate(product(models, ("mean", "sd"))):
+        shades = {name: _shade(drawn[drawn["metric"] == name], name, what) for name in metrics}
+        first = True
+        for axes, (strategy, parameter) in zip(panels[row], columns, strict=True):
             style_axes(axes)
+            group = groups.get((model, strategy, parameter))
+            if group is None:
+                axes.set_axis_off()
+                continue
+            if first:
+                name_of = f"{model}: " if len(models) > 1 else ""
+                scale = "mean" if what == "mean" else "deviation"
+                axes.set_ylabel(f"{name_of}{scale}, rescaled", parse_math=False)
+                axes.tick_params(labelleft=True)
+                first = False
+            values = list(group["value"].unique())
             for i, name in enumerate(metrics):
-                of = parameters[parameters["metric"] == name]
-                wide = pd.DataFrame({name: of["mean"], f"{name}_sd": of["sd"]})
-                shade = rescaled(wide, name, deviations=what == "sd").loc[some.index[some["metric"] == name]]
-                at = [values.index(value) for value in some["value"][some["metric"] == name]]
                 line = "-" if i < len(COLOURS) - 1 else "--"
                 axes.plot(
-                    at, shade, line, color=COLOURS[i % (len(COLOURS) - 1)], marker=".", ms=6, lw=1.3,
+                    range(len(values)), shades[name].loc[group.index[group["metric"] == name]], line,
+                    color=COLOURS[i % (len(COLOURS) - 1)], marker=".", ms=6, lw=1.3,
                     label=METRICS[name].label,
                 )  # fmt: skip
             axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
-            if row == 1:
-                axes.set_xlabel(f"{parameter.replace('_', '-')} ({strategy})", parse_math=False)
-            if place == 0:
-                axes.set_ylabel("mean, rescaled" if what == "mean" else "deviation, rescaled")
-    handles, names = panels[0, 0].get_legend_handles_labels()
+            if what == "sd":
+                held = textwrap.fill(group["held"].iloc[0], 34)
+                label = f"{parameter_label(parameter)} ({strategy})"
+                axes.set_xlabel("\n".join(filter(None, [label, held])), fontsize=8.5, parse_math=False)
+    handles, names = next(axes for axes in panels.flat if axes.lines).get_legend_handles_labels()
     side_legend(figure, handles, names)
     small_print(
         figure,
-        "Averages over the methods with that value, rescaled: means by the paper's ranges, "
-        "others by least and largest.",
+        "One parameter varies; the others are held at the values below it. Rescaled: means by the paper's "
+        "ranges, others by least and largest.",
     )
     settle(figure)
     return figure
+
+
+def _largest_groups(parameters: pd.DataFrame) -> pd.DataFrame:
+    """Select the group with the most values of each model and parameter, or the first of several."""
+    chosen = []
+    for _, rows in parameters.groupby(["model", "strategy", "parameter"], sort=False):
+        values = rows.groupby("held", sort=False)["value"].nunique()
+        chosen.append(rows[rows["held"] == values.idxmax()])
+    return pd.concat(chosen)
+
+
+def _shade(rows: pd.DataFrame, metric: str, what: str) -> pd.Series[float]:
+    wide = pd.DataFrame({metric: rows["mean"], f"{metric}_sd": rows["sd"]})
+    return rescaled(wide, metric, deviations=what == "sd")
 
 
 def _metrics(table: pd.DataFrame) -> list[str]:

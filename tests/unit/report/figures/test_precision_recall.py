@@ -23,10 +23,16 @@ from textgamut.errors import TextgamutError
 from textgamut.report.figures.precision_recall import (
     error_ellipse,
     precision_recall_figure,
+    prediction_radius,
     subsets_figure,
     task_figure,
 )
 from textgamut.report.figures.style import render
+
+
+def with_intervals(scores):
+    """Add intervals of single runs."""
+    return scores.assign(low=scores["value"] - 0.04, high=scores["value"] + 0.05)
 
 
 class TestErrorEllipse:
@@ -63,6 +69,22 @@ class TestErrorEllipse:
         inside = (2 * along / width) ** 2 + (2 * across / height) ** 2 < 1
         assert inside.mean() == pytest.approx(1 - np.exp(-2), abs=0.004)
 
+    @pytest.mark.parametrize("runs", [4, 6, 10])
+    def test_scaled_by_the_number_of_runs_a_new_run_lies_inside_with_865_of_1000(self, runs):
+        rng = np.random.default_rng(runs)
+        points = rng.normal(size=(30_000, runs + 1, 2)) @ np.array([[2, 0], [1, 0.5]])
+        old, new = points[:, :-1], points[:, -1]
+        means = old.mean(axis=1)
+        centred = old - means[:, None]
+        covariances = np.einsum("nri,nrj->nij", centred, centred) / (runs - 1)
+        squares = np.einsum("ni,nij,nj->n", new - means, np.linalg.inv(covariances), new - means)
+        assert (squares < prediction_radius(runs) ** 2).mean() == pytest.approx(1 - np.exp(-2), abs=0.006)
+        if runs == 4:  # an ellipse of two standard deviations
+            assert (squares < 4).mean() == pytest.approx(0.52, abs=0.01)
+
+    def test_many_runs_need_two_deviations(self):
+        assert prediction_radius(10_000) == pytest.approx(2, abs=1e-3)
+
     def test_two_runs_are_too_few(self):
         with pytest.raises(TextgamutError, match="at least 3 runs, found 2"):
             error_ellipse([0, 1], [1, 0])
@@ -74,7 +96,7 @@ class TestPrecisionRecallFigure:
         (axes,) = precision_recall_figure(scores, MODELS, "t").axes
         (patch,) = (patch for patch in axes.patches if isinstance(patch, Ellipse))
         x, y = (scores.loc[scores["metric"] == metric, "value"] for metric in ("precision", "recall"))
-        center, width, height, angle = error_ellipse(x, y)
+        center, width, height, angle = error_ellipse(x, y, prediction_radius(4))
         assert patch.center == pytest.approx(center)
         assert (patch.width, patch.height, patch.angle) == pytest.approx((width, height, angle))
 
@@ -99,12 +121,29 @@ class TestPrecisionRecallFigure:
         said = small_print(precision_recall_figure(paper_scores(2, draws=3), MODELS, "t"))
         assert "N = 240, k = 4, minilm" in said
         assert "ellipses: 2 sd over 2 seeds × 3 reference draws" in said  # noqa: RUF001
+        assert "scaled by the number of runs so that a new run lies inside with 86.5 %" in said
+        assert "crosses" not in said
 
     def test_two_runs_get_no_ellipse_and_the_small_print_says_so(self):
         scores = pd.concat([paper_scores(1), scores_of({"vicuna-7b": (0.86, 0.28)}, seeds=1, draws=2)])
         figure = precision_recall_figure(scores, MODELS, "t")
         assert len([patch for patch in figure.axes[0].patches if isinstance(patch, Ellipse)]) == 1
         assert "Too few runs for ellipses of Vicuna 7B." in small_print(figure)
+
+    def test_three_runs_get_no_ellipse(self):
+        figure = precision_recall_figure(paper_scores(1, seeds=3, draws=1), MODELS, "t")
+        assert not [patch for patch in figure.axes[0].patches if isinstance(patch, Ellipse)]
+        assert small_print(figure).endswith("Too few runs for ellipses of any model.")
+
+    def test_intervals_of_single_runs_are_crosses(self):
+        scores = with_intervals(paper_scores(2))
+        figure = precision_recall_figure(scores, MODELS, "t")
+        arms = [line.get_xydata() for line in figure.axes[0].lines if line.get_linewidth() == 0.8]
+        means = scores[scores["model"] == "pythia-12b"].groupby("metric")["value"].mean()
+        across = [[means["precision"] - 0.04, means["recall"]], [means["precision"] + 0.05, means["recall"]]]
+        assert len(arms) == 4
+        assert any(np.allclose(arm, across) for arm in arms)
+        assert "crosses: 95 % intervals of one run, from half-samples" in small_print(figure)
 
     def test_decodings_of_one_model_are_told_apart(self):
         again = scores_of({"pythia-12b": (0.8, 0.3)}, decoding="ancestral")
@@ -149,6 +188,22 @@ class TestSubsetsFigure:
         bar = bars.lines[2][0].get_segments()[0]
         assert bar[1, 1] - bar[0, 1] == pytest.approx(4 * np.std(precision, ddof=1))
         assert "error bars: 2 sd over 2 seeds" in small_print(figure)
+
+    def test_error_bars_are_the_wider_of_deviation_and_interval(self):
+        for spread, wider in ((0.001, "interval"), (0.06, "deviation")):
+            scores = with_intervals(subset_scores(spread=spread))
+            figure = subsets_figure(scores, SUBSETS, "t", DESCRIPTIONS)
+            values = scores[(scores["model"] == "q1") & (scores["metric"] == "precision")]["value"]
+            mean, deviation = values.mean(), values.std()
+            assert (2 * deviation > 0.05) == (wider == "deviation")
+            low, high = mean - max(0.04, 2 * deviation), min(mean + max(0.05, 2 * deviation), 1)
+            bars: Any = figure.axes[0].containers[1]
+            assert bars.lines[2][0].get_segments()[0][:, 1] == pytest.approx([low, high])
+            said = "error bars: the wider of 2 sd over 2 seeds"
+            assert said in small_print(figure)
+        alone = with_intervals(subset_scores(seeds=1, draws=1))
+        said = small_print(subsets_figure(alone, SUBSETS, "t", DESCRIPTIONS))
+        assert said.endswith("Bars: means; error bars: the 95 % interval of one run, from half-samples.")
 
     def test_a_single_run_has_no_error_bar_and_the_small_print_says_so(self):
         figure = subsets_figure(subset_scores(seeds=1, draws=1), SUBSETS, "t", DESCRIPTIONS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_scores import small_print
 
 from textgamut.report.figures.style import render
 from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
@@ -54,6 +55,13 @@ def test_the_heat_map_holds_every_mean_and_deviation(texts: pd.DataFrame) -> Non
     assert render(figure, "svg") == render(text_metrics_figure(table, "A title with $ and _"), "svg")
 
 
+def test_the_small_print_says_that_methods_have_different_numbers_of_texts(texts: pd.DataFrame) -> None:
+    for rows, said in [(texts, "over the texts of"), (texts[10:], "over the 20 to 30 texts of a method.")]:
+        table = texts_table(rows)
+        table["method"] = table["decoding"]
+        assert said in small_print(text_metrics_figure(table, "t"))
+
+
 def test_a_method_without_a_value_has_a_dash(texts: pd.DataFrame) -> None:
     texts.loc[texts["model"] == "<b>", "sbert"] = np.nan
     table = texts_table(texts)
@@ -71,9 +79,26 @@ def test_the_correlations_are_symmetric_and_named(texts: pd.DataFrame) -> None:
 
 def test_lines_join_the_values_of_a_parameter_in_their_order(texts: pd.DataFrame) -> None:
     settings = {f"p-{p}": {"strategy": "sampling", "top_p": p} for p in (0.9, 0.5)}
-    figure = parameter_figure(parameter_table(texts_table(texts), settings), "t")
-    means, deviations = figure.axes
-    assert [label.get_text() for label in deviations.get_xticklabels()] == ["0.5", "0.9"]
-    flesch = texts_table(texts).groupby("decoding")["flesch"].mean()
-    line = next(line for line in means.lines if line.get_label() == "Flesch")
-    assert line.get_ydata() == pytest.approx((flesch[["p-0.5", "p-0.9"]] - 30) / 30)  # rescaled by 30 to 60
+    table = texts_table(texts)
+    figure = parameter_figure(parameter_table(table, settings), "t")
+    for panels, model in zip((figure.axes[:2], figure.axes[2:]), ("_m$1$", "<b>"), strict=True):
+        means, deviations = panels
+        assert [label.get_text() for label in deviations.get_xticklabels()] == ["0.5", "0.9"]
+        assert means.get_ylabel() == f"{model}: mean, rescaled"
+        flesch = table[table["model"] == model].set_index("decoding")["flesch"]
+        line = next(line for line in means.lines if line.get_label() == "Flesch")
+        assert line.get_ydata() == pytest.approx((flesch[["p-0.5", "p-0.9"]] - 30) / 30)  # by 30 to 60
+
+
+def test_of_the_groups_of_a_parameter_the_largest_is_drawn_and_named(texts: pd.DataFrame) -> None:
+    """Three of four settings of one model differ in top-p only; two in top-k, as those of the other model."""
+    pairs = [(0.5, 20), (0.5, 50), (0.7, 50), (0.9, 50)]
+    settings = {f"{p}-{k}": {"strategy": "sampling", "top_p": p, "top_k": k} for p, k in pairs}
+    frames = [texts[:30].assign(model="m", decoding=slug) for slug in settings]
+    frames += [texts[:30].assign(model="o", decoding=slug) for slug in ("0.5-20", "0.5-50")]
+    parameters = parameter_table(texts_table(pd.concat(frames)), settings)
+    figure = parameter_figure(parameters, "t")
+    shown = [axes for axes in figure.axes if axes.axison]
+    top_p, top_k = "top-p (sampling)\ntop-k 50", "top-k (sampling)\ntop-p 0.5"
+    assert [axes.get_xlabel() for axes in shown] == ["", "", top_p, top_k, "", top_k]
+    assert [len(axes.lines[0].get_xdata()) for axes in shown] == [3, 2, 3, 2, 2, 2]
