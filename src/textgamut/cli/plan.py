@@ -64,29 +64,29 @@ def print_plan(plan: Plan) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for line in plan.lines:
         row = [line.task, line.model, f"{line.cells_done:,} of {line.cells:,}"]
-        row += [f"{line.jobs - line.jobs_done:,}", f"{line.samples_done:,}", _whole(line.samples_left)]
-        row += [_whole(line.new_tokens), _whole(line.prompt_tokens), _whole(line.tokens_per_second)]
+        row += [f"{line.jobs - line.jobs_done:,}", f"{line.samples_done:,}", whole(line.samples_left)]
+        row += [whole(line.new_tokens), whole(line.prompt_tokens), whole(line.tokens_per_second)]
         row += [line.rate_from if line.tokens_per_second else ""]
-        row += [_decimal(line.hours), _decimal(line.gpu_hours)]
-        row += [_decimal(line.dollars) if line.paid else ""] if paid else []
+        row += [decimal(line.hours), decimal(line.gpu_hours)]
+        row += [decimal(line.dollars) if line.paid else ""] if paid else []
         table.add_row(*map(Text, row))
     total = plan.totals
     row = ["in all", "", f"{total['cells_done'].known:,} of {total['cells'].known:,}"]
     row += [f"{total['jobs'].known - total['jobs_done'].known:,}"]
-    row += [_whole(total[name]) for name in ("samples_done", "samples_left", "new_tokens", "prompt_tokens")]
-    row += ["", "", _decimal(total["hours"]), _decimal(total["gpu_hours"])]
-    row += [_decimal(total["dollars"])] if paid else []
+    row += [whole(total[name]) for name in ("samples_done", "samples_left", "new_tokens", "prompt_tokens")]
+    row += ["", "", decimal(total["hours"]), decimal(total["gpu_hours"])]
+    row += [decimal(total["dollars"])] if paid else []
     table.add_section()
     table.add_row(*map(Text, row), style="bold")
     console.print(table)
     console.print()
     if plan.embeddings:
-        sets, texts = plan.embeddings - plan.embeddings_done, _whole(plan.embedded_texts)
+        sets, texts = plan.embeddings - plan.embeddings_done, whole(plan.embedded_texts)
         done = f" ({plan.embeddings_done:,} sets are done)" if plan.embeddings_done else ""
         console.print(Text(f"To embed with {plan.embedder}: {sets:,} sets of texts, {texts} in all{done}"))
     for judging in plan.judgings:
-        asked, read = _whole(judging.questions), _whole(judging.prompt_tokens)
-        cost = f"about {read} prompt tokens, US$ {_decimal(judging.dollars)}"
+        asked, read = whole(judging.questions), whole(judging.prompt_tokens)
+        cost = f"about {read} prompt tokens, US$ {decimal(judging.dollars)}"
         done = f" ({judging.cells_done:,} of {judging.cells:,} cells are done)" if judging.cells_done else ""
         console.print(Text(f"To ask {judging.judge} as judge: {asked} questions, {cost}{done}"))
     disk = ", ".join(f"{name} {_bytes(size)}" for name, size in plan.disk.items())
@@ -102,24 +102,6 @@ UNKNOWN = (
     "an extracted dataset, or its `texts` in datasets.yaml; prompt tokens, and therefore US$, need drawn "
     "prompts; US$ also need the model's prices; weights need the model's gigabytes."
 )
-
-
-def _known(value: float | Sum | None, form: str) -> str:
-    if value is None:
-        return "?"
-    if isinstance(value, int | float):
-        return format(value, form)
-    known = format(value.known, form)
-    return known if not value.unknown else f"{known} + ?" if value.known else "?"
-
-
-def _whole(value: float | Sum | None) -> str:
-    return _known(value, ",.0f")
-
-
-def _decimal(value: float | Sum | None) -> str:
-    size = value if value is None or isinstance(value, int | float) else value.known
-    return _known(value, ",.2f" if 0 < (size or 0) < 100 else ",.0f")
 
 
 def _bytes(size: Sum) -> str:

@@ -100,6 +100,16 @@ class Sum:
     unknown: int
     """Number of unknown values."""
 
+    @classmethod
+    def of(cls, *values: float | None) -> Sum:
+        """Return the sum of values."""
+        known = [value for value in values if value is not None]
+        return cls(sum(known), len(values) - len(known))
+
+    def __add__(self, other: Sum) -> Sum:
+        """Return the sum of both."""
+        return Sum(self.known + other.known, self.unknown + other.unknown)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -134,20 +144,27 @@ class Shard(NamedTuple):
     settings: Mapping[str, Any]
 
 
-def make_plan(config: Config, folder: Path = Path(), need: Need | None = None) -> Plan:
+def make_plan(
+    config: Config,
+    folder: Path = Path(),
+    need: Need | None = None,
+    finished: Iterable[Shard] | None = None,
+) -> Plan:
     """Plan an experiment, or a part of it.
 
     Args:
         config: The experiment with its registries.
         folder: Folder that contains ``data`` and ``results``, which are only read.
         need: What to plan for, such as that of a target. Defaults to the whole experiment.
+        finished: The finished shards in the folder, if they have been read already.
 
     Returns:
         The plan, with one line per task and generating model, in the order of the configuration.
     """
     need = need or whole_need(config)
     generated = generated_cells(config, need)
-    shards = [shard for shard in read_shards(folder) if _same_model(shard, config)]
+    finished = read_shards(folder) if finished is None else finished
+    shards = [shard for shard in finished if _same_model(shard, config)]
     of_cell = defaultdict(list)
     for shard in shards:
         if shard.settings.get("decoding") == _science(config.decoding.get(shard.cell.decoding)):
@@ -165,12 +182,12 @@ def make_plan(config: Config, folder: Path = Path(), need: Need | None = None) -
         "cells", "cells_done", "jobs", "jobs_done", "samples", "samples_done", "samples_left", "new_tokens",
         "prompt_tokens", "hours", "gpu_hours",
     )  # fmt: skip
-    totals = {name: _sum(getattr(line, name) for line in lines) for name in summed}
-    totals["dollars"] = _sum(line.dollars for line in lines if line.paid)
+    totals = {name: Sum.of(*(getattr(line, name) for line in lines)) for name in summed}
+    totals["dollars"] = Sum.of(*(line.dollars for line in lines if line.paid))
 
     sets = list(_embedded(config, need, prompts, folder))
     left = [texts for done, texts in sets if not done]
-    texts = _sum(left)
+    texts = Sum.of(*left)
     dimensions = _dimensions(config.experiment.embedder, folder)
     named = {cell.model for cell in generated}
     for task, families in need.families.items():
@@ -183,7 +200,7 @@ def make_plan(config: Config, folder: Path = Path(), need: Need | None = None) -
         and not (folder / fill(paths.MODEL_CARD, model=name)).exists()
     ]
     disk = {
-        "weights": _sum(weights),
+        "weights": Sum.of(*weights),
         "texts": _times(totals["new_tokens"], BYTES_PER_TOKEN),
         "features": _times(texts, dimensions * 4),
     }
@@ -474,11 +491,25 @@ def _plus(total: float | None, value: float | None) -> float | None:
     return None if total is None or value is None else total + value
 
 
-def _sum(values: Iterable[float | None]) -> Sum:
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return Sum(sum(known), len(found) - len(known))
-
-
 def _times(total: Sum, factor: float) -> Sum:
     return Sum(total.known * factor, total.unknown)
+
+
+def _known(value: float | Sum | None, form: str) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, int | float):
+        return format(value, form)
+    known = format(value.known, form)
+    return known if not value.unknown else f"{known} + ?" if value.known else "?"
+
+
+def whole(value: float | Sum | None) -> str:
+    """Return a value, or a sum, as text without decimals."""
+    return _known(value, ",.0f")
+
+
+def decimal(value: float | Sum | None) -> str:
+    """Return a value, or a sum, as text with two decimals if it is small."""
+    size = value if value is None or isinstance(value, int | float) else value.known
+    return _known(value, ",.2f" if 0 < (size or 0) < 100 else ",.0f")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut.config.cells import Cell, Config
 from textgamut.config.targets import EmbedderCorrelations, TargetBase, TokensPerWord
-from textgamut.files import read_json
+from textgamut.errors import ConfigError, nearest
+from textgamut.files import read_json, reading
 from textgamut.report.published import published
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, computed_families, missing_families, score_file
@@ -55,6 +56,18 @@ def target_need(config: Config, name: str) -> Need:
 def target_embedders(config: Config, target: TargetBase) -> list[str]:
     """Return the embedders whose features a target reads."""
     return target.embedders if isinstance(target, EmbedderCorrelations) else [config.experiment.embedder]
+
+
+def union(needs: Iterable[Need]) -> Need:
+    """Return a need that contains all the given ones; a task has the families of all of them."""
+    needs = list(needs)
+    tasks = dict.fromkeys(task for need in needs for task in need.families)
+    families = {
+        task: list(dict.fromkeys(name for need in needs for name in need.families.get(task, ())))
+        for task in tasks
+    }
+    cells = dict.fromkeys(cell for need in needs for cell in need.cells)
+    return Need(list(cells), families, list(dict.fromkeys(name for need in needs for name in need.embedders)))
 
 
 def target_cells(config: Config, target: TargetBase, task: str) -> list[Cell]:
@@ -113,7 +126,12 @@ def _token_files(config: Config, target: TargetBase) -> list[str]:
 def _read_scores(files: Iterable[str]) -> pd.DataFrame:
     from textgamut.report.tables import tidy
 
-    return tidy([row for path in files for row in read_json(Path(path))])
+    rows: list[dict[str, Any]] = []
+    for path in map(Path, files):
+        content = read_json(path)
+        with reading(path):
+            rows += [{**row, "value": float(row["value"])} for row in content]
+    return tidy(rows)
 
 
 def _read_all(files: Iterable[str]) -> list[Any]:
@@ -155,6 +173,19 @@ def target_groups(config: Config) -> dict[str, list[str]]:
         if part := re.fullmatch(r"(.*\d)[a-z]", name):
             groups[part[1]].append(name)
     return {name: parts for name, parts in groups.items() if name not in config.experiment.targets}
+
+
+def named_targets(config: Config, name: str) -> list[str]:
+    """Return the target of a name, or the parts of a group.
+
+    Raises:
+        ConfigError: If there is neither; the message names the nearest.
+    """
+    targets, groups = config.experiment.targets, target_groups(config)
+    if name not in targets and name not in groups:
+        valid = nearest(name, [*targets, *groups])
+        raise ConfigError(f"unknown target {name!r} of {config.experiment.name}; {valid}")
+    return groups.get(name, [name])
 
 
 def unavailable(config: Config, name: str) -> str | None:

@@ -1,6 +1,7 @@
 """Make a table or figure of a paper, with the published values beside ours."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def make_target(settings: dict[str, Any], files: dict[str, list[str]], outputs: 
     write_bytes(
         outputs["html"], target_page(settings["name"], settings["target"]["title"], result, picture).encode()
     )
-    write_meta(outputs["csv"], settings, started, notes=result.notes)
+    write_meta(outputs["csv"], settings, started, table=asdict(result.table), notes=result.notes)
     write_bytes(outputs["csv"], result.table.frame().to_csv(index=False).encode())
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -53,8 +55,21 @@ def _expandable(path: str) -> str:
     return path
 
 
-OwnPath = Annotated[Text, AfterValidator(_expandable)]
+_OWN = AfterValidator(_expandable)
+OwnPath = Annotated[Text, _OWN]
 """Path of the user's own file or folder; ``~`` is expanded."""
+
+
+def own_paths(entry: BaseModel) -> Iterator[Path]:
+    """Yield the user's own files and folders that an entry names."""
+    for name, field in type(entry).model_fields.items():
+        value = getattr(entry, name)
+        if isinstance(value, BaseModel):
+            yield from own_paths(value)
+        elif value is not None:
+            marks = [getattr(form, "__metadata__", ()) for form in get_args(field.annotation)]
+            if _OWN in itertools.chain(field.metadata, *marks):
+                yield expanded(value)
 
 
 def _complete(url: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -46,6 +46,14 @@ class PaperTable:
     """Heading of the row labels."""
     decimals: int = 3
     """Number of decimals that the paper prints; ours are shown with one more."""
+    absent: Sequence[str] = ()
+    """Labels of rows and columns that the paper prints and the experiment does not have."""
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> PaperTable:
+        """Return the table that ``dataclasses.asdict`` has turned into plain data."""
+        entries = [[Entry(*entry) for entry in row] for row in record["entries"]]
+        return cls(**{**record, "entries": entries})
 
     def beyond(self, entry: Entry) -> bool:
         """Return whether our value differs from the paper's by more than the paper's spread.
@@ -60,7 +68,12 @@ class PaperTable:
     @property
     def published(self) -> bool:
         """Whether any entry has a published value."""
-        return any(entry.paper is not None for row in self.entries for entry in row)
+        return self.values > 0
+
+    @property
+    def values(self) -> int:
+        """Number of published values."""
+        return sum(entry.paper is not None for row in self.entries for entry in row)
 
     @property
     def differing(self) -> int:
@@ -80,6 +93,16 @@ class PaperTable:
         ]
         names = ["line", "row", "column", *Entry._fields, "difference", "beyond"]
         return pd.DataFrame(lines, columns=names)
+
+    def missing(self, row: str, column: str, entry: Entry) -> bool:
+        """Return whether our value is only missing because not all scores exist yet.
+
+        Args:
+            row: Label of the row.
+            column: Label of the column.
+            entry: The entry, in a table that was made from some of its scores.
+        """
+        return entry.ours is None and row not in self.absent and column not in self.absent
 
     def shown(self, value: Value, extra: int = 0) -> str:
         """Return a value as text: a dash for None, floats with ``decimals`` (plus ``extra``) decimals."""

@@ -45,14 +45,16 @@ def metrics_by_model(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """
     printed, metrics = settings["published"], settings["target"]["metrics"]
     runs = comparable_runs(settings, scores)
-    columns = in_printed_order(labels_of(settings).values(), printed.get("columns", []))
+    labels = labels_of(settings).values()
+    columns = in_printed_order(labels, printed.get("columns", []))
     values = dict(_by_label(settings, runs))
     rows = []
     for metric in metrics:
         ours = {label: _mean_entry(_values(of, metric)) for label, of in values.items()}
         rows.append([with_paper(ours.get(label, Entry()), printed, metric, label) for label in columns])
     names = [heading(metric) for metric in metrics]
-    table = PaperTable(names, columns, rows, decimals=printed.get("decimals", 3))
+    absent = [column for column in columns if column not in labels]
+    table = PaperTable(names, columns, rows, decimals=printed.get("decimals", 3), absent=absent)
     return PaperResult(table, notes=(*_notes_of_runs(runs), *_notes_of_references(settings)))
 
 

@@ -1,0 +1,263 @@
+"""State of a paper's tables and figures: what is done, what the rest costs and needs; their index page.
+
+As in :mod:`textgamut.workflow.plan`, done means that the files exist. Only ``snakemake -n`` says whether they
+were made with the current settings.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from textgamut.config.cells import Cell, Config
+from textgamut.config.entries.base import Strict, own_paths
+from textgamut.config.entries.sources import OpenAISource
+from textgamut.files import meta_path, read_json, reading, write_bytes
+from textgamut.report.papers.index import IndexEntry, Made, index_page
+from textgamut.report.papers.result import PaperTable
+from textgamut.workflow import paths
+from textgamut.workflow.families import compares_features, score_file
+from textgamut.workflow.paths import fill
+from textgamut.workflow.plan import Plan, Sum, decimal, make_plan, read_shards
+from textgamut.workflow.targets import (
+    Need,
+    generated_cells,
+    target_files,
+    target_need,
+    target_outputs,
+    unavailable,
+    union,
+)
+
+AS_RUN = "{paper}-as-run"
+"""Name of the experiment with the settings that the authors' code has, where they depart from the print."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of the cells that are not done."""
+
+    gpu_hours: Sum
+    """Hours to generate the texts."""
+    dollars: Sum
+    """US dollars for texts and answers of served models."""
+
+
+@dataclass(frozen=True)
+class TargetState:
+    """State of a target."""
+
+    name: str
+    title: str
+    status: Literal["done", "partly", "missing", "unavailable"]
+    """``done``: its outputs and all that it is made from exist; ``partly``: some cells are done."""
+    cells: int
+    cells_done: int
+    """Cells whose scores exist, of the families that the target reads."""
+    cost: Cost
+    keys: Mapping[str, bool]
+    """Environment variables with the keys of served models -> whether they are set."""
+    files: Mapping[str, bool]
+    """Files and folders of the user -> whether they exist."""
+    reason: str | None
+    """Why the target cannot be made on this machine."""
+
+    @property
+    def needs(self) -> list[str]:
+        """Keys and own files as texts, with a note if one is missing."""
+        keys = [key if found else f"{key} (not set)" for key, found in self.keys.items()]
+        return keys + [file if found else f"{file} (no such file)" for file, found in self.files.items()]
+
+    @property
+    def progress(self) -> str:
+        """The status in a few words."""
+        if self.status == "partly":
+            return f"{self.cells_done:,} of {self.cells:,} cells"
+        return {"done": "done", "missing": "not begun", "unavailable": "cannot be made"}[self.status]
+
+
+@dataclass(frozen=True)
+class PaperState:
+    """State of all targets of an experiment."""
+
+    targets: list[TargetState]
+    cost: Cost
+    """Cost of the rest of all targets that can be made; cells that they share count once."""
+
+
+def paper_state(config: Config, folder: Path = Path()) -> PaperState:
+    """Return the state of an experiment's targets.
+
+    Args:
+        config: The experiment with its registries.
+        folder: Folder that contains ``data`` and ``results``, which are only read.
+    """
+    states = _States(config, folder)
+    targets = [states.of(name) for name in config.experiment.targets]
+    made = [states.rest(target.name) for target in targets if target.status != "unavailable"]
+    return PaperState(targets, states.cost(union(made)))
+
+
+def target_state(config: Config, name: str, folder: Path = Path()) -> TargetState:
+    """Return the state of one target."""
+    return _States(config, folder).of(name)
+
+
+class _States:
+    """States of targets, which share much: shards are read once, and equal plans are made once."""
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        self._config, self._folder = config, folder
+        self._shards = list(read_shards(folder))
+        self._plans: dict[object, Plan] = {}
+        self.exists = functools.cache(lambda path: os.path.exists(folder / path))
+
+    def of(self, name: str) -> TargetState:
+        config = self._config
+        need, left = target_need(config, name), self._left(name)
+        done = len(need.cells) - len(left)
+        reason = unavailable(config, name)
+        files = [file for found in target_files(config, name).values() for file in found]
+        status: Literal["done", "partly", "missing", "unavailable"] = "partly" if done else "missing"
+        if reason:
+            status = "unavailable"
+        elif all(map(self.exists, [*files, *target_outputs(config, name).values()])):
+            status = "done"
+        own = dict.fromkeys(str(path) for entry in _entries(config, name) for path in own_paths(entry))
+        return TargetState(
+            name=name,
+            title=config.experiment.targets[name].title,
+            status=status,
+            cells=len(need.cells),
+            cells_done=done,
+            cost=self.cost(self.rest(name)),
+            keys={key: key in os.environ for key in _keys(config, need)},
+            files={path: os.path.exists(path) for path in own},
+            reason=reason,
+        )
+
+    def rest(self, name: str) -> Need:
+        """Return what is needed for the cells of a target that are not done."""
+        need, cells = target_need(self._config, name), self._left(name)
+        tasks = {cell.task for cell in cells}
+        families = {task: named for task, named in need.families.items() if task in tasks}
+        return need._replace(cells=cells, families=families)
+
+    def cost(self, need: Need) -> Cost:
+        key = (tuple(need.cells), str(need.families), str(need.embedders))
+        if key not in self._plans:
+            self._plans[key] = make_plan(self._config, self._folder, need, self._shards)
+        plan = self._plans[key]
+        dollars = [plan.totals["dollars"], *(Sum.of(judging.dollars) for judging in plan.judgings)]
+        return Cost(plan.totals["gpu_hours"], sum(dollars[1:], dollars[0]))
+
+    @functools.cache  # noqa: B019 (lives as long as one list of states)
+    def _left(self, name: str) -> list[Cell]:
+        """Return the cells of a target that are not done."""
+        need = target_need(self._config, name)
+        folders: dict[str, list[str]] = {fill(paths.CELL, cell): [] for cell in need.cells}
+        depth = paths.CELL.count("/") + 1
+        for found in target_files(self._config, name).values():
+            for file in found:
+                folder = "/".join(file.split("/", depth)[:depth])
+                if folder in folders:
+                    folders[folder].append(file)
+        left = []
+        for cell, files in zip(need.cells, folders.values(), strict=True):
+            scores = [score_file(self._config, cell, family) for family in need.families[cell.task]]
+            if not all(map(self.exists, files or scores or [fill(paths.GENERATIONS, cell)])):
+                left.append(cell)
+        return left
+
+
+def _entries(config: Config, name: str) -> Iterator[Strict]:
+    """Yield the entries of the configuration that a target depends on."""
+    need, target = target_need(config, name), config.experiment.targets[name]
+    yield target
+    models = {cell.model for cell in generated_cells(config, need)}
+    if not target.tasks:
+        models |= set(target.models or ())
+    if dataset := getattr(target, "dataset", None):
+        yield config.datasets[dataset]
+    embedded = False
+    for task, families in need.families.items():
+        yield config.datasets[config.experiment.tasks[task].dataset]
+        settings = config.metrics(task)
+        for family in families:
+            entry = getattr(settings, family, None)
+            if entry:
+                yield entry
+            if family == "entities":
+                yield config.taggers[entry.tagger]
+        models |= {model for key, model in settings.models().items() if key.split(".")[0] in families}
+        embedded |= compares_features(families) or "similarity" in families
+    for model in sorted(models):
+        yield config.models[model]
+    for embedder in need.embedders if embedded else ():
+        yield config.embedders[embedder]
+
+
+def _keys(config: Config, need: Need) -> list[str]:
+    """Return the environment variables with the keys of the served models, judges included."""
+    models = [cell.model for cell in generated_cells(config, need)]
+    for task, families in need.families.items():
+        judge = config.metrics(task).judge
+        if judge and "judge" in families:
+            models.append(judge.model)
+    sources = [config.models[model].source for model in dict.fromkeys(models)]
+    keys = [source.key_variable for source in sources if isinstance(source, OpenAISource)]
+    return [key for key in dict.fromkeys(keys) if key]
+
+
+def write_index(config: Config, folder: Path = Path()) -> Path:
+    """Write the index page of an experiment's targets.
+
+    Args:
+        config: The experiment with its registries.
+        folder: Folder that contains ``data`` and ``results``.
+
+    Returns:
+        The page.
+
+    Raises:
+        DataError: If the record of a target is damaged.
+    """
+    experiment, state = config.experiment, paper_state(config, folder)
+    as_run = AS_RUN.format(paper=experiment.name)
+    entries = [
+        IndexEntry(
+            name=target.name,
+            title=target.title,
+            status=target.status,
+            progress=target.progress,
+            cells=target.cells,
+            cells_done=target.cells_done,
+            gpu_hours=decimal(target.cost.gpu_hours),
+            dollars=decimal(target.cost.dollars),
+            needs=target.needs,
+            reason=target.reason,
+            figure=experiment.targets[target.name].figure,
+            made=_made(folder, experiment.name, target.name),
+            as_run=_made(folder, as_run, target.name),
+        )
+        for target in state.targets
+    ]
+    rest = f"{decimal(state.cost.gpu_hours)} GPU hours, US$ {decimal(state.cost.dollars)}"
+    page = folder / fill(paths.PAPER_PAGE, paper=experiment.name)
+    write_bytes(page, index_page(experiment.name, entries, rest, as_run).encode())
+    return page
+
+
+def _made(folder: Path, paper: str, target: str) -> Made | None:
+    """Read a finished target; None if there is none."""
+    table = folder / fill(paths.TARGET, paper=paper, target=target, suffix="csv")
+    record = meta_path(table)
+    if not table.exists() or not record.exists():
+        return None
+    content = read_json(record)
+    with reading(record):
+        return Made(PaperTable.of(content["table"]), tuple(content["notes"]))
