@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ def plan(
     *,
     configfile: Annotated[NamedPath | None, Parameter(metavar="FILE")] = None,
     config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
+    target: str | None = None,
     json: bool = False,
 ) -> None:
     """Estimate the cost of an experiment before it runs.
@@ -29,31 +31,50 @@ def plan(
     Args:
         configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
         config: Folder of your own registries. Defaults to the folder config of the experiment, or ./config.
+        target: Table or figure of the experiment, such as table_1a, to plan nothing else for; table_1 stands
+            for all its parts.
         json: Print JSON instead of a table.
 
     Raises:
         TextgamutError: If the experiment or a registry is not valid.
     """
     from textgamut.config.loading import load_config
+    from textgamut.report.papers.page import printed_name
     from textgamut.workflow.plan import make_plan
+    from textgamut.workflow.targets import named_targets, target_need, union
 
     file = configfile or (config or Path("config")) / "demo.yaml"
-    found = make_plan(load_config(file, config))
+    experiment = load_config(file, config)
+    names = named_targets(experiment, target) if target is not None else []
+    need = union(target_need(experiment, name) for name in names) if names else None
+    found = make_plan(experiment, need=need)
     if json:
-        print_json(configfile=str(file), **asdict(found))
+        print_json(configfile=str(file), targets=names, **asdict(found))
     else:
-        print_plan(found)
+        print_plan(
+            found, [f"{printed_name(name)}: {experiment.experiment.targets[name].title}" for name in names]
+        )
 
 
-def print_plan(plan: Plan) -> None:
-    """Print a plan as a table."""
+def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
+    """Print a plan as a table.
+
+    Args:
+        plan: The plan.
+        titles: Tables and figures that it is made for.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from textgamut.errors import printable
+    from textgamut.workflow.plan import decimal, whole
+
     console = Console()
     if not console.is_terminal:
         console.width = 160
+    for title in titles:
+        console.print(Text(printable(title), style="bold"))
     names = ["cells done", "jobs to do", "samples done", "to do", "new tokens ≤", "prompt tokens", "tokens/s"]
     paid = any(line.paid for line in plan.lines)
     table = Table("task", "model", box=None, pad_edge=False, header_style="dim")

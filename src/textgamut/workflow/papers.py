@@ -188,11 +188,10 @@ def _entries(config: Config, name: str) -> Iterator[Strict]:
         yield config.datasets[config.experiment.tasks[task].dataset]
         settings = config.metrics(task)
         for family in families:
-            entry = getattr(settings, family, None)
-            if entry:
+            if entry := settings.families().get(family):
                 yield entry
-            if family == "entities":
-                yield config.taggers[entry.tagger]
+        if settings.entities and "entities" in families:
+            yield config.taggers[settings.entities.tagger]
         models |= {model for key, model in settings.models().items() if key.split(".")[0] in families}
         embedded |= compares_features(families) or "similarity" in families
     for model in sorted(models):

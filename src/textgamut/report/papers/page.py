@@ -5,12 +5,18 @@ from __future__ import annotations
 import base64
 import html
 import re
+from collections.abc import Sequence
 
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
 from textgamut.report.rendering import load_template
 
-REVISION = 1
+REVISION = 2
 """Increase when the same result produces a different page."""
+
+MISSING = "missing"
+"""Shown in place of a value whose scores do not exist yet."""
+
+Parts = dict[str, str | bool]
 
 
 def target_page(name: str, title: str, result: PaperResult, picture: bytes | None) -> str:
@@ -22,20 +28,13 @@ def target_page(name: str, title: str, result: PaperResult, picture: bytes | Non
         result: What is shown.
         picture: The figure as SVG; None for a table.
     """
-    table = result.table
-    rows = [
-        (label, [_parts(table, entry) for entry in row])
-        for label, row in zip(table.rows, table.entries, strict=True)
-    ]
     return load_template("target.html", html.escape).render(
         title=f"{printed_name(name)}: {title}",
         picture=base64.b64encode(picture).decode() if picture else "",
-        corner=table.corner,
-        columns=table.columns,
-        rows=rows,
-        published=table.published,
-        differing=table.differing,
-        notes=result.notes,
+        corner=result.table.corner,
+        columns=result.table.columns,
+        rows=table_rows(result.table),
+        notes=table_notes(result.table, result.notes),
     )
 
 
@@ -46,19 +45,58 @@ def printed_name(target: str) -> str:
     return f"{kind.capitalize()} {number}"
 
 
-def _parts(table: PaperTable, entry: Entry) -> dict[str, str | bool]:
-    """Return the texts of an entry: our value, the paper's, the difference, and whether it is marked."""
+def table_rows(table: PaperTable, partial: bool = False) -> list[tuple[str, list[Parts]]]:
+    """Return the rows of a table, each with its label and the texts of its entries.
+
+    Args:
+        table: The table.
+        partial: Whether it was made from some of its scores. If so, values that the others may provide are
+            marked as missing.
+    """
+    return [
+        (
+            label,
+            [
+                _parts(table, entry, partial and table.missing(label, column, entry))
+                for column, entry in zip(table.columns, row, strict=True)
+            ],
+        )
+        for label, row in zip(table.rows, table.entries, strict=True)
+    ]
+
+
+def table_notes(table: PaperTable, notes: Sequence[str]) -> list[str]:
+    """Return the notes below a table: how to read its entries, then those of the result."""
+    found = []
+    if table.published:
+        found.append(
+            "First line: our value. Second line: the published one and, in brackets, the difference."
+        )
+    if table.differing:
+        found.append(
+            f"*: differs by more than the spread that the paper states ({table.differing} of {table.values} "
+            "published values)."
+        )
+    if table.absent:
+        found.append(f"In the paper, but not in this experiment: {', '.join(table.absent)}.")
+    return [*found, *notes]
+
+
+def _parts(table: PaperTable, entry: Entry, missing: bool) -> Parts:
+    """Return the texts of an entry: our value, the paper's, the difference, and how they are marked."""
 
     def with_spread(value: str, spread: float | None, extra: int) -> str:
         return value if spread is None else f"{value} ± {table.shown(float(spread), extra)}"
 
-    numeric = isinstance(entry.ours, int | float) or isinstance(entry.paper, int | float)
+    paper = with_spread(table.shown(entry.paper), entry.paper_spread, 0)
+    star = " *" if table.beyond(entry) else ""
     return {
-        "ours": with_spread(table.shown(entry.ours, 1), entry.spread, 1),
-        "paper": with_spread(table.shown(entry.paper), entry.paper_spread, 0)
-        if entry.paper is not None
-        else "",
-        "difference": "" if entry.difference is None else f"{entry.difference:+.{table.decimals + 1}f}",
-        "beyond": table.beyond(entry),
-        "numeric": numeric,
+        "ours": MISSING if missing else with_spread(table.shown(entry.ours, 1), entry.spread, 1),
+        "missing": missing,
+        "paper": "" if entry.paper is None else paper,
+        "difference": ""
+        if entry.difference is None
+        else f"({entry.difference:+.{table.decimals + 1}f}{star})",
+        "beyond": bool(star),
+        "numeric": isinstance(entry.ours, int | float) or isinstance(entry.paper, int | float),
     }

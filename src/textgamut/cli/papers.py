@@ -1,0 +1,212 @@
+"""``textgamut papers``: the tables and figures of the papers, what they need, and how close ours are."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from textgamut.cli.common import NamedPath, print_json, records
+from textgamut.errors import ConfigError, DataError, nearest
+
+if TYPE_CHECKING:
+    from textgamut.config.cells import Config
+    from textgamut.report.papers.result import PaperResult
+    from textgamut.workflow.papers import PaperState, TargetState
+
+
+def papers(
+    paper: str | None = None,
+    /,
+    *targets: str,
+    config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
+    partial: bool = False,
+    html: bool = False,
+    json: bool = False,
+) -> None:
+    """List the tables and figures of the papers, or print one.
+
+    Without a paper, all experiments in config/papers are listed, with the state of their tables and figures:
+    how many cells are done, and what the rest costs and needs. With a paper and targets, such as pr table_1a,
+    these are computed from the scores that exist and printed beside the published values.
+
+    Args:
+        paper: Experiment in config/papers, such as pr, or the path of a configuration file.
+        targets: Tables and figures to print, such as table_1a; table_1 stands for all its parts.
+        config: Folder of your own registries, and of the folder papers. Defaults to ./config.
+        partial: Print targets of which cells are missing, with the missing values marked.
+        html: Write the index page results/papers/{experiment}/index.html.
+        json: Print JSON instead of tables.
+
+    Raises:
+        TextgamutError: If an experiment or a registry is not valid, there is no such paper or target, cells
+            are missing, or a file of scores is damaged.
+    """
+    from textgamut.config.loading import load_config
+
+    if partial and not targets:
+        raise ConfigError(
+            "--partial: name a table or figure, such as: textgamut papers pr table_1a --partial"
+        )
+    if html and targets:
+        raise ConfigError("--html: writes the page of a whole paper: name no table or figure")
+    files = _files(config or Path("config"), paper)
+    found = {file: load_config(file, config) for file in files}
+    if targets:
+        [(file, experiment)] = found.items()
+        _print_targets(file, experiment, targets, partial, json)
+        return
+    from textgamut.workflow.papers import paper_state, write_index
+
+    states = {file: paper_state(experiment) for file, experiment in found.items()}
+    if json:
+        print_json(
+            papers=[
+                {"name": found[file].experiment.name, "configfile": str(file), **asdict(state)}
+                for file, state in states.items()
+            ]
+        )
+    for file, state in states.items():
+        if not json:
+            print_state(file, found[file].experiment.name, state)
+        if html and state.targets:
+            page = write_index(found[file])
+            if not json:
+                print(page)
+
+
+def _files(folder: Path, paper: str | None) -> list[Path]:
+    """Return the configuration files of all papers, or of one.
+
+    Raises:
+        ConfigError: If there are none, or no such paper.
+    """
+    if paper and (paper.endswith((".yaml", ".yml")) or "/" in paper):
+        return [Path(paper)]
+    files = sorted((folder / "papers").glob("*.yaml"))
+    if paper is not None:
+        files = [file for file in files if file.stem == paper] or _no_paper(folder, paper, files)
+    if not files:
+        raise ConfigError(f"{folder / 'papers'}: there are no experiments (*.yaml): give --config")
+    return files
+
+
+def _no_paper(folder: Path, paper: str, files: list[Path]) -> list[Path]:
+    valid = nearest(paper, [file.stem for file in files])
+    raise ConfigError(f"unknown paper {paper!r} in {folder / 'papers'}; {valid}")
+
+
+def _print_targets(
+    file: Path, config: Config, targets: tuple[str, ...], partial: bool, as_json: bool
+) -> None:
+    """Compute targets, all of them before the first is printed, and print them."""
+    from textgamut.workflow.papers import target_state
+    from textgamut.workflow.targets import named_targets
+
+    names = dict.fromkeys(name for target in targets for name in named_targets(config, target))
+    found = [(target_state(config, name), _made(file, config, name, partial)) for name in names]
+    if as_json:
+        print_json(
+            paper=config.experiment.name,
+            configfile=str(file),
+            targets=[_as_json(state, result, missing) for state, (result, missing) in found],
+        )
+        return
+    from textgamut.report.papers.terminal import print_target
+
+    for place, (state, (result, missing)) in enumerate(found):
+        if place:
+            print()
+        print_target(state.name, state.title, result, (state.cells_done, state.cells) if missing else None)
+
+
+def _made(file: Path, config: Config, name: str, partial: bool) -> tuple[PaperResult, bool]:
+    """Compute a target from the files that exist; return it, and whether files are missing.
+
+    Raises:
+        DataError: If files are missing and ``partial`` is off.
+    """
+    from textgamut.report.papers.shapes import make_target
+    from textgamut.workflow.papers import target_state
+    from textgamut.workflow.targets import read_files, target_files, target_settings
+
+    files = target_files(config, name)
+    existing = {kind: [path for path in found if Path(path).exists()] for kind, found in files.items()}
+    missing = existing != files
+    if missing and not partial:
+        state = target_state(config, name)
+        raise DataError(f"{name}: {_what_is_missing(file, state)}")
+    return make_target(target_settings(config, name), read_files(existing)), missing
+
+
+def _what_is_missing(file: Path, state: TargetState) -> str:
+    left = state.cells - state.cells_done
+    what = f"{left:,} of {state.cells:,} cells are missing" if left else "not all of its files exist"
+    if state.reason:
+        return f"{what}, and it cannot be made: {state.reason}"
+    command = f"snakemake {state.name} --configfile {shlex.quote(str(file))}"
+    return f"{what}. `{command}` makes them; --partial shows what exists"
+
+
+def _as_json(state: TargetState, result: PaperResult, missing: bool) -> dict[str, Any]:
+    table = result.table
+    flat = zip(
+        records(table.frame()),
+        [
+            missing and table.missing(label, column, entry)
+            for label, row in zip(table.rows, table.entries, strict=True)
+            for column, entry in zip(table.columns, row, strict=True)
+        ],
+        strict=True,
+    )
+    return {
+        "name": state.name,
+        "title": state.title,
+        "partial": missing,
+        "cells": state.cells,
+        "cells_done": state.cells_done,
+        "entries": [{**entry, "missing": gap} for entry, gap in flat],
+        "notes": result.notes,
+    }
+
+
+def print_state(file: Path, name: str, state: PaperState) -> None:
+    """Print the state of an experiment's targets as a table."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from textgamut.errors import printable
+    from textgamut.report.papers.page import printed_name
+    from textgamut.workflow.plan import decimal
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    console.print(Text(f"{name} ({printable(str(file))})", style="bold"))
+    if not state.targets:
+        console.print(Text("no tables and figures are named in it (targets)\n", style="dim"))
+        return
+    table = Table("", "target", "title", "state", box=None, pad_edge=False, header_style="dim")
+    for column in ("cells", "GPU hours", "US$"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("needs")
+    colours = {"done": "green", "partly": "yellow", "missing": "", "unavailable": "red"}
+    for target in state.targets:
+        cells = f"{target.cells_done:,} of {target.cells:,}" if target.cells else "—"
+        row = [printed_name(target.name), target.name, target.title]
+        table.add_row(
+            *(Text(printable(text)) for text in row),
+            Text(target.progress, style=colours[target.status]),
+            *map(Text, (cells, decimal(target.cost.gpu_hours), decimal(target.cost.dollars))),
+            Text(printable(target.reason or ", ".join(target.needs))),
+        )
+    console.print(table)
+    hours, dollars = decimal(state.cost.gpu_hours), decimal(state.cost.dollars)
+    rest = (
+        f"In all, without what they share: {hours} GPU hours, US$ {dollars} for the cells that are not done"
+    )
+    console.print(Text(f"{rest}\n"))
