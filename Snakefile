@@ -82,6 +82,14 @@ onstart:
     )
 
 
+onsuccess:
+    write_paper_page()
+
+
+onerror:
+    write_paper_page()
+
+
 report: "workflow/report/workflow.rst"
 
 

@@ -6,9 +6,11 @@ a single dictionary, ``params.settings``; changing it reruns the rule's jobs.
 
 from functools import partial
 
+from textgamut.report.papers.page import printed_name
 from textgamut.workflow import (
     inputs,
     outputs,
+    papers,
     paths,
     resources,
     settings,
@@ -36,6 +38,25 @@ def in_report(path, caption, category, what):
         category=category,
         labels={"what": what},
     )
+
+
+def target_outputs(target):
+    """Return the output files of a table or figure of a paper; Snakemake's report includes its page."""
+    files = targets.target_outputs(CONFIG, target)
+    what = f"{printed_name(target)}: {CONFIG.experiment.targets[target].title}"
+    return files | {
+        "html": in_report(files["html"], "target", CONFIG.experiment.name, what)
+    }
+
+
+def write_paper_page():
+    """Write the index page of the tables and figures; an error is only a warning, since a run has ended."""
+    if not CONFIG.experiment.targets:
+        return
+    try:
+        logger.info(f"Tables and figures: {papers.write_index(CONFIG)}")
+    except Exception as error:
+        logger.warning(f"the index page is not written: {error}")
 
 
 def ranking_outputs():

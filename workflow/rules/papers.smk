@@ -256,7 +256,7 @@ for target in CONFIG.experiment.targets:
         input:
             **targets.target_files(CONFIG, target),
         output:
-            **targets.target_outputs(CONFIG, target),
+            **target_outputs(target),
         log:
             f"logs/make_target/{CONFIG.experiment.name}/{target}.log",
         localrule: True

@@ -206,7 +206,5 @@ def print_state(file: Path, name: str, state: PaperState) -> None:
         )
     console.print(table)
     hours, dollars = decimal(state.cost.gpu_hours), decimal(state.cost.dollars)
-    rest = (
-        f"In all, without what they share: {hours} GPU hours, US$ {dollars} for the cells that are not done"
-    )
-    console.print(Text(f"{rest}\n"))
+    console.print(Text(f"In all, shared cells counted once: {hours} GPU hours, US$ {dollars}"))
+    console.print(Text("GPU hours and US$: of the cells that are not done\n", style="dim"))

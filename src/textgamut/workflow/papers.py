@@ -75,9 +75,10 @@ class TargetState:
     @property
     def progress(self) -> str:
         """The status in a few words."""
-        if self.status == "partly":
-            return f"{self.cells_done:,} of {self.cells:,} cells"
-        return {"done": "done", "missing": "not begun", "unavailable": "cannot be made"}[self.status]
+        if self.status == "partly" and self.cells_done == self.cells:
+            return "cells done"
+        words = {"partly": "partly done", "missing": "not begun", "unavailable": "cannot be made"}
+        return words.get(self.status, self.status)
 
 
 @dataclass(frozen=True)

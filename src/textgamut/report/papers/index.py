@@ -20,10 +20,12 @@ class Made:
 
     @property
     def comparison(self) -> str:
-        """How many values differ from the published ones by more than the paper's spread."""
+        """How many values are published, and how many of ours differ by more than the paper's spread."""
         if not self.table.published:
             return "no published values"
-        return f"{self.table.differing} of {self.table.values}"
+        if not self.table.spreads:
+            return f"{self.table.values:,} published, no spread"
+        return f"{self.table.differing:,} of {self.table.values:,}"
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,13 @@ def target_page(name: str, title: str, result: PaperResult, picture: bytes | Non
         result: What is shown.
         picture: The figure as SVG; None for a table.
     """
+    rows = table_rows(result.table)
     return load_template("target.html", html.escape).render(
         title=f"{printed_name(name)}: {title}",
         picture=base64.b64encode(picture).decode() if picture else "",
         corner=result.table.corner,
-        columns=result.table.columns,
-        rows=table_rows(result.table),
+        columns=table_columns(result.table, rows),
+        rows=rows,
         notes=table_notes(result.table, result.notes),
     )
 
@@ -65,9 +66,21 @@ def table_rows(table: PaperTable, partial: bool = False) -> list[tuple[str, list
     ]
 
 
-def table_notes(table: PaperTable, notes: Sequence[str]) -> list[str]:
+def table_columns(table: PaperTable, rows: Sequence[tuple[str, list[Parts]]]) -> list[tuple[str, bool]]:
+    """Return the label of each column, and whether any of its entries is a number."""
+    return [
+        (column, any(entries[place]["numeric"] for _, entries in rows))
+        for place, column in enumerate(table.columns)
+    ]
+
+
+def table_notes(table: PaperTable, notes: Sequence[str], partial: bool = False) -> list[str]:
     """Return the notes below a table: how to read its entries, then those of the result."""
     found = []
+    if partial:
+        found.append(
+            f"{MISSING}: there are no scores yet. Other values may be means of fewer runs than planned."
+        )
     if table.published:
         found.append(
             "First line: our value. Second line: the published one and, in brackets, the difference."

@@ -76,6 +76,11 @@ class PaperTable:
         return sum(entry.paper is not None for row in self.entries for entry in row)
 
     @property
+    def spreads(self) -> bool:
+        """Whether any published value has a spread."""
+        return any(entry.paper_spread is not None for row in self.entries for entry in row)
+
+    @property
     def differing(self) -> int:
         """Number of entries that differ by more than the paper's spread."""
         return sum(self.beyond(entry) for row in self.entries for entry in row)

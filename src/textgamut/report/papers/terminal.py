@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from textgamut.errors import printable
-from textgamut.report.papers.page import Parts, printed_name, table_notes, table_rows
+from textgamut.report.papers.page import Parts, printed_name, table_columns, table_notes, table_rows
 from textgamut.report.papers.result import PaperResult
 
 WIDTH = 160
@@ -31,13 +31,12 @@ def print_target(name: str, title: str, result: PaperResult, cells: tuple[int, i
     console.print(Text(printable(f"{printed_name(name)}: {title}"), style="bold"))
     rows = table_rows(result.table, partial=cells is not None)
     table = Table(result.table.corner, box=None, pad_edge=False, header_style="dim")
-    for place, column in enumerate(result.table.columns):
-        numeric = bool(rows) and bool(rows[0][1][place]["numeric"])
+    for column, numeric in table_columns(result.table, rows):
         table.add_column(Text(printable(column)), justify="right" if numeric else "left")
     for label, entries in rows:
         table.add_row(Text(printable(label)), *map(_entry, entries))
     console.print(table)
-    for note in table_notes(result.table, result.notes):
+    for note in table_notes(result.table, result.notes, partial=cells is not None):
         console.print(Text(printable(note), style="dim"))
 
 
