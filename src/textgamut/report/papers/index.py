@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from textgamut.report.papers.page import printed_name, table_notes, table_rows
+from textgamut.report.papers.page import printed_name, table_columns, table_notes, table_rows
 from textgamut.report.papers.result import PaperTable
 from textgamut.report.rendering import load_template
 
@@ -69,6 +69,8 @@ def index_page(paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str
         rest: Cost of what is not done yet.
         as_run: Name of the second experiment, whose pages are in a folder of that name.
     """
+    made = {entry.name: entry.made for entry in entries if entry.made}
+    rows = {name: table_rows(found.table) for name, found in made.items()}
     return load_template("index.html", html.escape).render(
         title=f"Tables and figures of {paper}",
         paper=paper,
@@ -76,8 +78,7 @@ def index_page(paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str
         done=sum(entry.status == "done" for entry in entries),
         rest=rest,
         as_run=as_run if any(entry.as_run for entry in entries) else "",
-        rows={entry.name: table_rows(entry.made.table) for entry in entries if entry.made},
-        notes={
-            entry.name: table_notes(entry.made.table, entry.made.notes) for entry in entries if entry.made
-        },
+        rows=rows,
+        columns={name: table_columns(found.table, rows[name]) for name, found in made.items()},
+        notes={name: table_notes(found.table, found.notes) for name, found in made.items()},
     )
