@@ -107,7 +107,8 @@ def _print_targets(
     from textgamut.workflow.targets import named_targets
 
     names = dict.fromkeys(name for target in targets for name in named_targets(config, target))
-    found = [(target_state(config, name), _made(file, config, name, partial)) for name in names]
+    states = [target_state(config, name) for name in names]
+    found = [(state, _made(file, config, state, partial)) for state in states]
     if as_json:
         print_json(
             paper=config.experiment.name,
@@ -123,23 +124,21 @@ def _print_targets(
         print_target(state.name, state.title, result, (state.cells_done, state.cells) if missing else None)
 
 
-def _made(file: Path, config: Config, name: str, partial: bool) -> tuple[PaperResult, bool]:
+def _made(file: Path, config: Config, state: TargetState, partial: bool) -> tuple[PaperResult, bool]:
     """Compute a target from the files that exist; return it, and whether files are missing.
 
     Raises:
         DataError: If files are missing and ``partial`` is off.
     """
     from textgamut.report.papers.shapes import make_target
-    from textgamut.workflow.papers import target_state
     from textgamut.workflow.targets import read_files, target_files, target_settings
 
-    files = target_files(config, name)
+    files = target_files(config, state.name)
     existing = {kind: [path for path in found if Path(path).exists()] for kind, found in files.items()}
     missing = existing != files
     if missing and not partial:
-        state = target_state(config, name)
-        raise DataError(f"{name}: {_what_is_missing(file, state)}")
-    return make_target(target_settings(config, name), read_files(existing)), missing
+        raise DataError(f"{state.name}: {_what_is_missing(file, state)}")
+    return make_target(target_settings(config, state.name), read_files(existing)), missing
 
 
 def _what_is_missing(file: Path, state: TargetState) -> str:
