@@ -62,6 +62,7 @@ def papers(
     from textgamut.workflow.papers import paper_state, write_index
 
     states = {file: paper_state(experiment) for file, experiment in found.items()}
+    pages = [write_index(found[file]) for file, state in states.items() if html and state.targets]
     if json:
         print_json(
             papers=[
@@ -69,13 +70,11 @@ def papers(
                 for file, state in states.items()
             ]
         )
+        return
     for file, state in states.items():
-        if not json:
-            print_state(file, found[file].experiment.name, state)
-        if html and state.targets:
-            page = write_index(found[file])
-            if not json:
-                print(page)
+        print_state(file, found[file].experiment.name, state)
+    for page in pages:
+        print(page)
 
 
 def _files(folder: Path, paper: str | None) -> list[Path]:

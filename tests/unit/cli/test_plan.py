@@ -89,6 +89,24 @@ def test_nothing_is_changed_and_no_heavy_package_is_loaded(project) -> None:
     assert sorted(project.rglob("*")) == before
 
 
+def test_a_table_is_planned_alone(project, capsys) -> None:
+    target = {"shape": "metrics-by-model", "tasks": ["t"], "metrics": ["precision"], "models": ["fast"]}
+    targets = {"table_1a": target | {"title": "The fast one"}, "table_1b": target | {"title": "Again"}}
+    experiment = {"name": "x", "embedder": "minilm", "tasks": {"t": TASK}, "targets": targets}
+    (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
+    assert main(["plan", "--target", "table_1a"]) == 0
+    title, _, line, total = capsys.readouterr().out.splitlines()[:4]
+    assert title == "Table 1a: The fast one"
+    assert line.split()[:5] == ["t", "fast", "0", "of", "2"]
+    assert total.split()[:5] == ["in", "all", "0", "of", "2"]
+    assert main(["plan", "--target", "table_1", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["targets"] == ["table_1a", "table_1b"]
+    assert [line["model"] for line in content["lines"]] == ["fast"]
+    assert main(["plan", "--target", "table_1c"]) == 1
+    assert "unknown target 'table_1c' of x; nearest valid: 'table_1'" in capsys.readouterr().err
+
+
 def test_a_wrong_experiment_is_told(project, capsys) -> None:
     assert main(["plan", "--configfile", "none.yaml"]) == 1
     assert "none.yaml: there is no such file" in capsys.readouterr().err

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import pytest
 
-from textgamut.report.papers.page import printed_name, target_page
+from textgamut.report.papers.index import IndexEntry, index_page
+from textgamut.report.papers.page import MISSING, printed_name, table_notes, table_rows, target_page
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
 
 
@@ -33,3 +37,31 @@ def test_values_are_escaped_and_differences_beyond_the_spread_are_marked() -> No
     assert page.count("*)") == 1
     assert "(-0.400 *)" in page
     assert "(+0.000)" in page
+
+
+def test_values_are_missing_or_not_in_the_experiment() -> None:
+    entries = [[Entry(), Entry(None, None, 0.9), Entry(0.5)]]
+    table = PaperTable(["r"], ["ours", "theirs", "both"], entries, absent=["theirs"])
+    [(_, partial)] = table_rows(table, partial=True)
+    assert [parts["ours"] for parts in partial] == [MISSING, "—", "0.5000"]
+    [(_, whole)] = table_rows(table)
+    assert [parts["ours"] for parts in whole] == ["—", "—", "0.5000"]
+    assert any("not in this experiment: theirs" in note for note in table_notes(table, ()))
+
+
+def test_a_table_is_read_back_from_its_record() -> None:
+    entries = [[Entry(0.5, 0.1, 0.9, 0.2), Entry("text"), Entry(3, None, 4)]]
+    table = PaperTable(["r"], ["a", "b", "c"], entries, "corner", 2, ["c"])
+    assert PaperTable.of(json.loads(json.dumps(asdict(table)))) == table
+
+
+def test_the_index_page_escapes_what_users_write() -> None:
+    entry = IndexEntry(
+        name="table_1a", title="<script>", status="unavailable", progress="cannot be made", cells=3,
+        cells_done=0, gpu_hours="1", dollars="0", needs=["<b>"], reason="no <file>", figure=False, made=None,
+        as_run=None,
+    )  # fmt: skip
+    page = index_page("pr", [entry], "1 GPU hour", "pr-as-run")
+    assert "<script>" not in page
+    assert "no &lt;file&gt;" in page
+    assert "As run" not in page
