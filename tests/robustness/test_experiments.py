@@ -55,6 +55,16 @@ tasks:
 FILE = "config/mine.yaml"
 
 
+TARGETED = (
+    EXPERIMENT
+    + """\
+targets:
+  table_1a: {shape: metrics-by-model, title: News, tasks: [news], metrics: [precision], models: [gemma-3-270m]}
+  table_1b: {shape: metrics-by-model, title: News, tasks: [news], metrics: [recall], decodings: [nucleus-0.95]}
+"""
+)
+
+
 class Case(NamedTuple):
     """Files to write over those of the project, the arguments, and words of the message."""
 
@@ -75,6 +85,12 @@ def edit(old: str, new: str, *words: str) -> Case:
 
 def added(text: str, *words: str) -> Case:
     return Case(f"added: {text[:80]}", {FILE: EXPERIMENT + text}, (FILE, *words))
+
+
+def aimed(old: str, new: str, *words: str) -> Case:
+    """An edit of an experiment with targets."""
+    assert TARGETED.count(old) >= 1, old
+    return Case(f"target: {old} -> {new}"[:120], {FILE: TARGETED.replace(old, new, 1)}, (FILE, *words))
 
 
 def registry(name: str, content: str | bytes, *words: str) -> Case:
@@ -606,7 +622,35 @@ PAPERS = [
     paper("mc", "dataset: bookcorpus", "dataset: bookcorpse", "tasks.books.dataset: unknown dataset"),
 ]  # fmt: skip
 
-CASES = [*MALFORMED, *NUMBERS, *KEYS, *REFERENCES, *SLUGS, *REGISTRIES, *ENTRIES, *PAPERS]
+TARGET_CASES = [
+    aimed("tasks: [news]", "tasks: [nws]", "targets.table_1a.tasks: unknown task 'nws'; nearest valid: 'news'"),
+    aimed("tasks: [news]", "tasks: []", "targets.table_1a", "tasks: List should have at least 1 item"),
+    aimed("tasks: [news], metrics: [precision], models: [gemma-3-270m]",
+          "tasks: [news], metrics: [precision], models: [gema]", "table_1a.models: 'gema' is not in the cells of its tasks"),
+    aimed("[recall], decodings: [nucleus-0.95]", "[recall], decodings: [greedy]", "table_1b.decodings: 'greedy' is not in the cells",
+          "'nucleus-0.95'"),
+    aimed("[precision]", "[precison]", "table_1a.metrics: unknown metric 'precison'", "valid: 'precision'"),
+    aimed("[precision]", "[flesch]", "table_1a: needs metrics of the family readability", "task news"),
+    aimed("metrics-by-model", "metrics-by-modell", "targets.table_1a", "metrics-by-modell"),
+    aimed("shape: metrics-by-model, ", "", "targets.table_1a", "shape"),
+    aimed("title: News, ", "", "targets.table_1a", "title: this key is required"),
+    aimed("table_1a:", "tabel_1a:", "targets.tabel_1a"),
+    aimed("table_1a:", "Table 1a:", "targets.Table 1a"),
+    aimed("targets:", "paper: xy\ntargets:", "paper:", "'pr', 'nw' or 'mc'"),
+]  # fmt: skip
+
+OF_TARGET = ("--configfile", FILE, "--target")
+PLANNED = [
+    Case("plan of an unknown target", {FILE: TARGETED}, ("'tabel_1' of mine; nearest valid: 'table_1'",),
+         (*OF_TARGET, "tabel_1")),
+    Case("plan of a target without a name", {FILE: TARGETED}, ("unknown target ''",), (*OF_TARGET, "")),
+    Case("plan of a target with control characters", {FILE: TARGETED}, (r"unknown target '\x1b[1m'",),
+         (*OF_TARGET, "\x1b[1m")),
+    Case("plan of a target where there are none", {FILE: EXPERIMENT},
+         ("unknown target 'table_1' of mine; valid: none is defined",), (*OF_TARGET, "table_1")),
+]  # fmt: skip
+
+CASES = [*MALFORMED, *NUMBERS, *KEYS, *REFERENCES, *SLUGS, *REGISTRIES, *ENTRIES, *PAPERS, *TARGET_CASES]
 
 
 def on_disk(name: str, make: Callable[[Path], object], *words: str, arguments: tuple[str, ...] = ()) -> Any:
@@ -691,7 +735,7 @@ def check(case: Case, code: int | None, shown: str) -> None:
     )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *PLANNED], ids=lambda case: case.name)
 def test_plan(case: Case, tmp_path: Path, monkeypatch, capsys) -> None:
     write(tmp_path, case)
     (tmp_path / "Snakefile").touch()  # a file that is there
@@ -836,6 +880,12 @@ TARGETS = [
     target("results/", "a folder, but a target is a file"),
     target("generate_texts", "a rule for many files: give one of them, such as results/{task}/"),
     target("", "'': unknown rule"),
+    Case(
+        "target: tabel_1",
+        {FILE: TARGETED},
+        ("tabel_1: unknown rule; nearest valid: 'table_1'",),
+        ("tabel_1", "--configfile", FILE),
+    ),
     named("--until", "generate_text", "unknown rule; nearest valid: 'generate_texts'"),
     named("--omit-from", "score_ngrams", "unknown rule; nearest valid: 'score_ngram'"),
     named("--forcerun", CELL.replace("gemma", "gema") + "/generations.parquet", "unknown model"),
@@ -861,7 +911,12 @@ CONFIGFILES = [
     Case("no demo", {}, ("config/demo.yaml: there is no such file",), ()),
 ]  # fmt: skip
 
-FORKED = [*MALFORMED[::4], *CASES[len(MALFORMED) :: 18], *TARGETS, *CONFIGFILES]
+FORKED = [
+    *MALFORMED[::4],
+    *CASES[len(MALFORMED) :: 18],
+    *TARGETS,
+    *CONFIGFILES,
+]
 
 
 @pytest.mark.parametrize("case", FORKED, ids=lambda case: case.name)
