@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import made_paper
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -723,7 +724,56 @@ OUTPUTS = [
     ),
 ]
 
-CASES = [*TEXT_FILES, *INPUTS, *OPTIONS, *SCORE_FILES, *OUTPUTS]
+
+def paper(name: str, line: str, *words: str, make: Callable[[Path], object] = lambda folder: None) -> Case:
+    """A command in a folder with an experiment that has targets."""
+
+    def make_all(folder: Path) -> None:
+        made_paper.write_paper(folder)
+        make(folder)
+
+    return command(f"papers: {name}", f"papers {line}", *words, make=make_all)
+
+
+def scores_of_paper(content: bytes) -> Callable[[Path], object]:
+    def make(folder: Path) -> None:
+        config = made_paper.read_paper(folder)
+        for cell in config.cells("stories"):
+            file = made_paper.write_support(folder, config, cell)
+        file.write_bytes(content)
+
+    return make
+
+
+SEED_2 = "results/stories/vicuna/plain/seed2/scores/minilm/support.json: damaged"
+PAPERS = [
+    command("papers: none", "papers", "config/papers: there are no experiments"),
+    command("papers: no folder", "papers --config no", "no/papers: there are no experiments"),
+    paper("unknown", "smal", "unknown paper 'smal' in config/papers; nearest valid: 'small'"),
+    paper("without a name", "''", "unknown paper ''"),
+    paper("a missing file", "no.yaml", "no.yaml: there is no such file"),
+    paper("a folder", "config/papers", "config/papers: a folder, not a file"),
+    paper("a damaged experiment", "", "b.yaml: ", make=content("config/papers/b.yaml", b"[")),
+    paper(
+        "an unknown target", "small tabel_1", "unknown target 'tabel_1' of small; nearest valid: 'table_1'"
+    ),
+    paper("a target without a name", "small ''", "unknown target ''"),
+    paper("the second target is unknown", "small table_1 figure_2", "'figure_2'", "'figure_1'"),
+    paper("missing cells", "small table_1a", "table_1a: 4 of 4 cells are missing", "--partial"),
+    paper("what cannot be made", "small table_9", "cannot be made", "asap.tsv"),
+    paper("partial of nothing", "small --partial", "--partial: name a table or figure"),
+    paper("a page of a table", "small table_1a --html", "--html", "name no table or figure"),
+    paper("damaged scores", "small table_1a", SEED_2, make=scores_of_paper(b"[{")),
+    paper("empty scores", "small table_1a", SEED_2, make=scores_of_paper(b"")),
+    paper("scores that are no rows", "small table_1a", SEED_2, make=scores_of_paper(b'"rows"')),
+    paper("scores without values", "small table_1a", SEED_2, make=scores_of_paper(b'[{"metric": "x"}]')),
+    paper("scores that are no numbers", "small table_1a", SEED_2, make=scores_of_paper(b'[{"value": "x"}]')),
+    paper(
+        "a partial table of damaged scores", "small table_1a --partial", SEED_2, make=scores_of_paper(b"{")
+    ),
+]
+
+CASES = [*TEXT_FILES, *INPUTS, *OPTIONS, *SCORE_FILES, *OUTPUTS, *PAPERS]
 
 
 @pytest.fixture

@@ -59,8 +59,8 @@ TARGETED = (
     EXPERIMENT
     + """\
 targets:
-  table_1a: {shape: metrics-by-model, title: News, tasks: [news], metrics: [precision], models: [gemma-3-270m]}
-  table_1b: {shape: metrics-by-model, title: News, tasks: [news], metrics: [recall], decodings: [nucleus-0.95]}
+  table_1a: {shape: metrics-by-model, title: A, tasks: [news], metrics: [precision], models: [gemma-3-270m]}
+  table_1b: {shape: metrics-by-model, title: B, tasks: [news], metrics: [recall], decodings: [nucleus-0.95]}
 """
 )
 
@@ -623,17 +623,17 @@ PAPERS = [
 ]  # fmt: skip
 
 TARGET_CASES = [
-    aimed("tasks: [news]", "tasks: [nws]", "targets.table_1a.tasks: unknown task 'nws'; nearest valid: 'news'"),
-    aimed("tasks: [news]", "tasks: []", "targets.table_1a", "tasks: List should have at least 1 item"),
-    aimed("tasks: [news], metrics: [precision], models: [gemma-3-270m]",
-          "tasks: [news], metrics: [precision], models: [gema]", "table_1a.models: 'gema' is not in the cells of its tasks"),
-    aimed("[recall], decodings: [nucleus-0.95]", "[recall], decodings: [greedy]", "table_1b.decodings: 'greedy' is not in the cells",
-          "'nucleus-0.95'"),
+    aimed("tasks: [news]", "tasks: [nws]", "table_1a.tasks: unknown task 'nws'; nearest valid: 'news'"),
+    aimed("tasks: [news]", "tasks: []", "targets.table_1a.tasks: List should have at least 1 item"),
+    aimed("[precision], models: [gemma-3-270m]", "[precision], models: [gema]",
+          "table_1a.models: 'gema' is not in the cells of its tasks", "'gemma-3-270m'"),
+    aimed("[recall], decodings: [nucleus-0.95]", "[recall], decodings: [greedy]",
+          "table_1b.decodings: 'greedy' is not in the cells of its tasks", "'nucleus-0.95'"),
     aimed("[precision]", "[precison]", "table_1a.metrics: unknown metric 'precison'", "valid: 'precision'"),
     aimed("[precision]", "[flesch]", "table_1a: needs metrics of the family readability", "task news"),
     aimed("metrics-by-model", "metrics-by-modell", "targets.table_1a", "metrics-by-modell"),
     aimed("shape: metrics-by-model, ", "", "targets.table_1a", "shape"),
-    aimed("title: News, ", "", "targets.table_1a", "title: this key is required"),
+    aimed("title: A, ", "", "targets.table_1a.title: this key is required"),
     aimed("table_1a:", "tabel_1a:", "targets.tabel_1a"),
     aimed("table_1a:", "Table 1a:", "targets.Table 1a"),
     aimed("targets:", "paper: xy\ntargets:", "paper:", "'pr', 'nw' or 'mc'"),

@@ -199,9 +199,8 @@ def _location(path: tuple[Any, ...], content: Any) -> list[Any]:
     location: list[Any] = []
     node, tag_seen = content, False
     for part in path:
-        tags = (
-            [node.get(name) for name in ("kind", "format", "strategy")] if isinstance(node, Mapping) else []
-        )
+        kinds = ("kind", "format", "strategy", "shape")
+        tags = [node.get(name) for name in kinds] if isinstance(node, Mapping) else []
         if part == "[key]" or (part in tags and not tag_seen):
             tag_seen = True
             continue
