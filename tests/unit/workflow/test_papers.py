@@ -7,15 +7,25 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from helpers import ROOT
 from made_paper import ARTICLES, EXPERIMENT, read_paper, write_paper, write_support
 
 from textgamut.config.cells import Config
+from textgamut.config.loading import load_config
 from textgamut.errors import ConfigError, DataError
 from textgamut.files import meta_path
 from textgamut.report.papers.result import Entry, PaperTable
+from textgamut.report.papers.shapes import make_target
 from textgamut.workflow.papers import paper_state, target_state, write_index
 from textgamut.workflow.plan import Sum, make_plan
-from textgamut.workflow.targets import named_targets, target_need, target_outputs, union
+from textgamut.workflow.targets import (
+    named_targets,
+    read_files,
+    target_need,
+    target_outputs,
+    target_settings,
+    union,
+)
 
 
 @pytest.fixture
@@ -156,3 +166,16 @@ def test_metrics_of_other_families_are_no_need(folder) -> None:
     write_paper(other, tasks={"articles": articles}, targets={"table_3": target})
     state = target_state(read_paper(other), "table_3")
     assert (state.files, state.status) == ({}, "missing")
+
+
+PAPERS = {path.stem: load_config(path) for path in sorted((ROOT / "config/papers").glob("*.yaml"))}
+
+
+@pytest.mark.parametrize(
+    ("paper", "name"), [(paper, name) for paper in PAPERS for name in PAPERS[paper].experiment.targets]
+)
+def test_every_target_can_be_shown_before_anything_is_computed(paper: str, name: str) -> None:
+    config = PAPERS[paper]
+    data = read_files({kind: [] for kind in config.experiment.targets[name].reads})
+    table = make_target(target_settings(config, name), data).table
+    assert all(entry.ours is None for row in table.entries for entry in row)
