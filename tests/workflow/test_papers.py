@@ -1,0 +1,125 @@
+"""The papers' experiments, scaled down: every table and figure is made, from real texts of small models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pandas as pd
+import pytest
+from helpers import ROOT, copy_project, dry_run, edit, jobs, run_warm
+
+from textgamut.config.cells import Config
+from textgamut.config.loading import load_config
+from textgamut.workflow.targets import target_outputs
+
+pytestmark = pytest.mark.slow
+
+PAPERS = ("pr", "nw", "mc")
+
+
+class Judge(BaseHTTPRequestHandler):
+    """A judge whose ratings depend on the text: no small model answers in the form that is asked for."""
+
+    def do_POST(self) -> None:
+        question = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"][-1]["content"]
+        number = sum(map(ord, question))
+        ratings = {"score_coherence": 1 + number % 5, "score_insightful": 1 + number // 5 % 5}
+        ratings |= {"score_likely": 1 + number // 7 % 5, "similarity_score": number % 2}
+        choice = {"index": 0, "finish_reason": "stop", "message": {"content": json.dumps(ratings)}}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        answer = json.dumps({"id": "x", "model": "judge", "choices": [choice], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        """Write nothing to standard error."""
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
+    """A folder with every table and figure of the three papers."""
+    folder = copy_project(tmp_path_factory.mktemp("papers"))
+    edit(folder / "config/test/models.yaml", "judge", "source", "url", value=judge)
+    for paper in PAPERS:
+        done = run_warm(folder, "--cores", "2", "--configfile", f"config/test/papers/{paper}.yaml")
+        assert done.returncode == 0, done.stdout
+    return folder
+
+
+def experiment(paper: str) -> Config:
+    return load_config(ROOT / f"config/test/papers/{paper}.yaml")
+
+
+def numbers(folder: Path, paper: str, target: str) -> pd.DataFrame:
+    """Return our values: a row for each row, a column for each column."""
+    table = pd.read_csv(folder / f"results/papers/{experiment(paper).experiment.name}/{target}.csv")
+    assert not table.duplicated(["line", "column"]).any()
+    return table.pivot_table("ours", ["line", "row"], "column", aggfunc="first", sort=False).droplevel("line")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_table_and_figure_is_made(made: Path, paper: str) -> None:
+    config = experiment(paper)
+    assert set(config.experiment.targets) == set(
+        load_config(ROOT / f"config/papers/{paper}.yaml").experiment.targets
+    )
+    for name in config.experiment.targets:
+        for suffix, path in target_outputs(config, name).items():
+            content = (made / path).read_bytes()
+            assert len(content) > 100, path
+            assert content.startswith({"png": b"\x89PNG", "svg": b"<?xml"}.get(suffix, content[:1])), path
+        table = pd.read_csv(made / target_outputs(config, name)["csv"])
+        assert table["ours"].notna().any(), name
+    page = (made / f"results/papers/{config.experiment.name}/index.html").read_text()
+    assert all(f'id="{name}"' in page for name in config.experiment.targets)
+    again = dry_run(made, "--configfile", f"config/test/papers/{paper}.yaml")
+    assert jobs(again.stdout) == {}, again.stdout
+
+
+@pytest.mark.parametrize("target", ["table_1a", "table_1b", "figure_1", "figure_6", "figure_8", "figure_b1"])
+def test_precision_and_recall_are_shares(made: Path, target: str) -> None:
+    values = numbers(made, "pr", target).astype(float)
+    assert values.dropna(how="all").stack().between(0, 1).all()
+
+
+def test_figure_2_tells_quality_from_diversity(made: Path) -> None:
+    values = numbers(made, "pr", "figure_2").astype(float)
+    one, both, four = (values.loc[label] for label in values.index)
+    assert one["Recall"] < both["Recall"]
+    assert four["Precision"] < both["Precision"] - 0.1
+    assert both["Precision"] > 0.8
+
+
+def test_correlations_are_within_their_range(made: Path) -> None:
+    for target in ("figure_7a", "figure_7b", "figure_a5", "table_b1"):
+        values = numbers(made, "pr", target).astype(float)
+        assert values.stack().between(-1 - 1e-9, 1 + 1e-9).all()
+    values = numbers(made, "pr", "figure_a5").astype(float)
+    diagonal = pd.Series([values.loc[name, name] for name in values.index]).dropna()
+    assert diagonal.between(1 - 1e-9, 1 + 1e-9).all()
+
+
+def test_f_scores_fall_in_quality_as_topics_are_added(made: Path) -> None:
+    values: Any = numbers(made, "pr", "figure_a4").astype(float)
+    quality = values["F_1/8, precision-recall curve"]
+    assert quality.loc["+ Sci/Tech"] < quality.loc["+ Sport"]
+
+
+def test_tokens_per_word_are_at_least_one(made: Path) -> None:
+    assert (numbers(made, "pr", "table_b2").astype(float) > 1).all(axis=None)
