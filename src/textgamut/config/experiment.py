@@ -259,8 +259,7 @@ class ScoresTask(TaskBase):
     draws: Seeds = [0]
     max_words: None = None
     completions: ClassVar[int] = 1
-    kept: ClassVar[int] = 1
-    keep: ClassVar[None] = None
+    keep: ClassVar[int | None] = None
     groups: Annotated[list[str], Field(max_length=0)] = []
     sweep: None = None
     metrics: None = None
