@@ -157,7 +157,8 @@ def correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
 def examples(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """Plot precision and recall against the number of in-context examples (PR Figure 8)."""
     numbers = {task: entry["examples"] for task, entry in settings["tasks"].items()}
-    runs = _wide(scores[scores["group"] == ALL], SUPPORT)
+    scores = scores[scores["group"] == ALL]
+    runs = _wide(scores, SUPPORT)
     runs = runs.assign(examples=runs["task"].map(numbers))
     labels = labels_of(settings)
     columns = [
@@ -177,7 +178,7 @@ def examples(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     label = "in-context examples"
     note = "Bands: one standard deviation over the runs."
     figure = metric_lines([("examples", runs, label)], SUPPORT, _styles(settings), _title(settings), note)
-    return PaperResult(table, figure if len(runs) else None, (*_notes_of_runs(runs), NO_NUMBERS))
+    return PaperResult(table, figure if len(runs) else None, (*_notes_of_runs(scores), NO_NUMBERS))
 
 
 def curves(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
@@ -408,13 +409,21 @@ def _f_scores(cell: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _notes_of_runs(runs: pd.DataFrame) -> list[str]:
+    """Return what the spreads are over, and the intervals of single runs, which share texts and vary less."""
     if runs.empty:
         return []
     seeds, draws = runs["seed"].nunique(), runs["draw"].nunique()
-    return [
+    notes = [
         f"±: standard deviation over runs: {seeds} generation seed{'s' * (seeds > 1)}, "
         f"{draws} draw{'s' * (draws > 1)} of references."
     ]
+    half = ((runs["high"] - runs["low"]) / 2).astype(float)
+    for metric, widths in half.groupby(runs["metric"], sort=False):
+        if widths.notna().any():
+            notes.append(
+                f"{heading(str(metric))}: 95 % interval of a single run ± {widths.mean():.3f} on average."
+            )
+    return notes
 
 
 def _notes_of_references(settings: Settings) -> list[str]:
