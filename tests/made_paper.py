@@ -76,7 +76,7 @@ FILE = Path("config/papers/small.yaml")
 
 def write_paper(folder: Path, **changes: Any) -> None:
     """Write the experiment and its registries to a folder."""
-    (folder / FILE).parent.mkdir(parents=True)
+    (folder / FILE).parent.mkdir(parents=True, exist_ok=True)
     registries = {
         "models": MODELS,
         "decoding": {"plain": {"strategy": "sampling", "max_new_tokens": 100}},
