@@ -1,4 +1,4 @@
-"""Count, cut and tokenize the words of a text."""
+"""Count, cut and tokenize the words of a text, and clean up its spaces."""
 
 from __future__ import annotations
 
@@ -37,6 +37,17 @@ def cut_continuation(text: str, n: int | None) -> str:
     if n is None:
         return text
     return text[: len(text) - len(text.lstrip())] + cut_words(text, n)
+
+
+SPACED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
+"""What transformers' option ``clean_up_tokenization_spaces`` replaces, in its order."""
+
+
+def clean_up_spaces(text: str) -> str:
+    """Remove the spaces before punctuation marks and English contractions, and around single apostrophes."""
+    for spaced in SPACED:
+        text = text.replace(spaced, spaced.strip())
+    return text
 
 
 @cache

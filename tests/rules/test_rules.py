@@ -78,6 +78,7 @@ def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:
         "min_words": 5,
         "max_words": 6,
         "prompt_words": 3,
+        "disjoint": True,
     }
     script("tasks", "draw_prompts")(settings, tmp_path / "texts.parquet", tmp_path / "prompts.parquet")
     script("tasks", "draw_references")(settings, 1, tmp_path / "texts.parquet", tmp_path / "draw1.parquet")
@@ -168,7 +169,8 @@ PEOPLE = pd.DataFrame(
 
 def test_a_biography_task_draws_examples_and_references(tmp_path: Path) -> None:
     settings = {"task": "b", "kind": "biographies", "dataset": "people", "n": 8, "max_words": 9}
-    prompts, references = drawn(tmp_path, PEOPLE, **settings, examples=2, draws=[1])
+    settings |= {"examples": 2, "draws": [1], "replacement": False}
+    prompts, references = drawn(tmp_path, PEOPLE, **settings)
     assert list(prompts) == ["id", "base", "user", "start"]
     assert len(prompts) == len(references) == 8
     assert prompts["base"].str.count("- Biography of Person").eq(2).all()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics.tokens_per_word import tokens_per_word
-from textgamut.text import cut_continuation, cut_words, nltk_words
+from textgamut.text import clean_up_spaces, cut_continuation, cut_words, nltk_words
 
 
 def letters(text: str, add_special_tokens: bool, split_special_tokens: bool) -> dict[str, list[str]]:
@@ -39,6 +41,14 @@ def test_the_ratio_is_of_the_sums_over_all_texts() -> None:
 def test_no_word_at_all() -> None:
     with pytest.raises(TextgamutError, match="no text has a word"):
         tokens_per_word([" ", ""], letters)
+
+
+@settings(deadline=None)  # the first example imports transformers
+@given(st.lists(st.sampled_from([*" .?!,'", "n't", "m", "s", "ve", "re", "a"]), max_size=12).map("".join))
+def test_spaces_are_cleaned_up_as_by_transformers(text: str) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    assert clean_up_spaces(text) == PreTrainedTokenizerFast.clean_up_tokenization(None, text)
 
 
 def test_a_cut_continuation_keeps_the_space_before_it() -> None:

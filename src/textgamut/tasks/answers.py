@@ -30,7 +30,12 @@ class Answers(NamedTuple):
 
 
 def measured_answers(
-    samples: pd.DataFrame, prompts: pd.DataFrame, kind: str, max_words: int | None, keep: int | None = None
+    samples: pd.DataFrame,
+    prompts: pd.DataFrame,
+    kind: str,
+    max_words: int | None,
+    keep: int | None = None,
+    max_characters: int | None = None,
 ) -> Answers:
     """Extract the texts to be measured from all samples of a cell.
 
@@ -41,6 +46,7 @@ def measured_answers(
         kind: Kind of the task.
         max_words: Maximum length of a text in words; if None, texts are not cut.
         keep: Number of completions to keep per prompt, the longest ones; if None, all.
+        max_characters: Maximum length of a text in characters; if None, only ``max_words`` counts.
 
     Raises:
         TextgamutError: If a prompt has no sample, or a sample has no prompt.
@@ -60,7 +66,7 @@ def measured_answers(
         frame = keep_longest(frame, keep)
     pairs = list(zip(frame["prompt_id"], frame["continuation"], strict=True))
     whole = [measured_text(kind, beginnings[id_], text, None) for id_, text in pairs]
-    texts = [measured_text(kind, beginnings[id_], text, max_words) for id_, text in pairs]
+    texts = [measured_text(kind, beginnings[id_], text, max_words, max_characters) for id_, text in pairs]
     counts = {
         "samples": written,
         "shorter_than_max_words": sum(count_words(text) < max_words for text in texts) if max_words else 0,
@@ -70,7 +76,9 @@ def measured_answers(
     return Answers(frame.assign(text=texts)[["id", "prompt_id", "text", "tokens", "finish"]], counts)
 
 
-def measured_text(kind: str, base: str, continuation: str, max_words: int | None) -> str:
+def measured_text(
+    kind: str, base: str, continuation: str, max_words: int | None, max_characters: int | None = None
+) -> str:
     """Extract the text to be measured from a generated continuation.
 
     Args:
@@ -78,9 +86,11 @@ def measured_text(kind: str, base: str, continuation: str, max_words: int | None
         base: Prompt, in the variant for pre-trained models.
         continuation: Generated continuation of the prompt.
         max_words: Maximum length of the text in words; if None, it is not cut.
+        max_characters: Maximum length of the text in characters, except for ``prompted``; if None, it is not
+            cut.
 
     Returns:
-        Depending on the kind, and cut to ``max_words``: for ``continuation``, prompt and continuation; for
+        Depending on the kind, and cut to these lengths: for ``continuation``, prompt and continuation; for
         ``biographies``, the first biography in the format of the references (``biography_of``); for
         ``creative``, the stripped continuation; for ``prompted``, the continuation including its leading
         white space.
@@ -92,6 +102,7 @@ def measured_text(kind: str, base: str, continuation: str, max_words: int | None
         "biographies": biography_of(continuation),
         "creative": continuation.strip(),
     }[kind]
+    whole = whole[:max_characters]
     return whole if max_words is None else cut_words(whole, max_words)
 
 

@@ -1,8 +1,9 @@
 """Draw the prompts, references and subsets of a task from the texts of a dataset.
 
-Each draw depends only on the task's name, the seeds and the ids (see ``draws.shuffled``). For any seeds,
-prompts and references are disjoint, and so are references and the subsets that simulate models. Tables of
-prompts have the columns ``id``, ``base``, ``user``, ``start`` for all kinds of tasks.
+Each draw depends only on the task's name, the seeds and the ids (see ``draws.shuffled``). Unless a task's
+settings say otherwise, prompts and references are disjoint for any seeds; references and the subsets that
+simulate models always are. Tables of prompts have the columns ``id``, ``base``, ``user``, ``start`` for all
+kinds of tasks.
 """
 
 from __future__ import annotations
@@ -63,10 +64,15 @@ def draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFra
     task, n = settings["task"], settings["n"]
     match settings["kind"]:
         case "continuation":
-            return draw_continuation_prompts(texts, task, n, settings["min_words"], settings["prompt_words"])
+            min_words, words, disjoint = (
+                settings[name] for name in ("min_words", "prompt_words", "disjoint")
+            )
+            return draw_continuation_prompts(texts, task, n, min_words, words, disjoint)
         case "biographies":
-            dataset, examples, draws = (settings[name] for name in ("dataset", "examples", "draws"))
-            return draw_biography_prompts(texts, task, dataset, n, examples, draws)
+            dataset, examples, draws, replacement = (
+                settings[name] for name in ("dataset", "examples", "draws", "replacement")
+            )
+            return draw_biography_prompts(texts, task, dataset, n, examples, draws, replacement)
         case "creative":
             return draw_creative_prompts(task, n)
         case "prompted":
@@ -97,7 +103,8 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
                 texts, task, n, settings["min_words"], max_words, group, labels, "references", draw
             )
         case "continuation":
-            return draw_continuation_references(texts, task, n, settings["min_words"], max_words, draw)
+            min_words, disjoint = settings["min_words"], settings["disjoint"]
+            return draw_continuation_references(texts, task, n, min_words, max_words, draw, disjoint)
         case "biographies":
             return draw_biography_references(texts, task, settings["dataset"], n, max_words, draw)
         case "creative":
@@ -144,7 +151,7 @@ def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int] | pd.Seri
 
 
 def draw_continuation_prompts(
-    texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_words: int
+    texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_words: int, disjoint: bool = True
 ) -> pd.DataFrame:
     """Draw human texts and use their beginnings as prompts (PR appendix B.4).
 
@@ -154,17 +161,19 @@ def draw_continuation_prompts(
         n: Number of prompts.
         min_words: Shorter texts are excluded.
         prompt_words: Number of words from each text in its prompt.
+        disjoint: Whether the references come from other texts.
 
     Returns:
         n rows: ``id`` of the text, and the variants ``base``, ``user``, ``start`` of the prompt.
 
     Raises:
-        TextgamutError: If there are fewer than 2 n texts: n for the prompts and n for the references.
+        TextgamutError: If there are fewer than 2 n texts, n for the prompts and n for the references; or, if
+            they may be the same, fewer than n.
     """
     texts = _long_enough(texts, min_words)
     take(
         list(texts.index),
-        2 * n,
+        2 * n if disjoint else n,
         f"task {task!r}: texts of {min_words} words or more, for prompts and references",
     )
     ids = _prompt_ids(texts, task, n)
@@ -172,9 +181,15 @@ def draw_continuation_prompts(
 
 
 def draw_continuation_references(
-    texts: pd.DataFrame, task: str, n: int, min_words: int, max_words: int, draw: int
+    texts: pd.DataFrame,
+    task: str,
+    n: int,
+    min_words: int,
+    max_words: int,
+    draw: int,
+    disjoint: bool = True,
 ) -> pd.DataFrame:
-    """Draw one set of references from the texts that are not used for prompts, cut to the task's length.
+    """Draw one set of references, cut to the task's length.
 
     Args:
         texts: The dataset (``id``, ``text``, group columns).
@@ -183,6 +198,7 @@ def draw_continuation_references(
         min_words: Shorter texts are excluded.
         max_words: Longer texts are cut.
         draw: Seed of this draw.
+        disjoint: Whether to exclude the texts of the prompts.
 
     Returns:
         n rows: ``id``, ``text`` and the dataset's other columns.
@@ -191,7 +207,7 @@ def draw_continuation_references(
         TextgamutError: If there are too few texts.
     """
     texts = _long_enough(texts, min_words)
-    pool = set(texts.index) - set(_prompt_ids(texts, task, n))
+    pool = set(texts.index) - (set(_prompt_ids(texts, task, n)) if disjoint else set())
     what = f"task {task!r}: texts of {min_words} words or more that remain for the references"
     return _cut(texts, take(shuffled(pool, task, "references", draw), n, what), max_words)
 
@@ -248,7 +264,13 @@ def draw_labels(
 
 
 def draw_biography_prompts(
-    people: pd.DataFrame, task: str, dataset: str, n: int, examples: int, draws: Sequence[int]
+    people: pd.DataFrame,
+    task: str,
+    dataset: str,
+    n: int,
+    examples: int,
+    draws: Sequence[int],
+    replacement: bool = False,
 ) -> pd.DataFrame:
     """Create the prompts of a biography task, with in-context examples that are in no draw of references.
 
@@ -262,6 +284,7 @@ def draw_biography_prompts(
         n: Number of prompts.
         examples: Number of examples per prompt.
         draws: Draws of references of the task.
+        replacement: Whether to draw examples with replacement, and also from the references.
 
     Returns:
         n rows; ``id`` is ``sample-0001`` and so on.
@@ -270,15 +293,15 @@ def draw_biography_prompts(
         TextgamutError: If there are too few people for the references, or too few remain for the examples.
     """
     used: set[str] = set()
-    for draw in draws:
+    for draw in () if replacement else draws:
         used |= set(_persons(people, task, dataset, n, draw))
     left = len(people) - len(used)
-    if left < examples:
+    if left < examples and not replacement:
         raise DataError(
             f"task {task!r}: {len(draws)} draws of {n} references use {len(used)} of {len(people)} people "
             f"and leave {left}, too few for {examples} examples per prompt: lower n, or use fewer draws"
         )
-    drawn = draw_examples(people, dataset, n, examples, PROMPT_SEED, avoid=used)
+    drawn = draw_examples(people, dataset, n, examples, PROMPT_SEED, used, replacement)
     pairs = list(zip(drawn["name"], drawn["summary"], strict=True))
     prompts = (biographies_prompt(pairs[i : i + examples]) for i in range(0, len(pairs), examples))
     return _table(_samples(n), prompts)
@@ -300,12 +323,18 @@ def draw_biography_references(
 
 
 def draw_examples(
-    people: pd.DataFrame, key: str, samples: int, n: int, seed: int, avoid: Collection[str] = ()
+    people: pd.DataFrame,
+    key: str,
+    samples: int,
+    n: int,
+    seed: int,
+    avoid: Collection[str] = (),
+    replacement: bool = False,
 ) -> pd.DataFrame:
     """Draw the in-context examples of each sample of a biography task (PR section 5.3, appendix B.5).
 
-    All models have the same examples: they depend only on the key, the seed and the sample. A prompt has no
-    person twice, and the examples for a smaller n are the first ones for a larger n.
+    All models have the same examples: they depend only on the key, the seed and the sample. Those for a smaller
+    n are the first ones for a larger n. Unless drawn with replacement, nobody is in a prompt twice.
 
     Args:
         people: Biographies (``id``, ``name``, ``text``).
@@ -314,6 +343,7 @@ def draw_examples(
         n: Number of examples per prompt, 1 to 15 in the paper.
         seed: Seed of the draw.
         avoid: Ids to exclude, such as those of the references.
+        replacement: Whether to draw with replacement.
 
     Returns:
         samples x n rows: ``sample`` and ``position`` (both from 0), ``id`` of the person, ``name`` cut to 10
@@ -326,14 +356,21 @@ def draw_examples(
     import pandas as pd
 
     left = people[~people["id"].isin(set(avoid))].set_index("id").sort_index()
-    take(list(left.index), n, f"{key!r}: people outside the references, as examples")
-    keys = np.array([hashed(2**64, key, "examples", id_) for id_ in left.index], dtype=np.uint64)
-    salts = (hashed(2**64, key, "samples", seed, sample) for sample in range(samples))
-    ids = [
-        id_
-        for salt in salts
-        for id_ in left.index[np.argsort(_mixed(keys ^ np.uint64(salt)), kind="stable")[:n]]
-    ]
+    take(list(left.index), 1 if replacement else n, f"{key!r}: people outside the references, as examples")
+    if replacement:
+        ids = [
+            left.index[hashed(len(left), key, "replacement", seed, sample, position)]
+            for sample in range(samples)
+            for position in range(n)
+        ]
+    else:
+        keys = np.array([hashed(2**64, key, "examples", id_) for id_ in left.index], dtype=np.uint64)
+        salts = (hashed(2**64, key, "samples", seed, sample) for sample in range(samples))
+        ids = [
+            id_
+            for salt in salts
+            for id_ in left.index[np.argsort(_mixed(keys ^ np.uint64(salt)), kind="stable")[:n]]
+        ]
     chosen = left.loc[ids]
     names, texts = list(chosen["name"]), list(chosen["text"])
     summaries = [text.removeprefix(f"{name}:").lstrip() for name, text in zip(names, texts, strict=True)]

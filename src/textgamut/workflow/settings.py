@@ -116,7 +116,7 @@ def train_essay_model(_config: Config, _wildcards: Any) -> Settings:
 
 @_rule
 def draw_prompts(config: Config, wildcards: Any) -> Settings:
-    fields = ["kind", "dataset", "n", "min_words", "prompt_words", "examples"]
+    fields = ["kind", "dataset", "n", "min_words", "prompt_words", "disjoint", "examples", "replacement"]
     if config.experiment.tasks[wildcards.task].kind == "biographies":
         fields.append("draws")  # people in the references are excluded from the examples
     # A task that reuses the texts of another task also has its prompts.
@@ -125,7 +125,7 @@ def draw_prompts(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def draw_references(config: Config, wildcards: Any) -> Settings:
-    fields = ("kind", "dataset", "n", "min_words", "max_words", "group", "references")
+    fields = ("kind", "dataset", "n", "min_words", "max_words", "disjoint", "group", "references")
     return _task(config, wildcards, *fields)
 
 
@@ -185,7 +185,7 @@ def generate_texts(config: Config, wildcards: Any) -> Settings:
 def collect_generations(config: Config, wildcards: Any) -> Settings:
     size = config.size(wildcards)
     return {
-        **_task(config, wildcards, "kind", "max_words", "keep"),
+        **_task(config, wildcards, "kind", "max_words", "max_characters", "keep"),
         **({} if size.keep is None else {"keep": size.keep}),
         **_fewer_prompts(config, wildcards.task, size.n),
     }

@@ -75,6 +75,11 @@ def test_a_server_cannot_be_kept_from_ending_a_text() -> None:
         server_settings(GREEDY.model_copy(update={"min_new_tokens": 3}))
 
 
+def test_a_server_decodes_its_tokens_itself() -> None:
+    with pytest.raises(TextgamutError, match="clean_up_spaces"):
+        server_settings(GREEDY.model_copy(update={"clean_up_spaces": True}))
+
+
 # --- vllm -----------------------------------------------------------------------------------------------
 
 

@@ -109,9 +109,17 @@ def assert_as_defined(model: Any, tokenizer: Any, setting: Any, requests: list[R
     for request in requests:
         new = defined(model, tokenizer, request, setting)
         sample = texts[request.prompt_id, request.completion]
-        assert sample["continuation"] == decode_after(tokenizer, encode(request, tokenizer), new)
+        assert sample["continuation"] == decode_after(tokenizer, encode(request, tokenizer), new, clean=False)
         assert sample["tokens"] == len(new)
         assert sample["finish"] == ("stop" if new[-1] == tokenizer.eos_token_id else "length")
+
+
+def test_spaces_of_a_text_are_cleaned_up_if_asked() -> None:
+    """Whatever the tokenizer: that of the tests has a token for every character."""
+    tokenizer = tiny.tokenizer()
+    prompt, new = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("It is", " n't so . "))
+    assert decode_after(tokenizer, prompt, new, clean=False) == " n't so . "
+    assert decode_after(tokenizer, prompt, new, clean=True) == "n't so. "
 
 
 # --- tiny models of every architecture ------------------------------------------------------------------

@@ -42,6 +42,11 @@ def test_what_is_measured(kind: str, text: str) -> None:
     assert measured_text(kind, "one two", written, 4) == text
 
 
+def test_characters_are_cut_before_words() -> None:
+    assert measured_text("continuation", "one two", " three four", 3, 11) == "one two thr"
+    assert measured_text("continuation", "one two", " three four", 3, 17) == "one two three"
+
+
 def test_what_is_measured_uncut() -> None:
     assert measured_text("prompted", "one two", "  a\n b ", None) == "  a\n b "
 

@@ -72,6 +72,14 @@ def test_texts_are_cut_and_short_ones_left_out() -> None:
     assert (drawn["text"].map(count_words) == 15).all()
 
 
+def test_prompts_and_references_may_be_of_the_same_texts() -> None:
+    sizes = SIZES | {"n": 150}
+    prompts = draw_continuation_prompts(TEXTS, **sizes, prompt_words=10, disjoint=False)
+    drawn = references(1, n=150, disjoint=False)
+    assert len(prompts) == len(drawn) == 150
+    assert len(set(prompts["id"]) & set(drawn["id"])) >= 100
+
+
 def test_prompts_are_the_first_words() -> None:
     prompts = draw_continuation_prompts(TEXTS, **SIZES, prompt_words=10)
     whole = TEXTS.set_index("id")["text"]
@@ -163,6 +171,16 @@ def test_examples_are_no_references_and_are_cut() -> None:
     assert drawn["name"].map(lambda name: len(name.split())).max() == 10
     with pytest.raises(TextgamutError, match="people outside the references, as examples: 5 are requested"):
         examples(avoid=set(PEOPLE["id"][:57]))
+
+
+def test_with_replacement_somebody_stands_twice_in_a_prompt_and_in_the_references() -> None:
+    drawn = examples(15, replacement=True)
+    assert len(drawn) == 40 * 15
+    assert (drawn.groupby("sample")["id"].nunique() < 15).any()
+    few = drawn[drawn["position"] < 4].reset_index(drop=True)
+    pd.testing.assert_frame_equal(few, examples(4, replacement=True))
+    prompts = biographies(n=58, examples=3, draws=(1,), replacement=True)  # all but two are references
+    assert len(prompts) == 58
 
 
 def test_creative_prompts_are_drawn_with_replacement() -> None:
@@ -263,7 +281,8 @@ def test_given_references_are_cut_and_keep_the_space_after_the_prompt() -> None:
 
 
 def test_a_task_draws_by_its_kind() -> None:
-    news = SIZES | {"kind": "continuation", "dataset": "d", "max_words": 15, "prompt_words": 10}
+    news = SIZES | {"kind": "continuation", "dataset": "d", "max_words": 15}
+    news |= {"prompt_words": 10, "disjoint": True}
     same = pd.testing.assert_frame_equal
     same(draw_prompts(TEXTS, news), draw_continuation_prompts(TEXTS, **SIZES, prompt_words=10))
     same(draw_references(TEXTS, news, 7), references(7))
@@ -274,6 +293,7 @@ def test_a_task_draws_by_its_kind() -> None:
 
     sizes = {"task": "b", "dataset": "people", "n": 20}
     lives = sizes | {"kind": "biographies", "examples": 2, "draws": [1, 2], "max_words": 15}
+    lives |= {"replacement": False}
     same(draw_prompts(PEOPLE, lives), draw_biography_prompts(PEOPLE, **sizes, examples=2, draws=[1, 2]))
     same(draw_references(PEOPLE, lives, 2), draw_biography_references(PEOPLE, **sizes, max_words=15, draw=2))
 

@@ -28,7 +28,12 @@ def collect_generations(
     beginnings = beginnings[beginnings["id"].isin(ids)]
     try:
         texts, counts = measured_answers(
-            frame, beginnings, settings["kind"], settings["max_words"], settings.get("keep")
+            frame,
+            beginnings,
+            settings["kind"],
+            settings["max_words"],
+            settings.get("keep"),
+            settings.get("max_characters"),
         )
     except TextgamutError as error:
         raise DataError(f"{prompts}: {error}: remove {samples[0].parent} to generate them again") from error

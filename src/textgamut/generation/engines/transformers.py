@@ -11,6 +11,7 @@ from textgamut.errors import ModelError
 from textgamut.generation.contrastive import ContrastiveChooser
 from textgamut.generation.requests import Request, Sample, encode, ordered
 from textgamut.generation.sampling import Chooser, random_stream
+from textgamut.text import clean_up_spaces
 
 if TYPE_CHECKING:
     pass
@@ -89,7 +90,7 @@ class TransformersEngine:
             Sample(
                 prompt_id=request.prompt_id,
                 completion=request.completion,
-                continuation=decode_after(self._tokenizer, prompt, new),
+                continuation=decode_after(self._tokenizer, prompt, new, decoding.clean_up_spaces),
                 tokens=len(new),
                 finish="stop" if new[-1] in self._end_tokens else "length",
             )
@@ -154,12 +155,20 @@ class TransformersEngine:
         return tokens[: ends[0] + 1] if ends else tokens
 
 
-def decode_after(tokenizer: Any, prompt: list[int], new: list[int]) -> str:
-    """Decode new tokens after their prompt; without it, some tokenizers drop the leading space."""
+def decode_after(tokenizer: Any, prompt: list[int], new: list[int], clean: bool) -> str:
+    """Decode new tokens after their prompt; without it, some tokenizers drop the leading space.
+
+    Args:
+        tokenizer: Tokenizer of the model.
+        prompt: Tokens of the prompt.
+        new: The new tokens.
+        clean: Whether to clean up the spaces of the text, which some tokenizers do not do if asked.
+    """
     options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
     before: str = tokenizer.decode(prompt, **options)
     whole: str = tokenizer.decode(prompt + new, **options)
-    return whole[len(before) :] if whole.startswith(before) else tokenizer.decode(new, **options)
+    text: str = whole[len(before) :] if whole.startswith(before) else tokenizer.decode(new, **options)
+    return clean_up_spaces(text) if clean else text
 
 
 def _out_of_memory(error: RuntimeError) -> bool:

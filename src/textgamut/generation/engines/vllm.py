@@ -71,7 +71,9 @@ class VllmEngine:
                 Sample(
                     prompt_id=request.prompt_id,
                     completion=request.completion,
-                    continuation=decode_after(self._tokenizer, prompts[request], list(text.token_ids)),
+                    continuation=decode_after(
+                        self._tokenizer, prompts[request], list(text.token_ids), decoding.clean_up_spaces
+                    ),
                     tokens=len(text.token_ids),
                     finish=text.finish_reason,
                 )
