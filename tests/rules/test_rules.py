@@ -78,7 +78,8 @@ def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:
         "min_words": 5,
         "max_words": 6,
         "prompt_words": 3,
-        "disjoint": True,
+        "references_from": "other-texts",
+        "prompts": "shared",
     }
     script("tasks", "draw_prompts")(settings, tmp_path / "texts.parquet", tmp_path / "prompts.parquet")
     script("tasks", "draw_references")(settings, 1, tmp_path / "texts.parquet", tmp_path / "draw1.parquet")
@@ -112,7 +113,7 @@ def collect(folder: Path, rows: list[tuple[str, int, str]], **settings) -> pd.Da
     for path, part in zip(shards, (samples[1:], samples[:1]), strict=True):
         files.write_table(path, part)
     output = folder / "generations.parquet"
-    script("generation", "collect_generations")(settings, folder / "prompts.parquet", shards, output)
+    script("generation", "collect_generations")(settings, 1, folder / "prompts.parquet", shards, output)
     return pd.read_parquet(output)
 
 
@@ -123,6 +124,15 @@ def test_collect_generations_joins_prompt_and_continuation(tmp_path: Path) -> No
     meta = files.read_json(tmp_path / "generations.parquet.meta.json")
     assert (meta["samples"], meta["empty_continuations"], meta["shorter_than_max_words"]) == (2, 1, 1)
     assert meta["mean_words_before_cut"] == (1 + 5) / 2
+
+
+def test_collect_generations_joins_the_prompts_of_its_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = PROMPTS.assign(base="another", seed=2)
+    monkeypatch.setitem(globals(), "PROMPTS", pd.concat([other, PROMPTS.assign(seed=1)], ignore_index=True))
+    frame = collect(tmp_path, [("p", 0, " b c d"), ("q", 0, "")], kind="continuation", max_words=4)
+    assert frame["text"].tolist() == ["three", "one two b c"]
 
 
 def test_collect_generations_keeps_the_longest_completions(tmp_path: Path) -> None:
@@ -169,7 +179,7 @@ PEOPLE = pd.DataFrame(
 
 def test_a_biography_task_draws_examples_and_references(tmp_path: Path) -> None:
     settings = {"task": "b", "kind": "biographies", "dataset": "people", "n": 8, "max_words": 9}
-    settings |= {"examples": 2, "draws": [1], "replacement": False}
+    settings |= {"examples": 2, "draws": [1], "examples_drawn": "without-replacement"}
     prompts, references = drawn(tmp_path, PEOPLE, **settings)
     assert list(prompts) == ["id", "base", "user", "start"]
     assert len(prompts) == len(references) == 8

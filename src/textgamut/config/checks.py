@@ -193,7 +193,7 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
         what = "is not a creative task with its own texts"
         yield f"tasks.{slug}.texts_of: {task.texts_of!r} {what}; {nearest(task.texts_of, creative)}"
         return
-    for name in ("n", "max_words"):
+    for name in ("n", "max_words", "prompts"):
         if getattr(task, name) != getattr(other, name):
             yield (
                 f"tasks.{slug}.{name}: {getattr(task, name)} differs from {getattr(other, name)}, the value "

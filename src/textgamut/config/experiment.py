@@ -124,7 +124,15 @@ class _SizedTask(TaskBase):
     """Number of samples per prompt that are measured; None for all."""
 
 
-class ContinuationTask(_SizedTask):
+class _SeededTask(_SizedTask):
+    """A task whose prompts are drawn, one for each text."""
+
+    prompts: Literal["shared", "per-seed"] = "shared"
+    """Whether all generation seeds share their prompts, or each has its own, as in PR's runs, where
+    "varying Q" (Table B.5) varies the prompts, too."""
+
+
+class ContinuationTask(_SeededTask):
     """Continue the first words of a human text (PR section 5.1, WebText generation)."""
 
     kind: Literal["continuation"]
@@ -132,9 +140,9 @@ class ContinuationTask(_SizedTask):
     """Shorter texts are excluded (PR appendix B.4: more than 10 words)."""
     prompt_words: TwoOrMore = 10
     """Number of words of the human text in the prompt (PR Table B.3)."""
-    disjoint: bool = True
-    """Whether prompts and references come from different texts. In PR's runs they did not: of 15,000 texts,
-    4,000 were prompts and 4,000 references, so that 27 % of the prompts had their own text as a reference."""
+    references_from: Literal["other-texts", "all-texts"] = "other-texts"
+    """Whether references come from other texts than the prompts. In PR's runs they came from all 15,000
+    texts, so that 27 % of the 4,000 prompts had their own text among the 4,000 references."""
     max_characters: Count | None = None
     """Generated texts, but not the references, are also cut to this many characters (PR's runs: 370, beside
     references of 370 words). By default, only ``max_words`` counts."""
@@ -173,15 +181,15 @@ class SubsetsTask(_SizedTask):
         return self
 
 
-class BiographiesTask(_SizedTask):
+class BiographiesTask(_SeededTask):
     """Write a biography, given others as in-context examples (PR section 5.4, Figure 8)."""
 
     kind: Literal["biographies"]
     examples: Annotated[int, Field(ge=1, le=15)]
     """In-context examples per prompt, nested in those of tasks with more examples on the same dataset."""
-    replacement: bool = False
-    """Whether examples are drawn with replacement, and from all people, including those of the references. In
-    PR's runs they were: 1.6 % of the prompts with 15 of 6,637 people have somebody twice."""
+    examples_drawn: Literal["without-replacement", "with-replacement"] = "without-replacement"
+    """How examples are drawn: without replacement from the people outside the references or, as in PR's runs,
+    with replacement from all people (1.6 % of the prompts with 15 of 6,637 people have somebody twice)."""
     cells: Cells
 
 
@@ -192,7 +200,7 @@ class ReferenceCell(Strict):
     decoding: str
 
 
-class CreativeTask(_SizedTask):
+class CreativeTask(_SeededTask):
     """Continue creative prompts; one model's texts are the references (PR section 5.5, Table 1)."""
 
     kind: Literal["creative"]

@@ -1,14 +1,15 @@
 """Generate one shard of a cell batch by batch; a killed job resumes from its journal.
 
 A job that has loaded its model then fills the journals of its companions, the shards of other cells with the
-same model and prompts. The companions' own jobs find all samples there and do not load the model.
+same model and task. The companions' own jobs find all samples there and do not load the model.
 """
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +30,7 @@ from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import Progress
 from textgamut.tasks.chat_formats import render_for_server, render_prompt
+from textgamut.tasks.seeds import of_seed
 from textgamut.tasks.templates import Prompt, prompts_of
 
 if TYPE_CHECKING:
@@ -87,11 +89,12 @@ def generate_shard(
     import torch
 
     torch.set_num_threads(threads)
-    rendered = render_prompts(prompts_of(read_table(prompts, ["id", *Prompt._fields])), model)
+    table = read_table(prompts, ["id", *Prompt._fields])
+    rendered = functools.cache(lambda seed: render_prompts(prompts_of(of_seed(table, seed)), model))
     served = model.engine == "openai"
     with lease(0 if served else model.gpus) as device:
         loaded = _LazyModel(model, batch_size, device)
-        shard = _Shard(job, rendered, loaded)
+        shard = _Shard(job, rendered(job.seed), loaded)
         shard.generate()
         shard.write(threads)
         if loaded.engine and not served:
@@ -223,7 +226,9 @@ class _Shard:
 
 
 def _generate_companions(
-    companions: Sequence[ShardJob], prompts: Sequence[tuple[str, str, bool]], model: _LazyModel
+    companions: Sequence[ShardJob],
+    prompts_of_seed: Callable[[int], Sequence[tuple[str, str, bool]]],
+    model: _LazyModel,
 ) -> None:
     """Fill the journals of companions; their failures do not affect the job that loaded the model."""
     for job in companions:
@@ -231,7 +236,7 @@ def _generate_companions(
             with FileLock(job.lock, timeout=0):
                 if job.samples.exists():
                     continue  # complete; if it is outdated, its own job replaces it
-                shard = _Shard(job, prompts, model)
+                shard = _Shard(job, prompts_of_seed(job.seed), model)
                 if shard.left:
                     logger.info("while the model is loaded: %s", job.cell)
                 shard.generate()

@@ -3,7 +3,7 @@
 Each draw depends only on the task's name, the seeds and the ids (see ``draws.shuffled``). Unless a task's
 settings say otherwise, prompts and references are disjoint for any seeds; references and the subsets that
 simulate models always are. Tables of prompts have the columns ``id``, ``base``, ``user``, ``start`` for all
-kinds of tasks.
+kinds of tasks, and ``seed`` if each generation seed has its own prompts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXAMPLE_WORDS = 350
 """Maximum length of an in-context example in words (PR appendix B.5, the authors' code)."""
 
 PROMPT_SEED = 0
-"""In-context examples and creative prompts are drawn once, so that all generation seeds share the prompts."""
+"""Seed of the in-context examples and of the creative prompts that all generation seeds share."""
 
 DATASET_COLUMNS = {
     "continuation": ["id", "text"],
@@ -53,28 +53,36 @@ def draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFra
 
     Args:
         texts: The dataset, with the columns of ``DATASET_COLUMNS``.
-        settings: ``kind``, ``task``, ``n``, and the other arguments of the function for that kind.
+        settings: ``kind``, ``task``, ``n``, the other arguments of the function for that kind, and ``seeds``
+            if each generation seed has its own prompts.
 
     Returns:
-        One row per prompt: ``id``, ``base``, ``user``, ``start``.
+        One row per prompt: ``id``, ``base``, ``user``, ``start``; with ``seeds``, also ``seed``.
 
     Raises:
         TextgamutError: See the function for each kind.
     """
+    if "seeds" not in settings:
+        return _draw_prompts(texts, settings, None)
+    import pandas as pd
+
+    drawn = [_draw_prompts(texts, settings, seed).assign(seed=seed) for seed in settings["seeds"]]
+    return pd.concat(drawn, ignore_index=True)
+
+
+def _draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int | None) -> pd.DataFrame:
     task, n = settings["task"], settings["n"]
     match settings["kind"]:
         case "continuation":
-            min_words, words, disjoint = (
-                settings[name] for name in ("min_words", "prompt_words", "disjoint")
-            )
-            return draw_continuation_prompts(texts, task, n, min_words, words, disjoint)
+            min_words, words = settings["min_words"], settings["prompt_words"]
+            disjoint = settings["references_from"] == "other-texts"
+            return draw_continuation_prompts(texts, task, n, min_words, words, disjoint, seed)
         case "biographies":
-            dataset, examples, draws, replacement = (
-                settings[name] for name in ("dataset", "examples", "draws", "replacement")
-            )
-            return draw_biography_prompts(texts, task, dataset, n, examples, draws, replacement)
+            dataset, examples, draws = (settings[name] for name in ("dataset", "examples", "draws"))
+            replacement = settings["examples_drawn"] == "with-replacement"
+            return draw_biography_prompts(texts, task, dataset, n, examples, draws, replacement, seed)
         case "creative":
-            return draw_creative_prompts(task, n)
+            return draw_creative_prompts(task, n, seed)
         case "prompted":
             return draw_given_prompts(texts, task, n)
     raise ValueError(f"task {task!r}: no prompts are drawn for the kind {settings['kind']!r}")
@@ -103,8 +111,11 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
                 texts, task, n, settings["min_words"], max_words, group, labels, "references", draw
             )
         case "continuation":
-            min_words, disjoint = settings["min_words"], settings["disjoint"]
-            return draw_continuation_references(texts, task, n, min_words, max_words, draw, disjoint)
+            disjoint = settings["references_from"] == "other-texts"
+            per_seed = settings["prompts"] == "per-seed"
+            return draw_continuation_references(
+                texts, task, n, settings["min_words"], max_words, draw, disjoint, per_seed
+            )
         case "biographies":
             return draw_biography_references(texts, task, settings["dataset"], n, max_words, draw)
         case "creative":
@@ -151,7 +162,13 @@ def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int] | pd.Seri
 
 
 def draw_continuation_prompts(
-    texts: pd.DataFrame, task: str, n: int, min_words: int, prompt_words: int, disjoint: bool = True
+    texts: pd.DataFrame,
+    task: str,
+    n: int,
+    min_words: int,
+    prompt_words: int,
+    disjoint: bool = True,
+    seed: int | None = None,
 ) -> pd.DataFrame:
     """Draw human texts and use their beginnings as prompts (PR appendix B.4).
 
@@ -162,6 +179,7 @@ def draw_continuation_prompts(
         min_words: Shorter texts are excluded.
         prompt_words: Number of words from each text in its prompt.
         disjoint: Whether the references come from other texts.
+        seed: Generation seed; None for the prompts that all seeds share.
 
     Returns:
         n rows: ``id`` of the text, and the variants ``base``, ``user``, ``start`` of the prompt.
@@ -176,7 +194,8 @@ def draw_continuation_prompts(
         2 * n if disjoint else n,
         f"task {task!r}: texts of {min_words} words or more, for prompts and references",
     )
-    ids = _prompt_ids(texts, task, n)
+    pool, _ = _pools(texts, task, n, disjoint, seed is not None)
+    ids = shuffled(pool, task, "prompts", *([] if seed is None else [seed]))[:n]
     return _table(ids, (continuation_prompt(text, prompt_words) for text in texts.loc[ids, "text"]))
 
 
@@ -188,6 +207,7 @@ def draw_continuation_references(
     max_words: int,
     draw: int,
     disjoint: bool = True,
+    prompts_per_seed: bool = False,
 ) -> pd.DataFrame:
     """Draw one set of references, cut to the task's length.
 
@@ -199,6 +219,7 @@ def draw_continuation_references(
         max_words: Longer texts are cut.
         draw: Seed of this draw.
         disjoint: Whether to exclude the texts of the prompts.
+        prompts_per_seed: Whether each generation seed has its own prompts.
 
     Returns:
         n rows: ``id``, ``text`` and the dataset's other columns.
@@ -207,7 +228,7 @@ def draw_continuation_references(
         TextgamutError: If there are too few texts.
     """
     texts = _long_enough(texts, min_words)
-    pool = set(texts.index) - (set(_prompt_ids(texts, task, n)) if disjoint else set())
+    _, pool = _pools(texts, task, n, disjoint, prompts_per_seed)
     what = f"task {task!r}: texts of {min_words} words or more that remain for the references"
     return _cut(texts, take(shuffled(pool, task, "references", draw), n, what), max_words)
 
@@ -271,6 +292,7 @@ def draw_biography_prompts(
     examples: int,
     draws: Sequence[int],
     replacement: bool = False,
+    seed: int | None = None,
 ) -> pd.DataFrame:
     """Create the prompts of a biography task, with in-context examples that are in no draw of references.
 
@@ -285,6 +307,7 @@ def draw_biography_prompts(
         examples: Number of examples per prompt.
         draws: Draws of references of the task.
         replacement: Whether to draw examples with replacement, and also from the references.
+        seed: Generation seed; None for the prompts that all seeds share.
 
     Returns:
         n rows; ``id`` is ``sample-0001`` and so on.
@@ -301,7 +324,9 @@ def draw_biography_prompts(
             f"task {task!r}: {len(draws)} draws of {n} references use {len(used)} of {len(people)} people "
             f"and leave {left}, too few for {examples} examples per prompt: lower n, or use fewer draws"
         )
-    drawn = draw_examples(people, dataset, n, examples, PROMPT_SEED, used, replacement)
+    drawn = draw_examples(
+        people, dataset, n, examples, PROMPT_SEED if seed is None else seed, used, replacement
+    )
     pairs = list(zip(drawn["name"], drawn["summary"], strict=True))
     prompts = (biographies_prompt(pairs[i : i + examples]) for i in range(0, len(pairs), examples))
     return _table(_samples(n), prompts)
@@ -333,8 +358,8 @@ def draw_examples(
 ) -> pd.DataFrame:
     """Draw the in-context examples of each sample of a biography task (PR section 5.3, appendix B.5).
 
-    All models have the same examples: they depend only on the key, the seed and the sample. Those for a smaller
-    n are the first ones for a larger n. Unless drawn with replacement, nobody is in a prompt twice.
+    All models have the same examples: they depend only on the key, the seed and the sample. Those for a
+    smaller n are the first ones for a larger n. Unless drawn with replacement, nobody is in a prompt twice.
 
     Args:
         people: Biographies (``id``, ``name``, ``text``).
@@ -396,17 +421,18 @@ def draw_creative(task: str, samples: int, seed: int) -> list[int]:
     return [hashed(len(CREATIVE), task, "creative", seed, sample) for sample in range(samples)]
 
 
-def draw_creative_prompts(task: str, n: int) -> pd.DataFrame:
+def draw_creative_prompts(task: str, n: int, seed: int | None = None) -> pd.DataFrame:
     """Draw the prompts of a creative task.
 
     Args:
         task: Slug of the task, part of the key of the draw.
         n: Number of prompts.
+        seed: Generation seed; None for the prompts that all seeds share.
 
     Returns:
         n rows; ``id`` is ``sample-0001`` and so on, since prompts may repeat.
     """
-    drawn = draw_creative(task, n, PROMPT_SEED)
+    drawn = draw_creative(task, n, PROMPT_SEED if seed is None else seed)
     return _table(_samples(n), (creative_prompt(CREATIVE[position]) for position in drawn))
 
 
@@ -456,8 +482,21 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return keys ^ (keys >> np.uint64(31))
 
 
-def _prompt_ids(texts: pd.DataFrame, task: str, n: int) -> list[str]:
-    return shuffled(texts.index, task, "prompts")[:n]
+def _pools(
+    texts: pd.DataFrame, task: str, n: int, disjoint: bool, prompts_per_seed: bool
+) -> tuple[Iterable[str], Iterable[str]]:
+    """Return the ids of the texts that prompts are drawn from, and those that references are drawn from.
+
+    If seeds share their prompts, all other texts are for the references. If each has its own, one half is for
+    the prompts of all seeds.
+    """
+    if not disjoint:
+        return texts.index, texts.index
+    if prompts_per_seed:
+        halves = shuffled(texts.index, task, "halves")
+        return halves[0::2], halves[1::2]
+    prompts = shuffled(texts.index, task, "prompts")[:n]
+    return prompts, set(texts.index) - set(prompts)
 
 
 def _long_enough(texts: pd.DataFrame, min_words: int) -> pd.DataFrame:

@@ -48,9 +48,15 @@ class Prompt(NamedTuple):
 
 
 def prompts_of(table: pd.DataFrame) -> dict[str, Prompt]:
-    """Return the prompts of a task: id -> prompt, in the order of its table (see ``tasks.draws``)."""
+    """Return the prompts in a table: id -> prompt, in the order of the rows (see ``tasks.draws``).
+
+    If the table has prompts of several generation seeds, the ids are pairs such as ``sample-0001, seed 2``.
+    """
+    ids = table["id"]
+    if "seed" in table and table["seed"].nunique() > 1:
+        ids = ids + ", seed " + table["seed"].astype(str)
     columns = (table[name] for name in Prompt._fields)
-    return dict(zip(table["id"], map(Prompt, *columns), strict=True))
+    return dict(zip(ids, map(Prompt, *columns), strict=True))
 
 
 def continuation_prompt(text: str, words: int) -> Prompt:

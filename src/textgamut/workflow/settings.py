@@ -116,16 +116,31 @@ def train_essay_model(_config: Config, _wildcards: Any) -> Settings:
 
 @_rule
 def draw_prompts(config: Config, wildcards: Any) -> Settings:
-    fields = ["kind", "dataset", "n", "min_words", "prompt_words", "disjoint", "examples", "replacement"]
-    if config.experiment.tasks[wildcards.task].kind == "biographies":
+    fields = [
+        "kind",
+        "dataset",
+        "n",
+        "min_words",
+        "prompt_words",
+        "references_from",
+        "examples",
+        "examples_drawn",
+    ]
+    task = config.experiment.tasks[wildcards.task]
+    if task.kind == "biographies":
         fields.append("draws")  # people in the references are excluded from the examples
     # A task that reuses the texts of another task also has its prompts.
-    return _task(config, wildcards, *fields) | {"task": config.texts_of(wildcards.task)}
+    source = config.texts_of(wildcards.task)
+    seeds = {cell.seed for cell in config.generated() if cell.task == source}
+    own = {"seeds": sorted(seeds)} if getattr(task, "prompts", None) == "per-seed" else {}
+    return _task(config, wildcards, *fields) | {"task": source} | own
 
 
 @_rule
 def draw_references(config: Config, wildcards: Any) -> Settings:
-    fields = ("kind", "dataset", "n", "min_words", "max_words", "disjoint", "group", "references")
+    fields = ["kind", "dataset", "n", "min_words", "max_words", "group", "references"]
+    if config.experiment.tasks[wildcards.task].kind == "continuation":
+        fields += ["references_from", "prompts"]
     return _task(config, wildcards, *fields)
 
 

@@ -527,6 +527,10 @@ def test_kinds_of_task_load_with_their_defaults() -> None:
             "tasks.d.n: 19 differs from 20, the value of c, which provides the texts",
         ),
         (
+            {"c": CREATIVE, "d": CREATIVE | {"texts_of": "c", "prompts": "per-seed"}},
+            "tasks.d.prompts: per-seed differs from shared, the value of c",
+        ),
+        (
             {"c": CREATIVE, "d": CREATIVE | {"texts_of": "c", "seeds": [2, 3]}},
             "tasks.d.cells: c has no texts of smollm2-135m-instruct, nucleus-0.9, seed 3",
         ),

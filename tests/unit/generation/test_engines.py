@@ -76,8 +76,8 @@ def test_a_server_cannot_be_kept_from_ending_a_text() -> None:
 
 
 def test_a_server_decodes_its_tokens_itself() -> None:
-    with pytest.raises(TextgamutError, match="clean_up_spaces"):
-        server_settings(GREEDY.model_copy(update={"clean_up_spaces": True}))
+    with pytest.raises(TextgamutError, match="spaces: cleaned-up"):
+        server_settings(GREEDY.model_copy(update={"spaces": "cleaned-up"}))
 
 
 # --- vllm -----------------------------------------------------------------------------------------------

@@ -83,6 +83,16 @@ def test_samples_and_their_record(cell: Cell) -> None:
     assert not job.journal.exists()
 
 
+def test_each_seed_has_its_own_prompts_also_as_a_companion(cell: Cell) -> None:
+    shared = files.read_table(cell.folder / "prompts.parquet", ["id"])
+    own = [shared[:8].assign(seed=1), shared[4:].assign(seed=2)]
+    files.write_table(cell.folder / "prompts.parquet", pd.concat(own, ignore_index=True))
+    jobs = [cell.job(seed=seed, completions=1) for seed in (1, 2)]
+    assert cell.generate(jobs[0], jobs[1:])["prompt_id"].tolist() == list(shared["id"][:8])
+    assert jobs[1].journal.exists()
+    assert cell.generate(jobs[1])["prompt_id"].tolist() == list(shared["id"][4:])
+
+
 def test_shards_hold_the_same_samples(cell: Cell) -> None:
     whole = cell.generate(cell.job())
     parts = [cell.generate(cell.job(f"{i}-of-5", seed=1)._replace(

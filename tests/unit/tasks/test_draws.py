@@ -24,7 +24,8 @@ from textgamut.tasks.draws import (
     draw_references,
     human_generations,
 )
-from textgamut.tasks.templates import creative_prompt
+from textgamut.tasks.seeds import of_seed
+from textgamut.tasks.templates import Prompt, creative_prompt, prompts_of
 from textgamut.text import count_words
 
 TEXTS = pd.DataFrame(
@@ -70,6 +71,38 @@ def test_texts_are_cut_and_short_ones_left_out() -> None:
     drawn = references(1, texts, n=100)
     assert "short" not in set(drawn["id"])
     assert (drawn["text"].map(count_words) == 15).all()
+
+
+def test_each_seed_may_have_its_own_prompts() -> None:
+    """They are no references of any draw, and another seed changes no other's."""
+    news = SIZES | {"kind": "continuation", "max_words": 15, "prompt_words": 10}
+    news |= {"references_from": "other-texts", "prompts": "per-seed"}
+    drawn = draw_prompts(TEXTS, news | {"seeds": [3, 1, 2]})
+    assert list(drawn) == [*PROMPT_COLUMNS, "seed"]
+    ids = {seed: tuple(rows["id"]) for seed, rows in drawn.groupby("seed")}
+    assert [len(set(own)) for own in ids.values()] == [30, 30, 30]
+    assert len({frozenset(own) for own in ids.values()}) == 3
+    one = draw_prompts(TEXTS, news | {"seeds": [2]})
+    assert tuple(one["id"]) == ids[2]
+    used = set(drawn["id"])
+    for draw in range(5):
+        found = draw_references(TEXTS, news, draw)
+        assert len(found) == 30
+        assert not used & set(found["id"])
+
+
+def test_each_seed_may_have_its_own_examples_and_creative_prompts() -> None:
+    lives = {"task": "b", "dataset": "people", "n": 20, "kind": "biographies", "examples": 2}
+    lives |= {"draws": [1], "examples_drawn": "without-replacement"}
+    for settings in (lives, {"kind": "creative", "task": "c", "n": 9}):
+        drawn = draw_prompts(PEOPLE, settings | {"seeds": [1, 2]})
+        first, second = (
+            rows.drop(columns="seed").reset_index(drop=True) for _, rows in drawn.groupby("seed")
+        )
+        assert list(first["id"]) == list(second["id"])
+        assert list(first["base"]) != list(second["base"])
+        assert len(prompts_of(drawn)) == len(drawn)
+        assert list(prompts_of(of_seed(drawn, 2)).values())[3] == Prompt(*second.iloc[3, 1:])
 
 
 def test_prompts_and_references_may_be_of_the_same_texts() -> None:
@@ -282,7 +315,7 @@ def test_given_references_are_cut_and_keep_the_space_after_the_prompt() -> None:
 
 def test_a_task_draws_by_its_kind() -> None:
     news = SIZES | {"kind": "continuation", "dataset": "d", "max_words": 15}
-    news |= {"prompt_words": 10, "disjoint": True}
+    news |= {"prompt_words": 10, "references_from": "other-texts", "prompts": "shared"}
     same = pd.testing.assert_frame_equal
     same(draw_prompts(TEXTS, news), draw_continuation_prompts(TEXTS, **SIZES, prompt_words=10))
     same(draw_references(TEXTS, news, 7), references(7))
@@ -293,7 +326,7 @@ def test_a_task_draws_by_its_kind() -> None:
 
     sizes = {"task": "b", "dataset": "people", "n": 20}
     lives = sizes | {"kind": "biographies", "examples": 2, "draws": [1, 2], "max_words": 15}
-    lives |= {"replacement": False}
+    lives |= {"examples_drawn": "without-replacement"}
     same(draw_prompts(PEOPLE, lives), draw_biography_prompts(PEOPLE, **sizes, examples=2, draws=[1, 2]))
     same(draw_references(PEOPLE, lives, 2), draw_biography_references(PEOPLE, **sizes, max_words=15, draw=2))
 

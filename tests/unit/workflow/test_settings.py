@@ -184,6 +184,20 @@ def test_winners_are_counted_by_model_strategy_and_hyperparameters(demo: Config)
     ]
 
 
+def test_prompts_are_drawn_for_all_seeds_that_generate_texts() -> None:
+    """Also for those that only provide references, of another task."""
+    config = load_config(ROOT / "config/papers/pr.yaml")
+    tasks = dict(config.experiment.tasks)
+    tasks["creative-mistral"] = tasks["creative-mistral"].model_copy(update={"draws": [9]})
+    config = config._replace(experiment=config.experiment.model_copy(update={"tasks": tasks}))
+    drawn = [
+        settings.draw_prompts(config, SimpleNamespace(task=f"creative-{name}"))
+        for name in ("llama", "mistral")
+    ]
+    assert drawn[0] == drawn[1]
+    assert drawn[0]["seeds"] == [1, 2, 3, 4, 5, 9]
+
+
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_no_two_methods_have_the_same_name(path: Any) -> None:
     config = load_config(path)

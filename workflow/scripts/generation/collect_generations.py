@@ -11,6 +11,7 @@ from textgamut.draws import draw_prompt_ids
 from textgamut.errors import DataError, TextgamutError
 from textgamut.files import read_table, write_meta, write_table
 from textgamut.tasks.answers import measured_answers
+from textgamut.tasks.seeds import of_seed
 from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.collect_generations")
@@ -19,11 +20,11 @@ COLUMNS = ["id", "prompt_id", "completion", "continuation", "tokens", "finish"]
 
 
 def collect_generations(
-    settings: dict[str, Any], prompts: Path, samples: list[Path], generations: Path
+    settings: dict[str, Any], seed: int, prompts: Path, samples: list[Path], generations: Path
 ) -> None:
     started = time.monotonic()
     frame = pd.concat([read_table(path, COLUMNS) for path in samples], ignore_index=True)
-    beginnings = read_table(prompts, ["id", "base"])
+    beginnings = of_seed(read_table(prompts, ["id", "base"]), seed)
     ids = draw_prompt_ids(beginnings["id"], settings["task"], settings.get("n"))
     beginnings = beginnings[beginnings["id"].isin(ids)]
     try:
@@ -50,6 +51,7 @@ if __name__ == "__main__":
     with job() as snakemake:
         collect_generations(
             snakemake.params.settings,
+            int(snakemake.wildcards.seed),
             Path(snakemake.input.prompts),
             [Path(path) for path in snakemake.input.samples],
             Path(snakemake.output.generations),

@@ -10,6 +10,7 @@ from textgamut.metrics.scores.likelihood import cell_likelihood_scores
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.progress import recorded_warnings
+from textgamut.tasks.seeds import of_seed
 from textgamut.workflow.jobs import cell_of, job
 
 
@@ -28,7 +29,7 @@ def score_likelihood(
     started = time.monotonic()
     torch.set_num_threads(threads)
     texts = read_table(generations, ["id", "prompt_id", "text"])
-    beginnings = read_table(prompts, ["id", "base"]) if prompts else None
+    beginnings = of_seed(read_table(prompts, ["id", "base"]), cell["seed"]) if prompts else None
     with lease(gpus) as device, recorded_warnings() as messages:
         dtype = choose_dtype(settings["dtype"], device)
 

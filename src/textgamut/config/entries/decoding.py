@@ -16,9 +16,9 @@ class _DecodingBase(Strict):
     max_new_tokens: Count
     min_new_tokens: Natural = 1
     """The model cannot end the text before this number of new tokens."""
-    clean_up_spaces: bool = False
-    """Remove spaces before punctuation marks and English contractions from the generated text, like transformers
-    with ``clean_up_tokenization_spaces`` (PR's runs). Not for served models."""
+    spaces: Literal["kept", "cleaned-up"] = "kept"
+    """Spaces before punctuation marks and English contractions in the generated text. ``cleaned-up`` removes
+    them, as transformers does with ``clean_up_tokenization_spaces`` (PR's runs); not for served models."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -104,8 +104,10 @@ def server_settings(decoding: Decoding) -> dict[str, Any]:
             f"engine openai: min_new_tokens: {decoding.min_new_tokens}: servers do not support a minimum: "
             "leave it at 1"
         )
-    if decoding.clean_up_spaces:
-        raise ConfigError("engine openai: clean_up_spaces: servers decode their tokens themselves: remove it")
+    if decoding.spaces != "kept":
+        raise ConfigError(
+            f"engine openai: spaces: {decoding.spaces}: servers decode their tokens: leave it at kept"
+        )
     settings: dict[str, Any] = {"max_tokens": decoding.max_new_tokens, "temperature": 0.0}
     if isinstance(decoding, SamplingDecoding):
         settings |= {"temperature": decoding.temperature, "top_p": decoding.top_p}

@@ -90,7 +90,7 @@ class TransformersEngine:
             Sample(
                 prompt_id=request.prompt_id,
                 completion=request.completion,
-                continuation=decode_after(self._tokenizer, prompt, new, decoding.clean_up_spaces),
+                continuation=decode_after(self._tokenizer, prompt, new, decoding.spaces == "cleaned-up"),
                 tokens=len(new),
                 finish="stop" if new[-1] in self._end_tokens else "length",
             )

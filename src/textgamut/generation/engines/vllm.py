@@ -72,7 +72,10 @@ class VllmEngine:
                     prompt_id=request.prompt_id,
                     completion=request.completion,
                     continuation=decode_after(
-                        self._tokenizer, prompts[request], list(text.token_ids), decoding.clean_up_spaces
+                        self._tokenizer,
+                        prompts[request],
+                        list(text.token_ids),
+                        decoding.spaces == "cleaned-up",
                     ),
                     tokens=len(text.token_ids),
                     finish=text.finish_reason,
