@@ -59,3 +59,34 @@ def test_creative_texts_are_sampled_alike_from_all_models(pr: Config) -> None:
         "repetition_penalty": 1.18,
         "max_new_tokens": 448,
     }
+
+
+AS_RUN = {
+    "continuation": {"references_from", "max_characters", "cells", "dataset"},  # 15,000 texts are enough
+    "creative": {"references", "texts_of", "cells"},
+    "biographies": {"examples_drawn", "cells"},
+    "subsets": set(),
+}
+"""Kind of task -> the settings in which PR's runs differ from its print."""
+
+
+def test_the_runs_differ_from_the_print_in_named_settings(pr: Config) -> None:
+    as_run = load_config(ROOT / "config/papers/pr-as-run.yaml")
+    tasks = as_run.experiment.tasks
+    assert len(tasks) == len(pr.experiment.tasks)
+    for slug, task in pr.experiment.tasks.items():
+        slug_as_run = slug if task.kind == "subsets" else f"{slug}-as-run"
+        ours, theirs = task.model_dump(), tasks[slug_as_run].model_dump()
+        assert {name for name in ours if ours[name] != theirs[name]} <= AS_RUN[task.kind], slug
+        cells = [cell._replace(task=slug_as_run) for cell in pr.cells(slug)]
+        if task.kind != "subsets":
+            cells = [cell._replace(decoding=f"{cell.decoding}-as-run") for cell in cells]
+        assert as_run.cells(slug_as_run) == cells
+    for cell in as_run.generated():
+        decoding = as_run.decoding[cell.decoding].model_dump()
+        printed = pr.decoding[cell.decoding.removesuffix("-as-run")].model_dump()
+        assert decoding == printed | {"top_k": 50, "spaces": "cleaned-up"}
+    assert tasks["webtext-4000-as-run"].max_characters == 370
+    assert {task.examples_drawn for task in tasks.values() if task.kind == "biographies"} == {
+        "with-replacement"
+    }
