@@ -90,7 +90,7 @@ def main() -> None:
             alone = [loop(model, encode(request, tokenizer), setting, ends) for request in chosen]
             seconds[name] = (time.perf_counter() - start) / len(chosen)
             same[name] = sum(
-                texts[r.prompt_id] == decode_after(tokenizer, encode(r, tokenizer), new)
+                texts[r.prompt_id] == decode_after(tokenizer, encode(r, tokenizer), new, clean=False)
                 for r, new in zip(chosen, alone, strict=True)
             )
         line = ", ".join(

@@ -215,6 +215,7 @@ def model(demo) -> dict:
 @pytest.mark.slow
 def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
     settings = {"task": "b", "kind": "biographies", "dataset": "people", "n": 5, "max_words": 360}
+    settings |= {"examples_drawn": "without-replacement"}
     drawn(tmp_path, PEOPLE, **settings, examples=6, draws=[1])
     check = script("tasks", "check_prompts")
     paths = tmp_path / "prompts.parquet", tmp_path / "lengths.json"
