@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from textgamut.config.cells import RESERVED, Config
+from textgamut.config.cells import HUMAN, RESERVED, Config
 from textgamut.config.entries.base import expanded
 from textgamut.config.entries.datasets import Dataset, NewWikiDataset, TableDataset
 from textgamut.config.entries.sources import needs_contact
@@ -23,8 +23,11 @@ from textgamut.config.metrics import Metrics
 from textgamut.config.targets import (
     EmbedderCorrelations,
     ExamplesFigure,
+    LabelCounts,
+    Samples,
     SweepFigure,
     TargetBase,
+    TextParameterFigure,
     TokensPerWord,
 )
 from textgamut.errors import nearest
@@ -103,10 +106,19 @@ def broken_references(config: Config) -> Iterator[str]:
                 yield from check(f"targets.{slug}.models", name, config.models, "model")
                 used.append((f"model {name!r}", config.models.get(name)))
                 yield from _not_served(f"targets.{slug}.models", name, config)
+        if isinstance(target, LabelCounts):
+            dataset = config.datasets.get(target.dataset)
+            yield from check(f"targets.{slug}.dataset", target.dataset, config.datasets, "dataset")
+            used.append((f"dataset {target.dataset!r}", dataset))
+            known = _group_columns(dataset)
+            if known is not None and target.column not in known:
+                valid = nearest(target.column, known)
+                yield f"targets.{slug}.column: the dataset has no column {target.column!r}; {valid}"
         if isinstance(target, EmbedderCorrelations):
             for name in target.embedders:
                 yield from check(f"targets.{slug}.embedders", name, config.embedders, "embedder")
                 used.append((f"embedder {name!r}", config.embedders.get(name)))
+    yield from _unknown_labels(config)
     for what, entry in dict(used).items():
         if entry is None:
             continue
@@ -225,7 +237,11 @@ def _unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]
         for name in getattr(target, field, ()):
             if name not in METRICS:
                 yield f"{key}.{field}: unknown metric {name!r}; {nearest(name, METRICS)}"
+    if isinstance(target, TextParameterFigure):
+        yield from _unheld_parameters(config, key, target)
     for name in target.tasks:
+        if isinstance(target, Samples) and isinstance(tasks[name], SubsetsTask):
+            yield f"{key}.tasks: {name} has no prompts and no generated texts"
         if isinstance(target, SweepFigure) and not tasks[name].sweep:
             yield f"{key}.tasks: {name} has no sweep of N and k"
         if isinstance(target, ExamplesFigure) and not isinstance(tasks[name], BiographiesTask):
@@ -234,6 +250,36 @@ def _unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]
         for family in target.families():
             if family in FAMILIES and family not in config.metrics(task).families():
                 yield f"{key}: needs metrics of the family {family}, which the task {task} does not compute"
+
+
+def _unheld_parameters(config: Config, key: str, target: TextParameterFigure) -> Iterator[str]:
+    """Yield a message if anything varies besides the parameter of a figure, or if the parameter does not."""
+    shown = {
+        cell[:3]
+        for task in target.tasks
+        for cell in config.cells(task)
+        if cell.model in (target.models or [cell.model])
+        and cell.decoding in (target.decodings or [cell.decoding])
+        and cell.decoding in config.decoding
+    }
+    settings = [config.decoding[decoding].model_dump() for _, _, decoding in shown]
+    values = {entry.pop(target.parameter, None) for entry in settings}
+    held = len({cell[:2] for cell in shown}) == len({str(entry) for entry in settings}) == 1
+    if not held or None in values or len(values) < max(2, len(shown)):
+        yield (
+            f"{key}: {target.parameter} must vary, and nothing else: select cells of one task and one model, "
+            "with decodings that differ in it alone"
+        )
+
+
+def _unknown_labels(config: Config) -> Iterator[str]:
+    """Yield a message for every label of nothing in the configuration."""
+    cells = [cell for task in config.experiment.tasks for cell in config.cells(task)]
+    methods = {f"{cell.model}/{cell.decoding}" for cell in cells}
+    known = [HUMAN, *{cell.model for cell in cells}, *config.models, *config.embedders, *sorted(methods)]
+    for name in config.experiment.labels:
+        if name not in known:
+            yield f"labels: unknown model, subset or embedder {name!r}; {nearest(name, known)}"
 
 
 def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:

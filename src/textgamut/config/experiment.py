@@ -7,10 +7,13 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Count, Quantity, Slug, Strict, Text, TwoOrMore
+from textgamut.config.entries.base import SLUG_PATTERN, Count, Quantity, Slug, Strict, Text, TwoOrMore
 from textgamut.config.entries.sources import RATE, FilesSource
 from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
 from textgamut.config.targets import Target, TargetName
+
+Labelled = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}(/{SLUG_PATTERN})?$", max_length=201)]
+"""What has a label: a slug, or a model with a decoding, separated by a slash."""
 
 
 class Sweep(Strict):
@@ -309,7 +312,8 @@ class Experiment(Strict):
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
     paper: Literal["pr", "nw", "mc"] | None = None
     """The paper with the published values that the targets are compared with. By default, there are none."""
-    labels: dict[Slug, Text] = {}
-    """The paper's names of models and subsets, where they differ from the labels in the registry."""
+    labels: dict[Labelled, Text] = {}
+    """The paper's names of models, subsets, embedders and human texts (``human``), where they differ from the
+    labels in the registry. The key ``model/decoding`` names a model with one of its decodings."""
     targets: dict[TargetName, Target] = {}
     """Tables and figures of the paper, by their numbers. If there are any, only they are made by default."""

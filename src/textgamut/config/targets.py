@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from textgamut.config.entries.base import Strict, Text
+from textgamut.config.entries.base import Count, Strict, Text
 from textgamut.config.metrics import Distinct
 from textgamut.metrics.catalogue import METRICS
 
@@ -168,6 +168,73 @@ class Variance(_OfSupport):
     shape: Literal["variance"]
 
 
+class _OfTexts(_OfMetrics):
+    """A target that shows metrics of single texts."""
+
+    reads: ClassVar[Sequence[str]] = ("texts",)
+
+    @field_validator("metrics")
+    @classmethod
+    def _of_single_texts(cls, metrics: list[str]) -> list[str]:
+        if of_sets := [name for name in metrics if name in METRICS and METRICS[name].level == "set"]:
+            raise ValueError(f"{', '.join(of_sets)}: not a metric of single texts")
+        return metrics
+
+
+class TextMeans(_OfTexts):
+    """Methods as rows and metrics as columns: means over texts (NW Tables 3 and 4, appendix)."""
+
+    shape: Literal["text-means"]
+    parameters: list[Literal["top_p", "top_k", "temperature"]] = []
+    """Decoding parameters that follow as columns; the paper's rows are found by them, too."""
+    human: bool = False
+    """Whether the references have a row."""
+
+
+class TextParameterFigure(_OfTexts):
+    """Metrics against one decoding parameter, while the others are held (NW Figures 1 to 3)."""
+
+    shape: Literal["text-parameter"]
+    parameter: Literal["top_p", "top_k", "temperature"]
+    """The parameter that varies over the decodings."""
+    figure: ClassVar[bool] = True
+
+
+class TextCorrelations(_OfTexts):
+    """Pearson correlations between metrics, over single texts (NW Figure 4)."""
+
+    shape: Literal["text-correlations"]
+    figure: ClassVar[bool] = True
+
+
+class TextDeviationsFigure(_OfTexts):
+    """Standard deviations of metrics over texts, for each method (NW Figure 5)."""
+
+    shape: Literal["text-deviations"]
+    figure: ClassVar[bool] = True
+
+
+class LabelCounts(TargetBase):
+    """Number of texts of a dataset with each label (NW Table 1)."""
+
+    shape: Literal["label-counts"]
+    dataset: str
+    column: str
+    """Column of the labels."""
+    reads: ClassVar[Sequence[str]] = ("labels",)
+
+
+class Samples(_OfTasks):
+    """Generated texts, after the same prompts for all methods (PR Tables D.1 and D.2, NW Tables 5 to 8)."""
+
+    shape: Literal["samples"]
+    prompts: Count = 1
+    """Number of prompts, the first of the task."""
+    completions: Count = 1
+    """Maximum number of texts for each prompt."""
+    reads: ClassVar[Sequence[str]] = ("generations", "prompts")
+
+
 Target = Annotated[
     MetricsByModel
     | PrecisionRecallFigure
@@ -179,7 +246,13 @@ Target = Annotated[
     | FScoresFigure
     | EmbedderCorrelations
     | TokensPerWord
-    | Variance,
+    | Variance
+    | TextMeans
+    | TextParameterFigure
+    | TextCorrelations
+    | TextDeviationsFigure
+    | LabelCounts
+    | Samples,
     Field(discriminator="shape"),
 ]
 

@@ -5,6 +5,7 @@ Names in braces are wildcards of the rules; :func:`fill` replaces them.
 
 from __future__ import annotations
 
+import re
 from string import Formatter
 from typing import Any
 
@@ -72,6 +73,25 @@ def fill(path: str, wildcards: Any = None, **values: object) -> str:
     return path.format(
         **{name: values[name] if name in values else getattr(wildcards, name) for name in names}
     )
+
+
+def wildcards_of(pattern: str, path: str) -> dict[str, str]:
+    """Return the wildcards of a path, as text: the reverse of :func:`fill`.
+
+    Args:
+        pattern: A path with names in braces, each of which stands for a part without slashes.
+        path: A path that the pattern ends.
+
+    Raises:
+        ValueError: If the path does not have this pattern.
+    """
+    parts = (
+        re.escape(text) + (f"(?P<{name}>[^/]+)" if name else "")
+        for text, name, _, _ in Formatter().parse(pattern)
+    )
+    if not (found := re.fullmatch(f"(?:.*/)?{''.join(parts)}", path)):
+        raise ValueError(f"{path} is not of the form {pattern}")
+    return found.groupdict()
 
 
 def fill_some(path: str, **values: str) -> str:

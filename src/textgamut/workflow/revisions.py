@@ -38,9 +38,20 @@ from textgamut.rankings import (
     ufg_depth,
 )
 from textgamut.report import html, missed, tables
-from textgamut.report.figures import bars, hasse, lines, precision_recall, rankings, sweep, texts
+from textgamut.report.figures import (
+    bars,
+    hasse,
+    lines,
+    precision_recall,
+    rankings,
+    sweep,
+    text_bars,
+    texts,
+)
 from textgamut.report.papers import page as paper_page
+from textgamut.report.papers import samples as paper_samples
 from textgamut.report.papers import scores as paper_scores
+from textgamut.report.papers import texts as paper_texts
 from textgamut.tasks import answers, draws, templates
 
 MODULES: dict[str, tuple[ModuleType, ...]] = {
@@ -87,7 +98,10 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
         lines,
         precision_recall,
         texts,
+        text_bars,
         paper_scores,
+        paper_texts,
+        paper_samples,
         paper_page,
     ),
     "rank_methods": (

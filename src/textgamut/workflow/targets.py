@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut.config.cells import Cell, Config
-from textgamut.config.targets import EmbedderCorrelations, TargetBase, TokensPerWord
+from textgamut.config.targets import EmbedderCorrelations, LabelCounts, TargetBase, TextMeans, TokensPerWord
 from textgamut.errors import ConfigError, nearest
-from textgamut.files import read_json, reading
+from textgamut.files import read_json, read_table, reading
 from textgamut.report.published import published
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, computed_families, missing_families, score_file
 from textgamut.workflow.methods import model_style, model_styles
-from textgamut.workflow.paths import fill
+from textgamut.workflow.paths import fill, wildcards_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,6 +123,32 @@ def _token_files(config: Config, target: TargetBase) -> list[str]:
     return [fill(paths.TOKENS_PER_WORD, dataset=target.dataset, model=model) for model in target.models]
 
 
+def _text_files(config: Config, target: TargetBase) -> list[str]:
+    """Return the files of single texts' metrics, of those families that can be computed."""
+    human = isinstance(target, TextMeans) and target.human
+    return [
+        fill(paths.TEXT_SCORES, cell, family=family)
+        for task in target.tasks
+        for cell in [*target_cells(config, target, task), *(config.human_cells(task) if human else [])]
+        for family in computed_families(config, task)
+        if family in target.families()
+    ]
+
+
+def _label_files(_config: Config, target: TargetBase) -> list[str]:
+    assert isinstance(target, LabelCounts)
+    return [fill(paths.TEXTS, dataset=target.dataset)]
+
+
+def _generation_files(config: Config, target: TargetBase) -> list[str]:
+    cells = (cell for task in target.tasks for cell in target_cells(config, target, task))
+    return [fill(paths.GENERATIONS, cell) for cell in cells]
+
+
+def _prompt_files(_config: Config, target: TargetBase) -> list[str]:
+    return [fill(paths.PROMPTS, task=task) for task in target.tasks]
+
+
 def _read_scores(files: Iterable[str]) -> pd.DataFrame:
     from textgamut.report.tables import tidy
 
@@ -142,11 +168,63 @@ def _read_by_name(files: Iterable[str]) -> dict[str, Any]:
     return {Path(path).stem: read_json(Path(path)) for path in files}
 
 
+def _read_texts(files: Iterable[str]) -> pd.DataFrame:
+    """Return one row per text: the columns of its cell, and one for each metric."""
+    import pandas as pd
+
+    cells: dict[Cell, list[pd.DataFrame]] = defaultdict(list)
+    for path in files:
+        cells[_cell_of(paths.TEXT_SCORES, path)].append(read_table(Path(path), ["id"]).set_index("id"))
+    tables = [_of_cell(pd.concat(found, axis="columns"), cell) for cell, found in cells.items()]
+    return pd.concat([pd.DataFrame(columns=list(Cell._fields)), *tables], ignore_index=True)
+
+
+def _read_generations(files: Iterable[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["prompt_id", "text"]
+    tables = [
+        _of_cell(read_table(Path(path), columns)[columns], _cell_of(paths.GENERATIONS, path))
+        for path in files
+    ]
+    return pd.concat([pd.DataFrame(columns=[*Cell._fields, *columns]), *tables], ignore_index=True)
+
+
+def _read_prompts(files: Iterable[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["id", "base"]
+    tables = [
+        read_table(Path(path), columns)[columns].assign(**wildcards_of(paths.PROMPTS, path)) for path in files
+    ]
+    return pd.concat([pd.DataFrame(columns=["task", *columns]), *tables], ignore_index=True)
+
+
+def _read_labels(files: Iterable[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    tables = [read_table(Path(path), ["id"]).drop(columns="text") for path in files]
+    return pd.concat([pd.DataFrame(), *tables], ignore_index=True)
+
+
+def _cell_of(pattern: str, path: str) -> Cell:
+    found = wildcards_of(pattern, path)
+    return Cell(found["task"], found["model"], found["decoding"], int(found["seed"]))
+
+
+def _of_cell(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
+    return table.assign(**cell._asdict())
+
+
 _FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {
     "scores": _score_files,
     "sweeps": _feature_files("sweep"),
     "curves": _feature_files("curves"),
     "tokens": _token_files,
+    "texts": _text_files,
+    "labels": _label_files,
+    "generations": _generation_files,
+    "prompts": _prompt_files,
 }
 """Kind of files -> the function that lists those of a target."""
 
@@ -155,6 +233,10 @@ _READERS: dict[str, Callable[[Sequence[str]], Any]] = {
     "sweeps": _read_scores,
     "curves": _read_all,
     "tokens": _read_by_name,
+    "texts": _read_texts,
+    "labels": _read_labels,
+    "generations": _read_generations,
+    "prompts": _read_prompts,
 }
 """Kind of files -> the function that reads them."""
 
@@ -189,12 +271,20 @@ def named_targets(config: Config, name: str) -> list[str]:
 
 
 def unavailable(config: Config, name: str) -> str | None:
-    """Return why a target cannot be made on this machine; None if it can."""
+    """Return why a target cannot be made on this machine; None if it can.
+
+    A target of metrics of single texts lacks only the columns that cannot be computed.
+    """
     target = config.experiment.targets[name]
-    for task in target.tasks:
-        if not set(target.families()) <= set(computed_families(config, task)):
-            return "; ".join(missing_families(config))
-    return None
+    return None if "texts" in target.reads else "; ".join(_missing(config, target)) or None
+
+
+def _missing(config: Config, target: TargetBase) -> list[str]:
+    """Return one line for each family that a target reads and that cannot be computed."""
+    read = set(target.families())
+    if all(read <= set(computed_families(config, task)) for task in target.tasks):
+        return []
+    return missing_families(config)
 
 
 def target_settings(config: Config, name: str) -> dict[str, Any]:
@@ -216,6 +306,8 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
         "paper": experiment.paper,
         "target": target.model_dump(mode="json"),
         "published": published(experiment.paper, name),
+        "notes": [*_stand_ins(config, cells), *_missing(config, target)],
+        "labels": experiment.labels,
         "cells": [list(cell) for found in cells.values() for cell in found],
         "models": {
             slug: styles[slug] | {"label": experiment.labels.get(slug, styles[slug]["label"])}
@@ -237,3 +329,16 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
             for slug in target_embedders(config, target)
         },
     }
+
+
+def _stand_ins(config: Config, cells: Mapping[str, Sequence[Cell]]) -> list[str]:
+    """Say which models and settings have the name of another model in the paper."""
+    labels, named = config.experiment.labels, {}
+    for model, decoding in dict.fromkeys(cell[1:3] for found in cells.values() for cell in found):
+        own = config.models[model].label if model in config.models else None
+        if own and f"{model}/{decoding}" in labels:
+            named[labels[f"{model}/{decoding}"]] = f"{own}, {decoding}"
+        elif own and labels.get(model, own) != own:
+            named[labels[model]] = own
+    shown = "; ".join(f"{label}: {own}" for label, own in named.items())
+    return [f"Models behind the paper's names: {shown}."] if shown else []

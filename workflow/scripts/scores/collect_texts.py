@@ -6,6 +6,7 @@ from typing import Any
 
 from textgamut.files import read_table, write_meta, write_tables
 from textgamut.metrics.scores.rows import text_table
+from textgamut.workflow import paths
 from textgamut.workflow.jobs import Snakemake, job
 
 CellFiles = tuple[dict[str, Any], Path, list[Path]]
@@ -28,14 +29,14 @@ def collect_texts(settings: dict[str, Any], cells: list[CellFiles], texts: Path)
 
 
 def cells_of(snakemake: Snakemake) -> list[CellFiles]:
-    """Group the inputs, {model}/{decoding}/seed{seed}/{file} and .../scores/{file}, by cell."""
+    """Group the inputs by cell."""
     scores: dict[Path, list[Path]] = {}
     for path in map(Path, snakemake.input.scores):
         scores.setdefault(path.parents[1], []).append(path)
     cells = []
     for path in map(Path, snakemake.input.generations):
-        model, decoding, seed = path.parent.parts[-3:]
-        cell = {"model": model, "decoding": decoding, "seed": int(seed.removeprefix("seed"))}
+        found = paths.wildcards_of(paths.GENERATIONS, path.as_posix())
+        cell = {"model": found["model"], "decoding": found["decoding"], "seed": int(found["seed"])}
         cells.append((cell, path, scores.get(path.parent, [])))
     return cells
 

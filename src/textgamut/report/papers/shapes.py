@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from textgamut.report.papers import scores
+from textgamut.report.papers import samples, scores, texts
 from textgamut.report.papers.result import PaperResult
 
 SHAPES: dict[str, Callable[..., PaperResult]] = {
@@ -20,6 +20,12 @@ SHAPES: dict[str, Callable[..., PaperResult]] = {
     "embedder-correlations": scores.embedder_correlations,
     "tokens-per-word": scores.tokens_per_word,
     "variance": scores.variance,
+    "text-means": texts.text_means,
+    "text-parameter": texts.text_parameter,
+    "text-correlations": texts.text_correlations,
+    "text-deviations": texts.text_deviations,
+    "label-counts": texts.label_counts,
+    "samples": samples.samples,
 }
 """Shape of a target -> the function that makes it."""
 
@@ -32,4 +38,5 @@ def make_target(settings: Mapping[str, Any], data: Mapping[str, Any]) -> PaperRe
         data: What it reads, by kind, as ``workflow.targets.read_files`` returns it.
     """
     result = SHAPES[settings["target"]["shape"]](settings, **data)
-    return result._replace(notes=(*result.notes, *settings["published"].get("notes", ())))
+    notes = (*settings.get("notes", ()), *settings["published"].get("notes", ()))
+    return result._replace(notes=(*result.notes, *notes))
