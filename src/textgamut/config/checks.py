@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from textgamut.config.cells import HUMAN, RESERVED, Config
+from textgamut.config.cells import RESERVED, Config
 from textgamut.config.entries.base import expanded
 from textgamut.config.entries.datasets import Dataset, NewWikiDataset, TableDataset
 from textgamut.config.entries.sources import needs_contact
@@ -276,7 +276,7 @@ def _unknown_labels(config: Config) -> Iterator[str]:
     """Yield a message for every label of nothing in the configuration."""
     cells = [cell for task in config.experiment.tasks for cell in config.cells(task)]
     methods = {f"{cell.model}/{cell.decoding}" for cell in cells}
-    known = [HUMAN, *{cell.model for cell in cells}, *config.models, *config.embedders, *sorted(methods)]
+    known = [*{cell.model for cell in cells}, *config.models, *config.embedders, *sorted(methods)]
     for name in config.experiment.labels:
         if name not in known:
             yield f"labels: unknown model, subset or embedder {name!r}; {nearest(name, known)}"

@@ -187,8 +187,8 @@ class TextMeans(_OfTexts):
     shape: Literal["text-means"]
     parameters: list[Literal["top_p", "top_k", "temperature"]] = []
     """Decoding parameters that follow as columns; the paper's rows are found by them, too."""
-    human: bool = False
-    """Whether the references have a row."""
+    human: Text | None = None
+    """Label of a row of the references, the paper's name of human texts. Defaults to no such row."""
 
 
 class TextParameterFigure(_OfTexts):

@@ -125,7 +125,7 @@ def _token_files(config: Config, target: TargetBase) -> list[str]:
 
 def _text_files(config: Config, target: TargetBase) -> list[str]:
     """Return the files of single texts' metrics, of those families that can be computed."""
-    human = isinstance(target, TextMeans) and target.human
+    human = isinstance(target, TextMeans) and target.human is not None
     return [
         fill(paths.TEXT_SCORES, cell, family=family)
         for task in target.tasks

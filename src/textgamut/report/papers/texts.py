@@ -191,8 +191,7 @@ def methods_of(settings: Settings) -> list[Method]:
         entry = settings["decodings"][decoding]
         parameters = {name: entry[name] for name in PARAMETERS if name in entry}
         methods.append(Method(method_label(settings, model, decoding), task, model, decoding, parameters))
-    if settings["target"].get("human"):
-        label = settings["labels"].get(HUMAN, HUMAN)
+    if label := settings["target"].get("human"):
         methods += [Method(label, task, HUMAN, HUMAN, {}) for task in settings["tasks"]]
     return methods
 
