@@ -16,6 +16,9 @@ from textgamut.metrics.catalogue import METRICS
 
 Names = Annotated[list[str], Field(min_length=1), Distinct]
 
+Parameter = Literal["top_p", "top_k", "temperature"]
+"""A parameter of decoding by sampling."""
+
 
 class TargetBase(Strict):
     """Settings of all targets."""
@@ -185,7 +188,7 @@ class TextMeans(_OfTexts):
     """Methods as rows and metrics as columns: means over texts (NW Tables 3 and 4, appendix)."""
 
     shape: Literal["text-means"]
-    parameters: list[Literal["top_p", "top_k", "temperature"]] = []
+    parameters: Annotated[list[Parameter], Distinct] = []
     """Decoding parameters that follow as columns; the paper's rows are found by them, too."""
     human: Text | None = None
     """Label of a row of the references, the paper's name of human texts. Defaults to no such row."""
@@ -195,7 +198,7 @@ class TextParameterFigure(_OfTexts):
     """Metrics against one decoding parameter, while the others are held (NW Figures 1 to 3)."""
 
     shape: Literal["text-parameter"]
-    parameter: Literal["top_p", "top_k", "temperature"]
+    parameter: Parameter
     """The parameter that varies over the decodings."""
     figure: ClassVar[bool] = True
 
