@@ -617,6 +617,77 @@ def test_new_wiki_has_the_sizes_of_section_8() -> None:
     assert set(sizes.values()) == {(2000, 20, 10)}
 
 
+OF_TEXTS = {"title": "T", "tasks": ["p"], "metrics": ["flesch"]}
+HELD = OF_TEXTS | {"shape": "text-parameter", "parameter": "top_k"}
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (OF_TEXTS | {"shape": "text-means", "metrics": ["flesh"]}, "unknown metric 'flesh'"),
+        (
+            OF_TEXTS | {"shape": "text-means", "metrics": ["flesch", "mauve"]},
+            "targets.table_1.metrics: mauve: not a metric of single texts",
+        ),
+        (OF_TEXTS | {"shape": "text-means", "metrics": ["bleu"]}, "needs metrics of the family similarity"),
+        (
+            HELD | {"models": ["gemma-3-270m"]},
+            "targets.table_1: top_k must vary, and nothing else: select cells",
+        ),
+        (
+            HELD | {"models": ["gemma-3-270m"], "decodings": ["top-k-50-p-1-t-0.9", "top-k-20-p-1-t-0.1"]},
+            "targets.table_1: top_k must vary, and nothing else",
+        ),
+        (
+            HELD | {"decodings": ["top-k-50-p-1-t-0.9", "top-k-20-p-1-t-0.9"]},
+            "targets.table_1: top_k must vary, and nothing else",
+        ),
+        (
+            HELD | {"models": ["gemma-3-270m"], "decodings": ["top-k-50-p-1-t-0.9"]},
+            "targets.table_1: top_k must vary, and nothing else",
+        ),
+        (
+            {"title": "T", "shape": "label-counts", "dataset": "new-wiki", "column": "entity"},
+            "targets.table_1.column: the dataset has no column 'entity'; nearest valid: 'entity_type'",
+        ),
+        (
+            {"title": "T", "shape": "label-counts", "dataset": "newwiki", "column": "entity_type"},
+            "targets.table_1.dataset: unknown dataset 'newwiki'; nearest valid: 'new-wiki'",
+        ),
+        ({"title": "T", "shape": "samples", "tasks": ["s"]}, "targets.table_1.tasks: s has no prompts"),
+        ({"title": "T", "shape": "samples", "tasks": ["p"], "prompts": 0}, "targets.table_1.prompts: "),
+    ],
+)
+def test_a_target_of_texts_fits_its_tasks(target: dict, message: str) -> None:
+    decodings = ["top-k-50-p-1-t-0.9", "top-k-20-p-1-t-0.9", "top-k-20-p-1-t-0.1", "greedy-64"]
+    prompted = PROMPTED | {
+        "cells": [{"models": ["gemma-3-270m", "smollm2-135m-instruct"], "decodings": decodings}],
+        "metrics": {"readability": {}},
+    }
+    experiment = tasks(p=prompted, s=DEMO["tasks"]["topics"])
+    load(
+        experiment | {"targets": {"table_1": HELD | {"models": ["gemma-3-270m"], "decodings": decodings[:2]}}}
+    )
+    with pytest.raises(TextgamutError) as caught:
+        load(experiment | {"targets": {"table_1": target}})
+    assert message in str(caught.value)
+
+
+def test_labels_are_of_what_there_is() -> None:
+    labels = {"gemma-3-270m/greedy-64": "A", "one-topic": "B", "minilm": "C", "gemma-3-270": "D", "a b": "E"}
+    experiment = tasks(p=PROMPTED | {"cells": [{"models": ["gemma-3-270m"], "decodings": ["greedy-64"]}]})
+    experiment["tasks"]["s"] = DEMO["tasks"]["topics"]
+    with pytest.raises(TextgamutError, match=r"labels\.a b: "):
+        load(experiment | {"labels": labels})
+    del labels["a b"]
+    with pytest.raises(TextgamutError) as caught:
+        load(experiment | {"labels": labels})
+    assert "labels: unknown model, subset or embedder 'gemma-3-270'; nearest valid: 'gemma-3-270m'" in str(
+        caught.value
+    )
+    assert str(caught.value).count("labels:") == 1
+
+
 def test_tokens_are_counted_of_what_there_is() -> None:
     counted = {
         "shape": "tokens-per-word",

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from textgamut.config.cells import RESERVED, Cell
 from textgamut.config.entries.base import Slug
 from textgamut.workflow import paths
-from textgamut.workflow.paths import fill, fill_some
+from textgamut.workflow.paths import fill, fill_some, wildcards_of
 
 CELL = Cell("news", "chat", "greedy", 3)
 
@@ -31,6 +31,15 @@ def test_values_by_name_take_precedence() -> None:
 def test_a_wildcard_without_a_value_is_an_error() -> None:
     with pytest.raises(AttributeError, match="draw"):
         fill(paths.REFERENCES, CELL)
+
+
+def test_wildcards_are_read_from_a_path() -> None:
+    path = fill(paths.TEXT_SCORES, CELL, family="ngram")
+    names = {"task": "news", "model": "chat", "decoding": "greedy", "seed": "3"}
+    assert wildcards_of(paths.TEXT_SCORES, path) == names | {"family": "ngram"}
+    assert wildcards_of(paths.GENERATIONS, f"/a/run/{fill(paths.GENERATIONS, CELL)}") == names
+    with pytest.raises(ValueError, match="is not of the form results/"):
+        wildcards_of(paths.GENERATIONS, path)
 
 
 def test_some_wildcards_are_replaced_and_the_others_stay() -> None:
