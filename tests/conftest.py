@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from helpers import ROOT, copy_project, run_snakemake, write_tiny
+from helpers import ROOT, copy_project, run_warm, write_tiny
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
@@ -56,7 +56,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not (folder / "results/papers/tiny/news/scores.parquet").exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-            done = run_snakemake(write_tiny(copy_project(folder)), "--cores", "2")
+            done = run_warm(write_tiny(copy_project(folder)), "--cores", "2")
             assert done.returncode == 0, done.stdout
     return folder
 
