@@ -74,6 +74,7 @@ def test_the_runs_differ_from_the_print_in_named_settings(pr: Config) -> None:
     as_run = load_config(ROOT / "config/papers/pr-as-run.yaml")
     tasks = as_run.experiment.tasks
     assert len(tasks) == len(pr.experiment.tasks)
+    assert list(as_run.experiment.targets) == list(pr.experiment.targets)
     for slug, task in pr.experiment.tasks.items():
         slug_as_run = slug if task.kind == "subsets" else f"{slug}-as-run"
         ours, theirs = task.model_dump(), tasks[slug_as_run].model_dump()
