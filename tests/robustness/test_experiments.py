@@ -619,6 +619,12 @@ PAPERS = [
           "metrics.likelihood.perplexity_of: 'generated'"),
     paper("mc", "temperature-1.0", "temperature-1.1", "unknown decoding 'temperature-1.1'"),
     paper("mc", "  news: {", "  papers: {", "tasks.papers: the name is reserved"),
+    paper("mc", "WikiText-103, tasks: [wikitext]}", "WikiText-103, tasks: [wikitext, news]}",
+          "targets.table_8.tasks: there is no ranking of wikitext, news",
+          "rankings are of: wikitext; news; books; wikitext, news, books"),
+    paper("mc", "of: model, which: most", "of: models, which: most", "targets.table_12.of: "),
+    paper("mc", "WikiText-103, tasks: [wikitext]}", "WikiText-103, tasks: [wikitext], models: [gpt2-xl]}",
+          "targets.table_8.models"),
     paper("mc", "dataset: bookcorpus", "dataset: bookcorpse", "tasks.books.dataset: unknown dataset"),
 ]  # fmt: skip
 

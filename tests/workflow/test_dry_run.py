@@ -149,6 +149,21 @@ def test_targets_need_no_other_scores(project: Path, target: str, expected: dict
     assert scored <= set(expected)
 
 
+def test_a_ranking_plans_all_methods_of_its_task(project: Path) -> None:
+    """MC Table 8: six models with 59 settings, and the human texts, whose Q*Text other tables show."""
+    planned = jobs(dry_run(project, "table_8", "--configfile", "config/papers/mc.yaml").stdout)
+    named = ("generate_texts", "score_likelihood", "score_ngram", "rank_methods", "table_8", "extract_dataset")
+    assert {rule: planned[rule] for rule in named} == dict(zip(named, (354, 355, 355, 1, 1, 1), strict=True))
+    assert "score_support" not in planned
+
+
+def test_a_target_that_cannot_be_made_is_told_at_once(project: Path) -> None:
+    for target in ("table_21", "results/papers/mc/figure_5.csv"):
+        done = dry_run(project, target, "--configfile", "config/papers/mc.yaml")
+        assert done.returncode != 0
+        assert f"{target}: cannot be made: no human ratings: set ratings" in done.stdout
+
+
 def test_the_contact_of_the_papers_is_nobody(project: Path) -> None:
     done = run_snakemake(project, "--cores", "1", "--configfile", "config/papers/nw.yaml")
     assert done.returncode != 0

@@ -232,6 +232,7 @@ rule tune_q_text:
         ratings=bound(inputs.ratings),
     output:
         table=paths.TUNING,
+        rated=paths.RATED,
     log:
         "logs/tune_q_text/{paper}/{ranked}.log",
     wildcard_constraints:

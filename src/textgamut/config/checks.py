@@ -21,10 +21,12 @@ from textgamut.config.experiment import (
 )
 from textgamut.config.metrics import Metrics
 from textgamut.config.targets import (
+    Continuations,
     EmbedderCorrelations,
     ExamplesFigure,
     LabelCounts,
     Samples,
+    OfRanking,
     SweepFigure,
     TargetBase,
     TextParameterFigure,
@@ -239,6 +241,11 @@ def _unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]
                 yield f"{key}.{field}: unknown metric {name!r}; {nearest(name, METRICS)}"
     if isinstance(target, TextParameterFigure):
         yield from _unheld_parameters(config, key, target)
+    rankings = list(config.ranked().values())
+    ranked = isinstance(target, OfRanking | Continuations)
+    if ranked and set(target.tasks) not in map(set, rankings):
+        found = "; ".join(", ".join(of) for of in rankings) or "none"
+        yield f"{key}.tasks: there is no ranking of {', '.join(target.tasks)}; rankings are of: {found}"
     for name in target.tasks:
         if isinstance(target, Samples) and isinstance(tasks[name], SubsetsTask):
             yield f"{key}.tasks: {name} has no prompts and no generated texts"

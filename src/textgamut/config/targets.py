@@ -238,6 +238,86 @@ class Samples(_OfTasks):
     reads: ClassVar[Sequence[str]] = ("generations", "prompts")
 
 
+class OfRanking(_OfTasks):
+    """A target that shows a ranking of methods, of one ranked task or of all of them together (MC)."""
+
+    models: None = None
+    """Not used: a ranking shows all of its methods."""
+    decodings: None = None
+    """Not used: a ranking shows all of its methods."""
+    reads: ClassVar[Sequence[str]] = ("ranking",)
+
+
+class BestAndWorst(OfRanking):
+    """The first and the last method by worth and by Q*Text, the deepest and the shallowest order (MC Table 2)."""
+
+    shape: Literal["best-and-worst"]
+
+
+class Worths(OfRanking):
+    """Methods by Bradley-Terry worth (MC Tables 3 and 8 to 11)."""
+
+    shape: Literal["worths"]
+    first: Count | None = None
+    """Number of methods to show, besides those that the paper prints. Defaults to all."""
+
+
+class DominatingPairs(OfRanking):
+    """Pairs of methods of which one dominates on all prompts, and counts of pairs (MC Tables 5 to 7)."""
+
+    shape: Literal["dominating-pairs"]
+
+
+class Winners(OfRanking):
+    """Prompts on which each method has the highest or lowest Q*Text (MC Tables 12 to 19)."""
+
+    shape: Literal["winners"]
+    of: Literal["model", "strategy", "hyperparameters", "method"]
+    """What the prompts are counted by."""
+    which: Literal["most", "least"]
+    """Whether the highest or the lowest Q*Text counts."""
+
+
+class OrdersFigure(OfRanking):
+    """Hasse diagrams of the deepest and the shallowest order of the best methods (MC Figure 2)."""
+
+    shape: Literal["orders"]
+    figure: ClassVar[bool] = True
+
+
+class AgreementFigure(OfRanking):
+    """Ranks of the methods by worth and by Q*Text (MC Figures 3 and 4)."""
+
+    shape: Literal["agreement"]
+    by: Literal["model", "strategy"]
+    """What the colours show."""
+    figure: ClassVar[bool] = True
+
+
+class Continuations(_OfTasks):
+    """Texts after one prompt of the first task, with Q*Text on the scale of the tasks' ranking (MC Table 4)."""
+
+    shape: Literal["continuations"]
+    words: Count = 60
+    """Number of words of each text to show."""
+    reads: ClassVar[Sequence[str]] = ("ranked", "continuations", "prompts")
+
+
+class TunedParameters(OfRanking):
+    """Parameters of Q*Text, tuned to the ratings of the tasks' ranking (MC Table 21)."""
+
+    shape: Literal["tuned-parameters"]
+    reads: ClassVar[Sequence[str]] = ("tuning",)
+
+
+class RatingsFigure(OfRanking):
+    """Human ratings of single texts and their Q*Text, by strategy (MC Figure 5)."""
+
+    shape: Literal["ratings"]
+    reads: ClassVar[Sequence[str]] = ("tuning", "rated")
+    figure: ClassVar[bool] = True
+
+
 Target = Annotated[
     MetricsByModel
     | PrecisionRecallFigure
@@ -255,7 +335,16 @@ Target = Annotated[
     | TextCorrelations
     | TextDeviationsFigure
     | LabelCounts
-    | Samples,
+    | Samples
+    | BestAndWorst
+    | Worths
+    | DominatingPairs
+    | Winners
+    | OrdersFigure
+    | AgreementFigure
+    | Continuations
+    | TunedParameters
+    | RatingsFigure,
     Field(discriminator="shape"),
 ]
 

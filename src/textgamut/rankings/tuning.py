@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,23 @@ import pandas as pd
 from textgamut.datasets.table import check_filled, read_columns
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.rankings.method_scores import prompt_means
-from textgamut.rankings.qtext import CRITERIA, START, q_text_limits, tune_q_text
+from textgamut.rankings.qtext import CRITERIA, START, q_text, q_text_limits, tune_q_text
 
 REVISION = 1
 """Increase when the same ratings produce different parameters."""
 
 TEXT = ["task", "model", "decoding", "prompt_id"]
 """Columns that identify a text."""
+
+
+class Tuning(NamedTuple):
+    """Q*Text, tuned to human ratings."""
+
+    parameters: pd.DataFrame
+    """Columns ``parameter`` (weight, target, penalty), ``criterion``, ``value`` and ``start``, nine rows; and a
+    row ``spearman`` without a criterion: the correlation of Q*Text with the ratings."""
+    texts: pd.DataFrame
+    """The rated texts: ``prompt``, ``method``, ``rating``, and ``q_text`` with these parameters."""
 
 
 def read_ratings(path: Path, tasks: Sequence[str]) -> pd.DataFrame:
@@ -58,7 +69,7 @@ def tune_by_ratings(
     texts: Mapping[str, pd.DataFrame],
     names: Mapping[tuple[str, str], str],
     trials: int = 10_000,
-) -> pd.DataFrame:
+) -> Tuning:
     """Tune Q*Text to the ratings of texts of one or more ranked tasks.
 
     The criteria are scaled as in the ranking of these tasks, so that the parameters fit its Q*Text. A text's
@@ -72,8 +83,7 @@ def tune_by_ratings(
         trials: As for :func:`qtext.tune_q_text`.
 
     Returns:
-        Columns ``parameter`` (weight, target, penalty), ``criterion``, ``value`` and ``start``, nine rows;
-        and a row ``spearman`` without a criterion: the correlation of Q*Text with the ratings.
+        The parameters and the rated texts.
 
     Raises:
         TextgamutError: If no text of these tasks is rated, a rated text does not exist, or as
@@ -103,10 +113,12 @@ def tune_by_ratings(
     parameters = tuned.parameters
     values = [*parameters.weights, *parameters.targets, *parameters.penalties]
     kinds = [kind for kind in ("weight", "target", "penalty") for _ in CRITERIA]
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [
             *zip(kinds, CRITERIA * 3, values, START, strict=True),
             ("spearman", "", tuned.correlation, tuned.start_correlation),
         ],
         columns=["parameter", "criterion", "value", "start"],
     )
+    scored = q_text(*criteria, parameters, limits=limits)
+    return Tuning(table, means.reset_index().assign(q_text=scored))

@@ -17,6 +17,7 @@ from textgamut.config.yaml import read_yaml, validate
 from textgamut.errors import ConfigError, nearest
 from textgamut.metrics.catalogue import FAMILIES
 from textgamut.workflow import paths
+from textgamut.workflow.targets import target_outputs, unavailable
 
 NUMBERS = ("seed", "draw", "shard", "shards", "tokens")
 """Wildcards that match any number."""
@@ -78,18 +79,27 @@ def check_targets(
         outputs: Rule -> the paths of its outputs, with wildcards.
 
     Raises:
-        TextgamutError: If one is neither, for example because it names an unknown task.
+        TextgamutError: If one is neither, for example because it names an unknown task, or if it is a target
+            that cannot be made.
     """
     patterns = {path for rule in outputs.values() for output in rule for path in _patterns(output)}
     folders = {pattern.split("/")[0] for pattern in patterns}
     concrete = [rule for rule, files in outputs.items() if not any("{" in file for file in files)]
     problems = []
+    impossible = {
+        name: reason
+        for target in config.experiment.targets
+        if (reason := unavailable(config, target))
+        for name in (target, *target_outputs(config, target).values())
+    }
     for rules, names in ((concrete, targets), (list(outputs), named)):
         for name in names:
             path = os.path.relpath(name or ".")
-            if name in rules:
+            if path in impossible:
+                found = [f"cannot be made: {impossible[path]}"]
+            elif name in rules:
                 continue
-            if name in outputs:
+            elif name in outputs:
                 found = [
                     f"a rule for many files: give one of them, such as {next(_patterns(outputs[name][0]))}"
                 ]

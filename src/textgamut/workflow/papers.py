@@ -24,6 +24,7 @@ from textgamut.workflow.families import compares_features, score_file
 from textgamut.workflow.paths import fill
 from textgamut.workflow.plan import Plan, Sum, decimal, make_plan, read_shards
 from textgamut.workflow.targets import (
+    TUNED,
     Need,
     generated_cells,
     target_files,
@@ -182,6 +183,10 @@ def _entries(config: Config, name: str) -> Iterator[Strict]:
     models = {cell.model for cell in generated_cells(config, need)}
     if not target.tasks:
         models |= set(target.models or ())
+    if not TUNED.isdisjoint(target.reads):
+        for task in target.tasks:
+            if ranking := config.experiment.tasks[task].ranking:
+                yield ranking
     if dataset := getattr(target, "dataset", None):
         yield config.datasets[dataset]
     embedded = False

@@ -51,6 +51,7 @@ TARGET = f"{PAPER}/{{target}}.{{suffix}}"
 PAPER_PAGE = f"{PAPER}/index.html"
 RANKING = "results/papers/{paper}/{ranked}/ranking"
 TUNING = f"{RANKING}/tuning.csv"
+RATED = f"{RANKING}/rated.csv"
 
 PLANNED_SHARDS = ".snakemake/planned-shards.json"
 """The shards that a run will generate; written when it starts."""

@@ -44,11 +44,13 @@ from textgamut.report.figures import (
     lines,
     precision_recall,
     rankings,
+    scatter,
     sweep,
     text_bars,
     texts,
 )
 from textgamut.report.papers import page as paper_page
+from textgamut.report.papers import rankings as paper_rankings
 from textgamut.report.papers import samples as paper_samples
 from textgamut.report.papers import scores as paper_scores
 from textgamut.report.papers import texts as paper_texts
@@ -95,10 +97,20 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
         tables,
         bars,
         divergence,
+        hasse,
         lines,
         precision_recall,
+        scatter,
         texts,
         text_bars,
+        agreement,
+        bradley_terry,
+        dominance,
+        method_scores,
+        qtext,
+        ranking,
+        ufg_depth,
+        paper_rankings,
         paper_scores,
         paper_texts,
         paper_samples,

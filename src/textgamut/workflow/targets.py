@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textgamut.config.cells import Cell, Config
+from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.config.targets import EmbedderCorrelations, LabelCounts, TargetBase, TextMeans, TokensPerWord
 from textgamut.errors import ConfigError, nearest
-from textgamut.files import read_json, read_table, reading
+from textgamut.files import meta_path, read_json, read_table, reading
+from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.published import published
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, computed_families, missing_families, score_file
-from textgamut.workflow.methods import model_style, model_styles
+from textgamut.workflow.methods import method_names, model_style, model_styles
 from textgamut.workflow.paths import fill, wildcards_of
 
 if TYPE_CHECKING:
@@ -46,11 +47,28 @@ def target_need(config: Config, name: str) -> Need:
     """Return what a target reads."""
     target = config.experiment.targets[name]
     tasks = [task for task in target.tasks if task in config.measured()]
+    if ranks(target):
+        # A ranking is of all methods, by the metrics of their single texts.
+        families = {
+            task: [family for family in computed_families(config, task) if text_metrics_of(family)]
+            for task in tasks
+        }
+        return Need([cell for task in tasks for cell in config.cells(task)], families, [])
     return Need(
         [cell for task in tasks for cell in target_cells(config, target, task)],
         {task: list(target.families()) for task in tasks},
         target_embedders(config, target),
     )
+
+
+def ranks(target: TargetBase) -> bool:
+    """Return whether a target is made from a ranking of its tasks."""
+    return not _RANKED.isdisjoint(target.reads)
+
+
+def ranking_of(config: Config, target: TargetBase) -> str:
+    """Return the name of the ranking of a target's tasks."""
+    return next(name for name, tasks in config.ranked().items() if set(tasks) == set(target.tasks))
 
 
 def target_embedders(config: Config, target: TargetBase) -> list[str]:
@@ -147,6 +165,62 @@ def _generation_files(config: Config, target: TargetBase) -> list[str]:
 
 def _prompt_files(_config: Config, target: TargetBase) -> list[str]:
     return [fill(paths.PROMPTS, task=task) for task in target.tasks]
+def _ranking_files(*names: str) -> Callable[[Config, TargetBase], list[str]]:
+    def files(config: Config, target: TargetBase) -> list[str]:
+        of = {"paper": config.experiment.name, "ranked": ranking_of(config, target)}
+        return [f"{fill(paths.RANKING, **of)}/{name}.csv" for name in names]
+
+    return files
+
+
+def _ranked_files(config: Config, target: TargetBase) -> list[str]:
+    paper = config.experiment.name
+    return [fill(paths.ALL_TEXT_SCORES, paper=paper, task=task) for task in target.tasks]
+
+
+def _continuation_files(config: Config, target: TargetBase) -> list[str]:
+    """Return the shown texts of the first task, and its human ones."""
+    task = target.tasks[0]
+    cells = target_cells(config, target, task) + config.human_cells(task)
+    return [fill(paths.GENERATIONS, cell) for cell in cells]
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    with reading(path):
+        return pd.read_csv(path, keep_default_na=False, na_values=[""])
+
+
+def _read_tables(files: Iterable[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat([pd.DataFrame(), *(_read_csv(Path(path)) for path in files)])
+
+
+def _read_ranking(files: Sequence[str]) -> dict[str, Any]:
+    """Return the tables of a ranking by name, and its notes."""
+    if not files:
+        return {}
+    with reading(record := meta_path(Path(files[0]).with_name("ranking.csv"))):
+        notes = list(read_json(record)["notes"])
+    return {Path(path).stem: _read_csv(Path(path)) for path in files} | {"notes": notes}
+
+
+def _read_ranked(files: Iterable[str]) -> dict[str, pd.DataFrame]:
+    columns = ["model", "decoding", "seed", "id", "prompt_id"]
+    return {Path(path).parent.name: read_table(Path(path), columns) for path in files}
+
+
+def _read_continuations(files: Iterable[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["id", "prompt_id", "text"]
+    tables = [
+        _of_cell(read_table(Path(path), columns)[columns], _cell_of(paths.GENERATIONS, path))
+        for path in files
+    ]
+    return pd.concat([pd.DataFrame(columns=[*Cell._fields, *columns]), *tables], ignore_index=True)
 
 
 def _read_scores(files: Iterable[str]) -> pd.DataFrame:
@@ -225,6 +299,11 @@ _FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {
     "labels": _label_files,
     "generations": _generation_files,
     "prompts": _prompt_files,
+    "ranking": _ranking_files("ranking", "winners", "orders", "dominance", "pairs"),
+    "tuning": _ranking_files("tuning"),
+    "rated": _ranking_files("rated"),
+    "ranked": _ranked_files,
+    "continuations": _continuation_files,
 }
 """Kind of files -> the function that lists those of a target."""
 
@@ -237,8 +316,18 @@ _READERS: dict[str, Callable[[Sequence[str]], Any]] = {
     "labels": _read_labels,
     "generations": _read_generations,
     "prompts": _read_prompts,
+    "ranking": _read_ranking,
+    "tuning": _read_tables,
+    "rated": _read_tables,
+    "ranked": _read_ranked,
+    "continuations": _read_continuations,
 }
 """Kind of files -> the function that reads them."""
+
+_RANKED = {"ranking", "tuning", "rated", "ranked"}
+"""Kinds of files that are made from all methods of a ranking."""
+TUNED = {"tuning", "rated"}
+"""Kinds of files that are made from the user's ratings."""
 
 
 def target_outputs(config: Config, name: str) -> dict[str, str]:
@@ -276,6 +365,8 @@ def unavailable(config: Config, name: str) -> str | None:
     A target of metrics of single texts lacks only the columns that cannot be computed.
     """
     target = config.experiment.targets[name]
+    if not TUNED.isdisjoint(target.reads) and not config.ratings(ranking_of(config, target)):
+        return f"no human ratings: set ratings, the same file, in the ranking of {', '.join(target.tasks)}"
     return None if "texts" in target.reads else "; ".join(_missing(config, target)) or None
 
 
@@ -291,7 +382,10 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
     """Return everything besides the files that a target depends on, as plain data."""
     experiment = config.experiment
     target = experiment.targets[name]
-    cells = {task: target_cells(config, target, task) for task in target.tasks}
+    ranked = ranks(target)
+    cells = {
+        task: config.cells(task) if ranked else target_cells(config, target, task) for task in target.tasks
+    }
     slugs = {cell.model for found in cells.values() for cell in found}
     styles: dict[str, dict[str, Any]] = {}
     if isinstance(target, TokensPerWord):
@@ -299,7 +393,13 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
         styles = {slug: model_style(config.models[slug]) for slug in target.models}
     for task in target.tasks:
         styles |= {slug: style for slug, style in model_styles(config, task).items() if slug in slugs}
-    order = target.models or list(styles)
+    order = list(styles) if ranked else target.models or list(styles)
+    shown: dict[str, Any] = {"cells": [list(cell) for found in cells.values() for cell in found]}
+    if ranked and (ranking := experiment.tasks[target.tasks[0]].ranking):
+        shown = {
+            "methods": [method for method in method_names(config, target.tasks[0]) if method[0] != HUMAN],
+            "ranking": ranking.model_dump(mode="json", exclude={"ratings"}),
+        }
     decodings = dict.fromkeys(cell.decoding for found in cells.values() for cell in found)
     return {
         "name": name,
@@ -308,7 +408,7 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
         "published": published(experiment.paper, name),
         "notes": [*_stand_ins(config, cells), *_missing(config, target)],
         "labels": experiment.labels,
-        "cells": [list(cell) for found in cells.values() for cell in found],
+        **shown,
         "models": {
             slug: styles[slug] | {"label": experiment.labels.get(slug, styles[slug]["label"])}
             for slug in order

@@ -47,18 +47,22 @@ def write(path: Path, frame: pd.DataFrame) -> Path:
 
 def test_parameters_are_tuned_to_the_ratings_of_a_file(tmp_path: Path) -> None:
     path = write(tmp_path / "ratings.csv", rated())
-    table = tune_by_ratings(path, read_ratings(path, TASKS), {"wiki": TEXTS["wiki"]}, NAMES, trials=300)
+    tuned = tune_by_ratings(path, read_ratings(path, TASKS), {"wiki": TEXTS["wiki"]}, NAMES, trials=300)
+    table, texts = tuned
     assert list(table["parameter"]) == ["weight"] * 3 + ["target"] * 3 + ["penalty"] * 3 + ["spearman"]
     assert list(table["criterion"][:3]) == ["perplexity", "coherence", "diversity"]
     assert list(table["start"][:9]) == [1] * 3 + [0.5] * 3 + [1] * 3
     correlation, start = table.iloc[-1][["value", "start"]]
     assert 0 < start < 0.9 < 0.95 < correlation <= 1
     assert table["value"][2] > table["value"][:2].max()  # the rater weighs diversity most
+    assert list(texts) == ["prompt", "method", "rating", "q_text"]
+    assert len(texts) == 60
+    assert spearmanr(texts["rating"], texts["q_text"]).statistic == pytest.approx(correlation)
 
 
 def test_criteria_are_scaled_as_in_the_ranking(tmp_path: Path) -> None:
     path = write(tmp_path / "ratings.csv", rated().iloc[1:9])
-    found = tune_by_ratings(path, read_ratings(path, TASKS), TEXTS, NAMES, trials=1)
+    found = tune_by_ratings(path, read_ratings(path, TASKS), TEXTS, NAMES, trials=1).parameters
     start = QTextParameters((1, 1, 1), (0.5, 0.5, 0.5), (1, 1, 1))
     every = pd.concat(TEXTS.values())
     scores = q_text(every["perplexity"], every["coherence"], every["diversity"], start)

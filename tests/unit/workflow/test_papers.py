@@ -21,9 +21,11 @@ from textgamut.workflow.plan import Sum, make_plan
 from textgamut.workflow.targets import (
     named_targets,
     read_files,
+    target_files,
     target_need,
     target_outputs,
     target_settings,
+    unavailable,
     union,
 )
 
@@ -179,3 +181,30 @@ def test_every_target_can_be_shown_before_anything_is_computed(paper: str, name:
     data = read_files({kind: [] for kind in config.experiment.targets[name].reads})
     table = make_target(target_settings(config, name), data).table
     assert all(entry.ours is None for row in table.entries for entry in row)
+
+
+def test_a_ranking_needs_all_methods_of_its_tasks() -> None:
+    config = PAPERS["mc"]
+    need = target_need(config, "table_8")
+    assert {cell.task for cell in need.cells} == {"wikitext"}
+    assert len(need.cells) == 354
+    assert need.families == {"wikitext": ["ngram", "likelihood"]}
+    assert len(target_need(config, "table_4").cells) == len(target_need(config, "table_12").cells) == 1062
+    files = target_files(config, "table_12")
+    assert list(files) == ["ranking"]
+    assert set(files["ranking"]) >= {f"results/papers/mc/all/ranking/{name}.csv" for name in ("winners", "ranking")}
+    shown = target_files(config, "table_4")
+    assert len(shown["continuations"]) == 6 * 7 + 1  # models, decodings, and the human texts
+    assert shown["continuations"][-1] == "results/wikitext/human/human/seed0/generations.parquet"
+    released = target_need(PAPERS["mc-released"], "table_8")
+    assert released.cells == []
+
+
+def test_what_needs_ratings_is_unavailable_without_them() -> None:
+    config = PAPERS["mc"]
+    for name in config.experiment.targets:
+        reason = unavailable(config, name)
+        assert (reason is not None) == (name in ("table_21", "figure_5")), name
+    small = load_config(ROOT / "config/test/papers/mc.yaml")
+    assert unavailable(small, "table_21") is None
+    assert [Path(file).name for file in target_state(small, "table_21").files] == ["ratings.csv"]

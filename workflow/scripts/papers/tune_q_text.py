@@ -10,15 +10,16 @@ from textgamut.rankings.tuning import read_ratings, tune_by_ratings
 from textgamut.workflow.jobs import job
 
 
-def tune_q_text(settings: dict[str, Any], texts: dict[str, Path], ratings: Path, table: Path) -> None:
+def tune_q_text(settings: dict[str, Any], texts: dict[str, Path], ratings: Path, outputs: dict[str, Path]) -> None:
     started = time.monotonic()
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
     rated = read_ratings(ratings, settings["tasks"])
     columns = ["model", "decoding", "prompt_id", *CRITERIA]
     tables = {task: read_table(path, columns) for task, path in texts.items()}
     tuned = tune_by_ratings(ratings, rated, tables, names)
-    write_meta(table, settings, started, ratings=len(rated))
-    write_bytes(table, tuned.to_csv(index=False).encode())
+    write_bytes(outputs["rated"], tuned.texts.to_csv(index=False).encode())
+    write_meta(outputs["table"], settings, started, ratings=len(rated))
+    write_bytes(outputs["table"], tuned.parameters.to_csv(index=False).encode())
 
 
 if __name__ == "__main__":
@@ -27,5 +28,5 @@ if __name__ == "__main__":
             snakemake.params.settings,
             {Path(path).parent.name: Path(path) for path in snakemake.input.texts},
             Path(snakemake.input.ratings),
-            Path(snakemake.output.table),
+            {name: Path(path) for name, path in snakemake.output.items()},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from textgamut.report.papers import samples, scores, texts
+from textgamut.report.papers import rankings, samples, scores, texts
 from textgamut.report.papers.result import PaperResult
 
 SHAPES: dict[str, Callable[..., PaperResult]] = {
@@ -26,6 +26,15 @@ SHAPES: dict[str, Callable[..., PaperResult]] = {
     "text-deviations": texts.text_deviations,
     "label-counts": texts.label_counts,
     "samples": samples.samples,
+    "best-and-worst": rankings.best_and_worst,
+    "worths": rankings.worths,
+    "dominating-pairs": rankings.dominating_pairs,
+    "winners": rankings.winners,
+    "orders": rankings.orders,
+    "agreement": rankings.agreement,
+    "continuations": rankings.continuations,
+    "tuned-parameters": rankings.tuned_parameters,
+    "ratings": rankings.ratings,
 }
 """Shape of a target -> the function that makes it."""
 
