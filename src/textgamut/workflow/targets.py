@@ -406,7 +406,10 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
         "paper": experiment.paper,
         "target": target.model_dump(mode="json"),
         "published": published(experiment.paper, name),
-        "notes": [*_stand_ins(config, cells), *_missing(config, target)],
+        "notes": [
+            *_stand_ins(config, cells),
+            *(f"{line[0].upper()}{line[1:]}." for line in _missing(config, target)),
+        ],
         "labels": experiment.labels,
         **shown,
         "models": {

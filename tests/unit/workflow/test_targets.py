@@ -27,7 +27,7 @@ def test_without_essays_the_other_metrics_are_tabulated(nw: Config, monkeypatch,
     files = target_files(nw, "table_3")["texts"]
     assert {Path(path).stem for path in files} == {"readability", "entities", "similarity", "ngram"}
     without = target_settings(nw, "table_3")["notes"]
-    assert without[-1].startswith("no essay score: there is no file training_set_rel3.tsv")
+    assert without[-1].startswith("No essay score: there is no file training_set_rel3.tsv")
     Path("training_set_rel3.tsv").touch()
     assert len(target_files(nw, "table_3")["texts"]) == len(files) * 5 / 4
     assert target_settings(nw, "table_3")["notes"] == without[:-1]

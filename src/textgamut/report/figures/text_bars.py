@@ -13,6 +13,7 @@ from textgamut.metrics.catalogue import METRICS
 from textgamut.report.figures.style import (
     COLOURS,
     INK,
+    notice_figure,
     own_settings,
     settle,
     side_legend,
@@ -37,12 +38,17 @@ def text_bars_figure(
 
     Args:
         table: For each metric its mean and, as ``{metric}_sd``, its deviation; ``label``, the name of a row.
+            Metrics without any value are not shown.
         metrics: Name of a metric -> its label.
         title: Title of the figure.
         note: Small print.
         means: Whether a panel with the means, with one deviation as error bars, is above that of the
             deviations.
     """
+    shown = "" if means else "_sd"
+    metrics = {name: label for name, label in metrics.items() if table[f"{name}{shown}"].notna().any()}
+    if not metrics:
+        return notice_figure(title, "No text has a metric.")
     panels = [False, True] if means else [True]
     figure = titled_figure(title, 9.2, 1.3 + 2.6 * len(panels))
     places = np.arange(len(metrics))

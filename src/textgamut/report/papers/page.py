@@ -42,6 +42,8 @@ def target_page(name: str, title: str, result: PaperResult, picture: bytes | Non
 def printed_name(target: str) -> str:
     """Return the name of a target as papers print it: ``figure_b2`` -> ``Figure B.2``."""
     kind, number = target.split("_")
+    if number.isalpha():
+        return f"{number.capitalize()} {kind}"
     number = re.sub(r"^[a-z](?=\d)", lambda letter: f"{letter[0].upper()}.", number)
     return f"{kind.capitalize()} {number}"
 
@@ -107,9 +109,14 @@ def _parts(table: PaperTable, entry: Entry, missing: bool) -> Parts:
         "ours": MISSING if missing else with_spread(table.shown(entry.ours, 1), entry.spread, 1),
         "missing": missing,
         "paper": "" if entry.paper is None else paper,
-        "difference": ""
-        if entry.difference is None
-        else f"({entry.difference:+.{table.decimals + 1}f}{star})",
+        "difference": "" if entry.difference is None else f"({_signed(entry.difference, table)}{star})",
         "beyond": bool(star),
         "numeric": isinstance(entry.ours, int | float) or isinstance(entry.paper, int | float),
     }
+
+
+def _signed(difference: float, table: PaperTable) -> str:
+    if isinstance(difference, int):
+        return f"{difference:+d}"
+    decimals = table.decimals + 1
+    return f"{round(difference, decimals) + 0.0:+.{decimals}f}"  # + 0.0: no negative zero

@@ -65,10 +65,10 @@ def text_means(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     metrics, extra = target["metrics"], list(target["parameters"])
     if extra and len(target["tasks"]) > 1:
         extra.append("window")
-    methods = methods_of(settings)
+    methods, lines = methods_of(settings), printed.get("rows", [])
     summary = _summary(texts, metrics)
     rows, entries = [], []
-    for line, method in _in_printed_lines(methods, printed.get("rows", [])):
+    for line, method in _in_printed_lines(methods, lines):
         rows.append(
             line["model"]
             if line
@@ -80,7 +80,9 @@ def text_means(settings: Settings, texts: pd.DataFrame) -> PaperResult:
             [*_means(summary, method, line, metrics), *(_setting(method, line, name) for name in extra)]
         )
     columns = [_label(printed, name) for name in [*metrics, *extra]]
-    table = PaperTable(rows, columns, entries, "Model", printed.get("decimals", 3))
+    ours = {method.label.casefold() for method in methods}
+    absent = [label for label in dict.fromkeys(rows[: len(lines)]) if label.casefold() not in ours]
+    table = PaperTable(rows, columns, entries, "Model", printed.get("decimals", 3), absent)
     return PaperResult(table, notes=_notes(texts, metrics))
 
 
@@ -263,10 +265,13 @@ def _means(
 
 
 def _setting(method: Method | None, line: Line | None, name: str) -> Entry:
-    """Return the entry of a decoding parameter or of the window; the printed one only where it differs."""
-    ours = method.setting(name) if method else None
-    paper = line.get(name) if line else None
-    printed = None if paper is None else str(paper) if name == "window" else _number(paper)
+    """Return the entry of a decoding parameter or of the window: ours, and the printed one if it differs."""
+    printed = line.get(name) if line else None
+    if printed is not None:
+        printed = printed if name == "window" else _number(printed)
+    if method is None:
+        return Entry(printed)
+    ours = method.setting(name)
     return Entry(ours, paper=None if ours == printed else printed)
 
 

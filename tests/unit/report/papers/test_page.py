@@ -19,10 +19,20 @@ from textgamut.report.papers.result import Entry, PaperResult, PaperTable
         ("figure_b2", "Figure B.2"),
         ("table_12", "Table 12"),
         ("figure_a5", "Figure A.5"),
+        ("table_appendix", "Appendix table"),
     ],
 )
 def test_targets_are_named_as_in_print(target: str, expected: str) -> None:
     assert printed_name(target) == expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "paper", "expected"), [(2, 5, "(-3)"), (0.5, 1.0, "(-0.500)"), (1 - 1e-9, 1.0, "(+0.000)")]
+)
+def test_differences_are_signed(ours: float, paper: float, expected: str) -> None:
+    table = PaperTable(["r"], ["c"], [[Entry(ours, None, paper)]], decimals=2)
+    [(_, [parts])] = table_rows(table)
+    assert parts["difference"] == expected
 
 
 def test_values_are_escaped_and_differences_beyond_the_spread_are_marked() -> None:

@@ -105,6 +105,15 @@ class TestTable3:
         assert found["Wikipedia"] == (52, None, 52.646, None)
         assert found["Bart"] == (None, None, 30.503, None)
         assert found["Added"] == (10, 0, None, None)
+        assert result.table.absent == [
+            "Bart",
+            "T5",
+            "GPT-3 Curie",
+            "OPT-66B",
+            "GLM",
+            "BLOOM",
+            "GPT-3 Davinci",
+        ]
 
     def test_headings_are_those_in_print_with_their_arrows(self) -> None:
         columns = table_3(self.CELLS, self.TEXTS).table.columns
@@ -152,7 +161,7 @@ def test_table_4_has_new_beside_old_with_the_settings_last() -> None:
     assert {entry.paper for entry in result.table.entries[1][-4:]} == {None}
     assert result.table.entries[1][0] == pytest.approx((61, 2**0.5, 61.651, None))
     assert result.table.entries[4][0].ours == 50
-    assert [entry.paper for entry in result.table.entries[-1][-4:]] == ["1", "500", "0.9", "old"]
+    assert [entry.ours for entry in result.table.entries[-1][-4:]] == ["1", "500", "0.9", "old"]
     assert result.table.entries[-1][0] == (None, None, 57.756, None)
 
 
