@@ -69,16 +69,10 @@ def text_means(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     summary = _summary(texts, metrics)
     rows, entries = [], []
     for line, method in _in_printed_lines(methods, lines):
-        rows.append(
-            line["model"]
-            if line
-            else ""
-            if method is None
-            else unique_label(method, [] if extra else methods)
-        )
-        entries.append(
-            [*_means(summary, method, line, metrics), *(_setting(method, line, name) for name in extra)]
-        )
+        rows.append(line["model"] if line else unique_label(method, methods) if method else "")
+        written = method if method and method.key in summary.index else None
+        shown = (_setting(written, line, name) for name in extra)
+        entries.append([*_means(summary, written, line, metrics), *shown])
     columns = [_label(printed, name) for name in [*metrics, *extra]]
     ours = {method.label.casefold() for method in methods}
     absent = [label for label in dict.fromkeys(rows[: len(lines)]) if label.casefold() not in ours]
@@ -266,12 +260,10 @@ def _means(
 
 def _setting(method: Method | None, line: Line | None, name: str) -> Entry:
     """Return the entry of a decoding parameter or of the window: ours, and the printed one if it differs."""
+    ours = method.setting(name) if method else None
     printed = line.get(name) if line else None
     if printed is not None:
         printed = printed if name == "window" else _number(printed)
-    if method is None:
-        return Entry(printed)
-    ours = method.setting(name)
     return Entry(ours, paper=None if ours == printed else printed)
 
 

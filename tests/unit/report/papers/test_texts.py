@@ -161,7 +161,7 @@ def test_table_4_has_new_beside_old_with_the_settings_last() -> None:
     assert {entry.paper for entry in result.table.entries[1][-4:]} == {None}
     assert result.table.entries[1][0] == pytest.approx((61, 2**0.5, 61.651, None))
     assert result.table.entries[4][0].ours == 50
-    assert [entry.ours for entry in result.table.entries[-1][-4:]] == ["1", "500", "0.9", "old"]
+    assert [entry.paper for entry in result.table.entries[-1][-4:]] == ["1", "500", "0.9", "old"]
     assert result.table.entries[-1][0] == (None, None, 57.756, None)
 
 
