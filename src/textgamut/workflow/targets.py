@@ -165,6 +165,8 @@ def _generation_files(config: Config, target: TargetBase) -> list[str]:
 
 def _prompt_files(_config: Config, target: TargetBase) -> list[str]:
     return [fill(paths.PROMPTS, task=task) for task in target.tasks]
+
+
 def _ranking_files(*names: str) -> Callable[[Config, TargetBase], list[str]]:
     def files(config: Config, target: TargetBase) -> list[str]:
         of = {"paper": config.experiment.name, "ranked": ranking_of(config, target)}
