@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
 from textgamut.report.rendering import load_template
 
-REVISION = 3
+REVISION = 4
 """Increase when the same result produces a different page."""
 
 MISSING = "missing"
@@ -101,15 +101,15 @@ def _parts(table: PaperTable, entry: Entry, missing: bool) -> Parts:
     def with_spread(value: str, spread: float | None, extra: int) -> str:
         return value if spread is None else f"{value} ± {table.shown(float(spread), extra)}"
 
+    difference = entry.difference
+    digits = "d" if isinstance(difference, int) else f".{table.decimals + 1}f"
     paper = with_spread(table.shown(entry.paper), entry.paper_spread, 0)
     star = " *" if table.beyond(entry) else ""
     return {
         "ours": MISSING if missing else with_spread(table.shown(entry.ours, 1), entry.spread, 1),
         "missing": missing,
         "paper": "" if entry.paper is None else paper,
-        "difference": ""
-        if entry.difference is None
-        else f"({entry.difference:+.{table.decimals + 1}f}{star})",
+        "difference": "" if difference is None else f"({difference:+{digits}}{star})",
         "beyond": bool(star),
         "numeric": isinstance(entry.ours, int | float) or isinstance(entry.paper, int | float),
     }
