@@ -83,7 +83,7 @@ def worths(settings: Settings, ranking: RankingTables) -> PaperResult:
         notes.append("Ranked by net dominance, the share of prompts won less that of prompts lost.")
     column = "Estimated worth parameter" if by == "worth" or methods.empty else "Net dominance"
     absent = _absent(paper, labels)
-    table = PaperTable(rows, ["Rank", column], entries, "Method", decimals=4, absent=absent)
+    table = PaperTable(rows, ["Rank", column], entries, "Method", decimals=6, absent=absent)
     return PaperResult(table, notes=(*notes, *_reasons(ranking)))
 
 
