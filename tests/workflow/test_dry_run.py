@@ -164,7 +164,14 @@ def test_targets_need_no_other_scores(project: Path, target: str, expected: dict
 def test_a_ranking_plans_all_methods_of_its_task(project: Path) -> None:
     """MC Table 8: six models with 59 settings, and the human texts, whose Q*Text other tables show."""
     planned = jobs(dry_run(project, "table_8", "--configfile", "config/papers/mc.yaml").stdout)
-    named = ("generate_texts", "score_likelihood", "score_ngram", "rank_methods", "table_8", "extract_dataset")
+    named = (
+        "generate_texts",
+        "score_likelihood",
+        "score_ngram",
+        "rank_methods",
+        "table_8",
+        "extract_dataset",
+    )
     assert {rule: planned[rule] for rule in named} == dict(zip(named, (354, 355, 355, 1, 1, 1), strict=True))
     assert "score_support" not in planned
 

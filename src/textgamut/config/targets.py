@@ -249,7 +249,7 @@ class OfRanking(_OfTasks):
 
 
 class BestAndWorst(OfRanking):
-    """The first and the last method by worth and by Q*Text, the deepest and the shallowest order (MC Table 2)."""
+    """Best and worst method by worth and by Q*Text, deepest and shallowest order (MC Table 2)."""
 
     shape: Literal["best-and-worst"]
 
@@ -295,7 +295,7 @@ class AgreementFigure(OfRanking):
 
 
 class Continuations(_OfTasks):
-    """Texts after one prompt of the first task, with Q*Text on the scale of the tasks' ranking (MC Table 4)."""
+    """Texts after a prompt of the first task, with Q*Text on the scale of the ranking (MC Table 4)."""
 
     shape: Literal["continuations"]
     words: Count = 60

@@ -25,8 +25,8 @@ class Tuning(NamedTuple):
     """Q*Text, tuned to human ratings."""
 
     parameters: pd.DataFrame
-    """Columns ``parameter`` (weight, target, penalty), ``criterion``, ``value`` and ``start``, nine rows; and a
-    row ``spearman`` without a criterion: the correlation of Q*Text with the ratings."""
+    """Columns ``parameter`` (weight, target, penalty), ``criterion``, ``value`` and ``start``, nine rows;
+    and a row ``spearman`` without a criterion: the correlation of Q*Text with the ratings."""
     texts: pd.DataFrame
     """The rated texts: ``prompt``, ``method``, ``rating``, and ``q_text`` with these parameters."""
 

@@ -192,7 +192,9 @@ def test_a_ranking_needs_all_methods_of_its_tasks() -> None:
     assert len(target_need(config, "table_4").cells) == len(target_need(config, "table_12").cells) == 1062
     files = target_files(config, "table_12")
     assert list(files) == ["ranking"]
-    assert set(files["ranking"]) >= {f"results/papers/mc/all/ranking/{name}.csv" for name in ("winners", "ranking")}
+    assert set(files["ranking"]) >= {
+        f"results/papers/mc/all/ranking/{name}.csv" for name in ("winners", "ranking")
+    }
     shown = target_files(config, "table_4")
     assert len(shown["continuations"]) == 6 * 7 + 1  # models, decodings, and the human texts
     assert shown["continuations"][-1] == "results/wikitext/human/human/seed0/generations.parquet"

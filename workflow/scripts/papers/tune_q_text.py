@@ -10,7 +10,9 @@ from textgamut.rankings.tuning import read_ratings, tune_by_ratings
 from textgamut.workflow.jobs import job
 
 
-def tune_q_text(settings: dict[str, Any], texts: dict[str, Path], ratings: Path, outputs: dict[str, Path]) -> None:
+def tune_q_text(
+    settings: dict[str, Any], texts: dict[str, Path], ratings: Path, outputs: dict[str, Path]
+) -> None:
     started = time.monotonic()
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
     rated = read_ratings(ratings, settings["tasks"])

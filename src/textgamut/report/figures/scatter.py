@@ -50,7 +50,7 @@ def scatter_figure(
         axes.set_xlim(0, 1.03 * largest)
         axes.set_ylim(0, 1.03 * largest)
         axes.set_aspect("equal")
-    styles = zip(itertools.cycle(COLOURS), itertools.cycle(_MARKERS))  # noqa: B905 (both are endless)
+    styles = zip(itertools.cycle(COLOURS), itertools.cycle(_MARKERS))
     handles = [
         axes.plot(*of, marker, color=colour, alpha=0.65, ms=5, mew=0)[0]
         for of, (colour, marker) in zip(points.values(), styles, strict=False)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
 from textgamut.report.rendering import load_template
 
-REVISION = 3
+REVISION = 4
 """Increase when the same result produces a different page."""
 
 MISSING = "missing"

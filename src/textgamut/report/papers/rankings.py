@@ -1,8 +1,8 @@
 """Tables and figures of the rankings of methods (MC).
 
 Each function takes the settings of a target (see ``workflow.targets.target_settings``) and what it reads. A
-ranking is its tables by name, see ``rankings.ranking.ranking_tables``, and its ``notes``; it is empty if it does
-not exist yet.
+ranking is its tables by name, see ``rankings.ranking.ranking_tables``, and its ``notes``; it is empty if it
+does not exist yet.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def best_and_worst(settings: Settings, ranking: RankingTables) -> PaperResult:
         paper = printed.get(end, [None] * len(columns))
         entries.append([Entry(own, paper=of) for own, of in zip(ours, paper, strict=True)])
     notes = [
-        "Of the union-free generic depth: the deepest and the shallowest observed order of the methods with the "
-        "greatest worth."
+        "Of the union-free generic depth: the deepest and the shallowest observed order of the methods with "
+        "the greatest worth."
     ]
     table = PaperTable(["Best", "Worst"], columns, entries)
     return PaperResult(table, notes=(*notes, *_reasons(ranking)))
@@ -80,10 +80,10 @@ def worths(settings: Settings, ranking: RankingTables) -> PaperResult:
         rho = _correlations([ranks[label] for label in both], [paper[label] for label in both])[0]
         notes.append(f"Spearman's correlation with the paper's order: {rho:.3f}, over {len(both)} methods.")
     if by == "dominance" and len(methods):
-        notes.append("Ranked by net dominance, as there is no worth: prompts won less prompts lost, as a share.")
+        notes.append("Ranked by net dominance, the share of prompts won less that of prompts lost.")
     column = "Estimated worth parameter" if by == "worth" or methods.empty else "Net dominance"
     absent = _absent(paper, labels)
-    table = PaperTable(rows, ["Rank", column], entries, "Method", decimals=4, absent=absent)
+    table = PaperTable(rows, ["Rank", column], entries, "Method", decimals=6, absent=absent)
     return PaperResult(table, notes=(*notes, *_reasons(ranking)))
 
 
@@ -127,7 +127,7 @@ def dominating_pairs(settings: Settings, ranking: RankingTables) -> PaperResult:
 
 
 def winners(settings: Settings, ranking: RankingTables) -> PaperResult:
-    """Count the prompts on which each method, model, ... has the best or worst Q*Text (MC Tables 12 to 19)."""
+    """Count the prompts on which a method, model, ... has the best or worst Q*Text (MC Tables 12 to 19)."""
     target, printed = settings["target"], settings["published"]
     labels = _labels_of(settings, target["of"])
     columns = printed.get("columns", ["Count", "Proportion (%)"])
@@ -164,42 +164,32 @@ def orders(settings: Settings, ranking: RankingTables) -> PaperResult:
     """Draw the deepest and the shallowest order of the best methods (MC Figure 2)."""
     printed, labels = settings["published"], _names(settings)
     found, methods = _table(ranking, "orders"), _table(ranking, "ranking")
-    nothing = [None, None, None]
-    rows = {
-        "Deepest order": printed.get("deepest", nothing),
-        "Shallowest order": printed.get("shallowest", nothing),
-    }
+    ends = {"deepest": "Deepest order", "shallowest": "Shallowest order"}
     frequent = ["Most frequent order", "Second most frequent order", "Third most frequent order"]
-    for row, count in zip(frequent, printed.get("frequent", nothing), strict=True):
-        rows[row] = [None, None, count]
-    by_count = found.sort_values("count", ascending=False, kind="stable") if len(found) else found
-    ours = [found.iloc[[0, -1]], by_count.head(3)] if len(found) else []
-    lines = [
-        [_order(str(line.order), labels), float(line.depth), int(line.count_)]
-        for table in ours
-        for line in table.rename(columns={"count": "count_"}).itertuples()
-    ]
-    lines += [nothing] * (len(rows) - len(lines))
-    entries = [
-        [Entry(own, paper=of) for own, of in zip(line, paper, strict=True)]
-        for line, paper in zip(lines, rows.values(), strict=True)
-    ]
+    counts = printed.get("frequent", [None] * 3)
+    paper = [printed.get(end, [None] * 3) for end in ends] + [[None, None, count] for count in counts]
+    ours: list[list[Any]] = [[None] * 3 for _ in paper]
     figure, notes = None, []
     if len(found):
         names = list(methods["method"].head(settings["ranking"]["depth_of"]))
         compared = [labels[name] for name in names]
-        prompts = int(found["count"].sum())
-        notes = [f"Orders of {', '.join(compared)} on {prompts:,} prompts, {len(found)} of them distinct."]
-        ends = found.iloc[[0, -1]]
+        lines = found[["order", "depth", "count"]].to_numpy().tolist()
+        by_count = sorted(lines, key=lambda line: -line[2])
+        for place, (order, depth, count) in enumerate([lines[0], lines[-1], *by_count[:3]]):
+            ours[place] = [_order(order, labels), depth, count]
+        prompts = sum(count for *_, count in lines)
+        notes = [f"Orders of {', '.join(compared)} on {prompts:,} prompts, {len(lines)} of them distinct."]
         captions = [
-            f"{what}: depth {line.depth:.3f}, {line.count_} of {prompts:,} prompts"
-            for what, line in zip(
-                ("Deepest", "Shallowest"), ends.rename(columns={"count": "count_"}).itertuples(), strict=True
-            )
+            f"{name.split()[0]}: depth {depth:.3f}, {count} of {prompts:,} prompts"
+            for name, (_, depth, count) in zip(ends.values(), ours[:2], strict=True)
         ]
-        matrices = np.array([_matrix(order, names) for order in ends["order"]])
+        matrices = np.array([_matrix(line[0], names) for line in (lines[0], lines[-1])])
         figure = hasse_figure(matrices, captions, compared, _title(settings))
-    table = PaperTable(list(rows), ["Order", "Depth", "Prompts"], entries)
+    entries = [
+        [Entry(own, paper=of) for own, of in zip(line, printed_line, strict=True)]
+        for line, printed_line in zip(ours, paper, strict=True)
+    ]
+    table = PaperTable([*ends.values(), *frequent], ["Order", "Depth", "Prompts"], entries)
     return PaperResult(table, figure, (*notes, *_reasons(ranking)))
 
 
@@ -239,8 +229,8 @@ def continuations(
     Args:
         settings: Settings of the target.
         ranked: Task -> the metrics of its single texts.
-        continuations: ``model``, ``decoding``, ``seed``, ``id``, ``prompt_id``, ``text`` of the shown methods and of the
-            human texts, for the first task.
+        continuations: ``model``, ``decoding``, ``seed``, ``id``, ``prompt_id``, ``text`` of the shown methods
+            and of the human texts, for the first task.
         prompts: ``task``, ``id`` and ``base`` of the prompts, in their order.
     """
     printed, words = settings["published"], settings["target"]["words"]
@@ -268,18 +258,18 @@ def continuations(
         notes.insert(0, f"Prompt: {prompt['base']}")
         if not str(prompt["base"]).startswith(printed.get("prompt", "")):
             notes.insert(1, "The paper's prompt is not among these; this is the first one.")
-    own = sorted(set(found) - set(paper), key=lambda label: (-(found[label][1] or 0.0), label))
-    rows = in_printed_order(own if len(own) < 5 else [*own[:2], *own[-2:]], list(paper))
+    added = sorted(set(found) - set(paper), key=lambda label: (-(found[label][1] or 0.0), label))
+    rows = in_printed_order(added if len(added) < 5 else [*added[:2], *added[-2:]], list(paper))
     empty: tuple[str | None, float | None] = (None, None)
     entries = [
         [Entry(found.get(row, empty)[0]), Entry(found.get(row, empty)[1], paper=paper.get(row))]
         for row in rows
     ]
-    if own:
+    if added:
         notes.append("Below the methods of the paper: ours with the highest and the lowest Q*Text.")
     notes.append(
-        f"Texts are cut after {words} words (…). Q*Text is that of the whole text, on the scale of the ranking "
-        f"of {', '.join(settings['tasks'])}."
+        f"Texts are cut after {words} words (…). Q*Text is that of the whole text, on the scale of the "
+        f"ranking of {', '.join(settings['tasks'])}."
     )
     absent = _absent(paper, {**labels, HUMAN: "Human"})
     table = PaperTable(rows, ["Text", "Q*Text"], entries, "Decoding Method", decimals=2, absent=absent)
@@ -387,7 +377,9 @@ def _extreme(methods: pd.DataFrame, score: str, end: str, labels: Mapping[str, s
     if f"rank_{score}" not in methods:
         return None
     ranks = methods[f"rank_{score}"]
-    names = [labels[name] for name in methods["method"][ranks == (ranks.min() if end == "best" else ranks.max())]]
+    names = [
+        labels[name] for name in methods["method"][ranks == (ranks.min() if end == "best" else ranks.max())]
+    ]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -423,8 +415,7 @@ def _prompt(prompts: pd.DataFrame, texts: pd.DataFrame, begin: str | None) -> di
     known = prompts[prompts["id"].isin(texts["prompt_id"])]
     wanted = known[known["base"].str.startswith(begin)] if begin else known
     chosen = wanted if len(wanted) else known
-    found: dict[str, Any] | None = chosen.iloc[0].to_dict() if len(chosen) else None
-    return found
+    return {"id": chosen["id"].iloc[0], "base": chosen["base"].iloc[0]} if len(chosen) else None
 
 
 def _shown(text: str, words: int) -> str:
@@ -438,6 +429,6 @@ def _tuned(tuning: pd.DataFrame) -> list[str]:
         return []
     line = tuning[tuning["parameter"] == "spearman"].iloc[0]
     return [
-        f"Spearman's correlation of Q*Text with the ratings: {line['value']:.3f}, with the initial parameters "
-        f"{line['start']:.3f}. It is optimistic, as the parameters were tuned to these ratings."
+        f"Spearman's correlation of Q*Text with the ratings: {line['value']:.3f}, with the initial "
+        f"parameters {line['start']:.3f}. It is optimistic, as the parameters were tuned to these ratings."
     ]

@@ -49,6 +49,11 @@ def test_values_are_escaped_and_differences_beyond_the_spread_are_marked() -> No
     assert "(+0.000)" in page
 
 
+def test_whole_numbers_differ_by_whole_numbers() -> None:
+    table = PaperTable(["r"], ["rank"], [[Entry(12, paper=3)]], decimals=4)
+    assert "(+9)" in target_page("table_8", "A title", PaperResult(table), None)
+
+
 def test_values_are_missing_or_not_in_the_experiment() -> None:
     entries = [[Entry(), Entry(None, None, 0.9), Entry(0.5)]]
     table = PaperTable(["r"], ["ours", "theirs", "both"], entries, absent=["theirs"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,12 @@ def ranking() -> dict[str, Any]:
     return {**ranking_tables(found), "notes": []}
 
 
+def numbers(found: Mapping[tuple[str, str], Entry], rows: Sequence[str], column: str) -> list[float]:
+    """Return our values of a column."""
+    values = [found[row, column].ours for row in rows]
+    return [float(value) for value in values if value is not None]
+
+
 def entries(result: PaperResult) -> dict[tuple[str, str], Entry]:
     table = result.table
     return {
@@ -74,7 +81,7 @@ def test_methods_are_in_printed_order_with_both_ranks(ranking: dict[str, Any]) -
     assert ours[-1] == "Minetemp0.7"
     ranks = [found[row, "Rank"].ours for row in ours]
     assert ranks == [2, 3, 4, 5, 6]
-    worths = [found[row, "Estimated worth parameter"].ours for row in ("Mistral3CS0.6_15", *ours)]
+    worths = numbers(found, ["Mistral3CS0.6_15", *ours], "Estimated worth parameter")
     assert worths == sorted(worths, reverse=True)
     assert sum(worths) == pytest.approx(1)
     assert "GPT2XLtopk3" in result.table.absent
@@ -136,7 +143,9 @@ def test_pairs_that_always_dominate_follow_the_printed_ones(ranking: dict[str, A
     assert found["Pairs"] == Entry(30, paper=124962)
     assert found["… on more than 20 prompts"] == Entry(int((dominance > 20).sum()), paper=75)
     assert found["… on more than 90 % of the prompts"] == Entry(int((dominance > 36).sum()))
-    assert found["… of which the first dominates on all prompts"] == Entry(int((dominance == 40).sum()), paper=2)
+    assert found["… of which the first dominates on all prompts"] == Entry(
+        int((dominance == 40).sum()), paper=2
+    )
     assert found["… on no prompt"] == Entry(int((dominance == 0).sum()), paper=30080)
     assert result.table.absent == ["Qwen 2 beam (3) > Falcon 2 beam (3)"]
 
@@ -229,7 +238,9 @@ def test_an_order_without_dominance_says_so() -> None:
     assert found["Most frequent order", "Prompts"].ours == 2
 
 
-@pytest.mark.parametrize(("by", "groups"), [("strategy", ["CS", "beam", "temp"]), ("model", ["Mistral 3", "Mine"])])
+@pytest.mark.parametrize(
+    ("by", "groups"), [("strategy", ["CS", "beam", "temp"]), ("model", ["Mistral 3", "Mine"])]
+)
 def test_ranks_by_both_approaches_agree(ranking: dict[str, Any], by: str, groups: list[str]) -> None:
     result = make_target(settings("agreement", "figure_3", by=by), {"ranking": ranking})
     found = entries(result)
@@ -260,7 +271,13 @@ def texts() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.DataFrame]:
         coherence=[-3 - value for value in best],
         diversity=np.clip([0.5 - value / 2 for value in best], 0, 1) + rng.uniform(0, 0.01, len(best)),
     )
-    prompts = pd.DataFrame({"task": "wiki", "id": ["p1", "p2"], "base": ["Once upon", "Headlam served as Officer Commanding North"]})
+    prompts = pd.DataFrame(
+        {
+            "task": "wiki",
+            "id": ["p1", "p2"],
+            "base": ["Once upon", "Headlam served as Officer Commanding North"],
+        }
+    )
     return {"wiki": scored}, table, prompts
 
 
@@ -279,7 +296,7 @@ def test_texts_after_the_paper_s_prompt_have_their_q_text() -> None:
     ours = result.table.rows[len(printed) :]
     assert len(ours) == 4
     assert ours[0] == "Mistral 3 CS (0.6, 15)"
-    values = [found[row, "Q*Text"].ours for row in ours]
+    values = numbers(found, ours, "Q*Text")
     assert values == sorted(values, reverse=True)
     assert values[0] > values[-1] + 5
     assert "Human" not in result.table.absent
