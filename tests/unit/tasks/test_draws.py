@@ -342,7 +342,7 @@ def test_a_task_draws_by_its_kind() -> None:
 def test_every_kind_of_task_draws() -> None:
     tasks = get_args(get_args(Task)[0])
     kinds = {get_args(task.model_fields["kind"].annotation)[0] for task in tasks}
-    assert kinds == {*DATASET_COLUMNS, "subsets"}  # subsets have no prompts
+    assert kinds == {*DATASET_COLUMNS, "subsets", "scores"}  # these two have no prompts
 
 
 def test_texts_of_humans_are_answers_to_themselves() -> None:
