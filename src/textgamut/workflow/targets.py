@@ -214,17 +214,6 @@ def _read_ranked(files: Iterable[str]) -> dict[str, pd.DataFrame]:
     return {Path(path).parent.name: read_table(Path(path), columns) for path in files}
 
 
-def _read_continuations(files: Iterable[str]) -> pd.DataFrame:
-    import pandas as pd
-
-    columns = ["id", "prompt_id", "text"]
-    tables = [
-        _of_cell(read_table(Path(path), columns)[columns], _cell_of(paths.GENERATIONS, path))
-        for path in files
-    ]
-    return pd.concat([pd.DataFrame(columns=[*Cell._fields, *columns]), *tables], ignore_index=True)
-
-
 def _read_scores(files: Iterable[str]) -> pd.DataFrame:
     from textgamut.report.tables import tidy
 
@@ -258,7 +247,7 @@ def _read_texts(files: Iterable[str]) -> pd.DataFrame:
 def _read_generations(files: Iterable[str]) -> pd.DataFrame:
     import pandas as pd
 
-    columns = ["prompt_id", "text"]
+    columns = ["id", "prompt_id", "text"]
     tables = [
         _of_cell(read_table(Path(path), columns)[columns], _cell_of(paths.GENERATIONS, path))
         for path in files
@@ -322,7 +311,7 @@ _READERS: dict[str, Callable[[Sequence[str]], Any]] = {
     "tuning": _read_tables,
     "rated": _read_tables,
     "ranked": _read_ranked,
-    "continuations": _read_continuations,
+    "continuations": _read_generations,
 }
 """Kind of files -> the function that reads them."""
 

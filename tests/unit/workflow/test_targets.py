@@ -79,7 +79,7 @@ def test_texts_are_read_with_their_cells(tmp_path: Path, monkeypatch) -> None:
     labels = fill(paths.TEXTS, dataset="wiki")
     write_table(Path(labels), pd.DataFrame({"id": ["x"], "text": ["t"], "entity_type": ["human"]}))
     found = read_files({"generations": [generations], "prompts": [prompts], "labels": [labels]})
-    assert found["generations"].to_dict("records") == [cell | {"prompt_id": "p", "text": "t"}]
+    assert found["generations"].to_dict("records") == [cell | {"id": "x", "prompt_id": "p", "text": "t"}]
     assert found["prompts"].to_dict("records") == [{"task": "new", "id": "p", "base": "b"}]
     assert found["labels"].to_dict("records") == [{"id": "x", "entity_type": "human"}]
 
@@ -87,7 +87,7 @@ def test_texts_are_read_with_their_cells(tmp_path: Path, monkeypatch) -> None:
 def test_without_files_there_are_columns_without_rows() -> None:
     for kind, columns in (
         ("texts", ["task", "model", "decoding", "seed"]),
-        ("generations", ["task", "model", "decoding", "seed", "prompt_id", "text"]),
+        ("generations", ["task", "model", "decoding", "seed", "id", "prompt_id", "text"]),
         ("prompts", ["task", "id", "base"]),
         ("labels", []),
     ):
