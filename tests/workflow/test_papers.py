@@ -123,3 +123,35 @@ def test_f_scores_fall_in_quality_as_topics_are_added(made: Path) -> None:
 
 def test_tokens_per_word_are_at_least_one(made: Path) -> None:
     assert (numbers(made, "pr", "table_b2").astype(float) > 1).all(axis=None)
+
+
+def test_human_texts_are_their_own_references(made: Path) -> None:
+    values: Any = numbers(made, "nw", "table_3").astype(float)
+    human = values.loc["Wikipedia"]
+    assert human["S-BERT"] == pytest.approx(1)
+    assert human["Entity Overlap"] == 1
+    assert (values["S-BERT"].drop("Wikipedia").dropna() < 0.99).all()
+
+
+def test_figures_of_parameters_are_rows_of_the_appendix(made: Path) -> None:
+    appendix = {float(value) for value in numbers(made, "nw", "table_appendix")["Flesch"].dropna()}
+    for place in (1, 2, 3):
+        values = numbers(made, "nw", f"figure_{place}").astype(float)["Flesch"]
+        assert len(values.unique()) == 2
+        assert set(values) <= appendix
+
+
+def test_correlations_of_texts_are_symmetric(made: Path) -> None:
+    values = numbers(made, "nw", "figure_4").astype(float).dropna(how="all").dropna(how="all", axis=1)
+    assert len(values) >= 6
+    assert values.stack().between(-1 - 1e-9, 1 + 1e-9).all()
+    assert (values - values[values.index].T).abs().max(axis=None) < 1e-9
+    assert values.loc["FK-Score", "Gunning Fog"] < 0  # easier texts take fewer years of schooling
+
+
+def test_samples_follow_the_prompt(made: Path) -> None:
+    shown = pd.read_csv(made / "results/papers/nw-small/table_8.csv")
+    assert list(shown["row"]) == ["Prompt", "GPT-2", "GPT-2"]
+    assert shown["ours"].nunique() == 3
+    biographies = pd.read_csv(made / "results/papers/pr-small/table_d1.csv")
+    assert len(biographies) == 4
