@@ -204,8 +204,10 @@ def _read_ranking(files: Sequence[str]) -> dict[str, Any]:
     """Return the tables of a ranking by name, and its notes."""
     if not files:
         return {}
-    with reading(record := meta_path(Path(files[0]).with_name("ranking.csv"))):
-        notes = list(read_json(record)["notes"])
+    record, notes = meta_path(Path(files[0]).with_name("ranking.csv")), []
+    if record.exists():
+        with reading(record):
+            notes = list(read_json(record)["notes"])
     return {Path(path).stem: _read_csv(Path(path)) for path in files} | {"notes": notes}
 
 

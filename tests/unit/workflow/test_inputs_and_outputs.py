@@ -14,7 +14,7 @@ from textgamut.config.loading import load_config
 from textgamut.workflow import inputs, outputs, settings
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, family_of, missing_families
 from textgamut.workflow.notices import small_tasks
-from textgamut.workflow.targets import whole_need
+from textgamut.workflow.targets import target_files, whole_need
 
 NEWS = SimpleNamespace(task="news", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1")
 
@@ -103,7 +103,10 @@ def test_scores_from_a_file_are_all_that_a_ranking_reads() -> None:
     assert every == [f"data/{task}/scores.parquet" for task in ("wikitext", "news", "books")]
     assert inputs.given_scores(config, SimpleNamespace(task="news")) == []
     assert whole_need(config).cells == []
-    assert not [file for file in outputs.experiment_files(config) if "/ranking/" not in file]
+    read = [file for name in config.experiment.targets for file in target_files(config, name).values()]
+    assert {Path(file).parent.name for files in read for file in files} == {"ranking"}
+    plain = config._replace(experiment=config.experiment.model_copy(update={"targets": {}}))
+    assert not [file for file in outputs.experiment_files(plain) if "/ranking/" not in file]
 
 
 def test_only_scores_from_a_file_are_read(demo: Config) -> None:

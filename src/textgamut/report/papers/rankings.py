@@ -94,7 +94,7 @@ def dominating_pairs(settings: Settings, ranking: RankingTables) -> PaperResult:
     paper = {f"{first} > {second}": wins for first, second, wins in printed.get("pairs", ())}
     ours: dict[str, int] = {}
     always: list[str] = []
-    if len(dominance):
+    if len(dominance) and len(pairs):
         prompts = int(pairs["prompts"][0])
         firsts, seconds = dominance["method_1"].map(labels), dominance["method_2"].map(labels)
         found = (firsts + " > " + seconds).to_numpy()
@@ -345,18 +345,26 @@ def _labels(settings: Settings) -> dict[str, MethodLabels]:
     }
 
 
-def _names(settings: Settings) -> dict[str, str]:
+class _Names(dict[str, str]):
+    """Name of a method in a ranking -> a label. A method that has left the experiment keeps its name."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+def _names(settings: Settings) -> _Names:
     """Return the paper's name of each method; methods of one name are told apart by that in the ranking."""
     found = {name: labels.method(settings["name"]) for name, labels in _labels(settings).items()}
     times = collections.Counter(found.values())
-    return {name: label if times[label] == 1 else f"{label} [{name}]" for name, label in found.items()}
+    shown = {name: label if times[label] == 1 else f"{label} [{name}]" for name, label in found.items()}
+    return _Names(shown)
 
 
-def _labels_of(settings: Settings, kind: str) -> dict[str, str]:
+def _labels_of(settings: Settings, kind: str) -> _Names:
     """Return the model, strategy, hyperparameters or name of each method."""
     if kind == "method":
         return _names(settings)
-    return {name: getattr(labels, kind) or "none" for name, labels in _labels(settings).items()}
+    return _Names({name: getattr(labels, kind) or "none" for name, labels in _labels(settings).items()})
 
 
 def _absent(paper: Iterable[str], labels: Mapping[str, str]) -> list[str]:

@@ -351,3 +351,16 @@ def test_two_methods_of_one_printed_name_stay_apart(ranking: dict[str, Any]) -> 
     result = make_target(chosen, {"ranking": ranking})
     assert "Mistral3CS0.6_15 [mistral, cs]" in result.table.rows
     assert "Mistral3CS0.6_15 [mine, cs]" in result.table.rows
+
+
+def test_a_method_that_has_left_the_experiment_keeps_its_name(ranking: dict[str, Any]) -> None:
+    chosen = {"methods": METHODS[1:]}
+    shapes = (
+        ("worths", {}),
+        ("best-and-worst", {}),
+        ("orders", {}),
+        ("winners", {"of": "model", "which": "most"}),
+    )
+    for shape, target in shapes:
+        table = make_target(settings(shape, **target) | chosen, {"ranking": ranking}).table
+        assert "mistral, cs" in f"{table.rows} {table.entries}", shape
