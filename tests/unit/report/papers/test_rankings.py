@@ -355,7 +355,7 @@ def test_two_methods_of_one_printed_name_stay_apart(ranking: dict[str, Any]) -> 
 
 def test_a_method_that_has_left_the_experiment_keeps_its_name(ranking: dict[str, Any]) -> None:
     chosen = {"methods": METHODS[1:]}
-    shapes = (
+    shapes: tuple[tuple[str, dict[str, str]], ...] = (
         ("worths", {}),
         ("best-and-worst", {}),
         ("orders", {}),
