@@ -47,6 +47,7 @@ def metric_lines(
         note: Small print.
     """
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator
 
     present = {slug for _, runs, _ in columns for slug in runs["model"]}
     slugs = [slug for slug in models if slug in present]
@@ -66,6 +67,7 @@ def metric_lines(
                 band = np.clip([means - spreads, means + spreads], 0, 1)
                 axes.fill_between(at, *band, color=colour, alpha=0.13, lw=0)
             axes.set_ylim(0, 1.03)
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             if row == len(metrics) - 1:
                 axes.set_xlabel(label)
             if column == 0:

@@ -205,7 +205,8 @@ def _heat(
     map_ = colormaps[name]
     axes.imshow(np.clip(colours, 0, 1), cmap=map_, vmin=0, vmax=1, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
-        shade = map_(float(np.clip(np.nan_to_num(colours[row, column]), 0, 1)))
+        colour = colours[row, column]
+        shade = (1.0, 1.0, 1.0) if np.isnan(colour) else map_(float(np.clip(colour, 0, 1)))
         dark = 0.299 * shade[0] + 0.587 * shade[1] + 0.114 * shade[2] < 0.5
         digits = decimals if decimals is not None else 3 if abs(value) < 2 else 1
         axes.text(

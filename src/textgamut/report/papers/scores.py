@@ -55,7 +55,7 @@ def metrics_by_model(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     names = [heading(metric) for metric in metrics]
     absent = [column for column in columns if column not in labels]
     table = PaperTable(names, columns, rows, decimals=printed.get("decimals", 3), absent=absent)
-    return PaperResult(table, notes=(*_notes_of_runs(runs), *_notes_of_references(settings)))
+    return PaperResult(table, notes=(*_notes_of_runs(runs, metrics), *_notes_of_references(settings)))
 
 
 def precision_recall(settings: Settings, scores: pd.DataFrame) -> PaperResult:
@@ -63,7 +63,7 @@ def precision_recall(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     runs = comparable_runs(settings, scores)
     table = _table_of_means(settings, runs, SUPPORT)
     figure = precision_recall_figure(runs, _styles(settings), _title(settings)) if len(runs) else None
-    return PaperResult(table, figure, (*_notes_of_runs(runs), NO_NUMBERS))
+    return PaperResult(table, figure, (*_notes_of_runs(runs, SUPPORT), NO_NUMBERS))
 
 
 def bars(settings: Settings, scores: pd.DataFrame) -> PaperResult:
@@ -83,7 +83,7 @@ def bars(settings: Settings, scores: pd.DataFrame) -> PaperResult:
         name: [bar(label, row[place]) for label, row in zip(table.rows, table.entries, strict=True)]
         for place, name in enumerate(table.columns)
     }
-    notes = _notes_of_runs(runs)
+    notes = _notes_of_runs(runs, metrics)
     figure = bars_figure(
         values, table.rows, _title(settings), f"Bars: means; error bars: one {errors} over the runs."
     )
@@ -107,7 +107,7 @@ def sweep(settings: Settings, sweeps: pd.DataFrame) -> PaperResult:
             rows.append(f"{prefix}{_SYMBOLS[varied]} = {number} ({_SYMBOLS[fixed]} = {value})")
             entries.append([_mean_entry(of[metric]) for metric in SUPPORT])
     table = PaperTable(rows, list(SUPPORT.values()), entries)
-    notes = (*_notes_of_runs(sweeps), NO_NUMBERS)
+    notes = (*_notes_of_runs(sweeps, SUPPORT), NO_NUMBERS)
     figure = metric_lines(
         columns,
         SUPPORT,
@@ -178,7 +178,7 @@ def examples(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     label = "in-context examples"
     note = "Bands: one standard deviation over the runs."
     figure = metric_lines([("examples", runs, label)], SUPPORT, _styles(settings), _title(settings), note)
-    return PaperResult(table, figure if len(runs) else None, (*_notes_of_runs(scores), NO_NUMBERS))
+    return PaperResult(table, figure if len(runs) else None, (*_notes_of_runs(scores, SUPPORT), NO_NUMBERS))
 
 
 def curves(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
@@ -408,7 +408,7 @@ def _f_scores(cell: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _notes_of_runs(runs: pd.DataFrame) -> list[str]:
+def _notes_of_runs(runs: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
     """Return what the spreads are over, and the intervals of single runs, which share texts and vary less."""
     if runs.empty:
         return []
