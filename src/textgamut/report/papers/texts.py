@@ -96,7 +96,7 @@ def text_parameter(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     figure = text_bars_figure(
         _wide(methods, summary, rows), dict(zip(metrics, columns, strict=True)), target["title"],
         f"{note} Above: means, rescaled by the paper's ranges, others by least and greatest; error bars: one "
-        "standard deviation. Below: standard deviations, rescaled by least and greatest.",
+        "standard deviation. Below: standard deviations, rescaled by least and greatest (0.5 if equal).",
     )  # fmt: skip
     table = PaperTable(rows, columns, entries, "", printed.get("decimals", 3))
     return PaperResult(table, figure if len(summary) else None, (note, *_notes(texts, metrics)))
