@@ -1083,13 +1083,13 @@ def test_a_full_standard_output_is_one_line(words: list[str], folder: Path) -> N
 def test_files_are_written_although_the_numbers_cannot_be_printed(folder: Path) -> None:
     with open("/dev/full", "w") as full:
         assert real(*RANK, "--output", "out", stdout=full).returncode == 1
-    assert len(list((folder / "out").iterdir())) == 11
+    assert len(list((folder / "out").iterdir())) == 12
     reading, closed = os.pipe()
     os.close(reading)
     with os.fdopen(closed, "w") as pipe:
         done = real(*RANK, "--json", "--output", "piped", stdout=pipe)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
-    assert len(list((folder / "piped").iterdir())) == 11
+    assert len(list((folder / "piped").iterdir())) == 12
 
 
 @pytest.mark.parametrize("words", [["--help"], RANK, [*RANK, "--json"], ["doctor", "--offline"]])

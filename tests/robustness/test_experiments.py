@@ -736,7 +736,7 @@ def check(case: Case, code: int | None, shown: str) -> None:
     for word in case.words:
         assert word in shown
     assert "Traceback" not in shown
-    assert len(shown) < 3000
+    assert len(shown) < 4000
     assert all(c.isprintable() or c == "\n" for c in re.sub("\x1b\\[[0-9;]*m", "", shown)), (
         "control characters"
     )

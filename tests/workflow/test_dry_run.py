@@ -17,7 +17,7 @@ EXPECTED = {
         "score_readability": 54,
         "copy_references": 1,
     },
-    "papers/mc-released.yaml": {"read_scores": 3, "rank_methods": 4, "total": 8},
+    "papers/mc-released.yaml": {"read_scores": 3, "rank_methods": 4, "table_8": 1, "total": 28},
     "papers/mc.yaml": {
         "generate_texts": 1062,
         "score_likelihood": 1065,
