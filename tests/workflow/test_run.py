@@ -20,6 +20,7 @@ from textgamut.files import KEPT, meta_path
 
 pytestmark = pytest.mark.slow
 
+TASKS = ("news", "topics")
 NEWS = "results/news/{model}/short/seed{seed}"
 
 
@@ -28,7 +29,8 @@ def test_nothing_is_left_to_do(finished: Path) -> None:
 
 
 def test_scores_are_tidy(finished: Path) -> None:
-    scores = pd.read_parquet(finished / "results/papers/tiny/news/scores.parquet")
+    tables = [pd.read_parquet(finished / f"results/papers/tiny/{task}/scores.parquet") for task in TASKS]
+    scores = pd.concat(tables)
     assert scores.groupby("task").size().to_dict() == {"news": 2 * 2 * 4, "topics": 1 * 4}
     assert not scores.duplicated(["task", "model", "decoding", "seed", "draw", "embedder", "metric"]).any()
     assert scores.query("metric != 'density'")["value"].between(0, 1).all()
