@@ -1,4 +1,4 @@
-"""Targets: the cells and files that a table or figure of a paper needs, and what is done of them."""
+"""Targets: the cells, files and settings that a table or figure of a paper needs."""
 
 from __future__ import annotations
 

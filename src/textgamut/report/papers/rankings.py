@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from textgamut.config.cells import HUMAN
 from textgamut.errors import TextgamutError
 from textgamut.rankings.agreement import agreement as rank_correlations
 from textgamut.rankings.qtext import CRITERIA
@@ -34,7 +35,6 @@ REVISION = 1
 MOST_PAIRS = 50
 """Maximum number of pairs in a table besides those that the paper prints."""
 
-HUMAN = "human"
 TEXT = ["model", "decoding", "seed", "id"]
 """Columns that identify a text of a task."""
 
