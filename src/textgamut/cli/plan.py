@@ -30,7 +30,8 @@ def plan(
 
     Args:
         configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
-        config: Folder of your own registries. Defaults to the nearest folder above the experiment that has any, or ./config.
+        config: Folder of your own registries. Defaults to the nearest folder above the experiment that has
+            any, or ./config.
         target: Table or figure of the experiment, such as table_1a, to plan nothing else for; table_1 stands
             for all its parts.
         json: Print JSON instead of a table.
