@@ -17,6 +17,7 @@ from textgamut.workflow import (
     targets,
 )
 from textgamut.workflow.families import essays_file
+from textgamut.workflow.target_files import target_files
 
 
 def bound(function, **arguments):

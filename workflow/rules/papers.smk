@@ -255,7 +255,7 @@ for target in CONFIG.experiment.targets:
         name:
             target
         input:
-            **targets.target_files(CONFIG, target),
+            **target_files(CONFIG, target),
         output:
             **target_outputs(target),
         log:

@@ -130,7 +130,8 @@ def _made(file: Path, config: Config, state: TargetState, partial: bool) -> tupl
         DataError: If files are missing and ``partial`` is off.
     """
     from textgamut.report.papers.shapes import make_target
-    from textgamut.workflow.targets import read_files, target_files, target_settings
+    from textgamut.workflow.target_files import read_files, target_files
+    from textgamut.workflow.targets import target_settings
 
     files = target_files(config, state.name)
     existing = {kind: [path for path in found if Path(path).exists()] for kind, found in files.items()}

@@ -23,11 +23,11 @@ from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, score_file
 from textgamut.workflow.paths import fill
 from textgamut.workflow.plan import Plan, Sum, decimal, make_plan, read_shards
+from textgamut.workflow.target_files import target_files
 from textgamut.workflow.targets import (
     TUNED,
     Need,
     generated_cells,
-    target_files,
     target_need,
     target_outputs,
     unavailable,

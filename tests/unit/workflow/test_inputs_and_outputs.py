@@ -14,7 +14,8 @@ from textgamut.config.loading import load_config
 from textgamut.workflow import inputs, outputs, settings
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, family_of, missing_families
 from textgamut.workflow.notices import small_tasks
-from textgamut.workflow.targets import target_files, whole_need
+from textgamut.workflow.target_files import target_files
+from textgamut.workflow.targets import whole_need
 
 NEWS = SimpleNamespace(task="news", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1")
 

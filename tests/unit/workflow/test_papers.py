@@ -18,10 +18,9 @@ from textgamut.report.papers.result import Entry, PaperTable
 from textgamut.report.papers.shapes import make_target
 from textgamut.workflow.papers import paper_state, target_state, write_index
 from textgamut.workflow.plan import Sum, make_plan
+from textgamut.workflow.target_files import read_files, target_files
 from textgamut.workflow.targets import (
     named_targets,
-    read_files,
-    target_files,
     target_need,
     target_outputs,
     target_settings,

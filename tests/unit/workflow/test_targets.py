@@ -13,7 +13,8 @@ from textgamut.config.loading import load_config
 from textgamut.files import write_table
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
-from textgamut.workflow.targets import read_files, target_files, target_need, target_settings, unavailable
+from textgamut.workflow.target_files import read_files, target_files
+from textgamut.workflow.targets import target_need, target_settings, unavailable
 
 
 @pytest.fixture(scope="module")

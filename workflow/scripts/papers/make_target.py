@@ -10,7 +10,7 @@ from textgamut.report.figures.style import notice_figure, render
 from textgamut.report.papers.page import target_page
 from textgamut.report.papers.shapes import make_target as make
 from textgamut.workflow.jobs import job
-from textgamut.workflow.targets import read_files
+from textgamut.workflow.target_files import read_files
 
 
 def make_target(settings: dict[str, Any], files: dict[str, list[str]], outputs: dict[str, Path]) -> None:

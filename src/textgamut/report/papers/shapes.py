@@ -44,7 +44,7 @@ def make_target(settings: Mapping[str, Any], data: Mapping[str, Any]) -> PaperRe
 
     Args:
         settings: Its settings, see ``workflow.targets.target_settings``.
-        data: What it reads, by kind, as ``workflow.targets.read_files`` returns it.
+        data: What it reads, by kind, as ``workflow.target_files.read_files`` returns it.
     """
     result = SHAPES[settings["target"]["shape"]](settings, **data)
     notes = (*settings.get("notes", ()), *settings["published"].get("notes", ()))

@@ -15,7 +15,7 @@ from textgamut.metrics.catalogue import METRICS
 from textgamut.report.papers.result import Entry, PaperResult
 from textgamut.report.papers.shapes import make_target
 from textgamut.report.published import published
-from textgamut.workflow.targets import read_files
+from textgamut.workflow.target_files import read_files
 
 TYPED = ROOT.parent / "shared/published/nw.yaml"
 COLUMNS = [
