@@ -146,11 +146,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def load_tokenizer(folder: Path) -> Any:
+def load_tokenizer(folder: Path, add_bos: bool = False) -> Any:
     """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token.
 
+    Args:
+        folder: The checkpoint.
+        add_bos: Begin texts with BOS even if the tokenizer adds none by itself.
+
     Raises:
-        TextgamutError: If there is none, or it cannot be read.
+        TextgamutError: If there is none, or it cannot be read, or ``add_bos`` is set and it has no BOS.
     """
     silence_transformers()
     from transformers import AutoTokenizer
@@ -162,6 +166,10 @@ def load_tokenizer(folder: Path) -> Any:
         raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
+    if add_bos:
+        if tokenizer.bos_token is None:
+            raise ModelError(f"{folder}: bos: always, but the tokenizer has no BOS token")
+        tokenizer.add_bos_token = True
     return tokenizer
 
 

@@ -172,6 +172,7 @@ def check_prompts(config: Config, wildcards: Any) -> Settings:
         **_task(config, wildcards, "examples"),
         "source": _source(config, wildcards.model),
         "chat": config.models[wildcards.model].chat,
+        "bos": config.models[wildcards.model].bos,
         "max_new_tokens": tokens,
         **_fewer_prompts(config, task, most),
     }

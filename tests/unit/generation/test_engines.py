@@ -23,6 +23,7 @@ from textgamut.errors import TextgamutError
 from textgamut.generation.engines.openai import server_settings
 from textgamut.generation.engines.vllm import ROUNDS, VllmEngine, vllm_settings
 from textgamut.generation.requests import Request, encode, seed_of
+from textgamut.models.checkpoints import load_tokenizer
 from textgamut.sources.chat_server import _read as read_answer
 from textgamut.sources.http import check_status
 
@@ -161,7 +162,7 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("vllm")
 def test_vllm_gets_tokens_and_settings_and_a_seed_for_each_sample(checkpoint: Path) -> None:
-    engine = VllmEngine(checkpoint, "bfloat16", 2, 1)
+    engine = VllmEngine(checkpoint, load_tokenizer(checkpoint), "bfloat16", 2, 1)
     assert engine._model.settings == (str(checkpoint), "bfloat16", 2, 1)
     requests = [Request(f"p{i}", 0, "a b c d e f"[: 1 + 4 * (i % 2) + 2 * (i % 3)], False) for i in range(10)]
     batches = list(engine.generate(requests, SAMPLING, 3))
@@ -188,7 +189,7 @@ def test_vllm_gets_tokens_and_settings_and_a_seed_for_each_sample(checkpoint: Pa
 
 @pytest.mark.usefixtures("vllm")
 def test_greedy_vllm_has_no_temperature_and_keeps_the_penalties(checkpoint: Path) -> None:
-    engine = VllmEngine(checkpoint, "float16", 0, 4)
+    engine = VllmEngine(checkpoint, load_tokenizer(checkpoint), "float16", 0, 4)
     assert engine._model.settings[2] == 1
     list(
         engine.generate(
@@ -202,7 +203,7 @@ def test_greedy_vllm_has_no_temperature_and_keeps_the_penalties(checkpoint: Path
 def test_without_vllm_its_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(TextgamutError, match=r"textgamut\[vllm\]"):
-        VllmEngine(tmp_path, "float16", 1, 4)
+        VllmEngine(tmp_path, None, "float16", 1, 4)
 
 
 def test_a_key_that_a_server_repeats_is_blanked_out_before_anything_is_cut() -> None:

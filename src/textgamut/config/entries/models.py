@@ -23,6 +23,8 @@ class Model(Strict):
     source: ModelSource
     chat: Literal["none", "template", "llama-2", "vicuna"]
     """Prompt format: ``none`` for a pre-trained model, ``template`` for the tokenizer's own chat template."""
+    bos: Literal["tokenizer", "always"] = "tokenizer"
+    """``always``: prompts begin with BOS even if the tokenizer adds none by itself, as Pythia's."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     """``auto``: bfloat16 if the hardware supports it, else float16 on a GPU and float32 on a CPU."""
     engine: Literal["transformers", "vllm", "openai"] = "transformers"
@@ -51,11 +53,15 @@ class Model(Strict):
                 raise ValueError(
                     "a served model requires gpus: 0 and no dtype, since the server chooses them"
                 )
+            if self.bos == "always":
+                raise ValueError("bos: always does not apply to a served model: the server tokenizes prompts")
+        if self.bos == "always" and self.chat == "template":
+            raise ValueError("bos: always does not apply to chat: template, which adds its special tokens")
         return self
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend; a change of them causes a rerun."""
-        content = self.model_dump(mode="json", include={"source", "chat", "dtype", "engine"})
+        content = self.model_dump(mode="json", include={"source", "chat", "bos", "dtype", "engine"})
         if isinstance(self.source, OpenAISource):
             content["source"] = self.source.science()
         return content

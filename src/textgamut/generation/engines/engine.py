@@ -60,12 +60,13 @@ def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torc
     from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 
     folder = prepare(model.source)
+    tokenizer = load_tokenizer(folder, model.bos == "always")
     if model.engine == "vllm":
         from textgamut.generation.engines.vllm import VllmEngine
 
-        return VllmEngine(folder, model.dtype, model.gpus, batch_size)
+        return VllmEngine(folder, tokenizer, model.dtype, model.gpus, batch_size)
     from textgamut.generation.engines.transformers import TransformersEngine
 
     assert dtype is not None
     network = load_causal_model(folder, dtype, device, spread=model.gpus > 1)
-    return TransformersEngine(network, load_tokenizer(folder), batch_size)
+    return TransformersEngine(network, tokenizer, batch_size)

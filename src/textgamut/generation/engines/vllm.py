@@ -10,7 +10,6 @@ from textgamut.config.entries.decoding import Decoding, GreedyDecoding, Sampling
 from textgamut.errors import ConfigError, ModelError
 from textgamut.generation.engines.transformers import decode_after
 from textgamut.generation.requests import Request, Sample, encode, ordered, seed_of
-from textgamut.models.checkpoints import load_tokenizer
 
 ROUNDS = 8
 """Number of samples passed to vLLM in one call, as a multiple of the batch size."""
@@ -24,11 +23,12 @@ class VllmEngine:
     unless the environment variable VLLM_BATCH_INVARIANT is 1.
     """
 
-    def __init__(self, folder: Path, dtype: str, gpus: int, batch_size: int) -> None:
+    def __init__(self, folder: Path, tokenizer: Any, dtype: str, gpus: int, batch_size: int) -> None:
         """Load a checkpoint.
 
         Args:
             folder: The checkpoint.
+            tokenizer: Its tokenizer, with padding on the left.
             dtype: ``auto`` (the dtype of the checkpoint), ``bfloat16``, ``float16`` or ``float32``.
             gpus: Number of GPUs over which each layer is split (tensor parallelism).
             batch_size: Maximum number of concurrent samples.
@@ -43,7 +43,7 @@ class VllmEngine:
                 "engine vllm: vLLM cannot be imported: on a machine with a GPU, "
                 f"pip install 'textgamut[vllm]' ({error})"
             ) from error
-        self._vllm, self._tokenizer = vllm, load_tokenizer(folder)
+        self._vllm, self._tokenizer = vllm, tokenizer
         self.batch_size = batch_size
         self._model = vllm.LLM(
             model=str(folder), dtype=dtype, tensor_parallel_size=max(gpus, 1), max_num_seqs=batch_size
