@@ -125,4 +125,4 @@ if workflow.is_main_process:
             {rule.name: [str(path) for path in rule.output] for rule in workflow.rules},
         )
     except TextgamutError as error:
-        raise WorkflowError(f"unknown target\n{error}")
+        raise WorkflowError(f"the targets cannot be made\n{error}")

@@ -96,7 +96,7 @@ def check_targets(
         for name in names:
             path = os.path.relpath(name or ".")
             if path in impossible:
-                found = [f"cannot be made: {impossible[path]}"]
+                found = [impossible[path]]
             elif name in rules:
                 continue
             elif name in outputs:

@@ -139,12 +139,25 @@ def _read_scores(files: Iterable[str]) -> pd.DataFrame:
     return tidy(rows)
 
 
-def _read_all(files: Iterable[str]) -> list[Any]:
-    return [read_json(Path(path)) for path in files]
+def _read_curves(files: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the model of each cell, and the coordinates of its curves."""
+    cells = []
+    for path in map(Path, files):
+        content = read_json(path)
+        with reading(path):
+            points = {name: [float(value) for value in content[name]] for name in ("alpha", "beta", "x", "y")}
+            cells.append({"model": str(content["model"]), **points})
+    return cells
 
 
-def _read_by_name(files: Iterable[str]) -> dict[str, Any]:
-    return {Path(path).stem: read_json(Path(path)) for path in files}
+def _read_tokens(files: Iterable[str]) -> dict[str, float]:
+    """Return the tokens per word of each model."""
+    ratios = {}
+    for path in map(Path, files):
+        content = read_json(path)
+        with reading(path):
+            ratios[path.stem] = float(content["ratio"])
+    return ratios
 
 
 def _read_texts(files: Iterable[str]) -> pd.DataFrame:
@@ -215,8 +228,8 @@ _FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {
 _READERS: dict[str, Callable[[Sequence[str]], Any]] = {
     "scores": _read_scores,
     "sweeps": _read_scores,
-    "curves": _read_all,
-    "tokens": _read_by_name,
+    "curves": _read_curves,
+    "tokens": _read_tokens,
     "texts": _read_texts,
     "labels": _read_labels,
     "generations": _read_generations,

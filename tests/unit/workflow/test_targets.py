@@ -10,6 +10,7 @@ from helpers import ROOT
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
+from textgamut.errors import DataError
 from textgamut.files import write_table
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
@@ -94,3 +95,21 @@ def test_without_files_there_are_columns_without_rows() -> None:
     ):
         [found] = read_files({kind: []}).values()
         assert (list(found.columns), len(found)) == (columns, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("curves", "[]"),
+        ("curves", '{"model": "a", "alpha": [1], "beta": [1], "x": [1]}'),
+        ("curves", '{"model": "a", "alpha": [1], "beta": [1], "x": [1], "y": [null]}'),
+        ("tokens", '{"ratio": null}'),
+        ("tokens", "3"),
+        ("scores", '[{"metric": "precision"}]'),
+    ],
+)
+def test_a_file_of_another_form_is_named(kind: str, content: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"one\.json: damaged"):
+        read_files({kind: [str(path)]})

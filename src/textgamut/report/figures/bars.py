@@ -10,7 +10,7 @@ import numpy as np
 
 from textgamut.report.figures.style import (
     COLOURS,
-    INK,
+    draw_bars,
     new_figure,
     own_settings,
     settle,
@@ -21,7 +21,7 @@ from textgamut.report.figures.style import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REVISION = 1
+REVISION = 2
 """Increase when the same values produce a different figure."""
 
 _FILLS = [COLOURS[0], COLOURS[4], COLOURS[2], COLOURS[3], COLOURS[5]]
@@ -44,18 +44,12 @@ def bars_figure(
     figure, axes = new_figure(title, height=4.2, grid="y")
     handles = []
     for number, (colour, found) in enumerate(zip(_FILLS, values.values(), strict=False)):
-        places = [place for place, value in enumerate(found) if value is not None]
+        places = np.array([place for place, value in enumerate(found) if value is not None], dtype=float)
         means = np.array([value[0] for value in found if value is not None])
         errors = np.array([value[1] for value in found if value is not None])
-        at = np.array(places) + (number - (len(values) - 1) / 2) * width
-        handles.append(axes.bar(at, means, width=0.9 * width, color=colour, zorder=2))
-        above = np.minimum(means + errors, 1.0) - means
-        axes.errorbar(at, means, [errors, above], fmt="none", ecolor=INK, elinewidth=1.1, capsize=3, zorder=3)
-        for place, mean, error in zip(at, means, above, strict=True):
-            axes.annotate(
-                f"{mean:.2f}", (place, mean + error), (0, 2.5), textcoords="offset points", ha="center",
-                va="bottom", fontsize=7.5, zorder=4,
-            )  # fmt: skip
+        places += (number - (len(values) - 1) / 2) * width
+        tops = np.minimum(means + errors, 1.0)
+        handles.append(draw_bars(axes, places, (means - errors, means, tops), 0.9 * width, colour, 2, 7.5))
     wrapped = [textwrap.fill(label, max(8, 75 // len(labels))) for label in labels]
     axes.set_xticks(range(len(labels)), wrapped, fontsize=8.5, parse_math=False)
     axes.tick_params(axis="x", length=0)

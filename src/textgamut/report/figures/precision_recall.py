@@ -19,8 +19,8 @@ from textgamut.report.figures.labels import place_labels
 from textgamut.report.figures.models import ModelStyle, order_runs
 from textgamut.report.figures.style import (
     COLOURS,
-    INK,
     SOFT_INK,
+    draw_bars,
     name_entries,
     new_figure,
     own_settings,
@@ -202,8 +202,6 @@ def subsets_figure(
     Raises:
         DataError: See :func:`precision_recall_figure`.
     """
-    from matplotlib.patheffects import withStroke
-
     runs = precision_recall_runs(scores, alike=["task", "decoding", "embedder", "n", "k"])
     runs = order_runs(runs, models)
     cells = runs.groupby("model", sort=False)
@@ -218,29 +216,8 @@ def subsets_figure(
         lows, highs = np.transpose(of_runs)
         lows = np.fmin(means, np.fmin(means - spreads, lows))
         tops = np.fmin(np.fmax(means, np.fmax(means + spreads, highs)), 1.0)  # a share cannot exceed 1
-        axes.bar(places + shift, means, width=0.34, color=colour, label=metric.capitalize(), zorder=2)
-        axes.errorbar(
-            places + shift,
-            means,
-            [means - lows, tops - means],
-            fmt="none",
-            ecolor=INK,
-            elinewidth=1.1,
-            capsize=3,
-            zorder=3,
-        )
-        for place, mean, top in zip(places + shift, means, tops, strict=True):
-            axes.annotate(
-                f"{mean:.3f}",
-                (place, top),
-                (0, 2.5),
-                textcoords="offset points",
-                ha="center",
-                va="bottom",
-                fontsize=8.5,
-                zorder=4,
-                path_effects=[withStroke(linewidth=2.5, foreground="white")],
-            )
+        bars = draw_bars(axes, places + shift, (lows, means, tops), 0.34, colour, 3, 8.5)
+        bars.set_label(metric.capitalize())
     _name_bars(axes, [models[slug].label for slug in slugs], [descriptions.get(slug, "") for slug in slugs])
     axes.set_xlim(-0.6, len(slugs) - 0.4)
     axes.set_ylim(0, 1.05)

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 # Matplotlib is imported when something is drawn, because each start of Snakemake imports this module.
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+    from numpy.typing import NDArray
 
 # The colour-blind friendly palette of Okabe and Ito (2008), with the pale yellow last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
@@ -101,6 +104,47 @@ def small_print(figure: Figure, text: str) -> None:
     """Add a note below a figure. The text is shown literally."""
     text = textwrap.fill(text, int(figure.get_figwidth() * 17.4))
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=SOFT_INK, parse_math=False)
+
+
+def draw_bars(
+    axes: Axes,
+    places: NDArray[np.floating[Any]],
+    heights: tuple[NDArray[np.floating[Any]], NDArray[np.float64], NDArray[np.float64]],
+    width: float,
+    colour: str,
+    decimals: int,
+    fontsize: float,
+) -> BarContainer:
+    """Draw bars with error bars and the values above them.
+
+    Args:
+        axes: The axes.
+        places: Centres of the bars.
+        heights: Lower ends of the error bars, values, and upper ends.
+        width: Width of a bar.
+        colour: Colour of the bars.
+        decimals: Decimals of the values.
+        fontsize: Size of the values in points.
+    """
+    from matplotlib.patheffects import withStroke
+
+    lows, means, tops = heights
+    bars = axes.bar(places, means, width=width, color=colour, zorder=2)
+    errors = [means - lows, tops - means]
+    axes.errorbar(places, means, errors, fmt="none", ecolor=INK, elinewidth=1.1, capsize=3, zorder=3)
+    for place, mean, top in zip(places, means, tops, strict=True):
+        axes.annotate(
+            f"{mean:.{decimals}f}",
+            (place, top),
+            (0, 2.5),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=fontsize,
+            zorder=4,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )
+    return bars
 
 
 def side_legend(figure: Figure, handles: Sequence[Any], names: Sequence[str], **options: Any) -> None:

@@ -130,7 +130,7 @@ def correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     for column in target["columns"]:
         some = pre_trained if column in target["pre_trained_only"] else means
         for row in target["rows"]:
-            found.loc[row, column] = _pearson(some[row], some[column])
+            found.loc[row, column] = some[row].corr(some[column], min_periods=3)
     names = printed.get("labels", {})
 
     def label(metric: str) -> str:
@@ -258,7 +258,7 @@ def embedder_correlations(settings: Settings, scores: pd.DataFrame) -> PaperResu
         of = means[means.index.get_level_values("metric") == metric]
         rows.append(
             [
-                with_paper(Entry(known(_pearson(of[first], of[slug]))), printed, metric, label)
+                with_paper(Entry(known(of[first].corr(of[slug], min_periods=3))), printed, metric, label)
                 for slug, label in labels.items()
             ]
         )
@@ -268,15 +268,13 @@ def embedder_correlations(settings: Settings, scores: pd.DataFrame) -> PaperResu
     return PaperResult(table, notes=(note,))
 
 
-def tokens_per_word(settings: Settings, tokens: Mapping[str, Mapping[str, Any]]) -> PaperResult:
+def tokens_per_word(settings: Settings, tokens: Mapping[str, float]) -> PaperResult:
     """Tabulate the tokens per word of the tokenizers of some models (PR Table B.2)."""
     printed, column = settings["published"], "Average Tokens per Word"
     rows, entries = [], []
     for slug, style in settings["models"].items():
-        count = tokens.get(slug)
-        ours = Entry(count["ratio"]) if count else Entry()
         rows.append(style["label"])
-        entries.append([with_paper(ours, printed, style["family"], column)])
+        entries.append([with_paper(Entry(tokens.get(slug)), printed, style["family"], column)])
     note = "The sum of the tokens over the sum of the words (NLTK) of all texts."
     return PaperResult(PaperTable(rows, [column], entries, "Tokenizer"), notes=(note,))
 
@@ -388,15 +386,6 @@ def _wide(scores: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
     return (
         scores.pivot_table("value", keys, "metric", sort=False).reindex(columns=list(metrics)).reset_index()
     )
-
-
-def _pearson(a: pd.Series[Any], b: pd.Series[Any]) -> float:
-    """Return the correlation over the rows that have both values; NaN for fewer than three or a constant."""
-    both = (a.notna() & b.notna()).to_numpy()
-    x, y = a[both].to_numpy(dtype=float), b[both].to_numpy(dtype=float)
-    if len(x) < 3 or not np.ptp(x) or not np.ptp(y):
-        return math.nan
-    return float(np.corrcoef(x, y)[0, 1])
 
 
 def _f_scores(cell: Mapping[str, Any]) -> dict[str, float]:

@@ -263,6 +263,6 @@ def test_embedders_are_compared_with_the_first() -> None:
 
 def test_tokens_per_word_are_the_ratio_of_the_sums_beside_the_family_s() -> None:
     chosen = settings("tokens-per-word", "table_b2")
-    found = entries(make_target(chosen, {"tokens": {"llama": {"ratio": 1.5}}}))
+    found = entries(make_target(chosen, {"tokens": {"llama": 1.5}}))
     assert found["Llama-2 70B Chat", "Average Tokens per Word"] == (1.5, None, 1.36, None)
     assert found["SmolLM2", "Average Tokens per Word"] == (None, None, None, None)
