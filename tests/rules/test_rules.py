@@ -212,6 +212,7 @@ def model(demo) -> dict:
     return {
         "source": demo.models["smollm2-135m-instruct"].source.model_dump(mode="json"),
         "chat": "template",
+        "bos": "tokenizer",
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from helpers import dry_run, run_snakemake
+from helpers import dry_run, run_warm
 
 TASK = {
     "kind": "continuation", "dataset": "mine", "n": 5, "k": 2, "seeds": [1], "draws": [1], "max_words": 30,
@@ -31,7 +31,7 @@ def write_texts(project: Path, count: int) -> Path:
 
 
 def fails(project: Path, message: str, *targets: str) -> None:
-    done = run_snakemake(project, "--cores", "2", *targets)
+    done = run_warm(project, "--cores", "2", *targets)
     assert done.returncode != 0
     assert done.stdout.count(message) == 1, done.stdout
     assert "Traceback" not in done.stdout
@@ -51,11 +51,11 @@ def test_empty_dataset(project: Path) -> None:
 def test_an_edited_file_is_extracted_again(project: Path) -> None:
     write_texts(project, 20)
     prepare(project, {"path": "mine.jsonl"})
-    assert run_snakemake(project, "--cores", "2", *DRAWS).returncode == 0
+    assert run_warm(project, "--cores", "2", *DRAWS).returncode == 0
     assert "Nothing to be done" in dry_run(project, *DRAWS).stdout
     path = project / "mine.jsonl"
     path.write_text(path.read_text().replace("word", "other"))
-    assert run_snakemake(project, "--cores", "2", *DRAWS).returncode == 0
+    assert run_warm(project, "--cores", "2", *DRAWS).returncode == 0
     assert "other" in str(pd.read_parquet(project / DRAWS[1])["text"][0])
 
 

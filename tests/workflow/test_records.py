@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import edit, jobs, plan, products, run_snakemake
+from helpers import edit, jobs, plan, products, run_warm
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ def test_what_is_deleted_is_restored_and_no_model_is_loaded(finished: Path, edit
     (edited / "data/news-articles/texts.parquet").unlink()
     (edited / NEWS.format(model="chat", seed=1) / "features/minilm.npy").unlink()
     assert plan(edited)["generate_texts"] == 2
-    done = run_snakemake(edited, "--cores", "2")
+    done = run_warm(edited, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert "loading" not in done.stdout
     assert done.stdout.count("restored from an earlier run") == 33 - 1
@@ -66,7 +66,7 @@ def test_a_row_that_is_not_drawn_changes_no_result_and_no_model_is_loaded(
         "groups": list(texts.columns[2:]),
     }
     edit(edited / "config/datasets.yaml", "news-articles", value=entry)
-    done = run_snakemake(edited, "--cores", "2")
+    done = run_warm(edited, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert "loading" not in done.stdout
     before, after = products(finished), products(edited)
@@ -85,7 +85,7 @@ def test_a_copy_without_hidden_folders_loses_nothing(finished: Path, tmp_path: P
     os.utime(copy / "data/news-articles/texts.parquet", (4e9, 4e9))
     edit(copy / "config/demo.yaml", "tasks", "news", "min_words", value=19)  # the same texts are drawn
     before = products(copy)
-    done = run_snakemake(copy, "--cores", "2", "results/news/chat/short/seed1/features/minilm.npy")
+    done = run_warm(copy, "--cores", "2", "results/news/chat/short/seed1/features/minilm.npy")
     assert done.returncode == 0, done.stdout
     assert jobs(done.stdout)["generate_texts"] == 1
     assert "loading" not in done.stdout
@@ -96,7 +96,7 @@ def test_a_copy_without_hidden_folders_loses_nothing(finished: Path, tmp_path: P
 def test_a_forced_job_computes_its_output_again(edited: Path) -> None:
     cell = NEWS.format(model="chat", seed=1)
     forced = ("--forcerun", f"{cell}/shards/0-of-1.parquet")
-    done = run_snakemake(edited, "--cores", "2", f"{cell}/generations.parquet", *forced)
+    done = run_warm(edited, "--cores", "2", f"{cell}/generations.parquet", *forced)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("loading chat") == 1
     assert done.stdout.count("restored from an earlier run") == 1  # collect_generations: the same samples
@@ -116,7 +116,7 @@ def test_a_damaged_file_stops_the_run_and_nothing_is_lost(edited: Path, path: st
     with (edited / path).open("r+b") as stream:
         stream.truncate(100)
     before = products(edited)
-    done = run_snakemake(edited, "--cores", "2")
+    done = run_warm(edited, "--cores", "2")
     assert done.returncode != 0
     assert f"{path}: changed since it was written: damaged, or edited. Delete it" in done.stdout
     assert "Traceback" not in done.stdout
@@ -128,12 +128,12 @@ def test_a_damaged_file_stops_the_run_and_nothing_is_lost(edited: Path, path: st
 def test_an_edited_table_is_left_alone(edited: Path) -> None:
     table = edited / "results/papers/tiny/news/scores.csv"
     table.write_text(table.read_text() + "a note\n")
-    done = run_snakemake(edited, "--cores", "2")
+    done = run_warm(edited, "--cores", "2")
     assert done.returncode == 0
     assert "scores.csv: changed since it was written" in done.stdout
     assert table.read_text().endswith("a note\n")
     edit(edited / "config/demo.yaml", "tasks", "news", "k", value=3)
-    done = run_snakemake(edited, "--cores", "2")
+    done = run_warm(edited, "--cores", "2")
     assert "the changed file is now results/papers/tiny/news/scores.csv.edited" in done.stdout
     assert not table.read_text().endswith("a note\n")
     assert table.with_name("scores.csv.edited").read_text().endswith("a note\n")
@@ -146,7 +146,7 @@ def test_experiments_in_one_folder_have_their_own_tables(edited: Path) -> None:
     shutil.copy(edited / "config/demo.yaml", other)
     edit(other, "name", value="other")
     edit(other, "tasks", "news", "cells", 0, "models", value=["chat"])
-    done = run_snakemake(edited, "--cores", "2", "--configfile", "config/other.yaml")
+    done = run_warm(edited, "--cores", "2", "--configfile", "config/other.yaml")
     assert done.returncode == 0, done.stdout
     assert set(jobs(done.stdout)) == {*TABLES, "total"}
     after = products(edited)

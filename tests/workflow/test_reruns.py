@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from helpers import edit, plan, run_snakemake
+from helpers import edit, plan, run_warm
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +84,7 @@ def test_methods_are_ranked_and_a_method_more_ranks_them_anew(edited: Path) -> N
     edit(demo, "tasks", "news", "ranking", value={"higher": ["diversity", "text_distinct_2"]})
     ranking = {"collect_texts": 1, "rank_methods": 1}
     assert plan(edited) == {"score_ngram": 2} | ranking | PLOTS
-    assert run_snakemake(edited, "--cores", "2").returncode == 0
+    assert run_warm(edited, "--cores", "2").returncode == 0
     table = pd.read_csv(edited / "results/papers/tiny/news/ranking/ranking.csv")
     assert len(table) == 2
     texts = pd.read_parquet(edited / "results/papers/tiny/news/texts.parquet")
@@ -136,7 +136,7 @@ def test_a_raised_revision_reruns_its_stage_and_what_follows(edited: Path) -> No
 
 
 def test_the_report_holds_figures_tables_and_captions(edited: Path) -> None:
-    done = run_snakemake(edited, "--report", "report.html")
+    done = run_warm(edited, "--report", "report.html")
     assert done.returncode == 0, done.stdout
     page = (edited / "report.html").read_text()
     for path in ("news/precision-recall.svg", "topics/precision-recall.svg", "news/scores.html"):

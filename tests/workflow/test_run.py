@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from filelock import FileLock
-from helpers import copy_project, edit, plan, products, run_snakemake, write_tiny
+from helpers import copy_project, edit, plan, products, run_warm, write_tiny
 
 from textgamut.files import KEPT, meta_path
 
@@ -74,7 +74,7 @@ def test_killed_at_random_moments_the_next_run_gives_the_same(finished: Path, tm
         time.sleep(rng.uniform(8, 20))
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    done = run_snakemake(folder, "--cores", "2")
+    done = run_warm(folder, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert products(folder) == products(finished)
 
@@ -94,7 +94,7 @@ def test_a_job_that_outlives_its_killed_run_is_waited_for(finished: Path, edited
         time.sleep(0.01)
     process.kill()
     process.wait()
-    done = run_snakemake(edited, "--cores", "2", str(output.relative_to(edited)))
+    done = run_warm(edited, "--cores", "2", str(output.relative_to(edited)))
     assert done.returncode == 0, done.stdout
     assert output.read_bytes() == expected
 
@@ -103,7 +103,7 @@ def test_a_model_is_loaded_once_for_the_cells_that_a_run_generates(edited: Path)
     """Seeds 2 and 3, which are asked for by name; seed 4, which is not, is left alone."""
     edit(edited / "config/demo.yaml", "tasks", "news", "seeds", value=[1, 2, 3, 4])
     shards = [f"{NEWS.format(model='chat', seed=seed)}/shards/0-of-1.parquet" for seed in (2, 3)]
-    done = run_snakemake(edited, "--cores", "2", *shards)
+    done = run_warm(edited, "--cores", "2", *shards)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("loading chat") == 1
     assert done.stdout.count("while the model is loaded: results/news/chat/short/seed") == 1
@@ -114,10 +114,10 @@ def test_a_model_is_loaded_once_for_the_cells_that_a_run_generates(edited: Path)
 def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:
     (edited / "results/papers/tiny/news/scores.parquet").unlink()
     with FileLock(edited / ".snakemake/run.lock"):
-        done = run_snakemake(edited, "--cores", "2")
+        done = run_warm(edited, "--cores", "2")
     assert done.returncode != 0
     assert "another run is active in this folder" in done.stdout
-    assert run_snakemake(edited, "--cores", "2").returncode == 0
+    assert run_warm(edited, "--cores", "2").returncode == 0
     assert (edited / "results/papers/tiny/news/scores.parquet").exists()
 
 
@@ -140,7 +140,7 @@ def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not output.exists()
-    done = run_snakemake(edited, "--cores", "2", str(output.relative_to(edited)))
+    done = run_warm(edited, "--cores", "2", str(output.relative_to(edited)))
     assert done.returncode == 0, done.stdout
     assert "resuming: " in done.stdout
     assert output.read_bytes() == expected

@@ -249,7 +249,7 @@ def f_scores(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
 def embedder_correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """Correlate precision and recall between the first embedder and each other (PR Table B.1)."""
     printed, labels = settings["published"], settings["embedders"]
-    scores = scores[scores["group"] == ALL]
+    scores = scores[(scores["group"] == ALL) & scores["metric"].isin(list(SUPPORT))]
     keys = ["task", "model", "decoding", "metric", "embedder"]
     means = scores.groupby(keys)["value"].mean().unstack("embedder").reindex(columns=list(labels))
     first = next(iter(labels))

@@ -255,7 +255,10 @@ def test_embedders_are_compared_with_the_first() -> None:
     )
     chosen = settings("embedder-correlations", "table_b1")
     chosen["embedders"] = {"first": "GPT-2-large", "second": "OPT-1.3b"}
-    found = entries(make_target(chosen, {"scores": scores}))
+    density = scores[scores["metric"] == "precision"].assign(metric="density")  # of the same family
+    result = make_target(chosen, {"scores": pd.concat([scores, density])})
+    assert result.notes[0].endswith("over 3 methods.")
+    found = entries(result)
     assert found["Precision", "GPT-2-large"] == pytest.approx((1, None, 1.0, None))
     expected = np.corrcoef([0.1, 0.2, 0.4], [0.3, 0.2, 0.1])[0, 1]
     assert found["Recall", "OPT-1.3b"] == pytest.approx((expected, None, 0.89, None))
