@@ -264,7 +264,8 @@ def _limits(name: str, column: NDArray[np.float64]) -> tuple[float, float]:
     low, high = float(np.nanmin(column)), float(np.nanmax(column))
     if low == high:
         raise DataError(
-            f"{name} is {low:g} in all of {len(column)} rows: it cannot be scaled to [0, 1] for Q*Text"
+            f"{name} is {low:g} in all of {np.isfinite(column).sum()} rows that have it: it cannot be scaled "
+            "to [0, 1] for Q*Text"
         )
     return low, high
 

@@ -100,8 +100,8 @@ def rank_methods(
     columns["missing"] = missing
     if missing.any():
         notes.append(
-            f"{missing.sum()} of {len(scores.prompts) * len(scores.methods)} texts are empty, or too short "
-            "for a criterion: the worst on it"
+            "empty, or too short for a criterion, and so the worst on it: "
+            f"{missing.sum()} of {len(scores.prompts) * len(scores.methods)} texts"
         )
     best_up = np.where(scores.higher, means, -means)
     columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))

@@ -140,8 +140,8 @@ GOOD = [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0], [0.1, 0.5, 0.9]]
 @pytest.mark.parametrize(
     ("index", "values", "message"),
     [
-        (0, [2, 2, 2], "perplexity is 2 in all of 3 rows: it cannot be scaled"),
-        (1, [-1, -1, math.nan], "coherence is -1 in all of 3 rows"),
+        (0, [2, 2, 2], "perplexity is 2 in all of 3 rows that have it: it cannot be scaled"),
+        (1, [-1, -1, math.nan], "coherence is -1 in all of 2 rows"),
         (2, [math.nan] * 3, "diversity has no value in any of 3 rows"),
         (0, [1, math.inf, 3], "perplexity of row 1 is inf"),
         (1, [-1, -2, -math.inf], "coherence of row 2 is -inf"),

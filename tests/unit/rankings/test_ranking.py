@@ -104,7 +104,7 @@ def test_an_empty_text_is_the_worst_and_counts() -> None:
     dominated = ranking.dominance.set_index(["method_1", "method_2"])["wins"]
     assert dominated[("b", "a")] >= 30
     assert ranking.methods["missing"].tolist() == [0, 30]
-    assert any(note.startswith("30 of 120 texts are empty") for note in ranking.notes)
+    assert any(note.startswith("empty, ") and note.endswith(": 30 of 120 texts") for note in ranking.notes)
     assert ranking.methods.set_index("method")["q_text"]["b"] > 0
 
 

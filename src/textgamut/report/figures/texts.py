@@ -6,6 +6,7 @@ The tables are from :mod:`textgamut.report.tables`. Labels and titles are shown 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
         colours = np.column_stack([rescaled(table, name, deviations) for name in metrics])
         values = table[[f"{name}_sd" if deviations else name for name in metrics]].to_numpy(dtype=float)
         _heat(axes, colours, values, "Blues")
-        _name_columns(axes, metrics)
+        _name_columns(axes, [METRICS[name].label for name in metrics])
         axes.set_xlabel("standard deviation" if deviations else "mean", fontsize=9, color=INK)
         axes.xaxis.set_label_position("bottom")
     panels[0].set_yticks(range(len(names)), names, parse_math=False)
@@ -88,13 +89,19 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
 
 
 @own_settings()
-def correlation_figure(correlations: pd.DataFrame, title: str, note: str | None = None) -> Figure:
+def correlation_figure(
+    correlations: pd.DataFrame,
+    title: str,
+    note: str | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Figure:
     """Plot a matrix of correlations between metrics (NW Figure 4).
 
     Args:
         correlations: Table of ``tables.correlation_table``, or with different metrics as rows and columns.
         title: Title of the figure.
         note: Small print. Defaults to that of per-text metrics.
+        labels: Labels of the metrics. Defaults to those of the catalogue.
     """
     names = [str(name) for name in correlations]
     if not names:
@@ -104,8 +111,9 @@ def correlation_figure(correlations: pd.DataFrame, title: str, note: str | None 
     axes = figure.subplots()
     values = correlations.to_numpy(dtype=float)
     _heat(axes, (values + 1) / 2, values, "RdBu", decimals=2)
-    _name_columns(axes, names)
-    axes.set_yticks(range(len(correlations)), [METRICS[str(name)].label for name in correlations.index])
+    labels = labels or {name: METRICS[name].label for name in [*names, *map(str, correlations.index)]}
+    _name_columns(axes, [labels[name] for name in names])
+    axes.set_yticks(range(len(correlations)), [labels[str(name)] for name in correlations.index])
     small_print(figure, note or "Pearson correlation over single texts that have both metrics.")
     settle(figure)
     return figure
@@ -218,6 +226,5 @@ def _heat(
     axes.xaxis.tick_top()
 
 
-def _name_columns(axes: Axes, metrics: list[str]) -> None:
-    names = [METRICS[name].label for name in metrics]
+def _name_columns(axes: Axes, names: list[str]) -> None:
     axes.set_xticks(range(len(names)), names, rotation=35, ha="left", rotation_mode="anchor")

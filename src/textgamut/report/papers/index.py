@@ -20,12 +20,17 @@ class Made:
 
     @property
     def comparison(self) -> str:
-        """How many values are published, and how many of ours differ by more than the paper's spread."""
+        """How many values are published, and how many of ours differ by more than the paper's spread.
+
+        Only values that the paper prints with a spread, and that exist, count as compared.
+        """
         if not self.table.published:
             return "no published values"
         if not self.table.spreads:
             return f"{self.table.values:,} published, no spread"
-        return f"{self.table.differing:,} of {self.table.values:,}"
+        if not self.table.compared:
+            return f"{self.table.values:,} published, none compared"
+        return f"{self.table.differing:,} of {self.table.compared:,}"
 
 
 @dataclass(frozen=True)

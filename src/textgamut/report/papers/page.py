@@ -89,8 +89,8 @@ def table_notes(table: PaperTable, notes: Sequence[str], partial: bool = False) 
         )
     if table.differing:
         found.append(
-            f"*: differs by more than the spread that the paper states ({table.differing} of {table.values} "
-            "published values)."
+            f"*: differs by more than the spread that the paper states ({table.differing} of "
+            f"{table.compared} values that can be compared)."
         )
     if table.absent:
         found.append(f"In the paper, but not in this experiment: {', '.join(table.absent)}.")

@@ -29,7 +29,7 @@ from textgamut.text import cut_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-REVISION = 1
+REVISION = 2
 """Increase when the same rankings produce a different table or figure."""
 
 MOST_PAIRS = 50
@@ -54,11 +54,11 @@ def best_and_worst(settings: Settings, ranking: RankingTables) -> PaperResult:
         paper = printed.get(end, [None] * len(columns))
         entries.append([Entry(own, paper=of) for own, of in zip(ours, paper, strict=True)])
     notes = [
-        "Of the union-free generic depth: the deepest and the shallowest observed order of the methods with "
-        "the greatest worth."
+        "Union-free generic depth: the deepest and the shallowest observed order of the "
+        f"{settings['ranking']['depth_of']} methods with the greatest worth."
     ]
     table = PaperTable(["Best", "Worst"], columns, entries)
-    return PaperResult(table, notes=(*notes, *_reasons(ranking)))
+    return PaperResult(table, notes=(*notes, *_reasons(ranking, "worth", "depth", "Q*Text")))
 
 
 def worths(settings: Settings, ranking: RankingTables) -> PaperResult:
@@ -80,11 +80,14 @@ def worths(settings: Settings, ranking: RankingTables) -> PaperResult:
         rho = _correlations([ranks[label] for label in both], [paper[label] for label in both])[0]
         notes.append(f"Spearman's correlation with the paper's order: {rho:.3f}, over {len(both)} methods.")
     if by == "dominance" and len(methods):
-        notes.append("Ranked by net dominance, the share of prompts won less that of prompts lost.")
+        notes.append(
+            "Ranked by net dominance: the share of comparisons with another method on a prompt that are won, "
+            "less the share of those lost."
+        )
     column = "Estimated worth parameter" if by == "worth" or methods.empty else "Net dominance"
     absent = _absent(paper, labels)
     table = PaperTable(rows, ["Rank", column], entries, "Method", decimals=6, absent=absent)
-    return PaperResult(table, notes=(*notes, *_reasons(ranking)))
+    return PaperResult(table, notes=(*notes, *_reasons(ranking, "worth")))
 
 
 def dominating_pairs(settings: Settings, ranking: RankingTables) -> PaperResult:
@@ -107,7 +110,7 @@ def dominating_pairs(settings: Settings, ranking: RankingTables) -> PaperResult:
     threshold = printed.get("threshold")
     own = pairs.iloc[0].to_dict() if len(pairs) else {}
     counts = {
-        "Pairs": (own.get("pairs"), printed.get("of")),
+        "Ordered pairs": (own.get("pairs"), printed.get("of")),
         "… of which the first dominates on all prompts": (own.get("always"), len(paper) or None),
         "… on more than 90 % of the prompts": (own.get("mostly"), None),
     }
@@ -157,7 +160,7 @@ def winners(settings: Settings, ranking: RankingTables) -> PaperResult:
     decimals = printed.get("decimals", 0)
     absent = _absent(paper, labels)
     table = PaperTable(rows, columns, entries, target["of"].capitalize(), decimals, absent)
-    return PaperResult(table, notes=(*notes, *_reasons(ranking)))
+    return PaperResult(table, notes=(*notes, *_reasons(ranking, "Q*Text")))
 
 
 def orders(settings: Settings, ranking: RankingTables) -> PaperResult:
@@ -190,7 +193,7 @@ def orders(settings: Settings, ranking: RankingTables) -> PaperResult:
         for line, printed_line in zip(ours, paper, strict=True)
     ]
     table = PaperTable([*ends.values(), *frequent], ["Order", "Depth", "Prompts"], entries)
-    return PaperResult(table, figure, (*notes, *_reasons(ranking)))
+    return PaperResult(table, figure, (*notes, *_reasons(ranking, "depth")))
 
 
 def agreement(settings: Settings, ranking: RankingTables) -> PaperResult:
@@ -215,7 +218,7 @@ def agreement(settings: Settings, ranking: RankingTables) -> PaperResult:
         names = ("Rank by worth (Bradley-Terry)", "Rank by Q*Text")
         figure = scatter_figure(points, names, _title(settings), note, diagonal=True)
     table = PaperTable(rows, columns, entries, by.capitalize(), decimals=2)
-    return PaperResult(table, figure, tuple(_reasons(ranking)))
+    return PaperResult(table, figure, tuple(_reasons(ranking, "worth", "Q*Text")))
 
 
 def continuations(
@@ -259,14 +262,19 @@ def continuations(
         if not str(prompt["base"]).startswith(printed.get("prompt", "")):
             notes.insert(1, "The paper's prompt is not among these; this is the first one.")
     added = sorted(set(found) - set(paper), key=lambda label: (-(found[label][1] or 0.0), label))
-    rows = in_printed_order(added if len(added) < 5 else [*added[:2], *added[-2:]], list(paper))
+    others = added if len(added) < 5 else [*added[:2], *added[-2:]]
+    rows = in_printed_order(others, list(paper))
     empty: tuple[str | None, float | None] = (None, None)
     entries = [
         [Entry(found.get(row, empty)[0]), Entry(found.get(row, empty)[1], paper=paper.get(row))]
         for row in rows
     ]
     if added:
-        notes.append("Below the methods of the paper: ours with the highest and the lowest Q*Text.")
+        which = "two with the highest and two with the lowest" if len(others) < len(added) else "all, by"
+        notes.append(
+            "Below the methods of the paper: of our other methods with these decoding settings, "
+            f"{which} Q*Text on this prompt."
+        )
     notes.append(
         f"Texts are cut after {words} words (…). Q*Text is that of the whole text, on the scale of the "
         f"ranking of {', '.join(settings['tasks'])}."
@@ -302,7 +310,7 @@ def tuned_parameters(settings: Settings, tuning: pd.DataFrame) -> PaperResult:
 def ratings(settings: Settings, tuning: pd.DataFrame, rated: pd.DataFrame) -> PaperResult:
     """Plot Q*Text against human ratings, with a colour for each strategy (MC Figure 5)."""
     labels = _labels_of(settings, "strategy")
-    columns = ["Texts", "Mean rating", "Mean Q*Text", "Spearman"]
+    columns = ["Texts", "Mean rating", "Mean Q*Text, tuned", "Spearman"]
     rows = ["All texts", *dict.fromkeys(labels.values())]
     entries = [[Entry() for _ in columns] for _ in rows]
     figure, notes = None, _tuned(tuning)
@@ -331,9 +339,14 @@ def _table(ranking: RankingTables, name: str) -> pd.DataFrame:
     return found if isinstance(found, pd.DataFrame) else pd.DataFrame()
 
 
-def _reasons(ranking: RankingTables) -> list[str]:
-    """Return the notes of a ranking: what it leaves out, and why."""
-    return [f"{note[:1].upper()}{note[1:]}." for note in ranking.get("notes", ())]
+def _reasons(ranking: RankingTables, *shown: str) -> list[str]:
+    """Return the notes of a ranking: why what is shown may not exist, and which texts lack a criterion."""
+    hidden = {"worth", "depth", "Q*Text"} - set(shown)
+    return [
+        f"{note[:1].upper()}{note[1:]}."
+        for note in ranking.get("notes", ())
+        if note.split(":")[0] not in {f"no {name}" for name in hidden}
+    ]
 
 
 def _labels(settings: Settings) -> dict[str, MethodLabels]:

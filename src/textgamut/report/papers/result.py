@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +48,8 @@ class PaperTable:
     """Number of decimals that the paper prints; ours are shown with one more."""
     absent: Sequence[str] = ()
     """Labels of rows and columns that the paper prints and the experiment does not have."""
+    settings: Sequence[str] = ()
+    """Labels of columns that describe a row, such as a decoding parameter, and are no results."""
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> PaperTable:
@@ -73,17 +75,30 @@ class PaperTable:
     @property
     def values(self) -> int:
         """Number of published values."""
-        return sum(entry.paper is not None for row in self.entries for entry in row)
+        return sum(entry.paper is not None for entry in self._results())
 
     @property
     def spreads(self) -> bool:
         """Whether any published value has a spread."""
-        return any(entry.paper_spread is not None for row in self.entries for entry in row)
+        return any(entry.paper_spread is not None for entry in self._results())
+
+    @property
+    def compared(self) -> int:
+        """Number of published values with a spread that ours can be compared with."""
+        return sum(
+            entry.paper_spread is not None and entry.difference is not None for entry in self._results()
+        )
 
     @property
     def differing(self) -> int:
         """Number of entries that differ by more than the paper's spread."""
-        return sum(self.beyond(entry) for row in self.entries for entry in row)
+        return sum(self.beyond(entry) for entry in self._results())
+
+    def _results(self) -> Iterator[Entry]:
+        for row in self.entries:
+            for column, entry in zip(self.columns, row, strict=True):
+                if column not in self.settings:
+                    yield entry
 
     def frame(self) -> pd.DataFrame:
         """Return one line per entry.

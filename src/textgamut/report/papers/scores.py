@@ -24,13 +24,19 @@ from textgamut.report.figures.texts import correlation_figure
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
 from textgamut.report.tables import variance_table
 
-REVISION = 1
+REVISION = 2
 """Increase when the same scores produce a different table or figure."""
 
+CONSTANT = "—: one of the metrics is constant, or fewer than three values have both."
 NO_NUMBERS = "The paper shows this figure without numbers, so there are no published values."
 
 SUPPORT = {"precision": "Precision", "recall": "Recall"}
 CURVES = {"precision-recall curve": ("alpha", "beta"), "divergence frontier": ("x", "y")}
+F_NOTE = (
+    "F-scores: the best values along each curve. Along the precision-recall curve, F_1/8 weights precision "
+    "and F_8 recall 8 times. Along the frontier they have no such meaning: missing parts of the references "
+    "lower F_1/8, texts unlike them lower F_8."
+)
 F_SCORES = [f"{name}, {kind}" for kind in CURVES for name in ("F_1/8", "F_8")]
 _SYMBOLS = {"n": "N", "k": "k"}
 
@@ -55,15 +61,17 @@ def metrics_by_model(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     names = [heading(metric) for metric in metrics]
     absent = [column for column in columns if column not in labels]
     table = PaperTable(names, columns, rows, decimals=printed.get("decimals", 3), absent=absent)
-    return PaperResult(table, notes=(*_notes_of_runs(runs, metrics), *_notes_of_references(settings)))
+    notes = (*_notes_of_runs(settings, runs, metrics), *_notes_of_references(settings))
+    return PaperResult(table, notes=notes)
 
 
 def precision_recall(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """Plot recall against precision, and list the means (PR Figure 1)."""
     runs = comparable_runs(settings, scores)
     table = _table_of_means(settings, runs, SUPPORT)
-    figure = precision_recall_figure(runs, _styles(settings), _title(settings)) if len(runs) else None
-    return PaperResult(table, figure, (*_notes_of_runs(runs, SUPPORT), NO_NUMBERS))
+    named = runs.assign(embedder=settings["embedder"])
+    figure = precision_recall_figure(named, _styles(settings), _title(settings)) if len(runs) else None
+    return PaperResult(table, figure, (*_notes_of_runs(settings, runs, SUPPORT), NO_NUMBERS))
 
 
 def bars(settings: Settings, scores: pd.DataFrame) -> PaperResult:
@@ -83,13 +91,10 @@ def bars(settings: Settings, scores: pd.DataFrame) -> PaperResult:
         name: [bar(label, row[place]) for label, row in zip(table.rows, table.entries, strict=True)]
         for place, name in enumerate(table.columns)
     }
-    notes = _notes_of_runs(runs, metrics)
-    figure = bars_figure(
-        values, table.rows, _title(settings), f"Bars: means; error bars: one {errors} over the runs."
-    )
-    return PaperResult(
-        table, figure if len(runs) else None, (*notes, f"Error bars: one {errors}.", NO_NUMBERS)
-    )
+    notes = _notes_of_runs(settings, runs, metrics)
+    note = f"Bars: means; error bars: one {errors} over the runs, cut at 1."
+    figure = bars_figure(values, table.rows, _title(settings), note) if len(runs) else None
+    return PaperResult(table, figure, (*notes, f"Error bars: one {errors}.", NO_NUMBERS))
 
 
 def sweep(settings: Settings, sweeps: pd.DataFrame) -> PaperResult:
@@ -107,14 +112,9 @@ def sweep(settings: Settings, sweeps: pd.DataFrame) -> PaperResult:
             rows.append(f"{prefix}{_SYMBOLS[varied]} = {number} ({_SYMBOLS[fixed]} = {value})")
             entries.append([_mean_entry(of[metric]) for metric in SUPPORT])
     table = PaperTable(rows, list(SUPPORT.values()), entries)
-    notes = (*_notes_of_runs(sweeps, SUPPORT), NO_NUMBERS)
-    figure = metric_lines(
-        columns,
-        SUPPORT,
-        _styles(settings),
-        _title(settings),
-        f"{settings['embedder']}. Bands: one standard deviation.",
-    )
+    notes = (*_notes_of_runs(settings, sweeps, SUPPORT), NO_NUMBERS)
+    note = f"{settings['embedder']}.{_bands(table)}"
+    figure = metric_lines(columns, SUPPORT, _styles(settings), _title(settings), note)
     return PaperResult(table, figure if len(runs) else None, notes)
 
 
@@ -144,13 +144,21 @@ def correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
         for row in target["rows"]
     ]
     rows, columns = [label(row) for row in target["rows"]], [label(column) for column in target["columns"]]
-    notes = [f"Pearson correlations over {len(means)} methods: a model with a decoding setting in a task."]
+    both = ", each over those with both metrics" if means.isna().any(axis=None) else ""
+    notes = [
+        f"Pearson correlations over {len(means)} methods{both}: a model with a decoding setting in a task."
+    ]
     if target["pre_trained_only"]:
         left_out = ", ".join(map(label, target["pre_trained_only"]))
         notes.append(
             f"Without the instruction-tuned models, as in the paper: {left_out} ({len(pre_trained)} methods)."
         )
-    figure = correlation_figure(found, _title(settings), notes[0]) if found.notna().any(axis=None) else None
+    figure = None
+    if found.notna().any(axis=None):
+        if found.isna().any(axis=None):
+            notes.append(CONSTANT)
+        named = {metric: label(metric) for metric in found.index.union(found.columns)}
+        figure = correlation_figure(found, _title(settings), " ".join(notes), named)
     return PaperResult(PaperTable(rows, columns, entries, decimals=2), figure, tuple(notes))
 
 
@@ -176,9 +184,10 @@ def examples(settings: Settings, scores: pd.DataFrame) -> PaperResult:
         )
     table = PaperTable(list(labels.values()), columns, rows, "Model")
     label = "in-context examples"
-    note = "Bands: one standard deviation over the runs."
-    figure = metric_lines([("examples", runs, label)], SUPPORT, _styles(settings), _title(settings), note)
-    return PaperResult(table, figure if len(runs) else None, (*_notes_of_runs(scores, SUPPORT), NO_NUMBERS))
+    lines = [("examples", runs, label)]
+    figure = metric_lines(lines, SUPPORT, _styles(settings), _title(settings), _bands(table).strip())
+    notes = (*_notes_of_runs(settings, scores, SUPPORT), NO_NUMBERS)
+    return PaperResult(table, figure if len(runs) else None, notes)
 
 
 def curves(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
@@ -193,8 +202,8 @@ def curves(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
         rows.append(name)
         entries.append([Entry(scores.get(column)) for column in F_SCORES])
     notes = (
-        "Curves of the first generation seed and the first draw of references, from one k-means clustering.",
-        "F-scores: the best values along each curve, with precision (1/8) or recall (8) weighted 8 times.",
+        "Curves of the first seed and the first draw of references, from one k-means clustering.",
+        F_NOTE,
         NO_NUMBERS,
     )
     figure = curves_figure(
@@ -206,7 +215,8 @@ def curves(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
         _title(settings),
         notes[0],
     )
-    return PaperResult(PaperTable(rows, F_SCORES, entries, "Model"), figure if shown else None, notes)
+    table = PaperTable(rows, F_SCORES, entries, _corner(settings))
+    return PaperResult(table, figure if shown else None, notes)
 
 
 def f_scores(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
@@ -216,10 +226,10 @@ def f_scores(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
         [{"model": cell["model"]} | _f_scores(cell) for cell in curves], columns=["model", *F_SCORES]
     )
     entries = [[_mean_entry(found.loc[found["model"] == slug, name]) for name in F_SCORES] for slug in labels]
-    notes = (
-        "±: standard deviation over the generation seeds, with the first draw of references.",
-        NO_NUMBERS,
-    )
+    table = PaperTable(list(labels.values()), F_SCORES, entries, _corner(settings))
+    over = f"±: standard deviation over {_seeds(settings, found.groupby('model').size().max())}, with"
+    over = over if _bands(table) else "One run of each, with"
+    notes = (f"{over} the first draw of references.", F_NOTE, NO_NUMBERS)
     places = found["model"].map({slug: place for place, slug in enumerate(labels, start=1)})
     lines = pd.concat(
         [
@@ -238,12 +248,8 @@ def f_scores(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
     order = ", ".join(f"{place}: {label}" for place, label in enumerate(labels.values(), start=1))
     columns = [("place", lines, "candidate distribution")]
     metrics = {"f_1_8": "F_1/8", "f_8": "F_8"}
-    figure = metric_lines(
-        columns, metrics, styles, _title(settings), f"{order}. Bands: one standard deviation."
-    )
-    return PaperResult(
-        PaperTable(list(labels.values()), F_SCORES, entries, "Model"), figure if len(found) else None, notes
-    )
+    figure = metric_lines(columns, metrics, styles, _title(settings), f"{order}.{_bands(table)}")
+    return PaperResult(table, figure if len(found) else None, notes)
 
 
 def embedder_correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
@@ -376,7 +382,28 @@ def _table_of_means(settings: Settings, runs: pd.DataFrame, metrics: Iterable[st
         [_mean_entry(_values(found[label], metric)) if label in found else Entry() for metric in metrics]
         for label in rows
     ]
-    return PaperTable(rows, [heading(metric) for metric in metrics], entries, "Model")
+    return PaperTable(rows, [heading(metric) for metric in metrics], entries, _corner(settings))
+
+
+def _corner(settings: Settings) -> str:
+    """Return the heading of the rows: subsets of human texts are candidates, not models."""
+    return "Candidates" if _of_subsets(settings) else "Model"
+
+
+def _of_subsets(settings: Settings) -> bool:
+    return all(entry["kind"] == "subsets" for entry in settings["tasks"].values())
+
+
+def _seeds(settings: Settings, count: int) -> str:
+    """Name a number of seeds; those of subsets draw human texts."""
+    s = "s" if count > 1 else ""
+    return f"{count} draw{s} of candidates" if _of_subsets(settings) else f"{count} generation seed{s}"
+
+
+def _bands(table: PaperTable) -> str:
+    """Return what the bands of a figure are, if there are any."""
+    spread = any(entry.spread is not None for row in table.entries for entry in row)
+    return " Bands: one standard deviation over the runs." if spread else ""
 
 
 def _wide(scores: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
@@ -397,15 +424,14 @@ def _f_scores(cell: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _notes_of_runs(runs: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
+def _notes_of_runs(settings: Settings, runs: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
     """Return what the spreads are over, and the intervals of single runs, which share texts and vary less."""
+    runs = runs[runs["metric"].isin(list(metrics))]
     if runs.empty:
         return []
     seeds, draws = runs["seed"].nunique(), runs["draw"].nunique()
-    notes = [
-        f"±: standard deviation over runs: {seeds} generation seed{'s' * (seeds > 1)}, "
-        f"{draws} draw{'s' * (draws > 1)} of references."
-    ]
+    over = f"{_seeds(settings, seeds)}, {draws} draw{'s' * (draws > 1)} of references."
+    notes = [f"±: standard deviation over runs: {over}" if seeds * draws > 1 else f"One run of each: {over}"]
     half = ((runs["high"] - runs["low"]) / 2).astype(float)
     for metric, widths in half.groupby(runs["metric"], sort=False):
         if widths.notna().any():
@@ -422,7 +448,7 @@ def _notes_of_references(settings: Settings) -> list[str]:
             model = entry["references"]["model"]
             label = settings["models"].get(model, {}).get("label", model)
             notes.append(
-                f"The references are texts of {label}. Its own entry compares different generation seeds; no "
-                "set of texts is compared with itself."
+                f"The references are texts of {label}. Its own entry leaves out the run whose texts are the "
+                "references, since no set of texts is compared with itself."
             )
     return notes

@@ -18,10 +18,10 @@ from textgamut.metrics.catalogue import METRICS
 from textgamut.report.figures.text_bars import text_bars_figure
 from textgamut.report.figures.texts import correlation_figure
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
-from textgamut.report.papers.scores import Settings, known, with_paper
+from textgamut.report.papers.scores import CONSTANT, Settings, known, with_paper
 from textgamut.report.tables import rescaled
 
-REVISION = 1
+REVISION = 2
 """Increase when the same texts produce a different table or figure."""
 
 PARAMETERS = {"top_p": "Top-p", "top_k": "Top-k", "temperature": "Temp"}
@@ -76,7 +76,8 @@ def text_means(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     columns = [_label(printed, name) for name in [*metrics, *extra]]
     ours = {method.label.casefold() for method in methods}
     absent = [label for label in dict.fromkeys(rows[: len(lines)]) if label.casefold() not in ours]
-    table = PaperTable(rows, columns, entries, "Model", printed.get("decimals", 3), absent)
+    described = [_label(printed, name) for name in extra]
+    table = PaperTable(rows, columns, entries, "Model", printed.get("decimals", 3), absent, described)
     return PaperResult(table, notes=_notes(texts, metrics))
 
 
@@ -96,7 +97,8 @@ def text_parameter(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     figure = text_bars_figure(
         _wide(methods, summary, rows), dict(zip(metrics, columns, strict=True)), target["title"],
         f"{note} Above: means, rescaled by the paper's ranges, others by least and greatest; error bars: one "
-        "standard deviation. Below: standard deviations, rescaled by least and greatest (0.5 if equal).",
+        "standard deviation, cut at the axes. Below: standard deviations, rescaled by least and greatest. "
+        "0.5 if least and greatest are equal.",
     )  # fmt: skip
     table = PaperTable(rows, columns, entries, "", printed.get("decimals", 3))
     return PaperResult(table, figure if len(summary) else None, (note, *_notes(texts, metrics)))
@@ -115,9 +117,10 @@ def text_correlations(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     names = [_label(printed, name) for name in metrics]
     note = f"Pearson correlations over {len(texts):,} generated texts, each over those with both metrics."
     shown = found.dropna(how="all").dropna(how="all", axis="columns")
-    figure = correlation_figure(shown, target["title"], note) if len(shown) else None
+    labels = dict(zip(metrics, names, strict=True))
+    figure = correlation_figure(shown, target["title"], note, labels) if len(shown) else None
     table = PaperTable(names, names, entries, decimals=printed.get("decimals", 3))
-    return PaperResult(table, figure, (note,))
+    return PaperResult(table, figure, (note, CONSTANT) if found.isna().any(axis=None) else (note,))
 
 
 def text_deviations(settings: Settings, texts: pd.DataFrame) -> PaperResult:
@@ -138,14 +141,16 @@ def text_deviations(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     order = wide.dropna(subset="overall").sort_values("overall", ascending=False, kind="stable")["label"]
     notes = [
         "Standard deviations over the texts of each method, in the unit of the metric. Last column: mean of "
-        "the deviations, each rescaled from the least (0) to the greatest (1) of the methods.",
+        "the deviations, each rescaled from the least (0) to the greatest (1) of the methods, 0.5 if all are "
+        "equal.",
         f"From greatest to least: {' > '.join(order)}.",
     ]
     if in_paper := printed.get("order_of_deviations"):
         notes.append(f"In the paper, which prints no deviations: {' > '.join(in_paper)}.")
     figure = text_bars_figure(
         wide, dict(zip(metrics, columns, strict=True)), target["title"],
-        "Standard deviations over the texts of each method, rescaled from the least to the greatest.",
+        "Standard deviations over the texts of each method, rescaled from the least to the greatest, 0.5 if "
+        "equal.",
         means=False,
     )  # fmt: skip
     return PaperResult(table, figure if len(order) else None, (*notes, *_notes_of_gaps(texts, metrics)))

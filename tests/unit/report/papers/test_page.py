@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from textgamut.report.papers.index import IndexEntry, index_page
+from textgamut.report.papers.index import IndexEntry, Made, index_page
 from textgamut.report.papers.page import MISSING, printed_name, table_notes, table_rows, target_page
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
 
@@ -66,8 +66,22 @@ def test_values_are_missing_or_not_in_the_experiment() -> None:
 
 def test_a_table_is_read_back_from_its_record() -> None:
     entries = [[Entry(0.5, 0.1, 0.9, 0.2), Entry("text"), Entry(3, None, 4)]]
-    table = PaperTable(["r"], ["a", "b", "c"], entries, "corner", 2, ["c"])
+    table = PaperTable(["r"], ["a", "b", "c"], entries, "corner", 2, ["c"], ["b"])
     assert PaperTable.of(json.loads(json.dumps(asdict(table)))) == table
+
+
+def test_only_results_that_both_have_are_compared() -> None:
+    entries = [
+        [Entry(0.5, None, 0.9, 0.1), Entry("1", paper="0.5")],
+        [Entry(0.9, None, 0.9, 0.1), Entry()],
+        [Entry(None, None, 0.9, 0.1), Entry(None, paper="0.5")],
+    ]
+    table = PaperTable(["a", "b", "c"], ["precision", "Top-p"], entries, settings=["Top-p"])
+    assert (table.values, table.compared, table.differing) == (3, 2, 1)
+    assert Made(table, ()).comparison == "1 of 2"
+    assert "(1 of 2 values that can be compared)" in table_notes(table, ())[1]
+    without = PaperTable(["c"], ["precision", "Top-p"], entries[2:], settings=["Top-p"])
+    assert Made(without, ()).comparison == "1 published, none compared"
 
 
 def test_the_index_page_escapes_what_users_write() -> None:

@@ -103,11 +103,16 @@ def test_the_order_is_correlated_with_the_paper_s(ranking: dict[str, Any]) -> No
 
 def test_without_a_worth_the_net_dominance_ranks(ranking: dict[str, Any]) -> None:
     columns = ["worth", "strength", "strength_se", "rank_worth"]
-    without = {**ranking, "ranking": ranking["ranking"].drop(columns=columns), "notes": ["no worth: reason"]}
+    without = {
+        **ranking,
+        "ranking": ranking["ranking"].drop(columns=columns),
+        "notes": ["no worth: reason", "no Q*Text: not shown here"],
+    }
     result = make_target(settings("worths", "table_8"), {"ranking": without})
     assert result.table.columns[1] == "Net dominance"
     assert entries(result)["Mistral3CS0.6_15", "Rank"].ours == 1
     assert "No worth: reason." in result.notes
+    assert not any("not shown" in note for note in result.notes)
     assert any("Ranked by net dominance" in note for note in result.notes)
     best = make_target(settings("best-and-worst", "table_2"), {"ranking": without})
     assert entries(best)["Best", "Extended Bradley-Terry Model"].ours is None
@@ -140,7 +145,7 @@ def test_pairs_that_always_dominate_follow_the_printed_ones(ranking: dict[str, A
     assert found[f"{best} > {middle}"] == Entry(wins, paper=1314)
     assert found["Qwen 2 beam (3) > Falcon 2 beam (3)"] == Entry(None, paper=1314)
     assert found[f"{best} > {worst}"] == Entry(40)
-    assert found["Pairs"] == Entry(30, paper=124962)
+    assert found["Ordered pairs"] == Entry(30, paper=124962)
     assert found["… on more than 20 prompts"] == Entry(int((dominance > 20).sum()), paper=75)
     assert found["… on more than 90 % of the prompts"] == Entry(int((dominance > 36).sum()))
     assert found["… of which the first dominates on all prompts"] == Entry(

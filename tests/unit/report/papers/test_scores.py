@@ -269,3 +269,35 @@ def test_tokens_per_word_are_the_ratio_of_the_sums_beside_the_family_s() -> None
     found = entries(make_target(chosen, {"tokens": {"llama": 1.5}}))
     assert found["Llama-2 70B Chat", "Average Tokens per Word"] == (1.5, None, 1.36, None)
     assert found["SmolLM2", "Average Tokens per Word"] == (None, None, None, None)
+
+
+def test_notes_are_of_the_metrics_that_are_shown_and_of_the_runs() -> None:
+    scores = rows(by_seed, metrics=(*SUPPORT, "density")).assign(low=0.2, high=0.4)
+    runs, *intervals = make_target(settings("precision-recall", "figure_1"), {"scores": scores}).notes[:3]
+    assert runs == "±: standard deviation over runs: 3 generation seeds, 1 draw of references."
+    assert [note.split(":")[0] for note in intervals] == ["Precision", "Recall"]
+    assert intervals[0].endswith("± 0.100 on average.")
+
+    one = rows(by_seed, seeds=(1,))
+    result = make_target(settings("precision-recall", "figure_1"), {"scores": one})
+    assert result.notes[0] == "One run of each: 1 generation seed, 1 draw of references."
+
+
+def test_subsets_of_human_texts_are_candidates_and_nothing_is_generated() -> None:
+    chosen = settings("bars", "figure_2", metrics=list(SUPPORT), errors="standard deviation")
+    chosen["tasks"] = {"t": {"kind": "subsets"}}
+    result = make_target(chosen, {"scores": rows(by_seed)})
+    assert result.table.corner == "Candidates"
+    assert result.notes[0] == "±: standard deviation over runs: 3 draws of candidates, 1 draw of references."
+
+
+def test_a_constant_metric_has_no_correlation_and_the_page_says_so() -> None:
+    scores = rows(
+        lambda model, seed, draw, metric: 1 if metric == "recall" else by_seed(model, seed, draw, "")
+    )
+    chosen = settings(
+        "correlations", "figure_7a", rows=["precision"], columns=list(SUPPORT), pre_trained_only=[]
+    )
+    result = make_target(chosen, {"scores": scores})
+    assert entries(result)["Precision", "Recall"].ours is None
+    assert any("constant" in note for note in result.notes)

@@ -157,6 +157,7 @@ def test_table_4_has_new_beside_old_with_the_settings_last() -> None:
     )  # fmt: skip
     assert result.table.columns[-4:] == ["Top-p", "Top-k", "Temp", "Wiki time"]
     assert result.table.rows == ["GPT-2"] * 10
+    assert result.table.values == 10 * len(COLUMNS)  # settings are no results
     assert [entry.ours for entry in result.table.entries[1][-4:]] == ["0.9", "50", "0.9", "old"]
     assert {entry.paper for entry in result.table.entries[1][-4:]} == {None}
     assert result.table.entries[1][0] == pytest.approx((61, 2**0.5, 61.651, None))
