@@ -109,7 +109,7 @@ def small_print(figure: Figure, text: str) -> None:
 def draw_bars(
     axes: Axes,
     places: NDArray[np.floating[Any]],
-    heights: tuple[NDArray[np.floating[Any]], NDArray[np.float64], NDArray[np.float64]],
+    heights: tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]], NDArray[np.floating[Any]]],
     width: float,
     colour: str,
     decimals: int,
