@@ -143,6 +143,7 @@ def test_the_index_page_shows_states_tables_and_what_was_run(config, folder) -> 
     assert '<a href="table_1a.html">' in page
     assert "1 of 1" in page
     assert '<a href="../small-as-run/table_1a.html">0 of 1</a>' in page
+    assert '<i>0.9000</i> <i class="paper">(+0.0000)</i>' in page
     assert '<img src="figure_1.svg"' in page
     assert "0 of 1 cells are done" in page  # the figure is there, but its only cell is not
     assert "asap.tsv" in page

@@ -75,7 +75,13 @@ def index_page(paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str
         as_run: Name of the second experiment, whose pages are in a folder of that name.
     """
     made = {entry.name: entry.made for entry in entries if entry.made}
-    rows = {name: table_rows(found.table) for name, found in made.items()}
+    others = {entry.name: entry.as_run.table for entry in entries if entry.as_run}
+    rows = {name: table_rows(found.table, as_run=others.get(name)) for name, found in made.items()}
+    notes = {name: table_notes(found.table, found.notes) for name, found in made.items()}
+    for name, found in made.items():
+        if name in others and others[name].comparable(found.table):
+            line = f"In italics: {as_run} and, in brackets, its difference from the published value."
+            notes[name].insert(int(found.table.published), line)
     return load_template("index.html", html.escape).render(
         title=f"Tables and figures of {paper}",
         paper=paper,
@@ -85,5 +91,5 @@ def index_page(paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str
         as_run=as_run if any(entry.as_run for entry in entries) else "",
         rows=rows,
         columns={name: table_columns(found.table, rows[name]) for name, found in made.items()},
-        notes={name: table_notes(found.table, found.notes) for name, found in made.items()},
+        notes=notes,
     )

@@ -48,23 +48,32 @@ def printed_name(target: str) -> str:
     return f"{kind.capitalize()} {number}"
 
 
-def table_rows(table: PaperTable, partial: bool = False) -> list[tuple[str, list[Parts]]]:
+def table_rows(
+    table: PaperTable, partial: bool = False, as_run: PaperTable | None = None
+) -> list[tuple[str, list[Parts]]]:
     """Return the rows of a table, each with its label and the texts of its entries.
 
     Args:
         table: The table.
         partial: Whether it was made from some of its scores. If so, values that the others may provide are
             marked as missing.
+        as_run: The same table of a second experiment, whose values are shown, too, if it has the same rows
+            and columns.
     """
+    second = (
+        as_run.entries
+        if as_run and as_run.comparable(table)
+        else [[None] * len(table.columns)] * len(table.rows)
+    )
     return [
         (
             label,
             [
-                _parts(table, entry, partial and table.missing(label, column, entry))
-                for column, entry in zip(table.columns, row, strict=True)
+                _parts(table, entry, other, partial and table.missing(label, column, entry))
+                for column, entry, other in zip(table.columns, row, others, strict=True)
             ],
         )
-        for label, row in zip(table.rows, table.entries, strict=True)
+        for label, row, others in zip(table.rows, table.entries, second, strict=True)
     ]
 
 
@@ -97,20 +106,29 @@ def table_notes(table: PaperTable, notes: Sequence[str], partial: bool = False) 
     return [*found, *notes]
 
 
-def _parts(table: PaperTable, entry: Entry, missing: bool) -> Parts:
-    """Return the texts of an entry: our value, the paper's, the difference, and how they are marked."""
+def _parts(table: PaperTable, entry: Entry, as_run: Entry | None, missing: bool) -> Parts:
+    """Return the texts of an entry: our values, the paper's, the differences, and how they are marked."""
 
     def with_spread(value: str, spread: float | None, extra: int) -> str:
         return value if spread is None else f"{value} ± {table.shown(float(spread), extra)}"
 
-    paper = with_spread(table.shown(entry.paper), entry.paper_spread, 0)
-    star = " *" if table.beyond(entry) else ""
+    def ours(of: Entry) -> str:
+        return with_spread(table.shown(of.ours, 1), of.spread, 1)
+
+    def difference(of: Entry) -> str:
+        star = " *" if table.beyond(of) else ""
+        return "" if of.difference is None else f"({_signed(of.difference, table)}{star})"
+
+    run = as_run if as_run and as_run.ours is not None else None
     return {
-        "ours": MISSING if missing else with_spread(table.shown(entry.ours, 1), entry.spread, 1),
+        "ours": MISSING if missing else ours(entry),
         "missing": missing,
-        "paper": "" if entry.paper is None else paper,
-        "difference": "" if entry.difference is None else f"({_signed(entry.difference, table)}{star})",
-        "beyond": bool(star),
+        "paper": "" if entry.paper is None else with_spread(table.shown(entry.paper), entry.paper_spread, 0),
+        "difference": difference(entry),
+        "beyond": table.beyond(entry),
+        "as_run": ours(run) if run else "",
+        "as_run_difference": difference(run) if run else "",
+        "as_run_beyond": bool(run and table.beyond(run)),
         "numeric": isinstance(entry.ours, int | float) or isinstance(entry.paper, int | float),
     }
 

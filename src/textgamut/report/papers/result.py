@@ -114,6 +114,10 @@ class PaperTable:
         names = ["line", "row", "column", *Entry._fields, "difference", "beyond"]
         return pd.DataFrame(lines, columns=names)
 
+    def comparable(self, other: PaperTable) -> bool:
+        """Return whether another table has the same rows and columns."""
+        return (list(self.rows), list(self.columns)) == (list(other.rows), list(other.columns))
+
     def missing(self, row: str, column: str, entry: Entry) -> bool:
         """Return whether our value is only missing because not all scores exist yet.
 

@@ -84,6 +84,30 @@ def test_only_results_that_both_have_are_compared() -> None:
     assert Made(without, ()).comparison == "1 published, none compared"
 
 
+def test_values_as_run_stand_below_the_published_ones() -> None:
+    table = PaperTable(["<r>"], ["c"], [[Entry(0.5, 0.1, 0.9, 0.2)]], decimals=2)
+    run = PaperTable(["<r>"], ["c"], [[Entry(0.88, 0.01, 0.9, 0.2)]], decimals=2)
+    far = PaperTable(["<r>"], ["c"], [[Entry(0.4, None, 0.9, 0.2)]], decimals=2)
+    other = PaperTable(["<s>"], ["c"], [[Entry(0.4, None, 0.9, 0.2)]], decimals=2)
+    nothing = PaperTable(["<r>"], ["c"], [[Entry(None, None, 0.9, 0.2)]], decimals=2)
+
+    def page(as_run: PaperTable | None) -> str:
+        entry = IndexEntry(
+            name="table_1a", title="T", status="done", progress="done", cells=3, cells_done=3, gpu_hours="0",
+            dollars="0", needs=[], reason=None, figure=False, made=Made(table, ()),
+            as_run=Made(as_run, ()) if as_run else None,
+        )  # fmt: skip
+        return index_page("pr", [entry], "0 GPU hours", "pr-as-run")
+
+    assert '<i>0.880 ± 0.010</i> <i class="paper">(-0.020)</i>' in page(run)
+    assert "In italics: pr-as-run" in page(run)
+    assert '<i>0.400</i> <i class="beyond">(-0.500 *)</i>' in page(far)
+    for without in (None, other, nothing):
+        assert "<br><i>" not in page(without)
+    assert "italics" not in page(other)
+    assert "costs about" not in page(run)
+
+
 def test_the_index_page_escapes_what_users_write() -> None:
     entry = IndexEntry(
         name="table_1a", title="<script>", status="unavailable", progress="cannot be made", cells=3,
