@@ -15,8 +15,8 @@ from helpers import ROOT, copy_project, run_warm, write_tiny
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 
-# By default, threads of torch that wait for others keep their core busy. When jobs share the cores, as here,
-# this takes most of the time: three jobs that generated with SmolLM2 on two cores took 53 s instead of 17 s.
+# By default, threads of torch that wait for others keep their core busy, which slows down all jobs that share
+# the cores, as the tests do.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 

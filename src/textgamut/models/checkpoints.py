@@ -9,7 +9,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from textgamut.errors import DataError, ModelError
 from textgamut.files import read_json
@@ -146,15 +146,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def load_tokenizer(folder: Path, add_bos: bool = False) -> Any:
+def load_tokenizer(folder: Path, bos: Literal["tokenizer", "always"] = "tokenizer") -> Any:
     """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token.
 
     Args:
         folder: The checkpoint.
-        add_bos: Begin texts with BOS even if the tokenizer adds none by itself.
+        bos: ``always`` to begin texts with BOS even if the tokenizer adds none by itself.
 
     Raises:
-        TextgamutError: If there is none, or it cannot be read, or ``add_bos`` is set and it has no BOS.
+        TextgamutError: If there is none, it cannot be read, or it has no BOS and ``bos`` is ``always``.
     """
     silence_transformers()
     from transformers import AutoTokenizer
@@ -166,7 +166,7 @@ def load_tokenizer(folder: Path, add_bos: bool = False) -> Any:
         raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    if add_bos:
+    if bos == "always":
         if tokenizer.bos_token is None:
             raise ModelError(f"{folder}: bos: always, but the tokenizer has no BOS token")
         tokenizer.add_bos_token = True

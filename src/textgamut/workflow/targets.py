@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.config.targets import EmbedderCorrelations, TargetBase, TokensPerWord
@@ -16,10 +16,6 @@ from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, computed_families, missing_families
 from textgamut.workflow.methods import method_names, model_style, model_styles
 from textgamut.workflow.paths import fill
-
-if TYPE_CHECKING:
-    pass
-
 
 _RANKED = {"ranking", "tuning", "rated", "ranked"}
 """Kinds of files that are made from all methods of a ranking."""

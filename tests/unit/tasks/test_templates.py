@@ -223,20 +223,20 @@ def test_smollm2_has_no_bos_of_its_own(kind: str, chat: str, smollm2_tokenizer: 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PROMPTS)
 @pytest.mark.parametrize("chat", ["none", "llama-2", "vicuna"])
-def test_add_bos_puts_bos_before_the_same_tokens(
+def test_bos_always_puts_bos_before_the_same_tokens(
     kind: str, chat: str, smollm2: Path, smollm2_tokenizer: Any
 ) -> None:
     from textgamut.models.checkpoints import load_tokenizer
 
-    ids = ids_of(PROMPTS[kind], chat, load_tokenizer(smollm2, add_bos=True))
+    ids = ids_of(PROMPTS[kind], chat, load_tokenizer(smollm2, bos="always"))
     assert ids == [smollm2_tokenizer.bos_token_id, *ids_of(PROMPTS[kind], chat, smollm2_tokenizer)]
 
 
 @pytest.mark.slow
-def test_add_bos_adds_none_to_a_tokenizer_that_has_its_own(demo: Any) -> None:
+def test_bos_always_adds_none_to_a_tokenizer_that_has_its_own(demo: Any) -> None:
     from textgamut.models.checkpoints import load_tokenizer, prepare
 
-    tokenizer = load_tokenizer(prepare(demo.models["gemma-3-270m"].source), add_bos=True)
+    tokenizer = load_tokenizer(prepare(demo.models["gemma-3-270m"].source), bos="always")
     assert ids_of(PROMPT, "none", tokenizer).count(tokenizer.bos_token_id) == 1
 
 

@@ -20,7 +20,7 @@ logger = logging.getLogger("textgamut.check_prompts")
 def check_prompts(settings: dict[str, Any], model: str, prompts: Path, lengths: Path) -> None:
     started = time.monotonic()
     folder = prepare(parse_source(settings["source"]))
-    tokenizer = load_tokenizer(folder, settings["bos"] == "always")
+    tokenizer = load_tokenizer(folder, settings["bos"])
     of_task = prompts_of(read_table(prompts, ["id", *Prompt._fields]))
     ids = draw_prompt_ids(of_task, settings["task"], settings.get("n"))
     found = prompt_lengths.check_prompts(

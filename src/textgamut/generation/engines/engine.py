@@ -60,7 +60,7 @@ def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torc
     from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
 
     folder = prepare(model.source)
-    tokenizer = load_tokenizer(folder, model.bos == "always")
+    tokenizer = load_tokenizer(folder, model.bos)
     if model.engine == "vllm":
         from textgamut.generation.engines.vllm import VllmEngine
 

@@ -75,13 +75,19 @@ def index_page(paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str
         as_run: Name of the second experiment, whose pages are in a folder of that name.
     """
     made = {entry.name: entry.made for entry in entries if entry.made}
-    others = {entry.name: entry.as_run.table for entry in entries if entry.as_run}
+    others = {
+        entry.name: entry.as_run.table
+        for entry in entries
+        if entry.made and entry.as_run and entry.as_run.table.comparable(entry.made.table)
+    }
     rows = {name: table_rows(found.table, as_run=others.get(name)) for name, found in made.items()}
     notes = {name: table_notes(found.table, found.notes) for name, found in made.items()}
-    for name, found in made.items():
-        if name in others and others[name].comparable(found.table):
-            line = f"In italics: {as_run} and, in brackets, its difference from the published value."
-            notes[name].insert(int(found.table.published), line)
+    for name, table in others.items():
+        line = (
+            f"In italics: {as_run} and, in brackets, its difference from the published value (*: by more "
+            "than the spread that the paper states)."
+        )
+        notes[name].insert(int(table.published), line)
     return load_template("index.html", html.escape).render(
         title=f"Tables and figures of {paper}",
         paper=paper,

@@ -57,14 +57,9 @@ def table_rows(
         table: The table.
         partial: Whether it was made from some of its scores. If so, values that the others may provide are
             marked as missing.
-        as_run: The same table of a second experiment, whose values are shown, too, if it has the same rows
-            and columns.
+        as_run: The same table of a second experiment, with the same rows and columns.
     """
-    second = (
-        as_run.entries
-        if as_run and as_run.comparable(table)
-        else [[None] * len(table.columns)] * len(table.rows)
-    )
+    second = as_run.entries if as_run else [[Entry()] * len(table.columns)] * len(table.rows)
     return [
         (
             label,
@@ -106,7 +101,7 @@ def table_notes(table: PaperTable, notes: Sequence[str], partial: bool = False) 
     return [*found, *notes]
 
 
-def _parts(table: PaperTable, entry: Entry, as_run: Entry | None, missing: bool) -> Parts:
+def _parts(table: PaperTable, entry: Entry, as_run: Entry, missing: bool) -> Parts:
     """Return the texts of an entry: our values, the paper's, the differences, and how they are marked."""
 
     def with_spread(value: str, spread: float | None, extra: int) -> str:
@@ -119,16 +114,15 @@ def _parts(table: PaperTable, entry: Entry, as_run: Entry | None, missing: bool)
         star = " *" if table.beyond(of) else ""
         return "" if of.difference is None else f"({_signed(of.difference, table)}{star})"
 
-    run = as_run if as_run and as_run.ours is not None else None
     return {
         "ours": MISSING if missing else ours(entry),
         "missing": missing,
         "paper": "" if entry.paper is None else with_spread(table.shown(entry.paper), entry.paper_spread, 0),
         "difference": difference(entry),
         "beyond": table.beyond(entry),
-        "as_run": ours(run) if run else "",
-        "as_run_difference": difference(run) if run else "",
-        "as_run_beyond": bool(run and table.beyond(run)),
+        "as_run": "" if as_run.ours is None else ours(as_run),
+        "as_run_difference": difference(as_run),
+        "as_run_beyond": table.beyond(as_run),
         "numeric": isinstance(entry.ours, int | float) or isinstance(entry.paper, int | float),
     }
 

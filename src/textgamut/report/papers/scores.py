@@ -113,7 +113,7 @@ def sweep(settings: Settings, sweeps: pd.DataFrame) -> PaperResult:
             entries.append([_mean_entry(of[metric]) for metric in SUPPORT])
     table = PaperTable(rows, list(SUPPORT.values()), entries)
     notes = (*_notes_of_runs(settings, sweeps, SUPPORT), NO_NUMBERS)
-    note = f"{settings['embedder']}.{_bands(table)}"
+    note = f"{settings['embedder']}. {_bands(table)}".strip()
     figure = metric_lines(columns, SUPPORT, _styles(settings), _title(settings), note)
     return PaperResult(table, figure if len(runs) else None, notes)
 
@@ -185,7 +185,7 @@ def examples(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     table = PaperTable(list(labels.values()), columns, rows, "Model")
     label = "in-context examples"
     lines = [("examples", runs, label)]
-    figure = metric_lines(lines, SUPPORT, _styles(settings), _title(settings), _bands(table).strip())
+    figure = metric_lines(lines, SUPPORT, _styles(settings), _title(settings), _bands(table))
     notes = (*_notes_of_runs(settings, scores, SUPPORT), NO_NUMBERS)
     return PaperResult(table, figure if len(runs) else None, notes)
 
@@ -227,9 +227,9 @@ def f_scores(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
     )
     entries = [[_mean_entry(found.loc[found["model"] == slug, name]) for name in F_SCORES] for slug in labels]
     table = PaperTable(list(labels.values()), F_SCORES, entries, _corner(settings))
-    over = f"±: standard deviation over {_seeds(settings, found.groupby('model').size().max())}, with"
-    over = over if _bands(table) else "One run of each, with"
-    notes = (f"{over} the first draw of references.", F_NOTE, NO_NUMBERS)
+    runs = found["model"].value_counts().max()
+    over = f"±: standard deviation over {_seeds(settings, runs)}" if runs > 1 else "One run of each"
+    notes = (f"{over}, with the first draw of references.", F_NOTE, NO_NUMBERS)
     places = found["model"].map({slug: place for place, slug in enumerate(labels, start=1)})
     lines = pd.concat(
         [
@@ -248,7 +248,7 @@ def f_scores(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
     order = ", ".join(f"{place}: {label}" for place, label in enumerate(labels.values(), start=1))
     columns = [("place", lines, "candidate distribution")]
     metrics = {"f_1_8": "F_1/8", "f_8": "F_8"}
-    figure = metric_lines(columns, metrics, styles, _title(settings), f"{order}.{_bands(table)}")
+    figure = metric_lines(columns, metrics, styles, _title(settings), f"{order}. {_bands(table)}".strip())
     return PaperResult(table, figure if len(found) else None, notes)
 
 
@@ -403,7 +403,7 @@ def _seeds(settings: Settings, count: int) -> str:
 def _bands(table: PaperTable) -> str:
     """Return what the bands of a figure are, if there are any."""
     spread = any(entry.spread is not None for row in table.entries for entry in row)
-    return " Bands: one standard deviation over the runs." if spread else ""
+    return "Bands: one standard deviation over the runs." if spread else ""
 
 
 def _wide(scores: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
