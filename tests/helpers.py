@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import hashlib
 import json
@@ -11,14 +10,16 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import yaml
 
 from textgamut.config.yaml import read_yaml
 from textgamut.files import KEPT
+from textgamut.workflow import forkserver
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENTS = sorted(path for path in (ROOT / "config").rglob("*.yaml") if "tasks" in (read_yaml(path) or {}))
@@ -38,11 +39,15 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
     )
 
 
+# Two jobs with a thread each are faster than one with two, for models as small as those of the tests.
+ONE_THREAD = [f"{rule}=1" for rule in ("generate_texts", "embed_texts", "score_likelihood")]
+
+
 def run_warm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the workflow of a folder with its scripts in forks of a process that has imported the libraries."""
     start = "import sys; sys.executable = sys.argv.pop(1); from snakemake.cli import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", start, str(_warm_python()), *arguments],
+        [sys.executable, "-c", start, _warm_python(), "--set-threads", *ONE_THREAD, *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -53,25 +58,9 @@ def run_warm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @functools.cache
-def _warm_python() -> Path:
+def _warm_python() -> str:
     """Start the process that forks for each script; return a command that runs a script in such a fork."""
-    folder = Path(tempfile.mkdtemp())
-    program, path = ROOT / "tests/warm_python.py", folder / "socket"
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    # It ends when this process does, since that closes its standard input.
-    server = subprocess.Popen(
-        [sys.executable, str(program), "serve", str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-    )
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    assert server.stdout
-    assert server.stdout.readline() == b"ready\n"
-    command = folder / "python"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {program} {path} "$@"\n')
-    command.chmod(0o755)
-    return command
+    return forkserver.start(forkserver.FEWEST_JOBS) or sys.executable
 
 
 def dry_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -188,3 +177,19 @@ def write_tiny(folder: Path) -> Path:
     short = {"strategy": "sampling", "top_p": 0.9, "temperature": 0.6, "max_new_tokens": 8}
     (config / "decoding.yaml").write_text(yaml.safe_dump({"short": short}))
     return folder
+
+
+class GraphJob(SimpleNamespace):
+    """A job of Snakemake's graph: these can be hashed."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+def named_files(files: Any, entries: Mapping[str, str | list[str]]) -> Any:
+    """Add paths to an empty list of Snakemake's, and name them as a rule does."""
+    for name, value in entries.items():
+        several = value if isinstance(value, list) else [value]
+        files.extend(several)
+        end = len(files) if isinstance(value, list) else None
+        files._set_name(name, len(files) - len(several), end=end)
+    return files

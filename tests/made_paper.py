@@ -10,7 +10,7 @@ import yaml
 from textgamut.config.cells import Cell, Config
 from textgamut.config.loading import load_config
 from textgamut.files import write_json
-from textgamut.workflow.families import score_file
+from textgamut.workflow.families import score_files
 
 WEIGHTS = {"kind": "hf", "repo": "some/model", "revision": "0" * 40}
 SERVED = {
@@ -97,6 +97,7 @@ def write_support(folder: Path, config: Config, cell: Cell, value: float = 0.94)
     rows = [
         identity | {"metric": metric, "value": value, "n": 400, "k": 4} for metric in ("precision", "recall")
     ]
-    file = folder / score_file(config, cell, "support")
+    [name] = score_files(config, cell, "support")
+    file = folder / name
     write_json(file, rows)
     return file

@@ -10,6 +10,7 @@ END, UNKNOWN = "<end>", "<unk>"
 CHARACTERS = string.ascii_letters + string.digits + " .,:;!?'\n-#\"()"
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 HEADS = {"num_key_value_heads": 2, "intermediate_size": 48, "head_dim": 8}
+SIDES = {"layers": 2, "attention_heads": 4, "ffn_dim": 48}
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "llama": SHAPE | HEADS,
     "qwen2": SHAPE | HEADS,
@@ -24,6 +25,16 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "opt": SHAPE | {"ffn_dim": 48, "word_embed_proj_dim": 32},
 }
 """Of the papers' models and the demo's: name of the architecture -> its configuration."""
+ENCODER_DECODERS: dict[str, dict[str, Any]] = {
+    "bart": {
+        **{f"{side}_{what}": value for side in ("encoder", "decoder") for what, value in SIDES.items()},
+        "d_model": 32,
+        "init_std": 1.0,
+        "forced_eos_token_id": None,
+    },
+    "t5": {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "initializer_factor": 1.0},
+}
+"""The same of those that read a prompt with an encoder."""
 
 
 def tokenizer() -> Any:
@@ -48,28 +59,28 @@ def tokenizer() -> Any:
     )
 
 
-def model(architecture: str, seed: int = 0) -> Any:
+def model(architecture: str, seed: int = 0, **settings: Any) -> Any:
     """Return a model with random weights, so large that its choices are far apart."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
     torch.manual_seed(seed)
     size = len(CHARACTERS) + 2
-    config = AutoConfig.for_model(
-        architecture,
-        **ARCHITECTURES[architecture],
-        vocab_size=size,
-        max_position_embeddings=256,
-        initializer_range=0.3,
-        bos_token_id=0,
-        eos_token_id=0,
-        pad_token_id=0,
-    )
-    return AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+    of_two = architecture in ENCODER_DECODERS
+    shape = (ENCODER_DECODERS | ARCHITECTURES)[architecture] | {
+        **({"decoder_start_token_id": 0, "tie_word_embeddings": False} if of_two else {}),
+        "vocab_size": size,
+        "max_position_embeddings": 256,
+        "initializer_range": 0.3,
+        **dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), 0),
+    }
+    config = AutoConfig.for_model(architecture, **shape | settings)
+    kind = AutoModelForSeq2SeqLM if of_two else AutoModelForCausalLM
+    return kind.from_config(config, dtype=torch.float32).eval()
 
 
-def write_checkpoint(folder: Path, architecture: str = "llama", seed: int = 0) -> Path:
-    """Write such a checkpoint as transformers loads it."""
-    model(architecture, seed).save_pretrained(folder)
+def write_checkpoint(folder: Path, architecture: str = "llama", seed: int = 0, **settings: Any) -> Path:
+    """Write such a checkpoint as transformers loads it; ``settings`` replace those of its configuration."""
+    model(architecture, seed, **settings).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
     return folder

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from textgamut.config.entries.embedders import Embedder
+    from textgamut.config.entries.models import Model
     from textgamut.config.entries.sources import Source
     from textgamut.metrics.scores.rows import Row
     from textgamut.metrics.scores.support import SupportScores
@@ -213,8 +214,8 @@ def score(
         ModelError: If a checkpoint cannot be loaded.
 
     Warns:
-        UserWarning: If the sides differ in size, a side has fewer than 1000 texts, or texts are too short
-            for a metric.
+        UserWarning: If the sides differ in size or their texts in length, a side has fewer than 1000 texts,
+            or texts are too short for a metric.
 
     Examples:
         >>> result = textgamut.score(reference_texts, generated_texts)  # doctest: +SKIP
@@ -268,6 +269,8 @@ def checked(
     """
     from textgamut.features.embed import check_length
     from textgamut.metrics.divergence import check_seeds
+    from textgamut.metrics.lengths import check_lengths
+    from textgamut.models.adapters import prepare_adapter
     from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
     from textgamut.models.context import context_length
 
@@ -304,12 +307,14 @@ def checked(
     # Resolve all names before the first checkpoint is loaded.
     compares = "support" in metrics or "divergence" in metrics
     seen_by = _embedder(embedder, pooling, max_tokens, registries) if compares else None
+    if compares:
+        check_lengths(reference, generated)
     token_source = None
     if tokenizer is not None and "ngram" in metrics:
         token_source, _ = _checkpoint(tokenizer, registries)
     scored_by = _checkpoint(scorer, registries) if scorer and "likelihood" in metrics else None
 
-    seen_in = scored_in = tokens = scorer_tokens = None
+    seen_in = scored_in = tokens = scorer_tokens = adapter = None
     if seen_by is not None:
         seen_in = prepare(seen_by.source)
         if seen_by.pooling != "sentence-transformers":  # that library's checkpoints have another layout
@@ -319,7 +324,8 @@ def checked(
     if scored_by is not None:
         scored_in = prepare(scored_by[0])
         read_config(scored_in)
-        scorer_tokens = load_tokenizer(scored_in)
+        scorer_tokens = load_tokenizer(scored_in, scored_by[1].bos)
+        adapter = prepare_adapter(scored_by[1].adapter)
 
     def compute() -> ScoreResult:
         import torch
@@ -345,8 +351,8 @@ def checked(
         if "ngram" in metrics:
             rows += ngram_scores(generated, tokens)[0]
         if scored_by is not None and scored_in is not None:
-            model = load_causal_model(scored_in, torch.float32, choose_device())
-            rows += likelihood_scores(model, scorer_tokens, starts, generated, scored_by[1])[0]
+            model = load_causal_model(scored_in, torch.float32, choose_device(), adapter=adapter)
+            rows += likelihood_scores(model, scorer_tokens, starts, generated, scored_by[1].batch_size)[0]
         label = None if seen_by is None else seen_by.label
         return ScoreResult(tuple(rows), k, label, tuple(reference), tuple(generated), support)
 
@@ -398,10 +404,10 @@ def _embedder(
     return entry
 
 
-def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source, int]:
-    """Return the source of a model and its batch size."""
+def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source, Model]:
+    """Return a registered model, or one in a folder: the source of its weights, and its entry."""
     from textgamut.config.entries.models import Model
-    from textgamut.config.entries.sources import FileSource, OpenAISource
+    from textgamut.config.entries.sources import FileSource
 
     folder = Path(name)
     model: Model
@@ -410,11 +416,10 @@ def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source
         model = Model(label=_label(folder), family=_label(folder), source=source, chat="none")
     else:
         model = _entry("model", name, registries)
-    if isinstance(model.source, OpenAISource):
-        raise ConfigError(
-            f"model {str(name)!r} is served over the network: choose one with available weights"
-        )
-    return model.source, model.batch_size
+    try:
+        return model.checkpoint, model
+    except ConfigError as error:
+        raise ConfigError(f"model {str(name)!r} {error}") from None
 
 
 def _label(folder: Path) -> str:

@@ -465,6 +465,9 @@ SLUGS = [
 
 GREEDY = "{strategy: greedy, max_new_tokens: 5}"
 MODEL = "{label: x, family: x, chat: none, source: {kind: file, path: config}}"
+TRAINED = "{kind: finetuned, model: smollm2-135m-instuct, dataset: news-articles, n: 5, epochs: 1}"
+TUNED = f"{{label: x, family: x, chat: none, source: {TRAINED}}}"
+THINKING = f"{MODEL[:-1]}, reasoning: {{strip: x, budget: 9}}}}".replace("chat: none", "chat: template")
 SERVED = (
     "a: {{label: x, family: x, chat: template, engine: openai, gpus: 0, "
     "source: {{kind: openai, url: '{}', model: x}}}}\n"
@@ -505,6 +508,30 @@ REGISTRIES = [
              "a.source.path: ~nobody-here/x: there is no such user"),
     registry("models", f"a: {MODEL[:-1]}, bos: always}}\n".replace("chat: none", "chat: template"),
              "a: bos: always does not apply to chat: template"),
+    registry("models", f"a: {TUNED.replace('n: 5', 'n: 0')}\n", "a.source.n: ", "greater than or equal to 1"),
+    registry("models", f"a: {TUNED[:-1]}, gpus: 3}}\n", "a: source.batch_size: 8 texts cannot be shared"),
+    entry("models", f"a: {TUNED}\n", "gemma-3-270m", "a", "model 'a': source.model: unknown model",
+          "'smollm2-135m-instruct'"),
+    entry("models", f"a: {TUNED.replace('instuct', 'instruct')}\n", "gemma-3-270m", "a",
+          "model 'a': source.dataset: 'news-articles' has the format news-articles; fine-tuning"),
+    entry("models", f"a: {TUNED.replace('smollm2-135m-instuct', 'gpt-3.5-turbo')}\n", "gemma-3-270m", "a",
+          "model 'a': source.model: 'gpt-3.5-turbo' is served: choose a model with a checkpoint"),
+    entry("models", f"a: {TUNED.replace('smollm2-135m-instuct', 'a')}\n", "gemma-3-270m", "a",
+          "model 'a': source.model: 'a' is fine-tuned itself"),
+    registry("models", f"a: {MODEL[:-1]}, system: Be brief.}}\n", "a: system does not apply to chat: none"),
+    registry("models", f"a: {MODEL[:-1]}, engine: vllm, adapter: {{kind: file, path: x}}}}\n",
+             "a: adapter does not apply to engine vllm"),
+    registry("models", f"a: {MODEL[:-1]}, reasoning: {{strip: x, budget: 9}}}}\n",
+             "a: reasoning does not apply to chat: none"),
+    registry("models", f"a: {MODEL[:-1]}, chat_arguments: {{thinking: false}}}}\n",
+             "a: chat_arguments do not apply to chat: none"),
+    registry("models", f"a: {MODEL[:-1]}, chat_arguments: {{tokenize: true}}}}\n",
+             "tokenize is not an argument of a template"),
+    registry("models", f"a: {MODEL[:-1]}, chat_arguments: {{thinking: off}}}}\n", "YAML reads off as false"),
+    registry("models", f"a: {MODEL[:-1]}, chat_arguments: {{}}, bos: true}}\n", "YAML reads true as true"),
+    registry("models", f"a: {MODEL[:-1]}, chat_arguments: {{x: [1]}}}}\n", "a.chat_arguments.x"),
+    registry("models", f"a: {MODEL[:-1]}, bos: tokenizer}}\n",
+             "a.bos: 'tokenizer' is not one of the choices: 'auto', 'always' or 'never'"),
     registry("models", SERVED.format("https://h/v1").replace("gpus: 0", "gpus: 0, bos: always"),
              "a: bos: always does not apply to a served model"),
     registry("models", SERVED.format("https:///v1"), "a.source.url: ", "'https:///v1'"),
@@ -529,6 +556,12 @@ REGISTRIES = [
              "a.temperature: strategy: greedy has no temperature"),
     registry("decoding", "a: {strategy: sampling, top_pp: 0.9, max_new_tokens: 5}\n",
              "a.top_pp: unknown key; nearest valid: 'top_p'"),
+    registry("decoding", "a: {strategy: contrastive, k: 4, alpha: 1, no_repeat_ngram: 3, max_new_tokens: 5}",
+             "a.no_repeat_ngram: strategy: contrastive has no no_repeat_ngram, only strategy: "),
+    registry("decoding", "a: {strategy: sampling, typical_p: 1.5, max_new_tokens: 5}\n",
+             "a.typical_p: ", "less than or equal to 1"),
+    registry("decoding", "a: {strategy: sampling, eta_cutoff: 1, max_new_tokens: 5}\n",
+             "a.eta_cutoff: ", "less than 1"),
     registry("decoding", "a: {strategy: sampling, temperature: .nan, max_new_tokens: 5}\n",
              "a.temperature: ", "finite"),
     registry("decoding", "a: {strategy: sampling, temperature: 0, max_new_tokens: 5}\n", "a.temperature: "),
@@ -569,6 +602,13 @@ ENTRIES = [
           "model 'a': source.path: there is no file /nowhere"),
     entry("models", MODEL.replace("config", "x" * 300).join(["a: ", "\n"]), "gemma-3-270m", "a",
           "model 'a': source.path: there is no file xxx"),
+    entry("models", f"a: {THINKING}\n", "[gemma-3-270m]\n        decodings: [nucleus-0.95]",
+          "[a]\n        decodings: [beam-5]", "model 'a' with decoding 'beam-5'", "a thought from an answer"),
+    entry("models", f"a: {THINKING}\n", "max_words: 60\n    cells:\n      - models: [gemma-3-270m]",
+          "max_words: 60\n    metrics: {ngram: {}, likelihood: {scorer: gpt2-xl, perplexity_of: generator}}\n"
+          "    cells:\n      - models: [a]", "perplexity_of: generator: the answers of model 'a'"),
+    entry("models", f"a: {MODEL[:-1]}, adapter: {{kind: file, path: /nowhere}}}}\n", "gemma-3-270m", "a",
+          "model 'a': adapter.path: there is no file /nowhere"),
     entry("datasets", "a: {" + WIKI.format("2021-01-01T25:00", "2022-01-01") + "}\n", "news-articles", "a",
           "config/datasets.yaml", "a.created_from: ", "'2021-01-01T25:00'"),
     entry("datasets", "a: {" + WIKI.format("2090-01-01", "2091-01-01") + "}\n", "news-articles", "a",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from textgamut.errors import TextgamutError
 from textgamut.report import tables
 from textgamut.sources.cache import digest
 from textgamut.text import count_words
+from textgamut.workflow.weights import WEIGHTS
 
 TEXTS = pd.DataFrame(
     {
@@ -30,6 +32,21 @@ def script(stage: str, rule: str):
     return runpy.run_path(str(ROOT / f"workflow/scripts/{stage}/{rule}.py"))[rule]
 
 
+def work(stage: str, rule: str, settings: dict, inputs: dict, outputs: dict, **more: dict) -> None:
+    """Do the work of one job of a rule that loads weights."""
+    found = runpy.run_path(str(ROOT / f"workflow/scripts/{stage}/{rule}.py"))
+    job = SimpleNamespace(
+        params=SimpleNamespace(settings=settings),
+        input=SimpleNamespace(**inputs),
+        output=SimpleNamespace(**outputs),
+        wildcards=SimpleNamespace(**more.get("wildcards", {})),
+        resources=SimpleNamespace(**more.get("resources", {})),
+        threads=2,
+    )
+    with found["load"](job) as loaded:
+        found[rule](job, loaded)
+
+
 def test_every_rule_has_a_script_of_its_name() -> None:
     scripts = {path.stem: path.read_text() for path in (ROOT / "workflow/scripts").rglob("*.py")}
     rules = {
@@ -42,8 +59,18 @@ def test_every_rule_has_a_script_of_its_name() -> None:
     assert set(scripts) == rules | {"make_target"}
     assert all(f"def {name}(" in text for name, text in scripts.items())
     # Once: not in the processes that a script starts, which may read it under another name.
-    tail = '\n\nif __name__ == "__main__":\n    with job() as snakemake:\n'
-    assert all(text.count(tail) == 1 and text.count("job()") == 1 for text in scripts.values())
+    tail = '\n\nif __name__ == "__main__":\n'
+    for name, text in scripts.items():
+        ways = ("with job() as snakemake:\n", "with started_job() as (", f"run(load, {name})\n")
+        assert sum(text.count(f"{tail}    {way}") for way in ways) == 1, name
+        assert text.count(tail) == 1, name
+
+
+def test_rules_that_load_weights_share_them() -> None:
+    shares = {
+        path.stem for path in (ROOT / "workflow/scripts").rglob("*.py") if "companions" in path.read_text()
+    }
+    assert set(WEIGHTS) == shares
 
 
 def test_extract_dataset(tmp_path: Path) -> None:
@@ -103,30 +130,55 @@ def test_draw_subset_has_the_columns_of_generations(tmp_path: Path) -> None:
 PROMPTS = pd.DataFrame({"id": ["q", "p"], "base": ["three", "one two"], "user": "u", "start": "s"})
 
 
-def collect(folder: Path, rows: list[tuple[str, int, str]], **settings) -> pd.DataFrame:
+def collect(folder: Path, rows: list[tuple[str, int, str]], engines=("", ""), **settings) -> pd.DataFrame:
     """Collect samples that lie in two shards, the last one first."""
     files.write_table(folder / "prompts.parquet", PROMPTS)
     samples = pd.DataFrame(rows, columns=["prompt_id", "completion", "continuation"]).assign(
-        tokens=3, finish="stop"
+        tokens=20, finish="stop", log_likelihood=-6.0, scored_tokens=19
     )
     samples.insert(0, "id", [f"{row.prompt_id}/{row.completion}" for row in samples.itertuples()])
     shards = [folder / f"{i}-of-2.parquet" for i in range(2)]
-    for path, part in zip(shards, (samples[1:], samples[:1]), strict=True):
+    for path, part, engine in zip(shards, (samples[1:], samples[:1]), engines, strict=True):
+        part.attrs["engines"] = [engine]
         files.write_table(path, part)
     output = folder / "generations.parquet"
     script("generation", "collect_generations")(
-        {"task": "t"} | settings, 1, folder / "prompts.parquet", shards, output
+        {"task": "t", "strategy": "sampling"} | settings, 1, folder / "prompts.parquet", shards, output
     )
     return pd.read_parquet(output)
 
 
 def test_collect_generations_joins_prompt_and_continuation(tmp_path: Path) -> None:
     frame = collect(tmp_path, [("p", 0, " b c d"), ("q", 0, "")], kind="continuation", max_words=4)
-    assert list(frame) == ["id", "prompt_id", "text", "tokens", "finish"]
+    recorded = ["tokens", "finish", "log_likelihood", "scored_tokens"]
+    assert list(frame) == ["id", "prompt_id", "text", *recorded]
     assert frame["text"].tolist() == ["three", "one two b c"]  # in the order of the prompts
+    assert frame["log_likelihood"].tolist() == [-6, pytest.approx(np.nan, nan_ok=True)]  # one is cut
     meta = files.read_json(tmp_path / "generations.parquet.meta.json")
     assert (meta["samples"], meta["empty_continuations"], meta["shorter_than_max_words"]) == (2, 1, 1)
     assert meta["mean_words_before_cut"] == (1 + 5) / 2
+
+
+def test_collect_generations_tells_of_copies_under_sampling(tmp_path: Path) -> None:
+    rows = [(prompt, i, f" of {prompt}") for prompt in ("p", "q") for i in range(4)]
+    collect(tmp_path, rows, kind="continuation", max_words=4)
+    meta = files.read_json(tmp_path / "generations.parquet.meta.json")
+    assert meta["copies"] == 6
+    assert [text for text in meta["warnings"] if "6 of 8 completions" in text] == meta["warnings"] != []
+    collect(tmp_path, rows, kind="continuation", max_words=4, strategy="greedy")
+    meta = files.read_json(tmp_path / "generations.parquet.meta.json")
+    assert "copies" not in meta
+    assert meta["warnings"] == []
+
+
+@pytest.mark.parametrize(("engines", "told"), [(("v1", "v1"), False), (("v2", "v1"), True)])
+def test_collect_generations_tells_of_different_engines(
+    tmp_path: Path, engines: tuple[str, str], told: bool
+) -> None:
+    collect(tmp_path, [("p", 0, " b c d"), ("q", 0, "")], engines, kind="continuation", max_words=4)
+    meta = files.read_json(tmp_path / "generations.parquet.meta.json")
+    assert meta["engines"] == sorted(set(engines))
+    assert ["different engines: v1; v2" in text for text in meta["warnings"]] == [True] * told
 
 
 def test_collect_generations_joins_the_prompts_of_its_seed(
@@ -211,8 +263,8 @@ def test_the_references_of_a_creative_task_are_texts_of_a_model(tmp_path: Path) 
 def model(demo) -> dict:
     return {
         "source": demo.models["smollm2-135m-instruct"].source.model_dump(mode="json"),
-        "chat": "template",
-        "bos": "tokenizer",
+        "chat": {"format": "template"},
+        "bos": "auto",
     }
 
 
@@ -221,9 +273,13 @@ def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
     settings = {"task": "b", "kind": "biographies", "dataset": "people", "n": 5, "max_words": 360}
     settings |= {"examples_drawn": "without-replacement"}
     drawn(tmp_path, PEOPLE, **settings, examples=6, draws=[1])
-    check = script("tasks", "check_prompts")
     paths = tmp_path / "prompts.parquet", tmp_path / "lengths.json"
-    check(model | {"task": "b", "examples": 6, "max_new_tokens": 100}, "smollm2", *paths)
+
+    def check(checked: dict) -> None:
+        prompts, lengths = {"prompts": paths[0]}, {"lengths": paths[1]}
+        work("tasks", "check_prompts", checked, prompts, lengths, wildcards={"model": "smollm2"})
+
+    check(model | {"task": "b", "examples": 6, "max_new_tokens": 100})
     lengths = files.read_json(paths[1])
     assert (lengths["prompts"], lengths["context"], lengths["max_new_tokens"]) == (5, 8192, 100)
     assert lengths["total"] == lengths["mean"] * 5
@@ -235,7 +291,7 @@ def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
         rf"task 'b', model 'smollm2': prompt 'sample-000\d' has {lengths['max']} tokens, .* \d examples?"
     )
     with pytest.raises(TextgamutError, match=message) as caught:
-        check(model | {"task": "b", "examples": 6, "max_new_tokens": room}, "smollm2", *paths)
+        check(model | {"task": "b", "examples": 6, "max_new_tokens": room})
     most = int(str(caught.value).split("at most ")[1][0])
     assert 1 <= most < 6
     assert not paths[1].exists()
@@ -243,17 +299,18 @@ def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
         drawn(tmp_path, PEOPLE, **settings, examples=examples, draws=[1])
         checked = model | {"task": "b", "max_new_tokens": room}
         if fits:
-            check(checked, "smollm2", *paths)
+            check(checked)
         else:
             with pytest.raises(TextgamutError, match="the context is limited to 8192: lower max_new_tokens"):
-                check(checked, "smollm2", *paths)
+                check(checked)
 
 
 @pytest.mark.slow
 def test_tokens_per_word_are_counted(tmp_path: Path, model: dict) -> None:
     files.write_table(tmp_path / "texts.parquet", TEXTS)
     ratio = tmp_path / "smollm2.json"
-    script("tasks", "count_tokens")({"source": model["source"]}, tmp_path / "texts.parquet", ratio)
+    texts = {"texts": tmp_path / "texts.parquet"}
+    work("tasks", "count_tokens", {"source": model["source"]}, texts, {"ratio": ratio})
     counted = files.read_json(ratio)
     assert counted["texts"] == 40
     assert counted["words"] == 40 * 14  # thirteen words and a comma
@@ -270,6 +327,8 @@ def features(tmp_path: Path) -> Path:
     generated = rng.normal(size=(50, 6)).astype(np.float32)
     files.write_array(tmp_path / "generated.npy", generated)
     files.write_array(tmp_path / "same.npy", generated + np.float32(1e-4))
+    for name in ("generations", "references"):
+        files.write_table(tmp_path / f"{name}.parquet", pd.DataFrame({"text": ["one two three"] * 50}))
     files.write_array(tmp_path / "opposite.npy", -10 - np.abs(rng.normal(size=(50, 6))).astype(np.float32))
     return tmp_path
 
@@ -286,8 +345,13 @@ def score(features: Path, family: str, settings: dict, *more) -> pd.DataFrame:
     return pd.DataFrame(files.read_json(features / "scores.json"))
 
 
+def both_sides(folder: Path) -> list[Path]:
+    """The texts of a cell and of two draws of references."""
+    return [folder / "generations.parquet", folder / "references.parquet", folder / "references.parquet"]
+
+
 def test_score_support_scores_every_draw(features: Path) -> None:
-    table = score(features, "support", {"k": 4, "bootstrap": 20})
+    table = score(features, "support", {"k": 4, "bootstrap": 20}, both_sides(features))
     value = table.set_index(["draw", "metric"])["value"]
     assert len(table) == 2 * 4
     assert (table["n"] == 50).all()
@@ -302,10 +366,13 @@ def test_score_support_per_group(features: Path) -> None:
     """References have their own groups, generated texts those of their prompts."""
     dataset = pd.DataFrame({"id": [f"t{i}" for i in range(50)], "topic": ["a"] * 25 + ["b"] * 24 + [None]})
     files.write_table(features / "dataset.parquet", dataset)
-    files.write_table(features / "generations.parquet", pd.DataFrame({"prompt_id": dataset["id"][::-1]}))
-    files.write_table(features / "references.parquet", dataset[["topic"]])
-    texts = [features / f"{name}.parquet" for name in ("dataset", "generations", "references", "references")]
-    table = score(features, "support", {"k": 4, "bootstrap": 20, "groups": ["topic"]}, texts)
+    generations = pd.DataFrame({"prompt_id": dataset["id"][::-1], "text": "one two"})
+    files.write_table(features / "generations.parquet", generations)
+    files.write_table(features / "references.parquet", dataset[["topic"]].assign(text="one two three"))
+    settings = {"k": 4, "bootstrap": 20, "groups": ["topic"]}
+    table = score(features, "support", settings, both_sides(features), features / "dataset.parquet")
+    meta = files.read_json(features / "scores.json.meta.json")
+    assert [text[:48] for text in meta["warnings"]] == ["generated texts have 2 words, references 3 (medi"]
     assert set(table["group"]) == {"all", "topic=a", "topic=b"}
     recall = table.query("draw == 7 and metric == 'recall'").set_index("group")["value"]
     assert (recall == 1).all()
@@ -350,15 +417,15 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
     source = demo.models["smollm2-135m-instruct"].source.model_dump(mode="json")
     values = []
     for prompts in (tmp_path / "p.parquet", None):
-        script("scores", "score_likelihood")(
-            {"source": source, "generator": None, "perplexity_of": "scorer", "dtype": "float32"},
-            CELL,
-            2,
-            2,
-            1,
-            tmp_path / "g.parquet",
-            prompts,
-            tmp_path / "l.json",
+        work(
+            "scores",
+            "score_likelihood",
+            {"scorer": {"source": source, "adapter": None, "bos": "auto"}, "perplexity_of": "scorer"}
+            | {"dtype": "float32"},
+            {"texts": tmp_path / "g.parquet", "prompts": [prompts] if prompts else []},
+            {"scores": tmp_path / "l.json"},
+            wildcards=CELL,
+            resources={"lease": 0, "batch_size": 2},
         )
         rows = files.read_json(tmp_path / "l.json")
         values.append({row["metric"]: row["value"] for row in rows})
@@ -434,6 +501,7 @@ def test_tables_and_figures_show_one_task(scores: Path, tmp_path: Path) -> None:
 
 def test_wrong_features_name_no_half_output(tmp_path: Path) -> None:
     files.write_array(tmp_path / "g.npy", np.full((9, 2), np.nan, dtype=np.float32))
+    files.write_table(tmp_path / "texts.parquet", pd.DataFrame({"text": ["a"] * 9}))
     score_support = script("scores", "score_support")
     with pytest.raises(TextgamutError, match="reference features: row 0"):
         score_support(
@@ -442,6 +510,7 @@ def test_wrong_features_name_no_half_output(tmp_path: Path) -> None:
             tmp_path / "g.npy",
             [tmp_path / "g.npy"],
             tmp_path / "support.json",
+            [tmp_path / "texts.parquet"] * 2,
         )
     assert not (tmp_path / "support.json").exists()
 

@@ -23,7 +23,7 @@ def test_every_answer_is_valid_or_counted(
     served: OpenAISource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TEXTGAMUT_OFFLINE", raising=False)
-    monkeypatch.setattr(judging, "MAX_NEW_TOKENS", 48)
+    monkeypatch.setattr(judging, "MAX_NEW_TOKENS", 32)
     model = served.model_copy(update={"endpoint": "chat"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of answers that do not parse

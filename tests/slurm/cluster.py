@@ -50,7 +50,7 @@ DefMemPerCPU=100
 AccountingStorageType=accounting_storage/none
 ReturnToService=2
 KillWait=2
-MinJobAge=300
+MinJobAge=3600
 SchedulerParameters=batch_sched_delay=0,bf_interval=2,sched_interval=2
 EnforcePartLimits=ALL
 MpiDefault=none

@@ -173,7 +173,7 @@ def test_finished_shards_are_restored_and_no_model_is_loaded(
     assert [shard.read_bytes() for shard in shards] == expected
     for seed in (1, 2):
         log = (folder / LOG.format(seed)).read_text()
-        assert "restored from an earlier run" in log
+        assert "found finished" in log
         assert "loading" not in log
 
 

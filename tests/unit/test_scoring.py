@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +192,16 @@ def test_nothing_is_printed_or_written(score, tmp_path: Path, monkeypatch, capsy
 def test_small_samples_are_warned_of(score) -> None:
     with pytest.warns(UserWarning, match="N = 30 is below 1000"):
         score(REFERENCE, GENERATED, metrics=["support"])
+
+
+def test_sides_that_differ_in_length_are_warned_of_where_they_are_compared(score) -> None:
+    short = [text.split()[0] for text in GENERATED]
+    with pytest.warns(UserWarning, match=r"generated texts have 1 words, references \d.* \(medians\)"):
+        score(REFERENCE, short, metrics=["support"])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "generated texts have")
+        score(REFERENCE, short, metrics=["ngram"])
+        score(REFERENCE, REFERENCE, metrics=["support"])
 
 
 @pytest.mark.parametrize(

@@ -285,19 +285,24 @@ def test_killed_twenty_times_the_table_is_the_same_to_the_byte(filled: Wiki, tmp
     def start(folder: Path) -> subprocess.Popen[str]:
         return start_extraction(filled.api, folder / "cache", folder, rate=25)
 
+    def cached(folder: Path) -> int:
+        return len(list((folder / "cache").rglob("*.json.gz")))
+
     assert start(whole).wait() == 0
     random_ = random.Random(0)
     kills = 0
     progress = set()
-    for _ in range(20):
+    for kill in range(20):
         running = start(broken)
         assert running.stdout
         assert running.stdout.readline() == "ready\n"
-        time.sleep(random_.uniform(0.0, 0.4))
+        while cached(broken) < cached(whole) * kill // 30 and running.poll() is None:
+            time.sleep(0.005)
+        time.sleep(random_.uniform(0.0, 0.05))
         kills += running.poll() is None
         running.kill()
         running.wait()
-        progress.add(len(list((broken / "cache").rglob("*.json.gz"))))
+        progress.add(cached(broken))
         assert not list(broken.glob("references.parquet"))
     assert kills == 20
     assert len(progress) > 5  # the kills fell on different moments

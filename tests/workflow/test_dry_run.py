@@ -2,40 +2,76 @@
 
 from __future__ import annotations
 
+import functools
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
-from helpers import EXPERIMENTS, ROOT, dry_run, edit, jobs, run_snakemake, shipped
+from helpers import EXPERIMENTS, ROOT, copy_project, dry_run, edit, jobs, run_snakemake, shipped
 
 from textgamut.config.cells import Config
+from textgamut.config.loading import load_config
+from textgamut.workflow.weights import weights_of
 
+DryRun = Callable[[str], subprocess.CompletedProcess[str]]
 EXPECTED = {
     "papers/nw.yaml": {
-        "generate_texts": 53,
-        "score_entities": 54,
-        "score_readability": 54,
+        "generate_texts": 55,  # 24 settings of GPT-2 for each of two tasks, 5 of other models, BART, T5
+        "draw_training_texts": 2,
+        "finetune_model": 2,
+        "score_entities": 56,
+        "score_readability": 56,
         "copy_references": 1,
     },
     "papers/mc-released.yaml": {"read_scores": 3, "rank_methods": 4, "table_8": 1, "total": 28},
     "papers/mc.yaml": {
         "generate_texts": 1062,
         "score_likelihood": 1065,
+        "score_perplexity": 1062,
         "copy_references": 3,
         "rank_methods": 4,
     },
 }
 
 
+@pytest.fixture(scope="module")
+def dry_run_of(tmp_path_factory: pytest.TempPathFactory) -> DryRun:
+    """A function that makes the dry run of an experiment, once for all tests."""
+    folder = copy_project(tmp_path_factory.mktemp("plan"))
+    return functools.cache(lambda path: dry_run(folder, "--configfile", path))
+
+
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_every_experiment_plans(path: Path, project: Path) -> None:
-    done = dry_run(project, "--configfile", str(path.relative_to(ROOT)))
+def test_every_experiment_plans(path: Path, dry_run_of: DryRun) -> None:
+    done = dry_run_of(str(path.relative_to(ROOT)))
     assert done.returncode == 0, done.stdout
     planned = jobs(done.stdout)
     assert ("generate_texts" in planned) == (path.stem != "mc-released")
     expected = EXPECTED.get(str(path.relative_to(ROOT / "config")), {})
     assert {name: planned.get(name) for name in expected} == expected
     assert ("no essay score: there is no file training_set_rel3.tsv" in done.stdout) == (path.stem == "nw")
+
+
+def test_mc_loads_each_model_once(dry_run_of: DryRun) -> None:
+    """Before, a cell took three: the generator, the scorer, and the generator again for its perplexity."""
+    planned = jobs(dry_run_of("config/papers/mc.yaml").stdout)
+    config = load_config(ROOT / "config/papers/mc.yaml")
+    written = config.generated()
+    human = [cell for task in config.experiment.tasks for cell in config.human_cells(task)]
+    cells = {"generate_texts": written, "score_likelihood": written + human, "score_perplexity": written}
+    assert {rule: planned[rule] for rule in cells} == {rule: len(found) for rule, found in cells.items()}
+    loads = {
+        rule: {name for cell in found if (name := weights_of(config, rule, cell))}
+        for rule, found in cells.items()
+    }
+    assert loads == {
+        "generate_texts": {cell.model for cell in written},
+        "score_likelihood": {"opt-2.7b, float32"},
+        "score_perplexity": set(),
+    }
+    assert len(loads["generate_texts"]) == 6
 
 
 def test_the_demo_is_the_default(project: Path) -> None:
@@ -45,18 +81,19 @@ def test_the_demo_is_the_default(project: Path) -> None:
         "draw_prompts": 3, "draw_references": 6, "draw_subset": 3, "copy_references": 2, "check_prompts": 5,
         "generate_texts": 12, "collect_generations": 12, "embed_texts": 15,
         "score_support": 7, "score_divergence": 4, "score_ngram": 14, "sweep_support": 4,
-        "explain_support": 5, "score_likelihood": 7, "score_readability": 3, "score_entities": 3,
+        "explain_support": 5, "score_likelihood": 7, "score_perplexity": 6, "score_readability": 3,
+        "score_entities": 3,
         "score_similarity": 3, "collect_scores": 4, "collect_texts": 2,
         "plot_precision_recall": 2, "plot_sweep": 1, "plot_texts": 1, "plot_correlations": 1,
         "tabulate_scores": 4, "tabulate_variance": 2, "tabulate_texts": 1, "rank_methods": 1,
-        "all": 1, "total": 137,
+        "all": 1, "total": 143,
     }  # fmt: skip
 
 
 def test_essays_that_are_there_train_a_model(project: Path) -> None:
     (project / "training_set_rel3.tsv").write_text("essay_set\tessay\tdomain1_score\n")
     planned = jobs(dry_run(project, "--configfile", "config/papers/nw.yaml").stdout)
-    assert (planned["train_essay_model"], planned["score_essay"]) == (1, 54)
+    assert (planned["train_essay_model"], planned["score_essay"]) == (1, 56)
 
 
 def test_every_dataset_plans(project: Path, demo: Config) -> None:
@@ -167,12 +204,15 @@ def test_a_ranking_plans_all_methods_of_its_task(project: Path) -> None:
     named = (
         "generate_texts",
         "score_likelihood",
+        "score_perplexity",
         "score_ngram",
         "rank_methods",
         "table_8",
         "extract_dataset",
     )
-    assert {rule: planned[rule] for rule in named} == dict(zip(named, (354, 355, 355, 1, 1, 1), strict=True))
+    assert {rule: planned[rule] for rule in named} == dict(
+        zip(named, (354, 355, 354, 355, 1, 1, 1), strict=True)
+    )
     assert "score_support" not in planned
 
 

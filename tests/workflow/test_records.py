@@ -47,7 +47,7 @@ def test_what_is_deleted_is_restored_and_no_model_is_loaded(finished: Path, edit
     done = run_warm(edited, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert "loading" not in done.stdout
-    assert done.stdout.count("restored from an earlier run") == 33 - 1
+    assert done.stdout.count("found finished") == 33 - 1
     assert products(edited) == products(finished)
     assert plan(edited) == {}
 
@@ -99,7 +99,7 @@ def test_a_forced_job_computes_its_output_again(edited: Path) -> None:
     done = run_warm(edited, "--cores", "2", f"{cell}/generations.parquet", *forced)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("loading chat") == 1
-    assert done.stdout.count("restored from an earlier run") == 1  # collect_generations: the same samples
+    assert done.stdout.count("found finished") == 1  # collect_generations: the same samples
 
 
 @pytest.mark.parametrize(

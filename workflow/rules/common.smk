@@ -31,6 +31,13 @@ def request_gpus(count):
     return resources.gpus(count, form.raw if form else "gpu")
 
 
+def cluster_job(job):
+    """Return what identifies the cluster job that runs a job; None for a job that runs here."""
+    if workflow.local_exec or job.is_local:
+        return None
+    return workflow.dag.get_job_group(job) or job
+
+
 def in_report(path, caption, category, what):
     """Include an output in Snakemake's report."""
     return report(

@@ -1,8 +1,6 @@
 """Generate the texts of a cell from prompts and a checkpoint.
 
-A cell is split into shards, as configured in the model's entry. Once a job has loaded its model, it also generates
-the corresponding shards of the model's other cells in the same run, so that their own jobs find them finished. If
-jobs are grouped, this is limited to the job's own group.
+A cell is split into shards, as configured in the model's entry.
 """
 
 
@@ -15,7 +13,8 @@ rule generate_texts:
     output:
         samples=paths.SHARD,
     log:
-        paths.GENERATION_LOG,
+        "logs/generate_texts/{task}/{model}/{decoding}/seed{seed}/{shard}-of-{shards}.log",
+    priority: 10  # before the scores, which then find more texts to share their models for
     group:
         "generate/{task}/{model}"
     conda:
@@ -44,6 +43,7 @@ rule collect_generations:
         generations=paths.GENERATIONS,
     log:
         "logs/collect_generations/{task}/{model}/{decoding}/seed{seed}.log",
+    priority: 20
     group:
         "embed/{task}/{model}"
     conda:

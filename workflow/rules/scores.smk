@@ -34,7 +34,8 @@ rule score_support:
     input:
         generated=paths.CELL_FEATURES,
         references=bound(inputs.reference_features),
-        texts=bound(inputs.group_tables),
+        texts=bound(inputs.compared_texts),
+        dataset=bound(inputs.grouped_dataset),
     output:
         scores=paths.fill_some(paths.FEATURE_SCORES, family="support"),
     log:
@@ -124,7 +125,7 @@ rule score_ngram:
 
 
 rule score_likelihood:
-    """Compute perplexity and coherence of a cell."""
+    """Compute coherence and, unless it is that of the generator, perplexity of a cell under the scoring model."""
     input:
         texts=paths.GENERATIONS,
         prompts=bound(inputs.prompts),
@@ -151,6 +152,34 @@ rule score_likelihood:
         "Computing likelihood metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_likelihood.py"
+
+
+rule score_perplexity:
+    """Compute the perplexity of a cell under the model that generated it, as recorded during the generation."""
+    input:
+        texts=paths.GENERATIONS,
+        prompts=bound(inputs.prompts),
+        card=bound(inputs.generator_cards),
+    output:
+        scores=paths.fill_some(paths.SCORES, family="perplexity"),
+        texts=paths.fill_some(paths.TEXT_SCORES, family="perplexity"),
+    log:
+        "logs/score_perplexity/{task}/{model}/{decoding}/seed{seed}.log",
+    group:
+        "perplexity/{task}/{model}"
+    conda:
+        "../../envs/cuda.yaml"
+    threads: bound(resources.perplexity_threads)
+    resources:
+        **request_gpus(bound(resources.perplexity_gpus)),
+        batch_size=bound(resources.generation_batch_size),
+        mem_mb=bound(resources.perplexity_memory),
+    params:
+        settings=bound(settings.score_perplexity),
+    message:
+        "Computing perplexity of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_perplexity.py"
 
 
 rule score_readability:

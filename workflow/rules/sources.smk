@@ -89,6 +89,32 @@ rule fetch_model:
         "../scripts/sources/fetch_model.py"
 
 
+rule finetune_model:
+    """Fine-tune a model; a killed job resumes from its last epoch. fetch_model checks the result, as any checkpoint."""
+    input:
+        training=paths.TRAINING_TEXTS,
+        base=bound(inputs.training_base),
+    output:
+        card=paths.FINETUNING_CARD,
+        weights=paths.CHECKPOINT_WEIGHTS,
+    log:
+        "logs/finetune_model/{model}.log",
+    priority: 80
+    conda:
+        "../../envs/cuda.yaml"
+    threads: 8
+    resources:
+        **request_gpus(bound(resources.generation_gpus)),
+        mem_mb=bound(resources.finetuning_memory),
+        runtime=720,
+    params:
+        settings=bound(settings.finetune_model),
+    message:
+        "Fine-tuning {wildcards.model}"
+    script:
+        "../scripts/sources/finetune_model.py"
+
+
 rule fetch_embedder:
     """Fetch the checkpoint of an embedder into the cache and write its card."""
     input:

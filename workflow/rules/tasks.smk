@@ -87,6 +87,28 @@ rule copy_references:
         "../scripts/tasks/copy_references.py"
 
 
+rule draw_training_texts:
+    """Draw the texts that a model is fine-tuned on, none of which a task uses."""
+    input:
+        texts=bound(inputs.training_dataset),
+        used=bound(inputs.texts_in_tasks),
+        other_prompts=bound(inputs.given_prompts),
+    output:
+        training=paths.TRAINING_TEXTS,
+    log:
+        "logs/draw_training_texts/{model}.log",
+    priority: 90
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.draw_training_texts),
+    message:
+        "Drawing the texts to fine-tune {wildcards.model} on"
+    script:
+        "../scripts/tasks/draw_training_texts.py"
+
+
 rule check_prompts:
     """Count the tokens of a task's prompts for a model and check that prompt and answer fit into its context."""
     input:

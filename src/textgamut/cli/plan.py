@@ -106,6 +106,12 @@ def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
         sets, texts = plan.embeddings - plan.embeddings_done, whole(plan.embedded_texts)
         done = f" ({plan.embeddings_done:,} sets are done)" if plan.embeddings_done else ""
         console.print(Text(f"To embed with {plan.embedder}: {sets:,} sets of texts, {texts} in all{done}"))
+    if plan.recorded.cells:
+        saved = decimal(plan.recorded.gpu_hours)
+        what = f"recorded while generating, for {plan.recorded.cells:,} cells"
+        console.print(
+            Text(f"Perplexity of the generator: {what}; about {saved} GPU hours less than a second pass")
+        )
     for judging in plan.judgings:
         asked, read = whole(judging.questions), whole(judging.prompt_tokens)
         cost = f"about {read} prompt tokens, US$ {decimal(judging.dollars)}"

@@ -9,6 +9,7 @@ from textgamut.config.entries.datasets import Dataset
 from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.embedders import Embedder
 from textgamut.config.entries.models import Model
+from textgamut.config.entries.sources import FinetunedSource
 from textgamut.config.entries.taggers import Tagger
 from textgamut.config.experiment import (
     CreativeTask,
@@ -67,6 +68,11 @@ class Config(NamedTuple):
     def metrics(self, task: str) -> Metrics:
         """Return the families of metrics that a task computes."""
         return self.experiment.tasks[task].metrics or self.experiment.metrics
+
+    def base_of(self, model: str) -> str | None:
+        """Return the model that a fine-tuned one is made from; None for any other."""
+        source = self.models[model].source
+        return source.model if isinstance(source, FinetunedSource) else None
 
     def ranked(self) -> dict[str, list[str]]:
         """Return the rankings to compute: name -> tasks.

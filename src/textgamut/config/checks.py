@@ -10,7 +10,9 @@ from typing import Any
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.entries.base import expanded
 from textgamut.config.entries.datasets import Dataset, NewWikiDataset, TableDataset
-from textgamut.config.entries.sources import needs_contact
+from textgamut.config.entries.decoding import unsupported
+from textgamut.config.entries.models import Chat, Model
+from textgamut.config.entries.sources import FinetunedSource, OpenAISource, needs_contact
 from textgamut.config.experiment import (
     BiographiesTask,
     CreativeTask,
@@ -69,6 +71,8 @@ def broken_references(config: Config) -> Iterator[str]:
             used.append((f"model {name!r}", model))
             if model and (model.engine != "openai" or model.chat != "template"):
                 yield f"{key}: model {name!r} cannot be a judge: it needs engine openai, chat: template"
+            elif model and model.chat_settings != Chat("template"):
+                yield f"{key}: model {name!r} cannot be a judge: with system, chat_arguments or reasoning"
     for slug, task in config.experiment.tasks.items():
         yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
         used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
@@ -93,12 +97,15 @@ def broken_references(config: Config) -> Iterator[str]:
             yield from check(f"tasks.{slug}.references.model", named.model, config.models, "model")
             yield from check(f"tasks.{slug}.references.decoding", named.decoding, config.decoding, "decoding")
             used.append((f"model {named.model!r}", config.models.get(named.model)))
+            yield from _not_decoded(f"tasks.{slug}.references", named.model, named.decoding, config)
         for i, block in enumerate(task.cells):
             for j, name in enumerate(block.models):
                 yield from check(f"tasks.{slug}.cells[{i}].models[{j}]", name, config.models, "model")
                 used.append((f"model {name!r}", config.models.get(name)))
             for j, name in enumerate(block.decodings):
                 yield from check(f"tasks.{slug}.cells[{i}].decodings[{j}]", name, config.decoding, "decoding")
+            for pair in block.pairs():
+                yield from _not_decoded(f"tasks.{slug}.cells[{i}]", *pair, config)
     for slug, target in config.experiment.targets.items():
         yield from _unfit_target(config, f"targets.{slug}", target)
         if isinstance(target, TokensPerWord):
@@ -120,6 +127,11 @@ def broken_references(config: Config) -> Iterator[str]:
             for name in target.embedders:
                 yield from check(f"targets.{slug}.embedders", name, config.embedders, "embedder")
                 used.append((f"embedder {name!r}", config.embedders.get(name)))
+    for what, entry in dict(used).items():
+        if isinstance(entry, Model) and isinstance(entry.source, FinetunedSource):
+            yield from _unfit_training(config, what, entry.source)
+            used.append((f"model {entry.source.model!r}", config.models.get(entry.source.model)))
+            used.append((f"dataset {entry.source.dataset!r}", config.datasets.get(entry.source.dataset)))
     yield from _unknown_labels(config)
     for what, entry in dict(used).items():
         if entry is None:
@@ -127,11 +139,11 @@ def broken_references(config: Config) -> Iterator[str]:
         if isinstance(entry, NewWikiDataset) and entry.created_before > datetime.now(UTC):
             when = f"{entry.created_before:%Y-%m-%d %H:%M}"
             yield f"{what}: created_before: {when} is in the future: its articles do not exist yet"
-        for key in ("path", "snapshot"):
-            if file := getattr(entry.source, key, None):
+        for part, key in (("source", "path"), ("source", "snapshot"), ("adapter", "path")):
+            if file := getattr(getattr(entry, part, None), key, None):
                 path = expanded(file)
                 if not os.path.exists(path):  # Path.exists raises if the name is too long
-                    yield f"{what}: source.{key}: there is no file {path}"
+                    yield f"{what}: {part}.{key}: there is no file {path}"
         addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
         if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
             yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
@@ -181,6 +193,11 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
         else:
             for name in dict.fromkeys(name for block in task.cells for name in block.models):
                 yield from _not_served(f"tasks.{slug}: perplexity_of: generator", name, config)
+                if (model := config.models.get(name)) and model.reasoning:
+                    yield (
+                        f"tasks.{slug}: perplexity_of: generator: the answers of model {name!r} depend on "
+                        "thoughts, which are not scored: use perplexity_of: scorer"
+                    )
     if task.ranking:
         yield from _unfit_ranking(slug, task, metrics)
     sizes = {config.size(cell) for cell in config.cells(slug)}
@@ -220,6 +237,27 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
                 f"tasks.{slug}.cells: {task.texts_of} has no texts of {cell.model}, {cell.decoding}, seed "
                 f"{cell.seed}"
             )
+
+
+def _unfit_training(config: Config, what: str, source: FinetunedSource) -> Iterator[str]:
+    """Yield a message if a model cannot be fine-tuned from its base on its dataset."""
+    base, dataset = config.models.get(source.model), config.datasets.get(source.dataset)
+    if base is None:
+        yield f"{what}: source.model: unknown model {source.model!r}; {nearest(source.model, config.models)}"
+    elif isinstance(base.source, OpenAISource | FinetunedSource):
+        reason = "is served" if isinstance(base.source, OpenAISource) else "is fine-tuned itself"
+        yield f"{what}: source.model: {source.model!r} {reason}: choose a model with a checkpoint"
+    elif base.adapter:
+        yield f"{what}: source.model: {source.model!r} has an adapter: choose a model without one"
+    formats = FORMATS[PromptedTask]
+    if dataset is None:
+        valid = nearest(source.dataset, config.datasets)
+        yield f"{what}: source.dataset: unknown dataset {source.dataset!r}; {valid}"
+    elif dataset.format not in formats:
+        yield (
+            f"{what}: source.dataset: {source.dataset!r} has the format {dataset.format}; fine-tuning needs "
+            f"{' or '.join(formats)}, which have prompts"
+        )
 
 
 def _unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]:
@@ -320,6 +358,12 @@ def _not_served(key: str, name: str, config: Config) -> Iterator[str]:
     model = config.models.get(name)
     if model and model.engine == "openai":
         yield f"{key}: model {name!r} is served by an API: its tokens and likelihoods are not available"
+
+
+def _not_decoded(key: str, name: str, setting: str, config: Config) -> Iterator[str]:
+    model, decoding = config.models.get(name), config.decoding.get(setting)
+    if model and decoding and (reason := unsupported(model.engine, decoding, model.reasoning is not None)):
+        yield f"{key}: model {name!r} with decoding {setting!r}: {reason}"
 
 
 def _group_columns(dataset: Dataset | None) -> list[str] | None:

@@ -28,8 +28,8 @@ class _Loader(yaml.SafeLoader):
     """A safe loader that refuses what can be misunderstood.
 
     It refuses duplicate keys, of which PyYAML keeps the last; tags; and plain values that YAML 1.1 reads
-    differently from how they look, such as ``on`` (true) or ``0100`` (64). Dates stay text, and ``1e-3`` is a
-    number as in YAML 1.2.
+    differently from how they look, such as ``on`` (true) or ``0100`` (64). Only ``chat_arguments`` can be
+    ``true`` or ``false``. Dates stay text, and ``1e-3`` is a number as in YAML 1.2.
     """
 
     yaml_implicit_resolvers = {
@@ -40,11 +40,14 @@ class _Loader(yaml.SafeLoader):
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
         self._sizes: dict[yaml.Node, int] = {}
+        self._in_arguments = False
 
     def compose_node(self, parent: Any, index: Any) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if getattr(event, "tag", None):
             _refuse(event.start_mark, f"tags such as {event.tag} are not supported")
+        outside = self._in_arguments
+        self._in_arguments |= isinstance(index, yaml.ScalarNode) and index.value == "chat_arguments"
         node = super().compose_node(parent, index)
         if isinstance(event, yaml.AliasEvent):
             if node not in self._sizes:
@@ -58,6 +61,7 @@ class _Loader(yaml.SafeLoader):
             self._sizes[node] = 1 + sum(self._sizes[child] for child in _children(node))
             if self._sizes[node] > MOST_VALUES:
                 _refuse(event.start_mark, f"more than {MOST_VALUES:,} values")
+        self._in_arguments = outside
         return node
 
     # Not in construct_mapping: there, a merge (`<<: *other`) has already added its keys.
@@ -78,7 +82,7 @@ class _Loader(yaml.SafeLoader):
         if node.style is not None:  # in quotes, or a block
             return
         text, advice = node.value, ""
-        if node.tag == BOOLEAN:
+        if node.tag == BOOLEAN and not (self._in_arguments and text in ("true", "false")):
             made = str(self.construct_yaml_bool(node)).lower()
             advice = f"{text} as {made}, but no setting is true or false: write a number"
         elif node.tag == INTEGER and not re.fullmatch(r"[-+]?(0|[1-9][0-9_]*)", text):

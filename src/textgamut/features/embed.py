@@ -42,8 +42,8 @@ class Features(NamedTuple):
     """Number of texts that contain only white space."""
 
 
-class _Network(NamedTuple):
-    """A loaded checkpoint."""
+class LoadedEmbedder(NamedTuple):
+    """An embedder with its weights in memory, from :func:`load_embedder`."""
 
     model: Any
     """The transformer."""
@@ -52,6 +52,48 @@ class _Network(NamedTuple):
     """Prefix of every text."""
     encode: Callable[[Sequence[tuple[int, ...]], list[str]], NDArray[np.float32]]
     """Embeds a batch, given as token ids and as texts: (B, d)."""
+    max_tokens: int
+    batch_size: int
+    batch_tokens: int | None
+    """Maximum number of tokens per batch, padding included; None for no maximum."""
+
+    def embed(self, texts: Sequence[str]) -> Features:
+        """Embed texts, see :func:`embed`."""
+        if not texts:
+            raise DataError("there are no texts to embed")
+        tokens, truncated = _tokenize(self, texts)
+        if truncated:
+            logger.warning("%d of %d texts were cut to %d tokens", truncated, len(texts), self.max_tokens)
+        times = Counter(tokens)
+        unique = sorted(times, key=lambda ids: (-len(ids), ids))
+        text_of = dict(zip(tokens, texts, strict=True))
+        parts = []
+        progress = Progress(len(texts), "texts")
+        for batch in _batches(unique, self.batch_size, self.batch_tokens):
+            parts.append(self.encode(batch, [text_of[ids] for ids in batch]))
+            progress.advance(sum(times[ids] for ids in batch))
+        row = {ids: i for i, ids in enumerate(unique)}
+        vectors = np.concatenate(parts)[[row[ids] for ids in tokens]]
+        return Features(vectors, truncated, sum(not text.strip() for text in texts))
+
+
+def load_embedder(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
+    """Load an embedder, for several sets of texts.
+
+    Args:
+        folder: The checkpoint.
+        embedder: Its registry entry.
+        device: Device of the computation.
+
+    Raises:
+        TextgamutError: If ``max_tokens`` exceeds the model's limit or leaves no room beside the special
+            tokens, the checkpoint cannot be loaded, or sentence-transformers is needed and not installed.
+    """
+    silence_transformers()
+    load = _load_library if embedder.pooling == "sentence-transformers" else _load_network
+    loaded = load(folder, embedder, device)
+    _check_room(loaded)
+    return loaded
 
 
 def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.device) -> Features:
@@ -80,32 +122,9 @@ def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.
         The features, row i for text i.
 
     Raises:
-        TextgamutError: If there are no texts, ``max_tokens`` exceeds the model's limit or leaves no room
-            beside the special tokens, the checkpoint cannot be loaded, or sentence-transformers is needed
-            and not installed.
+        TextgamutError: If there are no texts, or as :func:`load_embedder`.
     """
-    if not texts:
-        raise DataError("there are no texts to embed")
-    silence_transformers()
-    dtype = compute_dtype(embedder, device)
-    load = _load_library if embedder.pooling == "sentence-transformers" else _load_network
-    network = load(folder, embedder, dtype, device)
-    _check_room(network, embedder.max_tokens)
-
-    tokens, truncated = _tokenize(network, texts, embedder.max_tokens)
-    if truncated:
-        logger.warning("%d of %d texts were cut to %d tokens", truncated, len(texts), embedder.max_tokens)
-    times = Counter(tokens)
-    unique = sorted(times, key=lambda ids: (-len(ids), ids))
-    text_of = dict(zip(tokens, texts, strict=True))
-    parts = []
-    progress = Progress(len(texts), "texts")
-    for batch in _batches(unique, embedder.batch_size, CPU_TOKENS if device.type == "cpu" else None):
-        parts.append(network.encode(batch, [text_of[ids] for ids in batch]))
-        progress.advance(sum(times[ids] for ids in batch))
-    row = {ids: i for i, ids in enumerate(unique)}
-    vectors = np.concatenate(parts)[[row[ids] for ids in tokens]]
-    return Features(vectors, truncated, sum(not text.strip() for text in texts))
+    return load_embedder(folder, embedder, device).embed(texts)
 
 
 def compute_dtype(embedder: Embedder, device: torch.device) -> torch.dtype:
@@ -127,13 +146,13 @@ def _batches(
         start += fitting
 
 
-def _load_network(folder: Path, embedder: Embedder, dtype: torch.dtype, device: torch.device) -> _Network:
+def _load_network(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
     import torch
     from transformers import AutoModel
 
     tokenizer = load_tokenizer(folder)
     with loading(folder):
-        model = AutoModel.from_pretrained(folder, dtype=dtype, use_safetensors=True)
+        model = AutoModel.from_pretrained(folder, dtype=compute_dtype(embedder, device), use_safetensors=True)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     model.config.use_cache = False
@@ -153,7 +172,10 @@ def _load_network(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
         vectors: NDArray[np.float32] = pooled.cpu().numpy()
         return vectors
 
-    return _Network(model, tokenizer, "", encode)
+    batch_tokens = CPU_TOKENS if device.type == "cpu" else None
+    return LoadedEmbedder(
+        model, tokenizer, "", encode, embedder.max_tokens, embedder.batch_size, batch_tokens
+    )
 
 
 def _pool(states: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
@@ -167,7 +189,7 @@ def _pool(states: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tenso
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
 
 
-def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: torch.device) -> _Network:
+def _load_library(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
@@ -183,7 +205,7 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
             str(folder),
             device=str(device),
             local_files_only=True,
-            model_kwargs={"dtype": dtype, "use_safetensors": True},
+            model_kwargs={"dtype": compute_dtype(embedder, device), "use_safetensors": True},
         )
     if library.transformers_model is None:
         raise ModelError(f"{folder}: the first module is not a transformer")
@@ -193,7 +215,16 @@ def _load_library(folder: Path, embedder: Embedder, dtype: torch.dtype, device: 
         return np.asarray(library.encode(batch, batch_size=len(batch), show_progress_bar=False), np.float32)
 
     prompt = library.prompts[library.default_prompt_name] or "" if library.default_prompt_name else ""
-    return _Network(library.transformers_model, library.tokenizer, prompt, encode)
+    batch_tokens = CPU_TOKENS if device.type == "cpu" else None
+    return LoadedEmbedder(
+        library.transformers_model,
+        library.tokenizer,
+        prompt,
+        encode,
+        embedder.max_tokens,
+        embedder.batch_size,
+        batch_tokens,
+    )
 
 
 def check_length(max_tokens: int, longest: int | None) -> None:
@@ -202,22 +233,22 @@ def check_length(max_tokens: int, longest: int | None) -> None:
         raise ConfigError(f"max_tokens: {max_tokens} exceeds the {longest} tokens that this model supports")
 
 
-def _check_room(network: _Network, max_tokens: int) -> None:
+def _check_room(loaded: LoadedEmbedder) -> None:
     """Check that ``max_tokens`` fits the model and leaves room for at least one token of text."""
-    check_length(max_tokens, context_length(network.model.config.to_dict(), model=network.model))
-    special = network.tokenizer.num_special_tokens_to_add()
-    if max_tokens <= special:
-        raise ConfigError(f"max_tokens: {max_tokens} leaves no room beside {special} special tokens")
+    check_length(loaded.max_tokens, context_length(loaded.model.config.to_dict(), model=loaded.model))
+    special = loaded.tokenizer.num_special_tokens_to_add()
+    if loaded.max_tokens <= special:
+        raise ConfigError(f"max_tokens: {loaded.max_tokens} leaves no room beside {special} special tokens")
 
 
-def _tokenize(network: _Network, texts: Sequence[str], max_tokens: int) -> tuple[list[tuple[int, ...]], int]:
+def _tokenize(loaded: LoadedEmbedder, texts: Sequence[str]) -> tuple[list[tuple[int, ...]], int]:
     """Return the token ids of each text, at most ``max_tokens``, and the number of truncated texts."""
-    tokenizer = network.tokenizer
-    whole = [network.prompt + text for text in texts]
+    tokenizer, most = loaded.tokenizer, loaded.max_tokens
+    whole = [loaded.prompt + text for text in texts]
     tokens = tokenizer(whole)["input_ids"]
-    too_long = [i for i, ids in enumerate(tokens) if len(ids) > max_tokens]
+    too_long = [i for i, ids in enumerate(tokens) if len(ids) > most]
     if too_long:  # truncated by the tokenizer, which keeps special tokens at the end
-        cut = tokenizer([whole[i] for i in too_long], truncation=True, max_length=max_tokens)["input_ids"]
+        cut = tokenizer([whole[i] for i in too_long], truncation=True, max_length=most)["input_ids"]
         for i, ids in zip(too_long, cut, strict=True):
             tokens[i] = ids
     nothing = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id

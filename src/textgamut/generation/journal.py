@@ -38,6 +38,8 @@ class Journal:
         self.samples: list[Sample] = [sample for batch in batches for sample in batch["samples"]]
         self.seconds: float = sum(batch["seconds"] for batch in batches)
         """Time to generate the samples."""
+        self.engines: set[str] = {batch["engine"] for batch in batches}
+        """What generated the samples; see ``Engine.identity``."""
         self.batch_size: int | None = (batches[-1]["batch_size"] or None) if batches else None
         """Batch size of the last batch: smaller than requested if the job ran out of memory."""
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,12 +49,15 @@ class Journal:
         if not kept:
             self._write({"fingerprint": fingerprint})
 
-    def append(self, samples: list[Sample], batch_size: int, seconds: float) -> None:
-        """Append a finished batch; it is on disk when this returns."""
+    def append(self, samples: list[Sample], batch_size: int, seconds: float, engine: str = "") -> None:
+        """Append a batch that ``engine`` finished; it is on disk when this returns."""
         self.samples += samples
+        self.engines.add(engine)
         self.seconds += seconds
         self.batch_size = batch_size or self.batch_size
-        self._write({"batch_size": batch_size, "seconds": round(seconds, 3), "samples": samples})
+        self._write(
+            {"batch_size": batch_size, "seconds": round(seconds, 3), "engine": engine, "samples": samples}
+        )
 
     def remove(self) -> None:
         """Close and delete the journal, once the job's output contains its samples."""
@@ -66,9 +71,11 @@ class Journal:
             os.fsync(self._stream.fileno())
 
 
-def read_samples(path: Path, fingerprint: str) -> list[Sample]:
-    """Return the samples of another job's journal, or an empty list if its fingerprint differs."""
-    return [sample for batch in _read(path, fingerprint)[0] for sample in batch["samples"]]
+def read_samples(path: Path, fingerprint: str) -> tuple[list[Sample], set[str]]:
+    """Return the samples of another job's journal and their engines; neither if its fingerprint differs."""
+    batches = _read(path, fingerprint)[0]
+    samples = [sample for batch in batches for sample in batch["samples"]]
+    return samples, {batch["engine"] for batch in batches}
 
 
 def _read(path: Path, fingerprint: str) -> tuple[list[dict[str, Any]], int]:

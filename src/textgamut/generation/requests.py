@@ -32,11 +32,18 @@ class Sample(TypedDict):
     prompt_id: str
     completion: int
     continuation: str
-    """The text after the prompt."""
+    """The text after the prompt, with the thought in front of an answer."""
     tokens: int
     """Number of new tokens, including the one that ends the text."""
     finish: str
-    """``stop`` if the model ended the text, ``length`` if it reached ``max_new_tokens``."""
+    """``stop`` if the model ended the text, ``length`` if it reached ``max_new_tokens``, ``thinking`` if a
+    thought was not closed."""
+    log_likelihood: float | None
+    """Sum of the natural log-probabilities of the text's tokens, without those of a thought and the one that
+    ends the text, each given everything before it. They are those of the model's own distribution, before any
+    penalty, temperature, truncation or minimum length. None if the engine does not provide it."""
+    scored_tokens: int
+    """Number of tokens in this sum."""
 
 
 def encode(request: Request, tokenizer: Any) -> list[int]:

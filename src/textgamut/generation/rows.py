@@ -6,12 +6,18 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from textgamut.errors import ConfigError
+from textgamut.models.log_likelihood import padded, start_tokens
+
 if TYPE_CHECKING:
     import torch
 
 
 class Rows:
     """The running rows of a batch: their tokens, padded on the left, and their key-value cache."""
+
+    forced = 0
+    """Number of tokens in ``ids`` that ``generate`` of transformers counts among the new ones."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]]) -> None:
         """Pad the prompts; this does not run the model."""
@@ -57,6 +63,11 @@ class Rows:
         output = self._forward(self.ids, self.mask, positions, output_hidden_states=hidden)
         return output.logits[:, -1].float(), output.hidden_states[-1] if hidden else None
 
+    @property
+    def inputs(self) -> dict[str, torch.Tensor]:
+        """What ``generate`` of transformers reads before the first new token."""
+        return {"input_ids": self.ids, "attention_mask": self.mask}
+
     def append(self, tokens: torch.Tensor) -> torch.Tensor:
         """Append a token (rows,) to each row; return the float32 logits of the next (rows, vocabulary)."""
         import torch
@@ -89,6 +100,87 @@ class Rows:
             **self._last_only,
             **options,
         )
+
+
+class EncoderDecoderRows:
+    """The running rows of a batch of an encoder-decoder: the encoder reads the prompts, ``ids`` are the text.
+
+    A text begins with the tokens that every text of the model begins with: those of ``start_tokens``.
+    """
+
+    def __init__(self, model: Any, prompts: Sequence[Sequence[int]]) -> None:
+        """Pad the prompts, on the right since positions count from the left; this does not run the model."""
+        import torch
+        from transformers.cache_utils import Cache, DynamicCache, EncoderDecoderCache
+
+        from textgamut.generation.key_value_cache import GrowingLayer
+
+        self.model = model
+        device = model.get_input_embeddings().weight.device
+        self._read, self._read_mask = (tensor.to(device) for tensor in padded(prompts))
+        self.ids = torch.tensor([start_tokens(model)], device=device).repeat(len(prompts), 1)
+        self.cache = EncoderDecoderCache(Cache(layer_class_to_replicate=GrowingLayer), DynamicCache())
+        self.forced = self.ids.shape[1] - 1
+        self._encoded: Any = None
+
+    @property
+    def mask(self) -> torch.Tensor:
+        """The text has no padding: 1 for each of ``ids``."""
+        return self.ids.new_ones(self.ids.shape)
+
+    @property
+    def inputs(self) -> dict[str, torch.Tensor]:
+        """What ``generate`` of transformers reads before the first new token."""
+        return {"input_ids": self._read, "attention_mask": self._read_mask}
+
+    def read(self, hidden: bool = False) -> tuple[torch.Tensor, None]:
+        """Run the model on the prompts.
+
+        Returns:
+            float32 logits of the next token (rows, vocabulary), and None.
+
+        Raises:
+            TextgamutError: If hidden states are requested, which the decoder has of the text only.
+        """
+        if hidden:
+            raise ConfigError(
+                f"contrastive search compares a text with its prompt, but {type(self.model).__name__} is an "
+                "encoder-decoder, which reads them apart: choose another decoding strategy for it"
+            )
+        encoder = self.model.get_encoder()
+        self._encoded = encoder(input_ids=self._read, attention_mask=self._read_mask)
+        return self._forward(self.ids), None
+
+    def append(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Append a token (rows,) to each row; return the float32 logits of the next (rows, vocabulary)."""
+        import torch
+
+        self.ids = torch.cat([self.ids, tokens[:, None]], dim=1)
+        return self._forward(tokens[:, None])
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Keep only these rows."""
+        self.ids, self._read_mask = self.ids[rows], self._read_mask[rows]
+        self._encoded.last_hidden_state = self._encoded.last_hidden_state[rows]
+        for layer in self.cache.self_attention_cache.layers:
+            layer.keep(rows, 0)
+        self.cache.cross_attention_cache.batch_select_indices(rows)
+
+    def _forward(self, ids: torch.Tensor) -> torch.Tensor:
+        output = self.model(
+            encoder_outputs=self._encoded,
+            attention_mask=self._read_mask,
+            decoder_input_ids=ids,
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        logits: torch.Tensor = output.logits[:, -1].float()
+        return logits
+
+
+def open_rows(model: Any, prompts: Sequence[Sequence[int]]) -> Rows | EncoderDecoderRows:
+    """Return the rows of a batch of a model, which may be an encoder-decoder."""
+    return (EncoderDecoderRows if model.config.is_encoder_decoder else Rows)(model, prompts)
 
 
 def layer_types(model: Any) -> set[str]:

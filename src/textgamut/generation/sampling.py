@@ -10,6 +10,7 @@ boundaries between tokens: in float32, one text in ten changed between batch siz
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from textgamut.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import torch
 
@@ -74,6 +75,7 @@ class Chooser:
         # Padding must not count as a token that occurred: if it is the EOS token, the texts of a batch would
         # depend on each other's lengths. It is replaced by the prompt's last token.
         self._seen = torch.where(mask.bool(), prompts, prompts[:, -1:])
+        self._starts = mask.argmax(dim=1)
         # torch lacks uint64 arithmetic; int64 has the same bits.
         self._streams = torch.as_tensor(np.stack(streams).view(np.int64), device=prompts.device)
         self._counts = (
@@ -89,20 +91,22 @@ class Chooser:
             logits: float32 (rows, vocabulary); -inf forbids a token.
 
         Raises:
-            TextgamutError: If the model's logits are not finite, for example because float16 overflows.
+            TextgamutError: If the model's logits are not finite, for example because float16 overflows, or if
+                every token would repeat an n-gram.
         """
         import torch
 
         check_finite(logits)
-        logits = self._penalised(logits)
+        logits = self._without_repeats(self._penalised(logits))
         if self._decoding.strategy == "greedy":
             tokens = logits.argmax(dim=-1)
         else:
             tokens = draw_tokens(
-                logits / self._decoding.temperature,
+                restrict_logits(logits, self._decoding) / self._decoding.temperature,
                 self._decoding.top_p,
                 self._streams[:, self._step],
                 self._decoding.top_k,
+                restrict=functools.partial(restrict_probabilities, decoding=self._decoding),
             )
         self._step += 1
         self._seen = torch.cat([self._seen, tokens[:, None]], dim=1)
@@ -113,6 +117,7 @@ class Chooser:
     def keep(self, rows: torch.Tensor) -> None:
         """Keep only these rows."""
         self._seen, self._streams = self._seen[rows], self._streams[rows]
+        self._starts = self._starts[rows]
         if self._counts is not None:
             self._counts = self._counts[rows]
 
@@ -130,6 +135,19 @@ class Chooser:
             logits = logits - self._decoding.frequency_penalty * self._counts
         return logits
 
+    def _without_repeats(self, logits: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        n = self._decoding.no_repeat_ngram
+        if not n:
+            return logits
+        logits = forbid_repeats(logits, self._seen, self._starts, n)
+        if bool((logits == -torch.inf).all(dim=-1).any()):
+            raise ModelError(
+                f"no_repeat_ngram: {n}: every token would repeat an n-gram: raise it, or set it to 0"
+            )
+        return logits
+
 
 def check_finite(logits: torch.Tensor) -> None:
     """Check that each row of logits (rows, vocabulary) defines a distribution.
@@ -145,8 +163,127 @@ def check_finite(logits: torch.Tensor) -> None:
         )
 
 
+def forbid_repeats(logits: torch.Tensor, tokens: torch.Tensor, starts: torch.Tensor, n: int) -> torch.Tensor:
+    """Forbid each token that would complete an n-gram that its row already contains.
+
+    Args:
+        logits: (rows, vocabulary).
+        tokens: int64 (rows, length), prompt and text so far, padded on the left.
+        starts: int64 (rows,), position of each row's first token after the padding.
+        n: Length of the n-grams.
+
+    Returns:
+        (rows, vocabulary), -inf for the forbidden tokens.
+    """
+    import torch
+
+    (rows, length), vocabulary = tokens.shape, logits.shape[1]
+    if length < n:
+        return logits
+    grams = tokens.unfold(1, n, 1)
+    repeats = (grams[..., :-1] == tokens[:, None, length - n + 1 :]).all(dim=-1)
+    repeats &= torch.arange(grams.shape[1], device=tokens.device) >= starts[:, None]
+    forbidden = torch.zeros((rows, vocabulary + 1), dtype=torch.bool, device=logits.device)
+    # The column after the vocabulary takes the n-grams that do not repeat.
+    forbidden.scatter_(1, torch.where(repeats, grams[..., -1], vocabulary), True)
+    return logits.masked_fill(forbidden[:, :vocabulary], -torch.inf)
+
+
+def restrict_logits(logits: torch.Tensor, decoding: SamplingDecoding) -> torch.Tensor:
+    """Apply the restrictions that are defined on logits, before the temperature: top-n-sigma, then min-k.
+
+    Top-n-sigma (Tang et al. 2025) keeps the tokens with a logit of at least max - n sigma, where sigma is the
+    sample standard deviation of the logits.
+
+    Min-k (Ding et al. 2026) sorts the tokens by logit, l_1 >= ... >= l_V, and keeps the first k, the greater
+    of argmax_i (l_i - l_{i+1}) / ((l_1 - l_V) i), the steepest fall in relation to its place, and
+    floor(tau / (l_1 - l_V)), which keeps several tokens where the logits are nearly equal.
+
+    The definitions say nothing about forbidden tokens; here they do not count as tokens, neither in sigma nor
+    as a fall. Ties with the last of the k tokens are kept.
+
+    Args:
+        logits: float32 (rows, vocabulary), finite in the sense of ``check_finite``; -inf forbids a token.
+        decoding: The decoding setting.
+
+    Returns:
+        (rows, vocabulary), -inf for the tokens that are not kept.
+    """
+    import torch
+
+    if decoding.top_n_sigma is not None:
+        allowed = logits > -torch.inf
+        count = allowed.sum(dim=-1, keepdim=True)
+        mean = logits.masked_fill(~allowed, 0).sum(dim=-1, keepdim=True) / count
+        squares = (logits - mean).square().masked_fill(~allowed, 0).sum(dim=-1, keepdim=True)
+        sigma = (squares / (count - 1).clamp(min=1)).sqrt()
+        least = logits.amax(dim=-1, keepdim=True) - decoding.top_n_sigma * sigma
+        logits = logits.masked_fill(logits < least, -torch.inf)
+    if decoding.min_k is not None:
+        ordered = logits.sort(dim=-1, descending=True).values
+        allowed = ordered > -torch.inf
+        count = allowed.sum(dim=-1, keepdim=True)
+        spread = ordered[:, :1] - ordered.gather(1, count - 1)
+        places = torch.arange(1, logits.shape[1], device=logits.device)
+        falls = ((ordered[:, :-1] - ordered[:, 1:]) / places).masked_fill(~allowed[:, 1:], 0)
+        fallback = (decoding.min_k / spread.clamp(min=torch.finfo(spread.dtype).tiny)).clamp(max=count)
+        k = torch.maximum(falls.argmax(dim=-1, keepdim=True) + 1, fallback.long())
+        logits = logits.masked_fill(logits < ordered.gather(1, k - 1), -torch.inf)
+    return logits
+
+
+def restrict_probabilities(logits: torch.Tensor, decoding: SamplingDecoding) -> torch.Tensor:
+    """Apply the restrictions of probabilities: min-p, typical, epsilon, eta, each renormalising for the next.
+
+    With p the probabilities and H = -sum p log p, they keep the tokens with
+
+    - min-p: p >= min_p max(p);
+    - typical: the least |-log p - H| up to a total probability of at least typical_p, including ties;
+    - epsilon: p >= epsilon_cutoff;
+    - eta: p >= min(eta_cutoff, sqrt(eta_cutoff) exp(-H)).
+
+    Epsilon and eta always keep the most probable token.
+
+    Args:
+        logits: float32 (rows, tokens), finite in the sense of ``check_finite``; -inf forbids a token.
+        decoding: The decoding setting.
+
+    Returns:
+        (rows, tokens), -inf for the tokens that are not kept.
+    """
+    import torch
+
+    def entropy(p: torch.Tensor) -> torch.Tensor:
+        terms: torch.Tensor = torch.special.entr(p)
+        return terms.sum(dim=-1, keepdim=True)
+
+    if decoding.min_p > 0:
+        p = logits.double().softmax(dim=-1)
+        logits = logits.masked_fill(p < decoding.min_p * p.amax(dim=-1, keepdim=True), -torch.inf)
+    if decoding.typical_p < 1:
+        log_p = logits.double().log_softmax(dim=-1)
+        p = log_p.exp()
+        surprise = (-log_p - entropy(p)).abs()
+        ordered, places = surprise.sort(dim=-1)
+        reached = p.gather(1, places).cumsum(dim=-1) >= decoding.typical_p
+        last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), logits.shape[1] - 1)
+        logits = logits.masked_fill(surprise > ordered.gather(1, last[:, None]), -torch.inf)
+    for cutoff, by_entropy in ((decoding.epsilon_cutoff, False), (decoding.eta_cutoff, True)):
+        if cutoff > 0:
+            p = logits.double().softmax(dim=-1)
+            least = (cutoff**0.5 * (-entropy(p)).exp()).clamp(max=cutoff) if by_entropy else cutoff
+            kept = (p >= least) | (p == p.amax(dim=-1, keepdim=True))
+            logits = logits.masked_fill(~kept, -torch.inf)
+    return logits
+
+
 def draw_tokens(
-    logits: torch.Tensor, top_p: float, random: torch.Tensor, top_k: int | None = None, head: int = 256
+    logits: torch.Tensor,
+    top_p: float,
+    random: torch.Tensor,
+    top_k: int | None = None,
+    head: int = 256,
+    restrict: Callable[[torch.Tensor], torch.Tensor] | None = None,
 ) -> torch.Tensor:
     """Draw one token per row from its softmax, restricted to the top-k tokens, then to their nucleus.
 
@@ -163,6 +300,8 @@ def draw_tokens(
         random: int64 (rows,), the random number of each row.
         top_k: Number of tokens to keep; None for all.
         head: Number of most probable tokens to sort first; it does not affect the result.
+        restrict: Further restriction of these tokens: of the logits (rows, tokens) of some tokens, among them
+            all allowed ones, to logits with more of them forbidden.
 
     Returns:
         int64 (rows,).
@@ -176,7 +315,9 @@ def draw_tokens(
         ids = torch.arange(vocabulary, device=logits.device)
         # Eight rows at a time, since the noise in float64 takes much memory.
         pieces = zip(torch.split(logits, 8), torch.split(random, 8), strict=True)
-        return torch.cat([_gumbel_max(piece, ids, numbers) for piece, numbers in pieces])
+        return torch.cat(
+            [_gumbel_max(restrict(of) if restrict else of, ids, numbers) for of, numbers in pieces]
+        )
     size = min(max(head, (top_k or 0) + 1), vocabulary)
     top, ids = logits.topk(size, dim=-1)
     kth = None if top_k is None else top[:, top_k - 1 : top_k]
@@ -187,13 +328,16 @@ def draw_tokens(
         reached = mass >= top_p
         last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
         least = torch.maximum(least, top.gather(1, last[:, None]))
-    winners = _gumbel_max(top.masked_fill(top < least, -torch.inf), ids, random)
+    top_set = top.masked_fill(top < least, -torch.inf)
+    winners = _gumbel_max(restrict(top_set) if restrict else top_set, ids, random)
     tokens = ids.gather(1, winners[:, None]).squeeze(1)
     # The head is large enough if it ends below the set, including all ties with the set's last token. With
     # top-k it must contain all top-k tokens, since these determine the nucleus.
     open_ended = (top[:, -1:] >= (least if kth is None else kth)).squeeze(1)
     if size < vocabulary and bool(open_ended.any()):
-        tokens[open_ended] = draw_tokens(logits[open_ended], top_p, random[open_ended], top_k, 4 * size)
+        tokens[open_ended] = draw_tokens(
+            logits[open_ended], top_p, random[open_ended], top_k, 4 * size, restrict
+        )
     return tokens
 
 

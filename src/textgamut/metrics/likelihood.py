@@ -5,7 +5,6 @@ Sources: PR Figure 7 (perplexity); MC appendix A (generation perplexity; coheren
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import DataError, ModelError
+from textgamut.models.checkpoints import begins_with_bos
 from textgamut.models.context import context_length
+from textgamut.models.log_likelihood import log_likelihoods
 from textgamut.progress import Progress
 
-REVISION = 1
+REVISION = 2
 """Increase when the same texts produce different values."""
-
-LOGITS_BYTES = 2**30
-"""Maximum size of the logits of a batch of several texts; with a vocabulary of 262,144, those of one token
-take 1 MiB in float32."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +60,18 @@ class Likelihood:
 def likelihood(
     model: Any,
     tokenizer: Any,
-    prompts: Sequence[str] | None,
+    prompts: Sequence[str | Sequence[int]] | None,
     continuations: Sequence[str],
     batch_size: int = 16,
 ) -> Likelihood:
     """Compute the log-likelihoods of continuations under a causal language model, given their prompts.
 
-    The input of the model is BOS (or EOS if the tokenizer has no BOS, as for Qwen 2), the prompt and the
-    continuation. Prompt and continuation are tokenized separately, without special tokens. The name of a
-    special token inside a text is plain text, even in a prompt produced by a chat template.
+    The input of the model is the prompt and the continuation, tokenized separately. It begins with BOS if the
+    tokenizer adds BOS to a text, and only then, as in generation; ``load_tokenizer`` returns a tokenizer that
+    does as ``bos`` of the model says. If nothing would precede the continuation, since the prompt is empty
+    and the tokenizer adds no BOS, the input begins with BOS all the same, or with EOS if the tokenizer has no
+    BOS, as that of Qwen 2. The name of a special token inside a text is plain text. No chat template is
+    applied.
 
     Texts longer than the model's context are truncated: first the beginning of the prompt, down to half the
     context, then the end of the continuation.
@@ -82,16 +82,18 @@ def likelihood(
     Args:
         model: A causal language model of transformers, on any device.
         tokenizer: Its tokenizer.
-        prompts: N prompts, which may be empty; None for N empty ones.
+        prompts: N prompts, which may be empty; None for N empty ones. A prompt that is given as tokens, such
+            as those of a chat template, is not tokenized.
         continuations: N texts. A text without tokens has log-likelihood 0 and is left out of all means.
-        batch_size: Maximum number of texts per batch; fewer if their logits would exceed ``LOGITS_BYTES``.
+        batch_size: Maximum number of texts per batch; fewer if their logits would not fit, see
+            ``models.log_likelihood``.
 
     Returns:
         The log-likelihoods, row i for text i.
 
     Raises:
-        TextgamutError: If the numbers of prompts and continuations differ, no continuation has a token, the
-            tokenizer has neither BOS nor EOS, or a log-likelihood is not finite.
+        TextgamutError: If the numbers of prompts and continuations differ, no continuation has a token, there
+            is neither a prompt nor BOS or EOS, or a log-likelihood is not finite.
 
     Warns:
         UserWarning: If continuations have no tokens, or texts are truncated to the context.
@@ -115,76 +117,41 @@ def likelihood(
             stacklevel=2,
         )
 
-    result = np.zeros(len(tokens))
-    order = sorted(np.flatnonzero(tokens).tolist(), key=lambda i: (-len(heads[i]) - len(scored[i]), i))
-    vocabulary = model.config.get_text_config().vocab_size
-    progress = Progress(len(order), "texts")
-    start = 0
-    while start < len(order):
-        longest = len(heads[order[start]]) + len(scored[order[start]])
-        fitting = LOGITS_BYTES // (longest * vocabulary * model.dtype.itemsize)
-        rows = order[start : start + max(1, min(batch_size, fitting))]
-        result[rows] = _score(model, [heads[i] for i in rows], [scored[i] for i in rows])
-        start += len(rows)
-        progress.advance(len(rows))
-    bad = np.flatnonzero(~np.isfinite(result))
-    if len(bad):
-        raise ModelError(
-            f"the log-likelihood of text {bad[0]} is not finite ({len(bad)} such texts): "
-            f"{model.dtype} may be too narrow for this model"
-        )
+    result = log_likelihoods(model, heads, scored, batch_size, Progress(int((tokens > 0).sum()), "texts"))
     return Likelihood(result, tokens, truncated)
 
 
 def _tokenize(
-    model: Any, tokenizer: Any, prompts: Sequence[str], continuations: Sequence[str]
+    model: Any, tokenizer: Any, prompts: Sequence[str | Sequence[int]], continuations: Sequence[str]
 ) -> tuple[list[list[int]], list[list[int]], int]:
-    """Return BOS and prompt of each text, its continuation, and the number of truncated texts."""
-    bos = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    if bos is None:
-        raise ModelError("the tokenizer has neither a BOS nor an EOS token to start a text with")
-
-    def encode(text: str) -> list[int]:
-        ids: list[int] = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-        return ids
-
+    """Return the tokens before each continuation, its own, and the number of truncated texts."""
     context = context_length(model.config.to_dict(), model=model)
+    if model.config.is_encoder_decoder:  # prompt and continuation are read apart, and each has been checked
+        context = None
     heads, scored, truncated = [], [], 0
-    for prompt, continuation in zip(map(encode, prompts), map(encode, continuations), strict=True):
-        # BOS is an input and the last token only a target, so prompt and continuation fill the whole context.
-        room = len(prompt) + len(continuation) if context is None else context
-        truncated += len(continuation) > 0 and len(prompt) + len(continuation) > room
+    for given, continuation_text in zip(prompts, continuations, strict=True):
+        prompt = list(
+            tokenizer(given, split_special_tokens=True)["input_ids"] if isinstance(given, str) else given
+        ) or [_start(tokenizer)]
+        beginning: list[int] = []
+        if begins_with_bos(prompt, tokenizer):
+            beginning, prompt = prompt[:1], prompt[1:]
+        continuation: list[int] = tokenizer(
+            continuation_text, add_special_tokens=False, split_special_tokens=True
+        )["input_ids"]
+        # The last token is only a target and no input.
+        length = len(prompt) + len(continuation)
+        room = length if context is None else context + 1 - len(beginning)
+        truncated += len(continuation) > 0 and length > room
         kept = min(len(prompt), max(room - len(continuation), room // 2))
-        heads.append([bos, *prompt[len(prompt) - kept :]])
+        heads.append([*beginning, *prompt[len(prompt) - kept :]])
         scored.append(continuation[: room - kept])
     return heads, scored, truncated
 
 
-def _score(model: Any, heads: list[list[int]], scored: list[list[int]]) -> NDArray[np.float64]:
-    """Return the log-likelihood of each continuation after its head, as one batch."""
-    import torch
-
-    # Without the last token, after which nothing is predicted.
-    read = [torch.tensor(head + ids[:-1]) for head, ids in zip(heads, scored, strict=True)]
-    inputs = torch.nn.utils.rnn.pad_sequence(read, batch_first=True)
-    mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(ids) for ids in read], batch_first=True)
-    first = min(len(head) for head in heads) - 1  # position of the first prediction that is scored
-    keep = {}
-    if "logits_to_keep" in inspect.signature(model.forward).parameters:
-        keep["logits_to_keep"] = inputs.shape[1] - first
-    else:
-        first = 0
-    sums = []
-    with torch.inference_mode():
-        logits = model(
-            input_ids=inputs.to(model.device), attention_mask=mask.to(model.device), use_cache=False, **keep
-        ).logits
-        for row, head, ids in zip(logits, heads, scored, strict=True):
-            begin = len(head) - 1 - first
-            predicted = row[begin : begin + len(ids)].float()  # per text, to limit the memory in float32
-            losses = torch.nn.functional.cross_entropy(
-                predicted, torch.tensor(ids, device=predicted.device), reduction="none"
-            )
-            sums.append(-losses.sum(dtype=torch.float64))
-    log_likelihood: NDArray[np.float64] = torch.stack(sums).cpu().numpy()
-    return log_likelihood
+def _start(tokenizer: Any) -> int:
+    """Return the token that a text starts with if nothing else precedes it."""
+    start: int | None = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if start is None:
+        raise ModelError("the tokenizer has neither a BOS nor an EOS token to start a text with")
+    return start

@@ -7,18 +7,20 @@ import logging
 import os
 import shutil
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import DataError, ModelError
 from textgamut.files import read_json
+from textgamut.models.adapters import adapt
 from textgamut.sources.cache import cache_folder, digest
 from textgamut.sources.fetch import fetch
 
 if TYPE_CHECKING:
     import torch
 
+    from textgamut.config.entries.models import Bos
     from textgamut.config.entries.sources import Source
 
 logger = logging.getLogger(__name__)
@@ -62,11 +64,19 @@ def digest_of(source: Source, path: Path) -> str:
 
 
 def _convert_gguf(path: Path, target: Path) -> None:
-    logger.info("converting %s to safetensors", path.name)
     silence_transformers()
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+    from packaging.version import Version
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig, __version__
 
+    # The weights are the same since 5.17. Of Gemma 3's tokenizer, 5.17 makes one of single characters, and
+    # that of 5.19 to 5.22 adds no BOS.
+    if Version(__version__) < Version("5.23"):
+        raise ModelError(
+            f"{path}: transformers {__version__} makes wrong tokenizers of GGUF files: convert it in an "
+            "environment with transformers 5.23 or later (pip install 'textgamut[demo]'); the cache is shared"
+        )
+    logger.info("converting %s to safetensors", path.name)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
         model = AutoModelForCausalLM.from_pretrained(
@@ -146,15 +156,16 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def load_tokenizer(folder: Path, bos: Literal["tokenizer", "always"] = "tokenizer") -> Any:
+def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
     """Load a checkpoint's tokenizer, with padding on the left and EOS as the default padding token.
 
     Args:
         folder: The checkpoint.
-        bos: ``always`` to begin texts with BOS even if the tokenizer adds none by itself.
+        bos: Whether texts begin with BOS (``Model.bos``).
 
     Raises:
-        TextgamutError: If there is none, it cannot be read, or it has no BOS and ``bos`` is ``always``.
+        TextgamutError: If there is none, it cannot be read, it has no BOS and ``bos`` is ``always``, or it
+            does not do as ``bos`` says.
     """
     silence_transformers()
     from transformers import AutoTokenizer
@@ -166,18 +177,68 @@ def load_tokenizer(folder: Path, bos: Literal["tokenizer", "always"] = "tokenize
         raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    if bos == "always":
-        if tokenizer.bos_token is None:
-            raise ModelError(f"{folder}: bos: always, but the tokenizer has no BOS token")
-        tokenizer.add_bos_token = True
+    if bos == "always" and tokenizer.bos_token is None:
+        raise ModelError(f"{folder}: bos: always, but the tokenizer has no BOS token")
+    if bos != "auto":
+        tokenizer.add_bos_token = bos == "always"
+        if begins_with_bos(tokenizer("a")["input_ids"], tokenizer) != (bos == "always"):
+            raise ModelError(f"{folder}: bos: {bos}: the tokenizer does not support this setting; use auto")
     return tokenizer
 
 
-def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, spread: bool = False) -> Any:
-    """Load a causal language model for inference.
+def begins_with_bos(ids: Sequence[int], tokenizer: Any) -> bool:
+    """Return whether the tokens of a text begin with BOS."""
+    return tokenizer.bos_token_id is not None and ids[:1] == [tokenizer.bos_token_id]
+
+
+def check_adapter(folder: Path, adapter: Path) -> None:
+    """Check that an adapter fits a model, without loading the model's weights.
+
+    Raises:
+        TextgamutError: If the adapter was made for another model, or cannot be read.
+    """
+    silence_transformers()
+    import torch
+    from transformers import AutoConfig
+
+    with loading(folder), torch.device("meta"):
+        config = AutoConfig.from_pretrained(folder)
+        model = _class_for(config).from_config(config)
+    adapt(model, adapter)
+
+
+def load_causal_model(
+    folder: Path,
+    dtype: torch.dtype,
+    device: torch.device,
+    spread: bool = False,
+    adapter: Path | None = None,
+) -> Any:
+    """Load a causal language model for inference; see :func:`load_generator`.
+
+    Raises:
+        TextgamutError: As there, or if the model is an encoder-decoder.
+    """
+    config = read_config(folder)
+    if config.get("is_encoder_decoder"):
+        name = (config.get("architectures") or [config.get("model_type")])[0]
+        raise ModelError(
+            f"{folder}: {name} is an encoder-decoder, but only a causal language model can score other texts"
+        )
+    return load_generator(folder, dtype, device, spread, adapter)
+
+
+def load_generator(
+    folder: Path,
+    dtype: torch.dtype,
+    device: torch.device,
+    spread: bool = False,
+    adapter: Path | None = None,
+) -> Any:
+    """Load a language model, causal or an encoder-decoder, for inference.
 
     The checkpoint's default sampling settings are removed, so that they do not affect a decoding setting. Its
-    BOS, EOS and padding tokens are kept.
+    BOS, EOS and padding tokens are kept, and what starts the text of an encoder-decoder.
 
     Args:
         folder: The checkpoint.
@@ -185,27 +246,54 @@ def load_causal_model(folder: Path, dtype: torch.dtype, device: torch.device, sp
         device: Device of the model. Inputs must be on ``model.device``.
         spread: Distribute the layers evenly over all GPUs of this process, for a model that is larger than
             one of them. Ignored on a CPU.
+        adapter: Folder of a LoRA adapter, to be merged into the weights.
 
     Raises:
-        TextgamutError: If the checkpoint cannot be read, or the model does not fit into the GPUs.
+        TextgamutError: If the checkpoint or the adapter cannot be read, they do not fit each other, or the
+            model does not fit into the GPUs.
     """
-    silence_transformers()
-    from transformers import AutoModelForCausalLM, GenerationConfig
-
     placement = _placement(device, spread)
-    with loading(folder):
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
+    model = load_weights(folder, dtype, **placement)
     model = (model if placement else model.to(device)).eval()
     places = {str(place) for place in getattr(model, "hf_device_map", {}).values()}
     if device.type == "cuda" and places & {"cpu", "disk"}:
         raise ModelError(
             f"{folder}: the model does not fit into the GPUs of this job: raise its `gpus` in models.yaml"
         )
-    own = model.generation_config
-    model.generation_config = GenerationConfig(
-        bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id
-    )
+    if adapter is not None:
+        model = adapt(model, adapter).merge_and_unload(safe_merge=True)
     return model
+
+
+def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
+    """Load a language model as ``load_generator`` does, but without a device of its own."""
+    silence_transformers()
+    from transformers import AutoConfig, GenerationConfig
+
+    with loading(folder):
+        kind = _class_for(AutoConfig.from_pretrained(folder))
+        model = kind.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
+    own = model.generation_config
+    kept = {name: getattr(own, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    if model.config.is_encoder_decoder:
+        # Like ``generate`` of transformers, which starts with BOS if no other token is named.
+        kept["decoder_start"] = (
+            kept["bos"] if own.decoder_start_token_id is None else own.decoder_start_token_id
+        )
+        kept["forced_bos"] = own.forced_bos_token_id
+        if kept["decoder_start"] is None:
+            raise ModelError(
+                f"{folder}: the checkpoint names no token that a text of its decoder starts with"
+            )
+    model.generation_config = GenerationConfig(**{f"{name}_token_id": token for name, token in kept.items()})
+    return model
+
+
+def _class_for(config: Any) -> Any:
+    """Return the class of transformers that loads a language model with this configuration."""
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    return AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
 
 
 def _placement(device: torch.device, spread: bool) -> dict[str, Any]:

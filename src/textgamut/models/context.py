@@ -9,10 +9,13 @@ from typing import Any
 def context_length(
     config: Mapping[str, Any], tokenizer_limit: float = float("inf"), model: Any = None
 ) -> int | None:
-    """Return the maximum number of tokens that a model can process, prompt and answer together.
+    """Return the maximum number of tokens that a model can process.
+
+    They are those of prompt and answer together or, for an encoder-decoder, of each of them.
 
     Args:
-        config: The checkpoint's ``config.json``. A sliding window does not count as a limit.
+        config: The checkpoint's ``config.json``. A sliding window does not count as a limit, nor does the
+            length that a model with relative positions, such as T5, was trained with.
         tokenizer_limit: ``model_max_length`` of the tokenizer, used if the configuration has no limit.
         model: The loaded model, if there is one. RoBERTa and related models number positions from the padding
             token's id + 1, which reduces the limit by as much; only the loaded embeddings have this offset.
@@ -20,6 +23,8 @@ def context_length(
     Returns:
         The limit, or None if there is none, for example with ALiBi.
     """
+    if "relative_attention_num_buckets" in config and "max_position_embeddings" not in config:
+        return None
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     offset = 0 if padding is None else padding + 1

@@ -32,6 +32,8 @@ class Reply(NamedTuple):
 
     text: str
     """The generated text; empty if there is none."""
+    thought: str
+    """The model's thought, if the server returns it apart from the text, as vLLM and others do; or empty."""
     finish: str
     """Finish reason as reported by the server: ``stop``, ``length``, ``content_filter``, ..."""
     prompt_tokens: int
@@ -60,19 +62,27 @@ class ServedModel:
         self._models: set[str] = set()
         self._counts = {"asked": Counter[str](), "kept": Counter[str]()}
 
-    def ask(self, prompt: str, settings: Mapping[str, Any], which: Sequence[str | int] = ()) -> Reply:
+    def ask(
+        self,
+        prompt: str,
+        settings: Mapping[str, Any],
+        which: Sequence[str | int] = (),
+        system: str | None = None,
+    ) -> Reply:
         """Return the answer to a prompt, from the cache or from the server.
 
         Args:
             prompt: The prompt; with the endpoint ``chat``, the user message.
             settings: Fields of the request besides model and prompt, such as ``temperature``.
             which: Key of the sample, to distinguish it from others with the same prompt. It is not sent.
+            system: System prompt, for the endpoint ``chat``.
 
         Raises:
             TextgamutError: If the server cannot be reached, refuses the request or returns no valid answer;
                 if its key is not set; or if the answer is not cached and TEXTGAMUT_OFFLINE is set.
         """
-        words = {"messages": [{"role": "user", "content": prompt}]}
+        before = [] if system is None else [{"role": "system", "content": system}]
+        words = {"messages": [*before, {"role": "user", "content": prompt}]}
         payload: dict[str, Any] = {
             "model": self.source.model,
             **(words if self.source.endpoint == "chat" else {"prompt": prompt}),
@@ -177,11 +187,13 @@ def _read(answer: Any) -> Reply:
     """
     try:
         choice, usage = answer["choices"][0], answer.get("usage") or {}
-        text = choice["message"]["content"] if "message" in choice else choice["text"]
+        message = choice.get("message") or {}
+        text = message["content"] if "message" in choice else choice["text"]
+        thought = message.get("reasoning_content") or message.get("reasoning")
         if isinstance(text, str | None):
             return Reply(
-                # A text cut by the token limit may end in half a character, which cannot be encoded.
-                text=(text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+                text=_encodable(text),
+                thought=_encodable(thought if isinstance(thought, str) else None),
                 finish=choice.get("finish_reason") or "not told",
                 prompt_tokens=int(usage.get("prompt_tokens") or 0),
                 new_tokens=int(usage.get("completion_tokens") or 0),
@@ -190,3 +202,8 @@ def _read(answer: Any) -> Reply:
     except (TypeError, KeyError, IndexError, AttributeError, ValueError):
         pass
     raise TransientError(f"the answer contains no text: {json.dumps(answer)[:200]}")
+
+
+def _encodable(text: str | None) -> str:
+    # A text cut by the token limit may end in half a character, which cannot be encoded.
+    return (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

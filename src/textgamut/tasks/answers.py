@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from textgamut.errors import DataError
 from textgamut.tasks.templates import BIOGRAPHY_NAME_WORDS
@@ -11,22 +15,33 @@ from textgamut.text import count_words, cut_continuation, cut_words
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 1
-"""Increase when a different part of a sample is measured."""
+REVISION = 2
+"""Increase when a different part of a sample is measured, or other columns are kept."""
 
 BIOGRAPHY_ENDS = ("\n\n- Biography", "\n\n#")
 """End markers of a generated biography: the next biography, or a heading (PR, the authors' code)."""
+
+RECORDED = ["tokens", "finish", "log_likelihood", "scored_tokens"]
+"""Columns of a sample (``generation.requests.Sample``) that are kept with its text."""
+
+LEAST_TOKENS = 20
+"""Completions of fewer tokens are not counted as copies: short texts are equal by chance."""
+SHARE_OF_COPIES = 0.1
+"""Share of copies that is told. SmolLM2-135M-Instruct, 12 prompts with 4 completions each of up to 48 tokens:
+9 % at temperature 0.1, 7 % at 0.3 to 0.7 (all of one prompt, "1, 2, 3, 4,"), none at 1."""
+COPIES_PER_LATE_PARTING = 10
 
 
 class Answers(NamedTuple):
     """The texts of a cell that are measured."""
 
     texts: pd.DataFrame
-    """One row per text: ``id``, ``prompt_id``, ``text``, ``tokens``, ``finish``; in the order of the prompts,
-    then by completion number."""
+    """One row per text: ``id``, ``prompt_id``, ``text``, ``tokens``, ``finish``, ``log_likelihood``,
+    ``scored_tokens``; in the order of the prompts, then by completion number. ``log_likelihood`` is nan if
+    the text is not the whole continuation."""
     counts: dict[str, int | float]
-    """``samples`` and ``empty_continuations``, over all samples; ``shorter_than_max_words`` and
-    ``mean_words_before_cut``, over the measured texts."""
+    """``samples``, ``empty_continuations`` and, for a model that thinks, ``unclosed_thoughts``, over all
+    samples; ``shorter_than_max_words`` and ``mean_words_before_cut``, over the measured texts."""
 
 
 def measured_answers(
@@ -36,17 +51,19 @@ def measured_answers(
     max_words: int | None,
     keep: int | None = None,
     max_characters: int | None = None,
+    closing: str | None = None,
 ) -> Answers:
     """Extract the texts to be measured from all samples of a cell.
 
     Args:
         samples: Samples of all shards, in any order: ``id``, ``prompt_id``, ``completion``,
-            ``continuation``, ``tokens``, ``finish``.
+            ``continuation``, ``tokens``, ``finish``, ``log_likelihood``, ``scored_tokens``.
         prompts: Prompts of the task: ``id``, ``base``.
         kind: Kind of the task.
         max_words: Maximum length of a text in words; if None, texts are not cut.
         keep: Number of completions to keep per prompt, the longest ones; if None, all.
         max_characters: Maximum length of a text in characters; if None, only ``max_words`` counts.
+        closing: The text that closes the thought in front of an answer; None for a model that does not think.
 
     Raises:
         TextgamutError: If a prompt has no sample, or a sample has no prompt.
@@ -61,6 +78,10 @@ def measured_answers(
         ["prompt_id", "completion"],
         key=lambda column: column.map(place) if column.name == "prompt_id" else column,
     ).reset_index(drop=True)
+    unclosed = {}
+    if closing is not None:
+        unclosed = {"unclosed_thoughts": sum(closing not in text for text in frame["continuation"])}
+        frame["continuation"] = [after_thought(text, closing) for text in frame["continuation"]]
     written, empty = len(frame), sum(not text.strip() for text in frame["continuation"])
     if keep:
         frame = keep_longest(frame, keep)
@@ -71,9 +92,59 @@ def measured_answers(
         "samples": written,
         "shorter_than_max_words": sum(count_words(text) < max_words for text in texts) if max_words else 0,
         "empty_continuations": empty,
+        **unclosed,
         "mean_words_before_cut": sum(map(count_words, whole)) / len(whole),
     }
-    return Answers(frame.assign(text=texts)[["id", "prompt_id", "text", "tokens", "finish"]], counts)
+    unchanged = np.array(
+        [
+            text in (continuation, beginnings[id_] + continuation)
+            for text, (id_, continuation) in zip(texts, pairs, strict=True)
+        ]
+    )
+    frame = frame.assign(text=texts, log_likelihood=frame["log_likelihood"].where(unchanged))
+    return Answers(frame[["id", "prompt_id", "text", *RECORDED]], counts)
+
+
+def count_copies(samples: pd.DataFrame) -> int:
+    """Count the sampled completions that repeat another one of their prompt to the letter, as clones.
+
+    Of n equal completions, n - 1 are copies. Completions of fewer than 20 tokens are not counted.
+
+    Args:
+        samples: ``prompt_id``, ``continuation``, ``tokens``.
+
+    Warns:
+        UserWarning: If the copies are more than chance explains, as when a server ignores seeds: more than a
+            tenth of the completions, and more than ten times those that part from another one of their prompt
+            only in the second half of their characters. Where a model or its settings leave so little choice
+            that texts agree to the end by chance, many others part late.
+    """
+    long = samples[samples["tokens"] >= LEAST_TOKENS]
+    distinct = [sorted(set(texts)) for _, texts in long.groupby("prompt_id")["continuation"]]
+    copies = len(long) - sum(map(len, distinct))
+    if copies > SHARE_OF_COPIES * len(long):
+        # Of all texts, a neighbour in alphabetical order has the longest beginning in common.
+        late = sum(
+            len({text for pair in pairwise(texts) if _part_late(*pair) for text in pair})
+            for texts in distinct
+        )
+        if copies > COPIES_PER_LATE_PARTING * late:
+            warnings.warn(
+                f"{copies} of {len(long)} completions of {LEAST_TOKENS} tokens or more repeat another one of "
+                "their prompt to the letter: the server may ignore seeds, or the settings leave no choice",
+                stacklevel=2,
+            )
+    return copies
+
+
+def _part_late(one: str, other: str) -> bool:
+    half = (min(len(one), len(other)) + 1) // 2
+    return one[:half] == other[:half]
+
+
+def after_thought(continuation: str, closing: str) -> str:
+    """Return the answer after a thought, without line breaks in front; empty if the thought is not closed."""
+    return continuation.partition(closing)[2].lstrip("\n")
 
 
 def measured_text(

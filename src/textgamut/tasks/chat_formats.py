@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from textgamut.config.entries.models import Chat
 from textgamut.errors import ConfigError, DataError
 from textgamut.tasks.templates import Prompt
 
@@ -13,8 +14,11 @@ CHAT_FORMATS = {"llama-2": ("[INST] ", " [/INST]"), "vicuna": ("USER: ", " \n\nA
 """Format -> texts before and after the instruction (PR Tables B.3, B.6, with the line breaks of the authors'
 code). Mistral Instruct uses Llama-2's."""
 
+LLAMA_2_SYSTEM = "<<SYS>>\n{system}\n<</SYS>>\n\n"
+"""The system prompt, before the instruction (Touvron et al. 2023)."""
 
-def render_prompt(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]:
+
+def render_prompt(prompt: Prompt, chat: Chat, tokenizer: Any) -> tuple[str, bool]:
     """Render a prompt for a model.
 
     If the tokenizer's own template is used, special tokens that are spelled out in the prompt get a space
@@ -22,36 +26,56 @@ def render_prompt(prompt: Prompt, chat: str, tokenizer: Any) -> tuple[str, bool]
 
     Args:
         prompt: The prompt in its variants.
-        chat: Chat format of the model (``registry.Model.chat``).
-        tokenizer: Tokenizer of the model; its template is used if ``chat`` is ``template``.
+        chat: Chat settings of the model.
+        tokenizer: Tokenizer of the model; its template is used if the format is ``template``.
 
     Returns:
         The text, and whether it already contains the special tokens of a chat template, including BOS, so
         that they must not be added again.
 
     Raises:
-        TextgamutError: If ``chat`` is ``template`` and the tokenizer has no template.
+        TextgamutError: If the format is ``template`` and the tokenizer has no template, or the template
+            refuses the conversation.
     """
-    if chat == "none":
+    if chat.format == "none":
         return prompt.base, False
-    if chat == "template":
+    if chat.format == "template":
         require_chat_template(tokenizer)
         special = special_strings(tokenizer)
-        conversation = [{"role": "user", "content": neutralised(prompt.user, special)}]
-        text = tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True)
+        if not chat.prefill:
+            return _templated(neutralised(prompt.user + prompt.start, special), chat, tokenizer), True
+        text = _templated(neutralised(prompt.user, special), chat, tokenizer)
         start = prompt.start.lstrip() if text[-1:].isspace() else prompt.start
         return text + neutralised(start, special), True
-    before, after = CHAT_FORMATS[chat]
+    before, after = CHAT_FORMATS[chat.format]
+    if chat.system:
+        before += LLAMA_2_SYSTEM.format(system=chat.system)
     return before + prompt.user + after + prompt.start, False
 
 
-def render_for_server(prompt: Prompt, chat: str) -> tuple[str, bool]:
+def _templated(user: str, chat: Chat, tokenizer: Any) -> str:
+    """Apply the tokenizer's chat template to a message of the user, after the system prompt, if any."""
+    system = [{"role": "system", "content": chat.system}] if chat.system else []
+    try:
+        text: str = tokenizer.apply_chat_template(
+            [*system, {"role": "user", "content": user}],
+            tokenize=False,
+            add_generation_prompt=True,
+            **chat.arguments,
+        )
+    except Exception as error:  # a template is code of its checkpoint
+        raise ConfigError(f"the chat template cannot be applied: {error}") from error
+    return text
+
+
+def render_for_server(prompt: Prompt, chat: Chat) -> tuple[str, bool]:
     """Render a prompt for a served model; see ``render_prompt``.
 
-    Servers apply the model's chat template to the user's message, and most do not support a given beginning
-    of the answer. The prompt's ``start`` is therefore appended to the message.
+    Servers apply the model's chat template to the messages, and most do not support a given beginning of the
+    answer. The prompt's ``start`` is therefore appended to the message. The system prompt and the template's
+    arguments are sent apart from it.
     """
-    if chat != "template":
+    if chat.format != "template":
         return render_prompt(prompt, chat, None)
     return prompt.user + prompt.start, True
 
@@ -93,6 +117,30 @@ def neutralised(text: str, special: Sequence[str]) -> str:
         return text
     pattern = "|".join(map(re.escape, special))
     return re.sub(pattern, lambda found: f"{found[0][0]} {found[0][1:]}", text)
+
+
+def check_chat(chat: Chat, tokenizer: Any) -> None:
+    """Check that a tokenizer has all that the chat settings of its model use.
+
+    Raises:
+        TextgamutError: If the format is ``template``, and the tokenizer has no chat template, or the template
+            does not mention one of the arguments or has no place for the system prompt.
+    """
+    if chat.format != "template":
+        return
+    require_chat_template(tokenizer)
+    template = str(tokenizer.chat_template)
+    for name in chat.arguments:
+        if name not in template:
+            raise ConfigError(f"chat_arguments: the chat template has no argument {name!r}")
+    _templated("text", chat._replace(system=None), tokenizer)
+    if chat.system:
+        try:
+            shown = chat.system.strip() in _templated("text", chat, tokenizer)
+        except ConfigError as error:
+            raise ConfigError(f"system: {error}") from error
+        if not shown:
+            raise ConfigError("system: the chat template has no place for a system prompt")
 
 
 def require_chat_template(tokenizer: Any) -> None:

@@ -473,6 +473,36 @@ def draw_given_references(
     return chosen.assign(text=[cut_continuation(text, max_words) for text in chosen["text"]])
 
 
+def draw_training_texts(
+    texts: pd.DataFrame,
+    ids: Collection[str],
+    prompts: Collection[str],
+    model: str,
+    settings: Mapping[str, Any],
+) -> pd.DataFrame:
+    """Draw the texts that a model is fine-tuned on, from those that no task uses.
+
+    Args:
+        texts: The dataset (``id``, ``prompt``, ``text``).
+        ids: Ids of the texts that tasks use as prompts or references.
+        prompts: Prompts of tasks with other datasets, which may contain the same texts.
+        model: Slug of the model, for the error message.
+        settings: ``dataset``, ``n``, ``seed``. Models with the same ones are fine-tuned on the same texts.
+
+    Returns:
+        n rows of the dataset: ``id``, ``prompt``, ``text``.
+
+    Raises:
+        TextgamutError: If fewer texts are left.
+    """
+    used = texts["id"].isin(set(ids)) | texts["prompt"].isin(set(prompts))
+    left = texts[~used].set_index("id", drop=False)
+    dataset, seed = settings["dataset"], settings["seed"]
+    what = f"model {model!r}: texts of the dataset {dataset!r} that no task uses, to fine-tune it on"
+    drawn = take(shuffled(left.index, dataset, "training", seed), settings["n"], what)
+    return left.loc[drawn, ["id", "prompt", "text"]].reset_index(drop=True)
+
+
 def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Mix the bits of each key: the finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
     import numpy as np

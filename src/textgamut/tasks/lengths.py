@@ -6,6 +6,7 @@ import bisect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from textgamut.config.entries.models import Chat
 from textgamut.errors import ConfigError
 from textgamut.tasks.chat_formats import encode_prompt, render_prompt
 from textgamut.tasks.templates import Prompt, fewer_examples
@@ -28,25 +29,27 @@ class Lengths(NamedTuple):
 
 def check_prompts(
     prompts: Mapping[str, Prompt],
-    chat: str,
+    chat: Chat,
     tokenizer: Any,
     max_new_tokens: int,
     context: int | None,
     task: str,
     model: str,
     examples: int | None = None,
+    apart: bool = False,
 ) -> Lengths:
     """Count the tokens of a task's prompts and check that each fits into the context with the longest answer.
 
     Args:
         prompts: Id -> prompt.
-        chat: Chat format of the model.
+        chat: Chat settings of the model.
         tokenizer: Tokenizer of the model.
         max_new_tokens: Length of the longest answer in tokens.
         context: Context length of the model in tokens; None if unlimited.
         task: Slug of the task, for the error message.
         model: Slug of the model, for the error message.
         examples: Number of in-context examples per prompt, if there are any.
+        apart: Whether the context limits prompt and answer separately, as that of an encoder-decoder.
 
     Raises:
         TextgamutError: If the longest prompt does not fit. If ``examples`` is given, the message states how
@@ -55,21 +58,25 @@ def check_prompts(
     tokens = count_tokens(prompts, chat, tokenizer)
     longest = max(tokens, key=lambda id_: tokens[id_])
     total = tokens[longest] + max_new_tokens
+    if apart:  # the decoder reads a start of up to two tokens, and all new ones but the last
+        total = max(tokens[longest], max_new_tokens + 1)
     if context is not None and total > context:
         remedy = "lower max_new_tokens, shorten the prompts, or choose another model"
         if examples is not None:
-            most = most_examples(prompts, examples - 1, chat, tokenizer, context - max_new_tokens)
+            room = context if apart else context - max_new_tokens
+            most = most_examples(prompts, examples - 1, chat, tokenizer, room)
             remedy = f"all prompts fit with at most {most} examples" if most else "not even one example fits"
+        sides = "in the decoder" if apart else total
         raise ConfigError(
             f"task {task!r}, model {model!r}: prompt {longest!r} has {tokens[longest]} tokens, with up to "
-            f"{max_new_tokens} new ones {total}, but the context is limited to {context}: {remedy}"
+            f"{max_new_tokens} new ones {sides}, but the context is limited to {context}: {remedy}"
         )
     counts = list(tokens.values())
     mean = sum(counts) / len(counts)
     return Lengths(len(counts), sum(counts), mean, tokens[longest], max_new_tokens, context)
 
 
-def count_tokens(prompts: Mapping[str, Prompt], chat: str, tokenizer: Any) -> dict[str, int]:
+def count_tokens(prompts: Mapping[str, Prompt], chat: Chat, tokenizer: Any) -> dict[str, int]:
     """Count the tokens of each prompt as rendered for a model: id -> number of tokens."""
     return {
         id_: len(encode_prompt(id_, *render_prompt(prompt, chat, tokenizer), tokenizer))
@@ -77,13 +84,13 @@ def count_tokens(prompts: Mapping[str, Prompt], chat: str, tokenizer: Any) -> di
     }
 
 
-def most_examples(prompts: Mapping[str, Prompt], end: int, chat: str, tokenizer: Any, room: int) -> int:
+def most_examples(prompts: Mapping[str, Prompt], end: int, chat: Chat, tokenizer: Any, room: int) -> int:
     """Return the largest number of in-context examples, at most ``end``, with which all prompts fit, or 0.
 
     Args:
         prompts: Id -> prompt, with at least ``end`` examples.
         end: Largest number to try.
-        chat: Chat format of the model.
+        chat: Chat settings of the model.
         tokenizer: Tokenizer of the model.
         room: Maximum number of tokens of a prompt.
     """

@@ -17,6 +17,7 @@ from textgamut.config.yaml import read_yaml, validate
 from textgamut.errors import ConfigError, nearest
 from textgamut.metrics.catalogue import FAMILIES
 from textgamut.workflow import paths
+from textgamut.workflow.families import PERPLEXITY
 from textgamut.workflow.targets import target_outputs, unavailable
 
 NUMBERS = ("seed", "draw", "shard", "shards", "tokens")
@@ -179,14 +180,21 @@ def _compare(config: Config, parts: Sequence[str], pattern: Sequence[str]) -> Di
             else [form]
         )
         family = form.rsplit(".", 1)[0]
-        if "task" in known and "scores" in pattern[:i] and family in FAMILIES:
+        if "task" in known and "scores" in pattern[:i] and family in (*FAMILIES, PERPLEXITY):
             kind = "family"
-            valid = valid if family in config.metrics(known["task"]).families() else []
+            valid = valid if family in _families(config, known["task"]) else []
         if part not in valid:
             wrong[i] = (kind, valid)
         elif wildcards:
             known[kind] = part
     return wrong
+
+
+def _families(config: Config, task: str) -> list[str]:
+    """Return the families of a task, and what is computed apart from them."""
+    metrics = config.metrics(task)
+    apart = metrics.likelihood and metrics.likelihood.perplexity_of == "generator"
+    return [*metrics.families(), *([PERPLEXITY] if apart else [])]
 
 
 def _names(config: Config, wildcard: str, known: Mapping[str, str]) -> Iterable[str]:

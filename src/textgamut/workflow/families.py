@@ -6,10 +6,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from textgamut.config.cells import Cell, Config
+from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.config.entries.base import expanded
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
+
+PERPLEXITY = "perplexity"
+"""Name of the scores of the family likelihood that the generator computes."""
+
+RECORDING = ("transformers", "vllm")
+"""Engines that record the log-likelihood of a text."""
+
+WHOLE = ("prompted", "continuation")
+"""Kinds of tasks that measure the whole continuation, unless it is cut."""
 
 FEATURE_FAMILIES = ("support", "divergence")
 """Families that compare the features of two sets. The references are not compared with themselves."""
@@ -52,7 +61,28 @@ def compares_features(families: Iterable[str]) -> bool:
     return not set(FEATURE_FAMILIES).isdisjoint(families)
 
 
-def score_file(config: Config, cell: Cell, family: str, embedder: str | None = None) -> str:
+def generator_scores(config: Config, cell: Any) -> bool:
+    """Return whether the model that generated the texts of a cell computes their perplexity.
+
+    Args:
+        config: The configuration.
+        cell: A cell, or the wildcards of a job: ``task``, ``model``, ``decoding``.
+    """
+    likelihood = config.metrics(cell.task).likelihood
+    return bool(likelihood and likelihood.perplexity_of == "generator" and cell.decoding != HUMAN)
+
+
+def scores_again(config: Config, cell: Any) -> bool:
+    """Return whether the generator may have to be loaded again for the perplexity of its own texts.
+
+    It need not be if the log-likelihood was recorded during the generation, and the texts were not cut.
+    """
+    task = config.experiment.tasks[cell.task]
+    limits = [getattr(task, name, None) for name in ("max_words", "max_characters")]
+    return config.models[cell.model].engine not in RECORDING or any(limits) or task.kind not in WHOLE
+
+
+def score_files(config: Config, cell: Cell, family: str, embedder: str | None = None) -> list[str]:
     """Return the scores of a cell of one family.
 
     Args:
@@ -63,5 +93,16 @@ def score_file(config: Config, cell: Cell, family: str, embedder: str | None = N
     """
     if family in (*FEATURE_FAMILIES, "sweep", "curves"):
         embedder = embedder or config.experiment.embedder
-        return fill(paths.FEATURE_SCORES, cell, embedder=embedder, family=family)
-    return fill(paths.SCORES, cell, family=family)
+        return [fill(paths.FEATURE_SCORES, cell, embedder=embedder, family=family)]
+    return [fill(paths.SCORES, cell, family=part) for part in _parts(config, cell, family)]
+
+
+def text_score_files(config: Config, cell: Cell, family: str) -> list[str]:
+    """Return the per-text metrics of a cell of one family."""
+    return [fill(paths.TEXT_SCORES, cell, family=part) for part in _parts(config, cell, family)]
+
+
+def _parts(config: Config, cell: Cell, family: str) -> list[str]:
+    """Return what the files of a family are named: the perplexity is apart if another model computes it."""
+    apart = family == "likelihood" and generator_scores(config, cell)
+    return [family, PERPLEXITY] if apart else [family]

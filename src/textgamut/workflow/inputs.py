@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from textgamut.config.cells import HUMAN, Config
+from textgamut.config.cells import Config
 from textgamut.config.entries.base import expanded
 from textgamut.config.entries.models import Model
-from textgamut.config.experiment import ScoresTask
+from textgamut.config.entries.sources import FileSource, FinetunedSource
+from textgamut.config.experiment import PromptedTask, ScoresTask
 from textgamut.workflow import outputs, paths
-from textgamut.workflow.families import family_of
+from textgamut.workflow.families import family_of, generator_scores
 from textgamut.workflow.methods import scored_cells
 from textgamut.workflow.paths import fill
 
@@ -24,14 +26,66 @@ def source_files(source: Any) -> list[str]:
     return sorted(map(str, filter(Path.is_file, path.rglob("*")))) if path.is_dir() else [str(path)]
 
 
+def loaded_model(config: Config, model: str) -> Model:
+    """Return the entry of a model; the source of a fine-tuned one is the folder that finetune_model fills."""
+    entry = config.models[model]
+    if not isinstance(entry.source, FinetunedSource):
+        return entry
+    folder = FileSource(kind="file", path=fill(paths.CHECKPOINT, model=model))
+    return entry.model_copy(update={"source": folder})
+
+
+def finetuning(config: Config, wildcards: Any) -> FinetunedSource:
+    """Return how a model is fine-tuned.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    source = config.models[wildcards.model].source
+    if not isinstance(source, FinetunedSource):
+        raise ValueError(f"{wildcards.model} is not fine-tuned")
+    return source
+
+
+def training_dataset(config: Config, wildcards: Any) -> str:
+    """Return the texts that those for fine-tuning are drawn from."""
+    return fill(paths.TEXTS, dataset=finetuning(config, wildcards).dataset)
+
+
+def training_base(config: Config, wildcards: Any) -> str:
+    """Return the card of the model to fine-tune."""
+    return fill(paths.MODEL_CARD, model=finetuning(config, wildcards).model)
+
+
+def texts_in_tasks(config: Config, wildcards: Any) -> list[str]:
+    """Return the prompts and references of all tasks that use the dataset of a fine-tuned model."""
+    dataset = finetuning(config, wildcards).dataset
+    tasks = [SimpleNamespace(task=task) for task in config.measured()]
+    own = [task for task in tasks if config.experiment.tasks[task.task].dataset == dataset]
+    return [path for task in own for path in (*prompts(config, task), *references(config, task))]
+
+
+def given_prompts(config: Config, wildcards: Any) -> list[str]:
+    """Return the prompts of all tasks whose prompts are those of another dataset."""
+    dataset, tasks = finetuning(config, wildcards).dataset, config.experiment.tasks.items()
+    return [
+        fill(paths.PROMPTS, task=slug)
+        for slug, task in tasks
+        if isinstance(task, PromptedTask) and task.dataset != dataset
+    ]
+
+
 def dataset_files(config: Config, wildcards: Any) -> list[str]:
     """Return the user's files that a dataset is read from."""
     return source_files(config.datasets[wildcards.dataset].source)
 
 
 def model_files(config: Config, wildcards: Any) -> list[str]:
-    """Return the user's files that a model is loaded from."""
-    return source_files(config.models[wildcards.model].source)
+    """Return the user's files that a model is loaded from, or the weights of a fine-tuned one."""
+    source = config.models[wildcards.model].source
+    if isinstance(source, FinetunedSource):
+        return [fill(paths.CHECKPOINT_WEIGHTS, wildcards)]
+    return source_files(source)
 
 
 def embedder_files(config: Config, wildcards: Any) -> list[str]:
@@ -138,12 +192,15 @@ def prompts(config: Config, wildcards: Any) -> list[str]:
     return [] if subsets else [fill(paths.PROMPTS, wildcards)]
 
 
-def group_tables(config: Config, wildcards: Any) -> list[str]:
-    """Return the tables with the group columns: dataset, generations, each draw of references."""
-    if not config.experiment.tasks[wildcards.task].groups:
-        return []
-    generations = fill(paths.GENERATIONS, wildcards)
-    return [task_texts(config, wildcards), generations, *references(config, wildcards)]
+def compared_texts(config: Config, wildcards: Any) -> list[str]:
+    """Return the texts of a cell, then those of each draw of references."""
+    return [fill(paths.GENERATIONS, wildcards), *references(config, wildcards)]
+
+
+def grouped_dataset(config: Config, wildcards: Any) -> list[str]:
+    """Return the dataset with the groups of the prompts, if the task has groups."""
+    grouped = config.experiment.tasks[wildcards.task].groups
+    return [task_texts(config, wildcards)] if grouped else []
 
 
 def ngram_cards(config: Config, wildcards: Any) -> list[str]:
@@ -151,21 +208,25 @@ def ngram_cards(config: Config, wildcards: Any) -> list[str]:
     return model_cards(family_of(config, wildcards.task, "ngram").tokenizer)
 
 
-def likelihood_models(config: Config, wildcards: Any) -> list[str]:
-    """Return the models that score a cell's likelihood: the scorer and, if requested, the generator."""
-    settings = family_of(config, wildcards.task, "likelihood")
-    return list(dict.fromkeys([settings.scorer, *generator(config, wildcards)]))
-
-
-def generator(config: Config, wildcards: Any) -> list[str]:
-    """Return the model that generated the texts of a cell if it also computes their perplexity, else []."""
-    own = family_of(config, wildcards.task, "likelihood").perplexity_of == "generator"
-    return [wildcards.model] if own and wildcards.decoding != HUMAN else []
-
-
 def likelihood_cards(config: Config, wildcards: Any) -> list[str]:
-    """Return the cards of the models that score a cell's likelihood."""
-    return [card for model in likelihood_models(config, wildcards) for card in model_cards(model)]
+    """Return the card of the model that scores the likelihood of a task's texts."""
+    return model_cards(family_of(config, wildcards.task, "likelihood").scorer)
+
+
+def generator(config: Config, cell: Any) -> str:
+    """Return the model that generated the texts of a cell and computes their perplexity.
+
+    Raises:
+        ValueError: If the scorer computes the perplexity of the cell.
+    """
+    if not generator_scores(config, cell):
+        raise ValueError(f"{cell.task}: the perplexity of {cell.model}, {cell.decoding} is the scorer's")
+    return str(cell.model)
+
+
+def generator_cards(config: Config, wildcards: Any) -> list[str]:
+    """Return the card of the model that generated the texts of a cell, if it computes their perplexity."""
+    return model_cards(generator(config, wildcards))
 
 
 def tagger_card(config: Config, wildcards: Any) -> str:
@@ -223,12 +284,12 @@ def given_scores(config: Config, wildcards: Any) -> list[str]:
 
 def text_scores(config: Config, wildcards: Any) -> list[str]:
     """Return the per-text metrics of all cells of a task."""
-    return outputs.text_score_files(config, wildcards.task)
+    return outputs.task_text_score_files(config, wildcards.task)
 
 
 def scores(config: Config, wildcards: Any) -> list[str]:
     """Return the scores of all cells of a task."""
-    return outputs.score_files(config, wildcards.task)
+    return outputs.task_score_files(config, wildcards.task)
 
 
 def sweeps(config: Config, wildcards: Any) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -64,6 +65,19 @@ def job() -> Iterator[Snakemake]:
     Yields:
         The object that Snakemake has injected into the script.
     """
+    with started_job() as (snakemake, finish):
+        yield snakemake
+        finish()
+
+
+@contextlib.contextmanager
+def started_job() -> Iterator[tuple[Snakemake, Callable[[], None]]]:
+    """Run a script as :func:`job` does.
+
+    Yields:
+        The object that Snakemake has injected into the script, and a function to call when its outputs are
+        complete.
+    """
     snakemake: Snakemake = sys.modules["__main__"].snakemake
     log = Path(snakemake.log[0])
     # logs/{rule}/{rest}.log, where the rest identifies the job, such as the cell.
@@ -94,10 +108,9 @@ def job() -> Iterator[Snakemake]:
         settings = getattr(snakemake.params, "settings", None)
         record = start_record(snakemake.rule, settings, [str(path) for path in snakemake.input])
         if restore(record, outputs):
-            logger.info("restored from an earlier run with the same settings and inputs")
+            logger.info("found finished, with the same settings and inputs")
             sys.exit()
-        yield snakemake
-        finish_record(record, outputs)
+        yield snakemake, functools.partial(finish_record, record, outputs)
     except Exception as error:
         message = _message(error)
         if message is None:

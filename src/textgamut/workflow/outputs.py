@@ -7,7 +7,12 @@ from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.figures.texts import MOST_METHODS
 from textgamut.report.tables import parameter_groups
 from textgamut.workflow import paths, targets
-from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, score_file
+from textgamut.workflow.families import (
+    FEATURE_FAMILIES,
+    computed_families,
+    score_files,
+    text_score_files,
+)
 from textgamut.workflow.methods import decodings, methods, scored_cells
 from textgamut.workflow.paths import fill
 
@@ -41,29 +46,31 @@ RANKING_CAPTIONS = {
 """Output of the rule rank_methods that is shown in the report -> its caption."""
 
 
-def score_files(config: Config, task: str) -> list[str]:
+def task_score_files(config: Config, task: str) -> list[str]:
     """Return the scores of a task: one file per cell and family."""
     return [
-        score_file(config, cell, family)
+        file
         for cell in scored_cells(config, task)
         for family in computed_families(config, task)
         if cell.model != HUMAN or family not in FEATURE_FAMILIES
+        for file in score_files(config, cell, family)
     ]
 
 
-def text_score_files(config: Config, task: str) -> list[str]:
+def task_text_score_files(config: Config, task: str) -> list[str]:
     """Return the per-text metrics of a task: one file per cell and family with per-text metrics."""
     return [
-        fill(paths.TEXT_SCORES, cell, family=name)
+        file
         for cell in scored_cells(config, task)
-        for name in computed_families(config, task)
-        if text_metrics_of(name)
+        for family in computed_families(config, task)
+        if text_metrics_of(family)
+        for file in text_score_files(config, cell, family)
     ]
 
 
 def sweep_files(config: Config, task: str) -> list[str]:
     """Return the sweeps of a task's cells."""
-    return [score_file(config, cell, "sweep") for cell in config.cells(task)]
+    return [file for cell in config.cells(task) for file in score_files(config, cell, "sweep")]
 
 
 def task_files(config: Config, task: str) -> list[str]:

@@ -20,7 +20,7 @@ from textgamut.files import meta_path, read_json, reading, write_bytes
 from textgamut.report.papers.index import IndexEntry, Made, index_page
 from textgamut.report.papers.result import PaperTable
 from textgamut.workflow import paths
-from textgamut.workflow.families import compares_features, score_file
+from textgamut.workflow.families import compares_features, score_files
 from textgamut.workflow.paths import fill
 from textgamut.workflow.plan import Plan, Sum, decimal, make_plan, read_shards
 from textgamut.workflow.target_files import target_files
@@ -170,7 +170,8 @@ class _States:
                     folders[folder].append(file)
         left = []
         for cell, files in zip(need.cells, folders.values(), strict=True):
-            scores = [score_file(self._config, cell, family) for family in need.families[cell.task]]
+            families = need.families[cell.task]
+            scores = [file for family in families for file in score_files(self._config, cell, family)]
             if not all(map(self.exists, files or scores or [fill(paths.GENERATIONS, cell)])):
                 left.append(cell)
         return left
@@ -200,6 +201,7 @@ def _entries(config: Config, name: str) -> Iterator[Strict]:
             yield config.taggers[settings.entities.tagger]
         models |= {model for key, model in settings.models().items() if key.split(".")[0] in families}
         embedded |= compares_features(families) or "similarity" in families
+    models |= {base for model in models if (base := config.base_of(model))}
     for model in sorted(models):
         yield config.models[model]
     for embedder in need.embedders if embedded else ():

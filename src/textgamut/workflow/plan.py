@@ -2,9 +2,9 @@
 
 The estimates are kept simple:
 
-- *New tokens*: samples times ``max_new_tokens``, an upper bound. If samples of the same task, model and
-  decoding setting are finished, samples times their mean length; else that of the same model and decoding
-  setting in other tasks.
+- *New tokens*: samples times ``max_new_tokens`` and the budget of a thought, an upper bound. If samples of
+  the same task, model and decoding setting are finished, samples times their mean length; else that of the
+  same model and decoding setting in other tasks.
 - *Job hours*: new tokens divided by tokens per second. Beam search counts a token ``beams`` times and
   contrastive search ``k`` times, since they compute that many. *GPU hours*: job hours times the model's
   ``gpus``; 0 if the rate was measured on a CPU.
@@ -14,6 +14,11 @@ The estimates are kept simple:
   not counted. Only ``snakemake -n`` lists exactly which jobs will run.
 - *Judging*: one question per text and one per ten texts, so that each text is read twice; the texts have the
   length of their cell's, and an answer has ``ANSWER_TOKENS``. Cells with scores of a judge are done.
+- *Second passes*: a generator that computes the perplexity of its own texts is not loaded again if their
+  log-likelihoods were recorded. A second pass would take two operations per parameter and token, at
+  ``OPERATIONS`` per second, and a load of the weights for each cell, at ``LOADING`` bytes per second. The
+  number of parameters follows from the registry's ``gigabytes``, taken as those of 16-bit weights.
+- *Fine-tuning* is not estimated.
 - *Disk*: the registry's ``gigabytes`` of models that are not fetched yet; 5 bytes per new token; 4 bytes per
   feature component.
 """
@@ -36,7 +41,8 @@ from textgamut.config.entries.sources import OpenAISource
 from textgamut.files import meta_path, reading
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.workflow import paths
-from textgamut.workflow.families import compares_features
+from textgamut.workflow.families import compares_features, generator_scores, scores_again
+from textgamut.workflow.inputs import loaded_model
 from textgamut.workflow.paths import fill
 from textgamut.workflow.targets import Need, generated_cells, whole_need
 
@@ -44,6 +50,8 @@ BYTES_PER_TOKEN = 5
 CHARACTERS_PER_TOKEN = 4  # in the prompts of a served model, since its tokenizer is unknown
 DIMENSIONS = 1024  # of a feature vector, if no features have been computed yet
 ANSWER_TOKENS = 30  # in the answer of a judge
+OPERATIONS = {"float32": 0.4 * 19.5e12, "16 bits": 0.4 * 312e12}  # per second: 40 % of the peak of an A100
+LOADING = 1e9  # bytes per second, from disk to GPU
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,16 @@ class Judging:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """What recorded log-likelihoods save: second passes of the generators over their own texts."""
+
+    cells: int
+    """Cells that need none."""
+    gpu_hours: Sum
+    """Hours that their second passes would take; unknown without the number of texts, or the model's size."""
+
+
+@dataclass(frozen=True)
 class Sum:
     """A sum of values, some of which may be unknown."""
 
@@ -119,6 +137,7 @@ class Plan:
     totals: dict[str, Sum]
     """Field of a line -> its sum over all lines."""
     judgings: list[Judging]
+    recorded: Recorded
     embeddings: int
     """Number of sets of texts to embed: cells and draws of references."""
     embeddings_done: int
@@ -167,12 +186,12 @@ def make_plan(
     shards = [shard for shard in finished if _same_model(shard, config)]
     of_cell = defaultdict(list)
     for shard in shards:
-        if shard.settings.get("decoding") == _science(config.decoding.get(shard.cell.decoding)):
+        if _same_decoding(shard, config):
             of_cell[shard.cell].append(shard)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in generated:
         groups.setdefault((cell.task, cell.model), []).append(cell)
-    rates, lengths = _Rates(shards, config), _Lengths(of_cell)
+    rates, lengths = _Rates(shards, config), _Lengths(of_cell, config)
     prompts = {task: count_prompts(config, task, folder) for task in config.experiment.tasks}
     lines = []
     for (task, model), cells in groups.items():
@@ -193,6 +212,7 @@ def make_plan(
     for task, families in need.families.items():
         models = config.metrics(task).models().items()
         named |= {model for setting, model in models if setting.split(".")[0] in families}
+    named |= {base for name in named if (base := config.base_of(name))}
     weights = [
         None if (size := config.models[name].gigabytes) is None else size * 1e9
         for name in sorted(named)
@@ -206,7 +226,8 @@ def make_plan(
     }
     done = sum(done for done, _ in sets)
     judgings = list(_judgings(config, need, prompts, lengths, folder))
-    return Plan(lines, totals, judgings, len(sets), done, texts, config.experiment.embedder, disk)
+    recorded = _recorded(config, need, prompts, lengths, folder)
+    return Plan(lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder, disk)
 
 
 def read_shards(folder: Path) -> Iterator[Shard]:
@@ -274,9 +295,10 @@ class _Rates:
 
 
 class _Lengths:
-    """New tokens per sample: the mean over finished samples, or else ``max_new_tokens``."""
+    """New tokens per sample: the mean over finished samples, or else the maximum."""
 
-    def __init__(self, of_cell: Mapping[Cell, list[Shard]]) -> None:
+    def __init__(self, of_cell: Mapping[Cell, list[Shard]], config: Config) -> None:
+        self._models = config.models
         self._counts: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
         for cell, shards in of_cell.items():
             for shard in shards:
@@ -290,7 +312,7 @@ class _Lengths:
             tokens, samples = self._counts.get((task, cell.model, cell.decoding), (0, 0))
             if samples:
                 return tokens / samples
-        return decoding.max_new_tokens
+        return self._models[cell.model].most_new_tokens(decoding.max_new_tokens)
 
 
 def _line(
@@ -398,6 +420,31 @@ def _judgings(
         )
 
 
+def _recorded(
+    config: Config, need: Need, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
+) -> Recorded:
+    """Add up the second passes of generators that are not needed, also of finished cells."""
+    hours: list[float | None] = []
+    for cell in need.cells:
+        family = config.metrics(cell.task).likelihood
+        if "likelihood" not in need.families[cell.task] or not family or not generator_scores(config, cell):
+            continue
+        if scores_again(config, cell):
+            continue
+        size, gigabytes = config.size(cell), config.models[cell.model].gigabytes
+        texts = _product(size.n or prompts[cell.task], size.kept)
+        if texts is None or gigabytes is None:
+            hours.append(None)
+            continue
+        read = _prompt_length(config, cell.task, cell.model, folder) or 0
+        tokens = texts * (lengths.of(cell, config.decoding[cell.decoding]) + read)
+        whole = family.dtype == "float32"
+        computing = gigabytes * 1e9 * tokens / OPERATIONS["float32" if whole else "16 bits"]
+        loading = gigabytes * 1e9 * (2 if whole else 1) / LOADING
+        hours.append((computing + loading) / 3600)
+    return Recorded(len(hours), Sum.of(*hours))
+
+
 def count_prompts(config: Config, task: str, folder: Path) -> int | None:
     """Return the number of prompts of a task, or None if it is not known yet.
 
@@ -428,7 +475,8 @@ def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float
         columns = ["base"] if config.models[model].chat == "none" else ["user", "start"]
         with reading(prompts):
             texts = pd.read_parquet(prompts, columns=columns).fillna("").sum(axis=1)
-        return float(texts.str.len().mean()) / CHARACTERS_PER_TOKEN
+        system = len(config.models[model].system or "")
+        return float(texts.str.len().mean() + system) / CHARACTERS_PER_TOKEN
     return None
 
 
@@ -475,12 +523,13 @@ def _rows(path: Path) -> int:
 
 
 def _same_model(shard: Shard, config: Config) -> bool:
-    return bool(shard.settings.get("model") == _science(config.models.get(shard.cell.model)))
+    name = shard.cell.model
+    return name in config.models and shard.settings.get("model") == loaded_model(config, name).science()
 
 
-def _science(entry: Any) -> Any:
-    """Return the settings of a registry entry as recorded with a shard; None for None."""
-    return entry.science() if isinstance(entry, Model) else entry and entry.model_dump(mode="json")
+def _same_decoding(shard: Shard, config: Config) -> bool:
+    decoding = config.decoding.get(shard.cell.decoding)
+    return decoding is not None and shard.settings.get("decoding") == decoding.model_dump(mode="json")
 
 
 def _product(number: int | None, factor: int) -> int | None:

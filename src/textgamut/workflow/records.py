@@ -83,8 +83,19 @@ def restore(record: Record, outputs: Sequence[str]) -> bool:
         Whether the outputs were restored: if the kept ones were made from the same settings and inputs, and
         are undamaged.
     """
+    if not can_restore(record, outputs):
+        return False
+    for path in map(Path, outputs):
+        _link(kept_path(path), path)
+        os.utime(path)  # newer than the inputs
     meta = meta_path(Path(outputs[0]))
-    kept = _read(kept_path(meta))
+    write_bytes(meta, kept_path(meta).read_bytes())
+    return True
+
+
+def can_restore(record: Record, outputs: Sequence[str]) -> bool:
+    """Return whether :func:`restore` would restore the outputs of a job."""
+    kept = _read(kept_path(meta_path(Path(outputs[0]))))
     if (
         kept is None
         or any(kept[name] != record[name] for name in record)
@@ -96,11 +107,20 @@ def restore(record: Record, outputs: Sequence[str]) -> bool:
             if digest(kept_path(Path(path))) == known:
                 continue
         return False
-    for path in map(Path, outputs):
-        _link(kept_path(path), path)
-        os.utime(path)  # newer than the inputs
-    write_bytes(meta, kept_path(meta).read_bytes())
     return True
+
+
+def finish_kept(record: Record, outputs: Sequence[str]) -> None:
+    """Write the record of a job whose outputs were written to their kept paths, for :func:`restore`.
+
+    Args:
+        record: See :func:`start_record`.
+        outputs: Paths of the outputs, as the job itself would write them.
+    """
+    meta = kept_path(meta_path(Path(outputs[0])))
+    content = read_json(meta) if meta.exists() else {}
+    made = {path: digest(kept_path(Path(path))) for path in outputs}
+    write_json(meta, content | {"job": record | {"outputs": made}})
 
 
 def read_record(outputs: Sequence[str]) -> Record | None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.cells import Config
+from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.workflow import inputs
-from textgamut.workflow.families import family_of
+from textgamut.workflow.families import family_of, scores_again
 from textgamut.workflow.plan import computed_tokens, count_prompts
 
 MINUTES_WITHOUT_RATE = 180
@@ -61,6 +62,12 @@ def generation_memory(config: Config, wildcards: Any, attempt: int) -> int:
     return attempt * int(3000 + 1200 * (config.models[wildcards.model].gigabytes or 0))
 
 
+def finetuning_memory(config: Config, wildcards: Any, attempt: int) -> int:
+    """Return the memory of a fine-tuning job in MB: weights, gradients and AdamW's two moments in float32."""
+    base = config.models[inputs.finetuning(config, wildcards).model]
+    return attempt * int(3000 + 8 * 1200 * (base.gigabytes or 0))
+
+
 def generation_minutes(config: Config, wildcards: Any) -> int:
     """Return the time limit of a generation job in minutes.
 
@@ -73,13 +80,14 @@ def generation_minutes(config: Config, wildcards: Any) -> int:
     decoding = config.decoding[wildcards.decoding]
     size = config.size(wildcards)
     prompts = size.n or count_prompts(config, wildcards.task, Path()) or PROMPTS_WITHOUT_COUNT
-    tokens = prompts * size.completions * decoding.max_new_tokens * computed_tokens(decoding)
+    most = model.most_new_tokens(decoding.max_new_tokens)
+    tokens = prompts * size.completions * most * computed_tokens(decoding)
     return 20 + int(1.5 * tokens / model.shards / model.tokens_per_second / 60)
 
 
 def model_source(config: Config, wildcards: Any) -> str:
     """Return the full source of a model as JSON, with key variable and prices, which affect no text."""
-    return config.models[wildcards.model].source.model_dump_json()
+    return inputs.loaded_model(config, wildcards.model).source.model_dump_json()
 
 
 def judge_source(config: Config, wildcards: Any) -> str:
@@ -110,21 +118,45 @@ def embedding_group(wildcards: Any) -> str | None:
 
 
 def likelihood_gpus(config: Config, wildcards: Any) -> int:
-    """Return the GPUs of a likelihood job: the larger number of its models."""
-    return max(config.models[model].gpus for model in inputs.likelihood_models(config, wildcards))
+    """Return the GPUs of a likelihood job."""
+    return _scorer(config, wildcards).gpus
 
 
 def likelihood_batch_size(config: Config, wildcards: Any) -> int:
-    """Return the batch size of a likelihood job: the smaller one of its models."""
-    return min(config.models[model].batch_size for model in inputs.likelihood_models(config, wildcards))
+    """Return the batch size of a likelihood job."""
+    return _scorer(config, wildcards).batch_size
 
 
 def likelihood_memory(config: Config, wildcards: Any, attempt: int) -> int:
-    """Return the memory of a likelihood job in MB: the weights of the larger model, Python, torch."""
+    """Return the memory of a likelihood job in MB."""
+    return attempt * _scoring_memory(config, wildcards, _scorer(config, wildcards))
+
+
+def perplexity_gpus(config: Config, wildcards: Any) -> int:
+    """Return the GPUs of a perplexity job: 0 if the log-likelihoods are those of the generation."""
+    return config.models[wildcards.model].gpus if scores_again(config, wildcards) else 0
+
+
+def perplexity_threads(config: Config, wildcards: Any) -> int:
+    """Return the threads of a perplexity job."""
+    return 8 if scores_again(config, wildcards) else 1
+
+
+def perplexity_memory(config: Config, wildcards: Any, attempt: int) -> int:
+    """Return the memory of a perplexity job in MB."""
+    if not scores_again(config, wildcards):
+        return attempt * 1500
+    return attempt * _scoring_memory(config, wildcards, config.models[wildcards.model])
+
+
+def _scorer(config: Config, wildcards: Any) -> Model:
+    return config.models[family_of(config, wildcards.task, "likelihood").scorer]
+
+
+def _scoring_memory(config: Config, wildcards: Any, model: Model) -> int:
+    """Return the memory in MB for the weights of a model that scores texts, Python and torch."""
     dtype = family_of(config, wildcards.task, "likelihood").dtype
-    times_16_bits = 2 if dtype == "float32" else 1
-    sizes = [config.models[name].gigabytes or 0 for name in inputs.likelihood_models(config, wildcards)]
-    return attempt * int(3000 + 1200 * times_16_bits * max(sizes))
+    return int(3000 + 1200 * (2 if dtype == "float32" else 1) * (model.gigabytes or 0))
 
 
 def tagging_processes(config: Config, wildcards: Any) -> int:

@@ -25,7 +25,7 @@ from textgamut.metrics import (
     tokens_per_word,
 )
 from textgamut.metrics.scores import sweep as sweep_scores
-from textgamut.models import checkpoints
+from textgamut.models import checkpoints, finetuning
 from textgamut.rankings import (
     agreement,
     bradley_terry,
@@ -61,12 +61,14 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "describe_dataset": (card,),
     "read_scores": (released_scores, method_scores),
     "fetch_model": (checkpoints,),
+    "finetune_model": (finetuning, templates, checkpoints),
     "fetch_embedder": (checkpoints,),
     "fetch_tagger": (entities,),
     "train_essay_model": (essay,),
     "draw_prompts": (draws, templates),
     "draw_references": (draws,),
     "draw_subset": (draws,),
+    "draw_training_texts": (draws,),
     "copy_references": (draws,),
     "check_prompts": (templates, checkpoints),
     "count_tokens": (tokens_per_word, checkpoints),
@@ -78,6 +80,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "trace_divergence": (divergence, reduce),
     "score_ngram": (ngram, checkpoints),
     "score_likelihood": (likelihood, checkpoints),
+    "score_perplexity": (likelihood, templates, checkpoints),
     "score_readability": (readability,),
     "score_entities": (entities,),
     "score_similarity": (similarity,),

@@ -18,7 +18,7 @@ from textgamut.config.entries.models import Model
 from textgamut.config.experiment import SubsetsTask
 from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import inputs, targets
-from textgamut.workflow.families import family_of, missing_families
+from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
 from textgamut.workflow.revisions import revision_of
 
@@ -48,7 +48,13 @@ def _fewer_prompts(config: Config, task: str, n: int | None) -> Settings:
 
 
 def _source(config: Config, model: str) -> Any:
-    return config.models[model].model_dump(mode="json")["source"]
+    return inputs.loaded_model(config, model).model_dump(mode="json")["source"]
+
+
+def _language_model(config: Config, model: str) -> Settings:
+    """Return the settings of a model on which the likelihood of a text under it depends."""
+    entry = inputs.loaded_model(config, model)
+    return entry.model_dump(mode="json", include={"source", "adapter", "bos"})
 
 
 def _points(config: Config, wildcards: Any) -> Settings:
@@ -92,8 +98,22 @@ def read_scores(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def fetch_model(config: Config, wildcards: Any) -> Settings:
-    model = config.models[wildcards.model]
-    return {"source": _science_of_source(model), "chat": model.chat}
+    model = inputs.loaded_model(config, wildcards.model)
+    science = model.science()
+    chat = model.chat_settings._asdict()
+    return {"source": science["source"], "adapter": science["adapter"], "chat": chat}
+
+
+@_rule
+def finetune_model(config: Config, wildcards: Any) -> Settings:
+    model, source = config.models[wildcards.model], inputs.finetuning(config, wildcards)
+    return {
+        "base": _source(config, source.model),
+        "training": source.model_dump(mode="json", exclude={"model", "dataset", "n"}),
+        "chat": model.chat_settings._asdict(),
+        "bos": model.bos,
+        "dtype": model.dtype,
+    }
 
 
 @_rule
@@ -159,8 +179,14 @@ def copy_references(_config: Config, _wildcards: Any) -> Settings:
 
 
 @_rule
+def draw_training_texts(config: Config, wildcards: Any) -> Settings:
+    fields = {"dataset", "n", "seed"}
+    return inputs.finetuning(config, wildcards).model_dump(mode="json", include=fields)
+
+
+@_rule
 def check_prompts(config: Config, wildcards: Any) -> Settings:
-    task, tokens = wildcards.task, int(wildcards.tokens)
+    task, tokens, model = wildcards.task, int(wildcards.tokens), config.models[wildcards.model]
     sizes = [
         config.size(cell).n
         for cell in config.cells(task)
@@ -171,9 +197,9 @@ def check_prompts(config: Config, wildcards: Any) -> Settings:
     return {
         **_task(config, wildcards, "examples"),
         "source": _source(config, wildcards.model),
-        "chat": config.models[wildcards.model].chat,
-        "bos": config.models[wildcards.model].bos,
-        "max_new_tokens": tokens,
+        "chat": model.chat_settings._asdict(),
+        "bos": model.bos,
+        "max_new_tokens": model.most_new_tokens(tokens),
         **_fewer_prompts(config, task, most),
     }
 
@@ -190,7 +216,7 @@ def count_tokens(config: Config, wildcards: Any) -> Settings:
 def generate_texts(config: Config, wildcards: Any) -> Settings:
     size = config.size(wildcards)
     return {
-        "model": config.models[wildcards.model].science(),
+        "model": inputs.loaded_model(config, wildcards.model).science(),
         "decoding": config.decoding[wildcards.decoding].model_dump(mode="json"),
         "completions": size.completions,
         **_fewer_prompts(config, wildcards.task, size.n),
@@ -199,9 +225,11 @@ def generate_texts(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def collect_generations(config: Config, wildcards: Any) -> Settings:
-    size = config.size(wildcards)
+    size, reasoning = config.size(wildcards), config.models[wildcards.model].reasoning
     return {
         **_task(config, wildcards, "kind", "max_words", "max_characters", "keep"),
+        "strategy": config.decoding[wildcards.decoding].strategy,
+        **({"closing": reasoning.strip} if reasoning else {}),
         **({} if size.keep is None else {"keep": size.keep}),
         **_fewer_prompts(config, wildcards.task, size.n),
     }
@@ -244,13 +272,18 @@ def score_ngram(config: Config, wildcards: Any) -> Settings:
 @_rule
 def score_likelihood(config: Config, wildcards: Any) -> Settings:
     family = family_of(config, wildcards.task, "likelihood")
-    generator = inputs.generator(config, wildcards)
     return {
-        "source": _source(config, family.scorer),
-        "generator": _source(config, generator[0]) if generator else None,
-        "perplexity_of": "generator" if generator else "scorer",
+        "scorer": _language_model(config, family.scorer),
+        "perplexity_of": "generator" if generator_scores(config, wildcards) else "scorer",
         "dtype": family.dtype,
     }
+
+
+@_rule
+def score_perplexity(config: Config, wildcards: Any) -> Settings:
+    generator = inputs.loaded_model(config, inputs.generator(config, wildcards))
+    dtype = family_of(config, wildcards.task, "likelihood").dtype
+    return {"generator": generator.science(), "dtype": dtype}
 
 
 @_rule

@@ -11,7 +11,7 @@ from textgamut.config.cells import Cell, Config
 from textgamut.config.targets import LabelCounts, TargetBase, TextMeans, TokensPerWord
 from textgamut.files import meta_path, read_json, read_table, reading
 from textgamut.workflow import paths
-from textgamut.workflow.families import computed_families, score_file
+from textgamut.workflow.families import computed_families, score_files, text_score_files
 from textgamut.workflow.paths import fill, wildcards_of
 from textgamut.workflow.targets import ranking_of, target_cells, target_embedders
 
@@ -32,18 +32,19 @@ def read_files(files: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 def _score_files(config: Config, target: TargetBase) -> list[str]:
     return [
-        score_file(config, cell, family, embedder)
+        file
         for task in target.tasks
         for cell in target_cells(config, target, task)
         for family in target.families()
         for embedder in target_embedders(config, target)
+        for file in score_files(config, cell, family, embedder)
     ]
 
 
 def _feature_files(family: str) -> Callable[[Config, TargetBase], list[str]]:
     def files(config: Config, target: TargetBase) -> list[str]:
         cells = (cell for task in target.tasks for cell in target_cells(config, target, task))
-        return [score_file(config, cell, family) for cell in cells]
+        return [file for cell in cells for file in score_files(config, cell, family)]
 
     return files
 
@@ -57,11 +58,12 @@ def _text_files(config: Config, target: TargetBase) -> list[str]:
     """Return the files of single texts' metrics, of those families that can be computed."""
     human = isinstance(target, TextMeans) and target.human is not None
     return [
-        fill(paths.TEXT_SCORES, cell, family=family)
+        file
         for task in target.tasks
         for cell in [*target_cells(config, target, task), *(config.human_cells(task) if human else [])]
         for family in computed_families(config, task)
         if family in target.families()
+        for file in text_score_files(config, cell, family)
     ]
 
 

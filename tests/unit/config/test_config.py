@@ -191,12 +191,12 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (
             change("tasks", "news", "sweep", value={"n": [101], "k": [1]}),
-            "tasks.news: sweep.n: 101 is more than the task's n = 100",
+            "tasks.news: sweep.n: 101 is more than the task's n = 60",
         ),
         (change("tasks", "news", "sweep", value={"n": [4], "k": [1]}), "every k needs more than k texts"),
         (
             change("tasks", "news", "sweep", value={"n": [9], "k": [1], "k_at": 101}),
-            "tasks.news: sweep.k_at: 101 is more than the task's n = 100",
+            "tasks.news: sweep.k_at: 101 is more than the task's n = 60",
         ),
         (
             change("tasks", "news", "sweep", value={"n": [9], "k": [40], "k_at": 40}),
@@ -671,6 +671,29 @@ def test_a_target_of_texts_fits_its_tasks(target: dict, message: str) -> None:
     with pytest.raises(TextgamutError) as caught:
         load(experiment | {"targets": {"table_1": target}})
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ["vllm", "openai"])
+def test_decodings_that_an_engine_lacks_are_refused(engine: str, tmp_path: Path) -> None:
+    """Each pair of a model and a decoding by name, for cells and for the references that a model writes."""
+    source = {"kind": "openai", "url": "https://h/v1", "model": "x"}
+    if engine == "vllm":
+        source = {"kind": "file", "path": str(tmp_path)}
+    model = {"label": "x", "family": "x", "engine": engine, "source": source, "chat": "template", "gpus": 0}
+    (tmp_path / "models.yaml").write_text(json.dumps({"a": model}))
+    settings = {"strategy": "sampling", "max_new_tokens": 64}
+    (tmp_path / "decoding.yaml").write_text(
+        json.dumps({"b": settings | {"min_p": 0.1}, "c": settings | {"min_k": 3}})
+    )
+    experiment = tasks(p=PROMPTED | {"cells": [{"models": ["a"], "decodings": ["b", "c", "beam-3-64"]}]})
+    with pytest.raises(TextgamutError) as caught:
+        validate_config(experiment, "x.yaml", tmp_path)
+    message = str(caught.value)
+    assert (
+        f"tasks.p.cells[0]: model 'a' with decoding 'c': engine {engine}: no min_k: leave it out" in message
+    )
+    assert f"tasks.p.cells[0]: model 'a' with decoding 'beam-3-64': engine {engine}: no beam dec" in message
+    assert "decoding 'b'" not in message
 
 
 def test_labels_are_of_what_there_is() -> None:

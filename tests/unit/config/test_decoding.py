@@ -24,6 +24,14 @@ from textgamut.config.loading import load_config
         ({"strategy": "sampling", "top_p": 0.95}, "top-p", "top_p 0.95"),
         ({"strategy": "sampling", "top_k": 50, "top_p": 0.9}, "sampling", "top_k 50, top_p 0.9"),
         ({"strategy": "sampling", "top_k": 50, "temperature": 0.9}, "sampling", "temperature 0.9, top_k 50"),
+        ({"strategy": "sampling", "min_p": 0.1}, "min-p", "min_p 0.1"),
+        ({"strategy": "sampling", "min_k": 0.0}, "min-k", "min_k 0.0"),
+        (
+            {"strategy": "sampling", "top_n_sigma": 1.0, "temperature": 2.0},
+            "sampling",
+            "top_n_sigma 1.0, temperature 2.0",
+        ),
+        ({"strategy": "greedy", "no_repeat_ngram": 3}, "greedy", "no_repeat_ngram 3"),
         (
             {"strategy": "sampling", "top_p": 0.9, "repetition_penalty": 1.18, "min_new_tokens": 4},
             "top-p",

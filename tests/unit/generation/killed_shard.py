@@ -23,7 +23,7 @@ def start(cell: Cell, job: ShardJob) -> int:
     if child := os.fork():
         return child
     torch.set_num_threads(1)
-    cell.generate(job, batch_size=2)
+    cell.generate(job, cell.generator(batch_size=2))
     os._exit(0)
 
 
@@ -34,7 +34,8 @@ def main(folder: Path) -> None:
     started = time.monotonic()
     os.waitpid(start(cell, undisturbed), 0)
     whole = time.monotonic() - started
-    disturbed = undisturbed._replace(samples=folder / "killed/shards/0-of-1.parquet")
+    samples = folder / "killed/shards/0-of-1.parquet"
+    disturbed = undisturbed._replace(samples=samples, output=samples)
     rng, kills, resumes = random.Random(0), 0, 0
     while kills < KILLS:
         before = disturbed.journal.stat().st_size if disturbed.journal.exists() else 0

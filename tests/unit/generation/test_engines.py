@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import types
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textgamut.config.entries.decoding import (
+    LACKING,
     BeamDecoding,
     ContrastiveDecoding,
     GreedyDecoding,
     SamplingDecoding,
 )
+from textgamut.config.entries.models import Chat, Reasoning
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
-from textgamut.generation.engines.openai import server_settings
+from textgamut.generation.engines.openai import OpenAIEngine, server_settings
 from textgamut.generation.engines.vllm import ROUNDS, VllmEngine, vllm_settings
 from textgamut.generation.requests import Request, encode, seed_of
 from textgamut.models.checkpoints import load_tokenizer
+from textgamut.sources.chat_server import ServedModel
 from textgamut.sources.chat_server import _read as read_answer
 from textgamut.sources.http import check_status
 
@@ -61,6 +68,8 @@ def test_what_is_on_is_sent() -> None:
     penalties = {"repetition_penalty": 1.2, "presence_penalty": -0.5, "frequency_penalty": 0.25}
     assert penalties.items() <= server_settings(GREEDY.model_copy(update=penalties)).items()
     assert server_settings(SAMPLING.model_copy(update={"top_k": 7}))["top_k"] == 7
+    assert server_settings(SAMPLING.model_copy(update={"min_p": 0.1}))["min_p"] == 0.1
+    assert vllm_settings(SAMPLING.model_copy(update={"min_p": 0.1}))["min_p"] == 0.1
 
 
 @pytest.mark.parametrize("decoding", OTHERS)
@@ -68,6 +77,13 @@ def test_what_is_on_is_sent() -> None:
 def test_strategies_that_an_engine_lacks_are_named(settings: Any, decoding: Any) -> None:
     with pytest.raises(TextgamutError, match=f"no {decoding.strategy} decoding"):
         settings(decoding)
+
+
+@pytest.mark.parametrize("name", LACKING)
+@pytest.mark.parametrize("settings", [server_settings, vllm_settings])
+def test_settings_that_an_engine_lacks_are_named(settings: Any, name: str) -> None:
+    with pytest.raises(TextgamutError, match=f"no {name}: leave it out, or use the engine transformers"):
+        settings(SAMPLING.model_copy(update={name: 3}))
 
 
 def test_a_server_cannot_be_kept_from_ending_a_text() -> None:
@@ -81,28 +97,92 @@ def test_a_server_decodes_its_tokens_itself() -> None:
         server_settings(GREEDY.model_copy(update={"spaces": "cleaned-up"}))
 
 
+class Asked:
+    """In the place of a server: the requests, each answered with the same text."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **message: Any) -> None:
+        self.payloads: list[dict[str, Any]] = []
+        self._answer = {"choices": [{"message": message, "finish_reason": "stop"}]}
+        monkeypatch.setattr(ServedModel, "_request", self._request)
+
+    def _request(self, payload: dict[str, Any]) -> tuple[Any, bytes]:
+        self.payloads.append(payload)
+        return self._answer, json.dumps(self._answer).encode()
+
+
+def test_a_server_is_told_the_system_prompt_and_the_template_s_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(monkeypatch, content="text")
+    source = OpenAISource(kind="openai", url="https://h/v1", model="m")
+    chat = Chat("template", "Be brief.", {"enable_thinking": False})
+    for engine in (OpenAIEngine(source, 1, tmp_path, chat), OpenAIEngine(source, 1, tmp_path)):
+        [[sample]] = engine.generate([Request("p", 0, "Hello", True)], GREEDY, 1)
+        assert sample["continuation"] == "text"
+    message = {"role": "user", "content": "Hello"}
+    told, plain = asked.payloads
+    assert told["messages"] == [{"role": "system", "content": "Be brief."}, message]
+    assert told["chat_template_kwargs"] == {"enable_thinking": False}
+    assert plain["messages"] == [message]
+    assert "chat_template_kwargs" not in plain
+
+
+@pytest.mark.parametrize(
+    ("message", "continuation", "finish"),
+    [
+        ({"content": "So.</think>\n\nHi"}, "So.</think>\n\nHi", "stop"),
+        ({"content": "Hi", "reasoning_content": "So."}, "So.</think>Hi", "stop"),
+        ({"content": "Hi", "reasoning": "So."}, "So.</think>Hi", "stop"),
+        ({"content": "So much"}, "So much", "thinking"),
+        ({"content": None, "reasoning": "So much"}, "So much", "thinking"),
+    ],
+)
+def test_a_server_thinks_in_front_of_the_answer_or_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: dict[str, Any], continuation: str, finish: str
+) -> None:
+    asked = Asked(monkeypatch, **message)
+    source = OpenAISource(kind="openai", url="https://h/v1", model="m")
+    engine = OpenAIEngine(source, 1, tmp_path, reasoning=Reasoning(strip="</think>", budget=100))
+    [[sample]] = engine.generate([Request("p", 0, "Hello", True)], GREEDY, 1)
+    assert (sample["continuation"], sample["finish"]) == (continuation, finish)
+    assert asked.payloads[0]["max_tokens"] == 105
+
+
 # --- vllm -----------------------------------------------------------------------------------------------
 
 
 @dataclass
 class SamplingParams:
-    """The fields of vLLM 0.30 that matter here, with its defaults."""
+    """The fields of vLLM 0.32 that matter here, with its defaults."""
 
     temperature: float = 1.0
     top_p: float = 1.0
     top_k: int = 0
+    min_p: float = 0.0
     repetition_penalty: float = 1.0
     presence_penalty: float = 0.0
     frequency_penalty: float = 0.0
     seed: int | None = None
     max_tokens: int | None = 16
     min_tokens: int = 0
+    logprobs: int | None = None
+    detokenize: bool = True
+
+
+@dataclass
+class Logprob:
+    logprob: float
 
 
 @dataclass
 class Completion:
     token_ids: tuple[int, ...]
     finish_reason: str
+
+    @property
+    def logprobs(self) -> list[dict[int, Logprob]]:
+        """Each token of the vocabulary is half as probable as the one before it."""
+        return [{token: Logprob(-float(token))} for token in self.token_ids]
 
 
 @dataclass
@@ -115,6 +195,8 @@ class LLM:
 
     def __init__(self, *, model: str, dtype: str, tensor_parallel_size: int, max_num_seqs: int) -> None:
         self.settings = (model, dtype, tensor_parallel_size, max_num_seqs)
+        config = types.SimpleNamespace(dtype="torch.bfloat16", enforce_eager=False)
+        self.llm_engine = types.SimpleNamespace(vllm_config=types.SimpleNamespace(model_config=config))
         self.calls: list[tuple[list[dict[str, list[int]]], list[SamplingParams]]] = []
 
     def generate(
@@ -152,12 +234,35 @@ def checkpoint(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@dataclass
+class Platform:
+    """A GPU of a compute capability, or the CPU."""
+
+    capability: int | None
+
+    def is_cpu(self) -> bool:
+        return self.capability is None
+
+    def is_cuda(self) -> bool:
+        return self.capability is not None
+
+    def has_device_capability(self, least: int) -> bool:
+        return self.capability is not None and self.capability >= least
+
+    def get_device_name(self) -> str:
+        return f"a GPU of {self.capability}" if self.capability else "cpu"
+
+
 @pytest.fixture
-def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module in the place of vLLM, which needs a GPU."""
+def vllm(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
+    """A module in the place of vLLM, which tests/vllm_cpu runs; what it says of the hardware can be set."""
     module = types.ModuleType("vllm")
-    vars(module).update(__version__="0.30.0", LLM=LLM, SamplingParams=SamplingParams, TokensPrompt=dict)
+    platforms = types.SimpleNamespace(current_platform=Platform(90))
+    vars(module).update(__version__="0.32.0", LLM=LLM, SamplingParams=SamplingParams, TokensPrompt=dict)
+    vars(module).update(platforms=platforms)
     monkeypatch.setitem(sys.modules, "vllm", module)
+    monkeypatch.setenv("VLLM_BATCH_INVARIANT", "1")  # the entry decides
+    return platforms
 
 
 @pytest.mark.usefixtures("vllm")
@@ -185,6 +290,8 @@ def test_vllm_gets_tokens_and_settings_and_a_seed_for_each_sample(checkpoint: Pa
         new = words[-5:] if len(ids) >= 5 else words[-1:]
         assert sample["continuation"].split() == new
         assert (sample["tokens"], sample["finish"]) == ((5, "length") if len(ids) >= 5 else (2, "stop"))
+        assert (params.logprobs, sample["scored_tokens"]) == (0, 5 if len(ids) >= 5 else 1)
+        assert sample["log_likelihood"] == -sum(WORDS.index(word) for word in new)
 
 
 @pytest.mark.usefixtures("vllm")
@@ -200,7 +307,60 @@ def test_greedy_vllm_has_no_temperature_and_keeps_the_penalties(checkpoint: Path
     assert (params.temperature, params.frequency_penalty, params.repetition_penalty) == (0, 0.5, 1)
 
 
+@pytest.mark.usefixtures("vllm")
+@pytest.mark.parametrize("batch_invariant", [False, True])
+def test_version_dtype_and_flags_are_told(checkpoint: Path, batch_invariant: bool) -> None:
+    engine = VllmEngine(checkpoint, load_tokenizer(checkpoint), "auto", 1, 4, batch_invariant)
+    assert os.environ["VLLM_BATCH_INVARIANT"] == str(int(batch_invariant))
+    assert engine.facts == {
+        "vllm": "0.32.0",
+        "device": "a GPU of 90",
+        "dtype": "torch.bfloat16",
+        "enforce_eager": False,
+        "batch_invariant": batch_invariant,
+    }
+    assert engine.identity == f"vLLM 0.32.0, torch {version('torch')}, torch.bfloat16"
+
+
+@pytest.mark.parametrize("capability", [None, 75])
+def test_hardware_without_batch_invariant_kernels_is_named(
+    vllm: types.SimpleNamespace, tmp_path: Path, capability: int | None
+) -> None:
+    vllm.current_platform = Platform(capability)
+    name = vllm.current_platform.get_device_name()
+    with pytest.raises(TextgamutError, match=f"batch_invariant: true needs a GPU.*{name}"):
+        VllmEngine(tmp_path, None, "auto", 1, 4, batch_invariant=True)
+
+
+@pytest.mark.usefixtures("vllm")
+def test_vllm_has_one_limit_for_thought_and_answer(checkpoint: Path) -> None:
+    engine = VllmEngine(
+        checkpoint, load_tokenizer(checkpoint), "float16", 0, 4, reasoning=Reasoning(strip="c", budget=3)
+    )
+    decoding = GREEDY.model_copy(update={"max_new_tokens": 2})
+    prompts = {
+        "early": "a c a a b d",
+        "long": "a b c d e f",
+        "late": "a a a b c d",
+    }  # the last five come back
+    requests = [Request(name, 0, text, False) for name, text in prompts.items()]
+    [samples] = engine.generate(requests, decoding, 3)
+    found = {sample["prompt_id"]: sample for sample in samples}
+    for name, words, finish in (
+        ("early", "c a a", "length"),
+        ("long", "b c d e", "length"),
+        ("late", "a a b", "thinking"),
+    ):
+        assert found[name]["continuation"].split() == words.split()
+        assert (found[name]["tokens"], found[name]["finish"]) == (len(words.split()), finish)
+    (_, params), *_ = engine._model.calls
+    assert {one.max_tokens for one in params} == {5}
+    with pytest.raises(TextgamutError, match="min_new_tokens: 2: vLLM would count the thought"):
+        next(engine.generate(requests, decoding.model_copy(update={"min_new_tokens": 2}), 3))
+
+
 def test_without_vllm_its_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("VLLM_BATCH_INVARIANT", "0")
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(TextgamutError, match=r"textgamut\[vllm\]"):
         VllmEngine(tmp_path, None, "float16", 1, 4)

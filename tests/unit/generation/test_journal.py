@@ -9,12 +9,22 @@ import pytest
 from textgamut.generation.journal import Journal, fingerprint, read_samples
 from textgamut.generation.requests import Sample
 
+
+def sample(prompt_id: str, completion: int, continuation: str, tokens: int, finish: str) -> Sample:
+    return Sample(
+        prompt_id=prompt_id,
+        completion=completion,
+        continuation=continuation,
+        tokens=tokens,
+        finish=finish,
+        log_likelihood=-tokens / 3,
+        scored_tokens=tokens - 1,
+    )
+
+
 BATCHES = [
-    [Sample(prompt_id="a", completion=0, continuation="x\ny", tokens=2, finish="stop")],
-    [
-        Sample(prompt_id="b", completion=0, continuation="ünï\u2028z", tokens=3, finish="length"),
-        Sample(prompt_id="b", completion=1, continuation="", tokens=1, finish="stop"),
-    ],
+    [sample("a", 0, "x\ny", 2, "stop")],
+    [sample("b", 0, "ünï\u2028z", 3, "length"), sample("b", 1, "", 1, "stop")],
 ]
 
 
@@ -48,8 +58,8 @@ def test_a_garbled_line_ends_what_is_read(tmp_path: Path) -> None:
 
 def test_another_fingerprint_begins_anew(tmp_path: Path) -> None:
     written(tmp_path / "j")
-    assert read_samples(tmp_path / "j", "f") == [*BATCHES[0], *BATCHES[1]]
-    assert read_samples(tmp_path / "j", "other") == read_samples(tmp_path / "none", "f") == []
+    assert read_samples(tmp_path / "j", "f") == ([*BATCHES[0], *BATCHES[1]], {""})
+    assert read_samples(tmp_path / "j", "other") == read_samples(tmp_path / "none", "f") == ([], set())
     assert Journal(tmp_path / "j", "other").samples == []
     assert Journal(tmp_path / "j", "f").samples == []
 

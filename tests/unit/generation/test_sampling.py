@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from textgamut.config.entries.decoding import GreedyDecoding, SamplingDecoding
 from textgamut.errors import TextgamutError
-from textgamut.generation.sampling import Chooser, draw_tokens, random_stream
+from textgamut.generation.sampling import (
+    Chooser,
+    draw_tokens,
+    forbid_repeats,
+    random_stream,
+    restrict_logits,
+    restrict_probabilities,
+)
 
 MASK = (1 << 64) - 1
 
@@ -131,6 +138,189 @@ def test_streams_never_change() -> None:
 STREAM = [14289487295844121479, 7111522005291787251]
 
 
+# --- restrictions ---------------------------------------------------------------------------------------
+
+
+def restricted(logits: np.ndarray, name: str, value: float) -> list[set[int]]:
+    """Return the tokens of each row that a restriction keeps."""
+    setting = SamplingDecoding(strategy="sampling", max_new_tokens=4, **{name: value})
+    kept = restrict_probabilities(restrict_logits(torch.tensor(logits), setting), setting) > -torch.inf
+    return [set(row.nonzero().ravel().tolist()) for row in kept]
+
+
+def as_defined(logits: np.ndarray, name: str, value: float) -> set[int]:
+    """The tokens that a restriction keeps of one row, by the definition of its paper."""
+    allowed = {token for token, logit in enumerate(logits.tolist()) if logit > -math.inf}
+    z = {token: float(logits[token]) for token in allowed}
+    greatest, total = max(z.values()), sum(map(math.exp, z.values()))
+    p = {token: math.exp(logit) / total for token, logit in z.items()}
+    entropy = -sum(share * math.log(share) for share in p.values())
+    if name == "top_n_sigma":
+        sigma = np.std(list(z.values()), ddof=1) if len(z) > 1 else 0.0
+        return {token for token in z if z[token] >= greatest - value * sigma}
+    if name == "min_k":
+        ordered = sorted(z.values(), reverse=True)
+        spread = ordered[0] - ordered[-1]
+        if spread == 0:
+            return allowed
+        falls = [(ordered[i - 1] - ordered[i]) / spread / i for i in range(1, len(ordered))]
+        k = max(falls.index(max(falls)) + 1, min(math.floor(value / spread), len(ordered)))
+        return {token for token in z if z[token] >= ordered[k - 1]}
+    if name == "typical_p":
+        typicality = {token: abs(-math.log(share) - entropy) for token, share in p.items()}
+        mass, kept = 0.0, set()
+        for token in sorted(p, key=typicality.__getitem__):
+            if mass >= value:
+                break
+            mass += p[token]
+            kept.add(token)
+        last = max(typicality[token] for token in kept)
+        return {token for token in p if typicality[token] <= last + 1e-12}
+    least = {
+        "min_p": value * max(p.values()),
+        "epsilon_cutoff": value,
+        "eta_cutoff": min(value, math.sqrt(value) * math.exp(-entropy)),
+    }[name]
+    return {token for token in p if p[token] >= least or p[token] == max(p.values())}
+
+
+VALUES = {
+    "top_n_sigma": [0.3, 1.0, 2.5],
+    "min_k": [0.0, 3.0, 40.0],
+    "min_p": [0.01, 0.1, 0.7],
+    "typical_p": [0.2, 0.9, 0.999],
+    "epsilon_cutoff": [0.0003, 0.01, 0.3],
+    "eta_cutoff": [0.0003, 0.01, 0.3],
+}
+"""Settings of each restriction."""
+LOOSER = {"top_n_sigma": True, "min_k": True, "typical_p": True}
+"""Restrictions that keep more the greater they are."""
+
+
+def some_logits(seed: int, spread: float, forbidden: bool) -> np.ndarray:
+    logits = (np.random.default_rng(seed).normal(size=(6, 80)) * spread).astype(np.float32)
+    if forbidden:
+        logits[:, ::3] = -np.inf
+        logits[0, 1:] = -np.inf
+        logits[0, 4] = 1.0
+        logits[1] = 0.5
+    return logits
+
+
+some_seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.mark.parametrize("name", VALUES)
+@given(seed=some_seeds, spread=st.sampled_from([0.05, 1.0, 4.0]), forbidden=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_restrictions_are_as_defined(name: str, seed: int, spread: float, forbidden: bool) -> None:
+    logits = some_logits(seed, spread, forbidden)
+    for value in VALUES[name]:
+        assert restricted(logits, name, value) == [as_defined(row, name, value) for row in logits]
+
+
+@pytest.mark.parametrize("name", VALUES)
+@given(seed=some_seeds, spread=st.sampled_from([0.05, 1.0, 4.0]), forbidden=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_stricter_restrictions_keep_fewer_and_the_most_probable_token_stays(
+    name: str, seed: int, spread: float, forbidden: bool
+) -> None:
+    logits = some_logits(seed, spread, forbidden)
+    steps = [restricted(logits, name, value) for value in sorted(VALUES[name], reverse=name not in LOOSER)]
+    for row, (strict, middle, loose) in enumerate(zip(*steps, strict=True)):
+        assert set() < strict <= middle <= loose
+        assert name == "typical_p" or int(logits[row].argmax()) in strict
+        assert not (np.isneginf(logits[row])[list(loose)]).any()
+
+
+@given(seed=some_seeds, temperature=st.sampled_from([0.25, 2.0, 8.0]))
+@settings(max_examples=25, deadline=None)
+def test_restrictions_of_logits_do_not_depend_on_the_temperature(seed: int, temperature: float) -> None:
+    """Powers of two change no digit. The second part of min-k (tau > 0) does depend on the scale."""
+    logits = some_logits(seed, 2.0, forbidden=True)
+    for name, value in (("top_n_sigma", 1.0), ("min_k", 0.0)):
+        scaled = (logits / temperature).astype(np.float32)
+        assert restricted(scaled, name, value) == restricted(logits, name, value)
+
+
+def test_restrictions_equal_the_processors_of_transformers() -> None:
+    from transformers.generation import (
+        EpsilonLogitsWarper,
+        EtaLogitsWarper,
+        MinPLogitsWarper,
+        TypicalLogitsWarper,
+    )
+
+    theirs = {
+        "min_p": MinPLogitsWarper,
+        "typical_p": TypicalLogitsWarper,
+        "epsilon_cutoff": EpsilonLogitsWarper,
+        "eta_cutoff": EtaLogitsWarper,
+    }
+    scores = torch.randn(64, 500, generator=torch.Generator().manual_seed(0))
+    for spread in (0.1, 1.0, 5.0):
+        for name, processor in theirs.items():
+            for value in VALUES[name]:
+                kept = processor(value)(torch.zeros(64, 1), scores * spread) > -torch.inf
+                expected = [set(row.nonzero().ravel().tolist()) for row in kept]
+                assert restricted((scores * spread).numpy(), name, value) == expected
+
+
+@given(seed=some_seeds, head=st.sampled_from([1, 7, 30, 80]), top_p=st.sampled_from([0.5, 0.95, 1.0]))
+@settings(max_examples=40, deadline=None)
+def test_restrictions_follow_top_k_and_top_p_whatever_the_head(seed: int, head: int, top_p: float) -> None:
+    logits, random = torch.tensor(some_logits(seed, 2.0, forbidden=False)), numbers(6, seed)
+    setting = SamplingDecoding(
+        strategy="sampling",
+        max_new_tokens=4,
+        min_p=0.02,
+        typical_p=0.9,
+        epsilon_cutoff=0.001,
+        eta_cutoff=0.05,
+    )
+
+    def restrict(of: torch.Tensor) -> torch.Tensor:
+        return restrict_probabilities(of, setting)
+
+    drawn = draw_tokens(logits, top_p, random, 40, head, restrict)
+    allowed = logits.masked_fill(logits < logits.topk(40).values[:, -1:], -torch.inf)
+    for row, number in enumerate(random.tolist()):
+        p = np.sort(allowed[row].double().softmax(-1).numpy())[::-1]
+        least = p[np.argmax(np.cumsum(p) >= top_p - 1e-12)]
+        kept = allowed[row].masked_fill(allowed[row].double().softmax(-1) < least - 1e-12, -torch.inf)
+        for name in ("min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"):
+            places = list(as_defined(kept.numpy(), name, getattr(setting, name)))
+            kept = torch.full_like(kept, -torch.inf).index_put((torch.tensor(places),), kept[places])
+        assert int(drawn[row]) == brute_force(kept.numpy(), 1.0, number & MASK)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_repeats_are_those_of_transformers_whatever_the_padding(n: int) -> None:
+    from transformers import NoRepeatNGramLogitsProcessor
+
+    generator = torch.Generator().manual_seed(n)
+    tokens = torch.randint(0, 4, (20, 8), generator=generator)
+    scores = torch.randn(20, 5, generator=generator)
+    theirs = NoRepeatNGramLogitsProcessor(n)(tokens, scores)
+    starts = torch.zeros(20, dtype=torch.long)
+    assert torch.equal(forbid_repeats(scores, tokens, starts, n), theirs)
+    assert n == 9 or (theirs == -torch.inf).any()
+    for pad in range(5):
+        padded = torch.cat([torch.full((20, 6), pad), tokens], dim=1)
+        assert torch.equal(forbid_repeats(scores, padded, starts + 6, n), theirs)
+
+
+def test_text_that_cannot_go_on_without_a_repeat() -> None:
+    setting = GreedyDecoding(strategy="greedy", no_repeat_ngram=1, max_new_tokens=9)
+    choose = Chooser(setting, torch.tensor([[0, 1]]), torch.ones(1, 2), [random_stream(0, "a", 0, 4)], 3)
+    assert int(choose(torch.zeros(1, 3))) == 2
+    with pytest.raises(TextgamutError, match=r"no_repeat_ngram: 1: every token would repeat"):
+        choose(torch.zeros(1, 3))
+
+
+# --- choosers -------------------------------------------------------------------------------------------
+
+
 def decoding(**changes: float) -> SamplingDecoding:
     fields = {"top_p": 0.9, "temperature": 0.7, "repetition_penalty": 1.3, "max_new_tokens": 4} | changes
     return SamplingDecoding(strategy="sampling", **fields)
@@ -142,20 +332,38 @@ def chooser(setting: SamplingDecoding, prompts: torch.Tensor, mask: torch.Tensor
 
 
 def test_equals_the_processors_of_transformers_where_nothing_is_padded() -> None:
-    from transformers import LogitsProcessorList, RepetitionPenaltyLogitsProcessor
-    from transformers.generation import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+    from transformers import (
+        LogitsProcessorList,
+        NoRepeatNGramLogitsProcessor,
+        RepetitionPenaltyLogitsProcessor,
+    )
+    from transformers.generation import (
+        EpsilonLogitsWarper,
+        EtaLogitsWarper,
+        MinPLogitsWarper,
+        TemperatureLogitsWarper,
+        TopKLogitsWarper,
+        TopPLogitsWarper,
+        TypicalLogitsWarper,
+    )
 
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(0, 60, (16, 7), generator=generator)
-    choose = chooser(decoding(top_k=20), ids)
+    further = {"min_p": 0.02, "typical_p": 0.8, "epsilon_cutoff": 0.03, "eta_cutoff": 0.5}
+    choose = chooser(decoding(top_k=20, no_repeat_ngram=1, **further), ids)
     for step in range(4):
         scores = torch.randn(16, 60, generator=generator) * 3
         theirs = LogitsProcessorList(
             [
                 RepetitionPenaltyLogitsProcessor(1.3),
+                NoRepeatNGramLogitsProcessor(1),
                 TemperatureLogitsWarper(0.7),
                 TopKLogitsWarper(20),
                 TopPLogitsWarper(0.9),
+                MinPLogitsWarper(0.02),
+                TypicalLogitsWarper(0.8),
+                EpsilonLogitsWarper(0.03),
+                EtaLogitsWarper(0.5),
             ]
         )(ids, scores.clone())
         numbers_ = [int(random_stream(0, str(i), 0, 4)[step]) for i in range(16)]
@@ -183,7 +391,7 @@ def test_padding_is_not_penalised() -> None:
     pad = 5
     scores = torch.zeros(1, 60)
     scores[0, pad] = 8.0
-    setting = decoding(repetition_penalty=50.0, top_p=0.5)
+    setting = decoding(repetition_penalty=50.0, no_repeat_ngram=1, top_p=0.5)
     assert chooser(setting, torch.tensor([[1, 2]]))(scores).tolist() == [pad]
     mask = torch.tensor([[0, 0, 1, 1]])
     assert chooser(setting, torch.tensor([[pad, pad, 1, 2]]), mask)(scores).tolist() == [pad]

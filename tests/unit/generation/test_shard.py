@@ -1,4 +1,4 @@
-"""Shards of a cell on a tiny checkpoint: other numbers of them, resumes, companions, kill -9."""
+"""Shards of a cell on a tiny checkpoint: other numbers of them, resumes, one model for several, kill -9."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,21 @@ import pandas as pd
 import pytest
 import tiny
 import torch
-from filelock import FileLock
 from helpers import ROOT
 
 from textgamut import files
 from textgamut.config.entries.models import Model
+from textgamut.config.entries.sources import FileSource
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import TextgamutError
 from textgamut.generation.engines.transformers import TransformersEngine
-from textgamut.generation.shard import ShardJob, generate_shard, read_fingerprint, render_prompts
+from textgamut.generation.shard import (
+    Generator,
+    ShardJob,
+    generate_shard,
+    read_fingerprint,
+    render_prompts,
+)
 from textgamut.tasks.templates import Prompt
 
 SAMPLING = {"strategy": "sampling", "top_p": 0.9, "max_new_tokens": 8}
@@ -49,21 +54,27 @@ class Cell:
             "revision": [1],
         }
         name = "-".join(map(str, decoding.values())) or "d"
-        return ShardJob(
-            settings,
-            seed,
-            self.folder / f"{name}/seed{seed}/shards/{shard}.parquet",
-            self.folder / f"logs/{name}/seed{seed}/{shard}.lock",
-        )
+        samples = self.folder / f"{name}/seed{seed}/shards/{shard}.parquet"
+        return ShardJob(settings, seed, self.folder / "prompts.parquet", samples, samples)
 
-    def generate(
-        self, job: ShardJob, companions: Sequence[ShardJob] = (), batch_size: int = 5
-    ) -> pd.DataFrame:
-        generate_shard(job, companions, self.model, batch_size, 1, self.folder / "prompts.parquet")
-        return pd.read_parquet(job.samples)
+    def generator(self, batch_size: int = 5) -> Generator:
+        model = self.model.model_copy(update={"batch_size": batch_size})
+        return Generator(model, torch.device("cpu"), threads=1)
+
+    def generate(self, job: ShardJob, generator: Generator | None = None) -> pd.DataFrame:
+        remove_journal = generate_shard(job, generator or self.generator())
+        assert job.journal.exists()  # until the output is safe
+        remove_journal()
+        return pd.read_parquet(job.output)
 
     def no_engine(self, *_: object) -> None:
         raise TextgamutError("the engine is opened")
+
+
+def elsewhere(job: ShardJob) -> ShardJob:
+    """Return the same job in a folder without samples of the cell."""
+    samples = job.samples.parents[3] / "elsewhere/shards" / job.samples.name
+    return job._replace(samples=samples, output=samples)
 
 
 @pytest.fixture
@@ -83,20 +94,19 @@ def test_samples_and_their_record(cell: Cell) -> None:
     assert not job.journal.exists()
 
 
-def test_each_seed_has_its_own_prompts_also_as_a_companion(cell: Cell) -> None:
+def test_each_seed_has_its_own_prompts(cell: Cell) -> None:
     shared = files.read_table(cell.folder / "prompts.parquet", ["id"])
     own = [shared[:8].assign(seed=1), shared[4:].assign(seed=2)]
     files.write_table(cell.folder / "prompts.parquet", pd.concat(own, ignore_index=True))
     jobs = [cell.job(seed=seed, completions=1) for seed in (1, 2)]
-    assert cell.generate(jobs[0], jobs[1:])["prompt_id"].tolist() == list(shared["id"][:8])
-    assert jobs[1].journal.exists()
-    assert cell.generate(jobs[1])["prompt_id"].tolist() == list(shared["id"][4:])
+    generator = cell.generator()
+    assert cell.generate(jobs[0], generator)["prompt_id"].tolist() == list(shared["id"][:8])
+    assert cell.generate(jobs[1], generator)["prompt_id"].tolist() == list(shared["id"][4:])
 
 
 def test_shards_hold_the_same_samples(cell: Cell) -> None:
     whole = cell.generate(cell.job())
-    parts = [cell.generate(cell.job(f"{i}-of-5", seed=1)._replace(
-        samples=cell.folder / f"other/shards/{i}-of-5.parquet")) for i in range(5)]  # fmt: skip
+    parts = [cell.generate(elsewhere(cell.job(f"{i}-of-5"))) for i in range(5)]
     assert {len(part) for part in parts} == {4, 5}
     together = pd.concat(parts).set_index("id").loc[whole["id"]].reset_index()
     pd.testing.assert_frame_equal(together, whole)
@@ -136,66 +146,39 @@ def test_fewer_prompts_are_part_of_more(cell: Cell) -> None:
         cell.generate(job._replace(settings=job.settings | {"task": "t", "n": 13}))
 
 
-def test_a_loaded_model_goes_on_with_the_other_cells(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, others = cell.job(), [cell.job(seed=2), cell.job(temperature=0.5)]
-    cell.generate(own, others)
-    assert all(other.journal.exists() and not other.samples.exists() for other in others)
+def test_a_model_is_loaded_once_for_several_cells(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [cell.job(), cell.job(seed=2), cell.job(temperature=0.5)]
+    generator, alone = cell.generator(), [cell.generate(elsewhere(job)) for job in jobs[1:]]
+    cell.generate(jobs[0], generator)
     monkeypatch.setattr("textgamut.generation.shard.open_engine", cell.no_engine)
-    texts = [cell.generate(other) for other in others]
-    monkeypatch.undo()
-    for other, frame in zip(others, texts, strict=True):
-        alone = other._replace(samples=cell.folder / "alone/shards/0-of-1.parquet")
-        pd.testing.assert_frame_equal(cell.generate(alone), frame)
+    for job, frame in zip(jobs[1:], alone, strict=True):
+        pd.testing.assert_frame_equal(cell.generate(job, generator), frame)
 
 
-def test_a_finished_cell_is_left_alone(cell: Cell) -> None:
-    done = cell.job(seed=2)
-    cell.generate(done)
-    before = done.samples.stat().st_mtime_ns
-    cell.generate(cell.job(), [done])
-    assert done.samples.stat().st_mtime_ns == before
-    assert not done.journal.exists()
-
-
-def test_another_cell_that_fails_is_left_to_its_own_job(tmp_path: Path, caplog) -> None:
-    cell = Cell(tmp_path, "bloom")
-    bad = cell.job(seed=2)
-    bad.settings["decoding"] = {"strategy": "contrastive", "k": 3, "alpha": 0.5, "max_new_tokens": 4}
-    assert len(cell.generate(cell.job(), [bad])) == 24
-    assert "choose another decoding strategy" in caplog.text
-    with pytest.raises(TextgamutError, match="choose another decoding strategy"):
-        cell.generate(bad)
-
-
-def test_what_is_done_survives_a_death_at_another_cell(
-    cell: Cell, monkeypatch: pytest.MonkeyPatch, caplog
-) -> None:
-    """Snakemake removes the output of a job that dies: its samples are in the journal until the very end."""
-    own, other = cell.job(), cell.job(seed=2)
-    generate = TransformersEngine.generate
-
-    class Death(BaseException):
-        """As a signal ends a process: nothing catches it."""
-
-    def dying(error: type[BaseException]) -> Any:
-        def run(engine: Any, requests: Any, decoding: Any, seed: int) -> Any:
-            if seed == 2:
-                raise error
-            return generate(engine, requests, decoding, seed)
-
-        return run
-
-    monkeypatch.setattr(TransformersEngine, "generate", dying(Death))
-    with pytest.raises(Death):
-        cell.generate(own, [other])
-    own.samples.unlink()
+def test_samples_are_written_where_they_are_kept(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal is where the job's own run looks for it; other jobs find kept samples, too."""
+    job = cell.job()
+    kept = job._replace(output=job.samples.parent / files.KEPT / job.samples.name)
+    whole = cell.generate(kept).set_index("id")
+    assert not job.samples.exists()
+    assert not list(kept.output.parent.glob("*.jsonl"))
     monkeypatch.setattr("textgamut.generation.shard.open_engine", cell.no_engine)
-    assert len(cell.generate(own)) == 24
-    assert not own.journal.exists()
-    monkeypatch.undo()
-    monkeypatch.setattr(TransformersEngine, "generate", dying(ValueError))
-    assert len(cell.generate(cell.job(seed=3), [other])) == 24  # nor does its failure fail what is done
-    assert "left to its own job" in caplog.text
+    part = cell.generate(cell.job("0-of-2")).set_index("id")
+    pd.testing.assert_frame_equal(part, whole.loc[part.index])
+
+
+def test_an_unpinned_adapter_is_watched_like_its_checkpoint(cell: Cell) -> None:
+    adapter = cell.folder / "adapter"
+    adapter.mkdir()
+    weights = adapter / "adapter_model.safetensors"
+    weights.write_text("one")
+    before = cell.generator().files
+    cell.model = cell.model.model_copy(update={"adapter": FileSource(kind="file", path=str(adapter))})
+    first = cell.generator().files
+    weights.write_text("three")
+    assert before == first[: len(before)]
+    assert [name for name, *_ in first[len(before) :]] == [str(weights)]
+    assert cell.generator().files != first
 
 
 def test_an_edited_checkpoint_writes_anew(cell: Cell) -> None:
@@ -206,15 +189,6 @@ def test_an_edited_checkpoint_writes_anew(cell: Cell) -> None:
     assert (after != before.loc[after.index]).all()
 
 
-def test_a_finished_cell_is_left_alone_on_other_hardware(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another dtype would make of it, its own job would be asked for."""
-    done = cell.job(seed=2)
-    cell.generate(done)
-    monkeypatch.setattr("textgamut.generation.shard.choose_dtype", lambda *_: torch.bfloat16)
-    cell.generate(cell.job(), [done])
-    assert not done.journal.exists()
-
-
 def test_the_fingerprint_of_a_shard_is_that_of_all_shards_of_its_cell(cell: Cell) -> None:
     jobs = [cell.job("0-of-2"), cell.job("1-of-2"), cell.job("0-of-1", completions=3), cell.job(seed=2)]
     for job in jobs:
@@ -223,6 +197,32 @@ def test_the_fingerprint_of_a_shard_is_that_of_all_shards_of_its_cell(cell: Cell
     assert found[0] == found[1] == found[2] != found[3]
     assert read_fingerprint(cell.folder / "nowhere.parquet") is None
     assert read_fingerprint(cell.folder / "prompts.parquet") is None
+
+
+def test_versions_of_an_engine_are_not_mixed(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in a journal nor among shards: both versions and both ways out are named, nothing is lost."""
+    monkeypatch.setattr(TransformersEngine, "identity", "engine 1")
+    job, other = cell.job("0-of-2"), cell.job("1-of-2")
+    generate_shard(job, cell.generator())  # its journal stays, as that of a killed job
+    job.samples.unlink()
+    journal = job.journal.read_text()
+    rows = cell.generate(elsewhere(job))
+
+    monkeypatch.setattr(TransformersEngine, "identity", "engine 2")
+    for unfinished in (cell.job("0-of-2", completions=3), other):
+        with pytest.raises(
+            TextgamutError, match=r"engine 1, and this is engine 2.*delete .*shards to generate"
+        ):
+            generate_shard(unfinished, cell.generator())
+    assert job.journal.read_text() == journal
+
+    pd.testing.assert_frame_equal(cell.generate(job), rows)  # nothing is left to generate: no mix
+    assert files.read_attributes(job.samples)["engines"] == ["engine 1"]
+    assert files.read_json(job.samples.with_name("0-of-2.parquet.meta.json"))["engines"] == ["engine 1"]
+    with pytest.raises(TextgamutError, match=r"0-of-2.parquet: has texts of engine 1"):
+        generate_shard(other, cell.generator())
+    monkeypatch.setattr(TransformersEngine, "identity", "engine 1")
+    cell.generate(other)
 
 
 def test_a_served_model_reads_prompts_without_a_tokenizer(cell: Cell) -> None:
@@ -237,14 +237,6 @@ def test_more_shards_than_samples(cell: Cell) -> None:
     parts = [cell.generate(cell.job(f"{i}-of-30")) for i in (0, 23, 29)]
     assert [len(part) for part in parts] == [1, 1, 0]
     assert list(parts[0]) == list(parts[2])
-
-
-def test_a_cell_whose_own_job_is_at_work_is_left_to_it(cell: Cell) -> None:
-    busy = cell.job(seed=2)
-    busy.lock.parent.mkdir(parents=True)
-    with FileLock(busy.lock):
-        cell.generate(cell.job(), [busy])
-    assert not busy.journal.exists()
 
 
 @pytest.mark.slow

@@ -5,16 +5,23 @@ from __future__ import annotations
 import functools
 import math
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from textgamut.config.entries.decoding import GreedyDecoding
+from textgamut.config.entries.models import Bos
 from textgamut.errors import TextgamutError
-from textgamut.metrics import likelihood as module
+from textgamut.generation.engines.transformers import TransformersEngine
+from textgamut.generation.requests import Request, encode
 from textgamut.metrics.likelihood import Likelihood, likelihood
+from textgamut.models import log_likelihood
+from textgamut.models.checkpoints import load_causal_model, load_tokenizer
 
 CONTEXT = 48
 VOCABULARY = 300
@@ -23,7 +30,7 @@ CONTINUATIONS = [" Monday, and rose", "A text without a prompt.", " law", " æ—¥æ
 
 
 def tokenizer_with(vocabulary: int = VOCABULARY, **names: str):
-    """A byte-level tokenizer; with 256 tokens and the special ones, its tokens are the bytes."""
+    """A byte-level tokenizer that adds BOS; with 256 tokens besides the special ones, these are the bytes."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -38,7 +45,7 @@ def tokenizer_with(vocabulary: int = VOCABULARY, **names: str):
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(["Stocks fell on Monday, and rose. The man said that it fell."], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special, add_bos_token="bos" in names)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +91,7 @@ def model():
 def by_the_loss(model, tokenizer, prompt: str, continuation: str) -> tuple[float, int]:
     """Log-likelihood and number of tokens from the loss that the model itself computes, of one text."""
     plain = {"add_special_tokens": False, "split_special_tokens": True}
-    head = [tokenizer.bos_token_id, *tokenizer(prompt, **plain)["input_ids"]]
+    head = tokenizer(prompt, split_special_tokens=True)["input_ids"]
     tail = tokenizer(continuation, **plain)["input_ids"]
     labels = torch.tensor([[-100] * len(head) + tail])
     with torch.no_grad():
@@ -119,19 +126,19 @@ def test_batch_size_and_order_do_not_matter(tokenizer, kind: str) -> None:
 def test_a_small_bound_on_the_logits_changes_nothing(model, tokenizer, monkeypatch) -> None:
     whole = likelihood(model, tokenizer, PROMPTS, CONTINUATIONS).log_likelihood
     sizes: list[int] = []
-    score = module._score
+    score = log_likelihood._of_batch
 
     def counted(model, heads, scored):
         sizes.append(len(heads))
         return score(model, heads, scored)
 
-    monkeypatch.setattr(module, "_score", counted)
-    monkeypatch.setattr(module, "LOGITS_BYTES", 4 * VOCABULARY * 50)  # fifty tokens
+    monkeypatch.setattr(log_likelihood, "_of_batch", counted)
+    monkeypatch.setattr(log_likelihood, "LOGITS_BYTES", 4 * VOCABULARY * 50)  # fifty tokens
     assert likelihood(model, tokenizer, PROMPTS, CONTINUATIONS).log_likelihood == pytest.approx(
         whole, rel=1e-5
     )
     assert len(set(sizes)) > 1
-    monkeypatch.setattr(module, "LOGITS_BYTES", 0)
+    monkeypatch.setattr(log_likelihood, "LOGITS_BYTES", 0)
     likelihood(model, tokenizer, PROMPTS, CONTINUATIONS)
     assert sizes[-len(PROMPTS) :] == [1] * len(PROMPTS)
 
@@ -212,6 +219,55 @@ def test_the_start_token_is_bos_else_eos(model) -> None:
     assert with_bos.log_likelihood == without.log_likelihood  # "<s>" is the same row of the embedding
     with pytest.raises(TextgamutError, match="neither a BOS nor an EOS token"):
         likelihood(model, tokenizer_with(pad="<pad>"), None, ["a man"])
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same weights with a tokenizer that adds BOS, and with one that does not."""
+    folders = {}
+    for kind in ("adds BOS", "adds none"):
+        folders[kind] = tiny.write_checkpoint(tmp_path_factory.mktemp(kind.replace(" ", "-")))
+        own = tiny.tokenizer()
+        own.add_bos_token = kind == "adds BOS"
+        own.save_pretrained(folders[kind])
+    return folders
+
+
+@pytest.mark.parametrize("bos", ["auto", "always", "never"])
+@pytest.mark.parametrize("kind", ["adds BOS", "adds none"])
+def test_the_input_is_that_of_generation(checkpoints: dict[str, Path], kind: str, bos: Bos) -> None:
+    """A greedy text has the likelihood of one plain forward pass on the ids that its generator read."""
+    folder = checkpoints[kind]
+    model, tokenizer = (
+        load_causal_model(folder, torch.float32, torch.device("cpu")),
+        load_tokenizer(folder, bos),
+    )
+    starts = ["The president said", "Oil", "In a small town"]
+    requests = [Request(start, 0, start, False) for start in starts]
+    greedy = GreedyDecoding(strategy="greedy", max_new_tokens=12)
+    [samples] = TransformersEngine(model, tokenizer, 8).generate(requests, greedy, 1)
+    text = {sample["prompt_id"]: sample["continuation"] for sample in samples}
+    found = likelihood(model, tokenizer, starts, [text[start] for start in starts])
+    for request, value, count in zip(requests, found.log_likelihood, found.tokens, strict=True):
+        read = encode(request, tokenizer)
+        assert (read[0] == tokenizer.bos_token_id) == (bos == "always" or (bos, kind) == ("auto", "adds BOS"))
+        written = tokenizer(text[request.text], add_special_tokens=False)["input_ids"]
+        with torch.no_grad():
+            logits = model(torch.tensor([read + written])).logits[0, len(read) - 1 : -1]
+        oracle = logits.log_softmax(dim=-1).gather(1, torch.tensor(written)[:, None]).sum()
+        assert (value, count) == (pytest.approx(oracle.item(), rel=1e-5), len(written))
+
+
+def test_what_nothing_precedes_begins_with_bos_all_the_same(checkpoints: dict[str, Path]) -> None:
+    folder = checkpoints["adds BOS"]
+    model = load_causal_model(folder, torch.float32, torch.device("cpu"))
+    values = [
+        likelihood(model, load_tokenizer(folder, bos), [prompt], ["a man"]).log_likelihood[0]
+        for prompt in ("", "I am ")
+        for bos in ("auto", "never")
+    ]
+    assert values[0] == values[1]
+    assert values[2] != pytest.approx(values[3], rel=1e-3)
 
 
 def test_special_tokens_in_a_text_are_plain_text(model, tokenizer) -> None:
@@ -297,8 +353,6 @@ def test_means() -> None:
 
 @pytest.mark.slow
 def test_a_real_model_prefers_text_to_noise(smollm2) -> None:
-    from textgamut.models.checkpoints import load_causal_model, load_tokenizer
-
     model = load_causal_model(smollm2, torch.float32, torch.device("cpu"))
     tokenizer = load_tokenizer(smollm2)
     prompts = ["The capital of France is", "The capital of France is", "She opened the"]

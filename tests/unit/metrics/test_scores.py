@@ -58,41 +58,27 @@ def likelihoods(monkeypatch: pytest.MonkeyPatch) -> Likelihoods:
 PROMPTS = pd.DataFrame({"id": ["q", "p"], "base": ["Once", "The cat"]})
 
 
-def likelihood_of(prompts: pd.DataFrame | None, generator: str | None) -> tuple[list[str], dict[str, float]]:
-    def load(source: str) -> tuple[str, str]:
-        return source, f"{source}'s tokenizer"
-
-    rows, columns = cell_likelihood_scores(TEXTS, prompts, load, "gemma", generator, 7)
+def likelihood_of(
+    prompts: pd.DataFrame | None, perplexity: bool = True
+) -> tuple[list[Any], dict[str, float]]:
+    rows, columns = cell_likelihood_scores(TEXTS, prompts, "gemma", "gemma's tokenizer", 7, perplexity)
     return [row["value"] for row in rows], {name: values[0] for name, values in columns.items()}
 
 
 def test_the_continuation_is_scored_given_its_prompt(likelihoods: Likelihoods) -> None:
-    values, _ = likelihood_of(PROMPTS, None)
+    values, _ = likelihood_of(PROMPTS)
     assert values == ["perplexity by gemma", "coherence by gemma"]
     prompts, texts = ["The cat", "The cat", "Once"], [" sat.", "", " more upon"]
     assert likelihoods.given == [("gemma", "gemma's tokenizer", prompts, texts, 7)]
 
 
 def test_without_prompts_the_whole_text_is_scored(likelihoods: Likelihoods) -> None:
-    assert likelihood_of(None, None)[0] == ["perplexity by gemma"]
+    assert likelihood_of(None)[0] == ["perplexity by gemma"]
     assert likelihoods.given[0][2:4] == (None, TEXTS["text"].tolist())
 
 
-@pytest.mark.parametrize(
-    ("generator", "values", "columns"),
-    [
-        ("me", ["coherence by gemma", "perplexity by me"], {"coherence": 5, "perplexity": 2}),
-        (None, ["perplexity by gemma", "coherence by gemma"], {"perplexity": 5, "coherence": 5}),  # humans
-        ("gemma", ["perplexity by gemma", "coherence by gemma"], {"perplexity": 5, "coherence": 5}),
-    ],
-)
-def test_the_perplexity_can_be_the_generators(
-    likelihoods: Likelihoods, generator: str | None, values: list[str], columns: dict[str, float]
-) -> None:
-    found = likelihood_of(PROMPTS, generator)
-    assert found == (values, columns)
-    assert list(found[1]) == list(columns)
-    assert [given[0] for given in likelihoods.given] == list(dict.fromkeys(["gemma", generator or "gemma"]))
+def test_the_perplexity_can_be_left_to_another_model(likelihoods: Likelihoods) -> None:
+    assert likelihood_of(PROMPTS, perplexity=False) == (["coherence by gemma"], {"coherence": 5})
 
 
 def test_groups_of_generated_texts_are_those_of_their_prompts() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from textgamut.config.entries.models import Chat
 from textgamut.errors import TextgamutError
 from textgamut.tasks.lengths import Lengths, check_prompts, count_tokens, most_examples
 from textgamut.tasks.templates import Prompt, biographies_prompt, given_prompt
@@ -28,12 +29,14 @@ PROMPTS = {"sample-0001": given_prompt("word " * 899), "sample-0002": given_prom
 def check(
     max_new_tokens: int, context: int | None, prompts: dict[str, Prompt] = PROMPTS, **more: Any
 ) -> Lengths:
-    return check_prompts(prompts, "none", Words(), max_new_tokens, context, "bios", "pythia", **more)
+    return check_prompts(prompts, Chat("none"), Words(), max_new_tokens, context, "bios", "pythia", **more)
 
 
 def test_prompts_are_measured_as_the_model_reads_them() -> None:
-    assert count_tokens(PROMPTS, "none", Words()) == {"sample-0001": 900, "sample-0002": 1500}
-    in_chat = count_tokens(PROMPTS, "vicuna", Words())  # USER: Continue the following text: ... ASSISTANT:
+    assert count_tokens(PROMPTS, Chat("none"), Words()) == {"sample-0001": 900, "sample-0002": 1500}
+    in_chat = count_tokens(
+        PROMPTS, Chat("vicuna"), Words()
+    )  # USER: Continue the following text: ... ASSISTANT:
     assert in_chat == {"sample-0001": 906, "sample-0002": 1506}
 
 
@@ -57,10 +60,10 @@ def test_most_examples_is_the_largest_number_that_fits(room: int) -> None:
 
     def fits(n: int) -> bool:
         shorter = {str(i): biographies_prompt(examples[:n]) for i, examples in enumerate(people)}
-        return max(count_tokens(shorter, "none", Words()).values()) <= room
+        return max(count_tokens(shorter, Chat("none"), Words()).values()) <= room
 
     expected = max((n for n in range(1, 6) if fits(n)), default=0)
-    assert most_examples(prompts, 5, "none", Words(), room) == expected
+    assert most_examples(prompts, 5, Chat("none"), Words(), room) == expected
 
 
 def test_the_message_says_how_many_examples_fit() -> None:
@@ -73,3 +76,12 @@ def test_the_message_says_how_many_examples_fit() -> None:
         check(24, 40, prompts, examples=4)
     with pytest.raises(TextgamutError, match=r"not even one example fits$"):
         check(25, 40, prompts, examples=4)
+
+
+def test_an_encoder_decoder_has_the_context_twice() -> None:
+    assert check(1600, 1601, apart=True).max == 1500
+    for tokens, context in ((100, 1499), (1601, 1601)):
+        with pytest.raises(
+            TextgamutError, match=r"has 1500 tokens, with up to \d+ new ones in the decoder, but"
+        ):
+            check(tokens, context, apart=True)

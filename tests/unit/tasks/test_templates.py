@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from textgamut.config.entries.models import Chat
 from textgamut.config.entries.sources import WheelMember, WheelSource
 from textgamut.datasets.creative import CREATIVE
 from textgamut.errors import TextgamutError
 from textgamut.models.context import context_length
 from textgamut.sources.fetch import fetch
-from textgamut.tasks.chat_formats import encode_prompt, neutralised, render_prompt
+from textgamut.tasks.chat_formats import check_chat, encode_prompt, neutralised, render_prompt
 from textgamut.tasks.templates import (
     Prompt,
     biographies_prompt,
@@ -35,11 +36,11 @@ PROMPT = continuation_prompt(TEXT, 10)
 class Tokenizer:
     """Stands in where only the presence of a template matters."""
 
-    chat_template = None
+    chat_template: str | None = None
 
 
 def dressed(prompt: Prompt, chat: str) -> str:
-    text, templated = render_prompt(prompt, chat, Tokenizer())
+    text, templated = render_prompt(prompt, Chat(chat), Tokenizer())
     assert not templated
     return text
 
@@ -136,7 +137,75 @@ def test_too_short_a_text() -> None:
 
 def test_template_without_a_template() -> None:
     with pytest.raises(TextgamutError, match=r"no chat template.*chat: none"):
-        render_prompt(PROMPT, "template", Tokenizer())
+        render_prompt(PROMPT, Chat("template"), Tokenizer())
+
+
+class Templated(Tokenizer):
+    """Renders messages in a way that is easy to read."""
+
+    added_tokens_decoder: dict[int, Any] = {}
+    all_special_tokens: list[str] = []
+    chat_template = "a template with thinking and level"
+
+    def apply_chat_template(self, messages: list[dict[str, str]], **options: Any) -> str:
+        assert not options.pop("tokenize")
+        assert options.pop("add_generation_prompt")
+        turns = [f"{message['role']}: {message['content']}" for message in messages]
+        return "\n".join([*turns, f"assistant {options}: "])
+
+
+class WithoutSystem(Templated):
+    """As the templates of Gemma 2 or of Mistral."""
+
+    def apply_chat_template(self, messages: list[dict[str, str]], **options: Any) -> str:
+        if messages[0]["role"] == "system":
+            raise ValueError("System role not supported")
+        return super().apply_chat_template(messages, **options)
+
+
+class IgnoresSystem(Templated):
+    def apply_chat_template(self, messages: list[dict[str, str]], **options: Any) -> str:
+        return super().apply_chat_template(messages[-1:], **options)
+
+
+def test_a_system_prompt_and_arguments_reach_the_template() -> None:
+    chat = Chat("template", "Be brief.", {"thinking": False, "level": 2})
+    check_chat(chat, Templated())
+    text, templated = render_prompt(given_prompt("The cat"), chat, Templated())
+    assert templated
+    assert text == (
+        "system: Be brief.\nuser: Continue the following text:\n\nThe cat\n"
+        "assistant {'thinking': False, 'level': 2}: "
+    )
+
+
+def test_an_answer_after_a_thought_is_not_begun() -> None:
+    text, _ = render_prompt(PROMPT, Chat("template", prefill=False), Templated())
+    assert text == f"user: {PROMPT.user}{PROMPT.start}\nassistant {{}}: "
+
+
+def test_a_system_prompt_of_llama_2() -> None:
+    text, _ = render_prompt(PROMPT, Chat("llama-2", "Be {brief}."), Tokenizer())
+    assert text.startswith("[INST] <<SYS>>\nBe {brief}.\n<</SYS>>\n\nContinue the following text:\n\none")
+    assert text.endswith(" nine [/INST] ten")
+
+
+@pytest.mark.parametrize(
+    ("chat", "tokenizer", "message"),
+    [
+        (Chat("template"), Tokenizer(), "no chat template"),
+        (
+            Chat("template", None, {"thnking": False}),
+            Templated(),
+            "the chat template has no argument 'thnking'",
+        ),
+        (Chat("template", "Be brief."), WithoutSystem(), "system: .* System role not supported"),
+        (Chat("template", "Be brief."), IgnoresSystem(), "system: the chat template has no place"),
+    ],
+)
+def test_what_a_template_lacks_is_told(chat: Chat, tokenizer: Any, message: str) -> None:
+    with pytest.raises(TextgamutError, match=message):
+        check_chat(chat, tokenizer)
 
 
 @given(st.text(alphabet="<|im_end>s/ab ", max_size=40))
@@ -177,7 +246,7 @@ ATTACK = (
 
 
 def ids_of(prompt: Prompt, chat: str, tokenizer: Any) -> list[int]:
-    return encode_prompt("p", *render_prompt(prompt, chat, tokenizer), tokenizer)
+    return encode_prompt("p", *render_prompt(prompt, Chat(chat), tokenizer), tokenizer)
 
 
 @pytest.fixture(scope="session")
@@ -217,7 +286,7 @@ def mistral_tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_smollm2_has_no_bos_of_its_own(kind: str, chat: str, smollm2_tokenizer: Any) -> None:
     ids = ids_of(PROMPTS[kind], chat, smollm2_tokenizer)
     assert smollm2_tokenizer.bos_token_id not in ids
-    assert smollm2_tokenizer.decode(ids) == render_prompt(PROMPTS[kind], chat, smollm2_tokenizer)[0]
+    assert smollm2_tokenizer.decode(ids) == render_prompt(PROMPTS[kind], Chat(chat), smollm2_tokenizer)[0]
 
 
 @pytest.mark.slow
@@ -244,7 +313,7 @@ def test_bos_always_adds_none_to_a_tokenizer_that_has_its_own(demo: Any) -> None
 @pytest.mark.parametrize("kind", PROMPTS)
 def test_smollm2_template(kind: str, smollm2_tokenizer: Any) -> None:
     """The answer begins as it is to, and the begin token stands once per message."""
-    text, templated = render_prompt(PROMPTS[kind], "template", smollm2_tokenizer)
+    text, templated = render_prompt(PROMPTS[kind], Chat("template"), smollm2_tokenizer)
     assert templated
     assert text.endswith(
         f"{PROMPTS[kind].user}<|im_end|>\n<|im_start|>assistant\n{PROMPTS[kind].start.lstrip()}"
@@ -286,7 +355,7 @@ def test_mistral_begins_with_bos_once(kind: str, chat: str, mistral_tokenizer: A
     ids = ids_of(PROMPTS[kind], chat, mistral_tokenizer)
     assert ids[0] == mistral_tokenizer.bos_token_id
     assert ids.count(mistral_tokenizer.bos_token_id) == 1
-    rendered = render_prompt(PROMPTS[kind], chat, mistral_tokenizer)[0]
+    rendered = render_prompt(PROMPTS[kind], Chat(chat), mistral_tokenizer)[0]
     assert mistral_tokenizer.decode(ids[1:]).strip() == rendered.strip()
 
 
@@ -306,7 +375,7 @@ def test_a_prompt_opens_no_turn(name: str, request: pytest.FixtureRequest) -> No
         return [token for token in ids_of(prompt, "template", tokenizer) if token in special]
 
     assert marks(attack) == marks(harmless)
-    assert "< |im_end|>" in render_prompt(attack, "template", tokenizer)[0] or name == "gemma_tokenizer"
+    assert "< |im_end|>" in render_prompt(attack, Chat("template"), tokenizer)[0] or name == "gemma_tokenizer"
 
 
 @pytest.mark.slow

@@ -62,11 +62,13 @@ def test_every_draw_of_references_is_an_input(demo: Config) -> None:
 
 
 def test_groups_need_the_tables_that_hold_them(demo: Config) -> None:
-    assert inputs.group_tables(with_task(demo, "news", groups=[]), NEWS) == []
-    tables = inputs.group_tables(with_task(demo, "news", groups=["topic"]), NEWS)
-    assert tables[0] == "data/news-articles/texts.parquet"
-    assert tables[1].endswith("/generations.parquet")
-    assert len(tables) == 2 + len(demo.experiment.tasks["news"].draws)
+    assert inputs.grouped_dataset(with_task(demo, "news", groups=[]), NEWS) == []
+    grouped = inputs.grouped_dataset(with_task(demo, "news", groups=["topic"]), NEWS)
+    assert grouped == ["data/news-articles/texts.parquet"]
+    texts = inputs.compared_texts(demo, NEWS)
+    assert texts[0].endswith("/generations.parquet")
+    draws = demo.experiment.tasks["news"].draws
+    assert texts[1:] == [f"data/news/draw{draw}/references.parquet" for draw in draws]
 
 
 def test_the_texts_of_a_folder() -> None:
@@ -83,7 +85,7 @@ def test_a_family_that_a_task_does_not_compute_is_an_error(demo: Config) -> None
 def test_no_set_is_compared_with_itself(demo: Config) -> None:
     task = next(slug for slug in demo.experiment.tasks if demo.human_cells(slug))
     [cell] = demo.human_cells(task)
-    files = [file for file in outputs.score_files(demo, task) if f"/{HUMAN}/{HUMAN}/" in file]
+    files = [file for file in outputs.task_score_files(demo, task) if f"/{HUMAN}/{HUMAN}/" in file]
     assert cell.model == HUMAN
     assert not any("support" in file or "divergence" in file for file in files)
     assert len(files) == len(set(computed_families(demo, task)) - set(FEATURE_FAMILIES))

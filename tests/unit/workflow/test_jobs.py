@@ -131,7 +131,7 @@ def test_a_job_with_the_same_settings_and_inputs_restores_its_output(log: Path) 
     Path("ngram.json").unlink()  # as Snakemake does before it runs a job
     assert not run_job("second")
     assert Path("ngram.json").read_text() == "first"
-    assert "restored from an earlier run" in log.read_text()
+    assert "found finished" in log.read_text()
 
 
 def test_a_restored_job_ends_without_an_error(log: Path) -> None:

@@ -17,6 +17,7 @@ from helpers import ROOT
 
 from textgamut import files
 from textgamut.config.cells import Config
+from textgamut.config.entries.models import Reasoning
 from textgamut.config.loading import load_config, validate_config
 from textgamut.metrics.judge import DIVERSITY, QUALITY
 from textgamut.workflow import paths
@@ -121,6 +122,14 @@ def test_a_stated_rate_gives_hours(tmp_path) -> None:
     assert line.new_tokens == 2 * 400 * 100 + 2 * 400 * 50
     assert line.hours == pytest.approx(120_000 / 1000 / 3600)
     assert (line.gpu_hours, line.rate_from, line.paid) == (line.hours, "stated", False)
+
+
+def test_a_thought_counts_with_its_whole_budget(tmp_path) -> None:
+    config = configured({"fast": ["plain"]})
+    plain = only(make_plan(config, tmp_path))
+    model = config.models["fast"].model_copy(update={"reasoning": Reasoning(strip="</think>", budget=100)})
+    line = only(make_plan(config._replace(models=config.models | {"fast": model}), tmp_path))
+    assert line.new_tokens == plain.new_tokens + 100 * plain.samples
 
 
 def test_shards_are_jobs_and_gpus_multiply_hours(tmp_path) -> None:
@@ -305,6 +314,29 @@ def test_sets_of_texts_are_embedded_once_each(tmp_path) -> None:
     plan = make_plan(config, tmp_path)
     assert (plan.embeddings_done, plan.embedded_texts.known) == (2, 5 * 400)
     assert plan.disk["features"].known == 5 * 400 * 384 * 4
+
+
+def test_recorded_log_likelihoods_save_a_second_pass(tmp_path) -> None:
+    """70 GB of 16-bit weights are 35e9 parameters, and two operations each."""
+    likelihood = {"scorer": "fast", "perplexity_of": "generator"}
+    task = {
+        "kind": "prompted",
+        "n": 400,
+        "draws": [1],
+        "cells": [{"models": ["large"], "decodings": ["warm"]}],
+    }
+    config = configured(**task, metrics={"likelihood": likelihood})
+    gigabytes = config.models["large"].gigabytes
+    recorded = make_plan(config, tmp_path).recorded
+    tokens = 400 * config.decoding["warm"].max_new_tokens
+    seconds = 2 * gigabytes / 2 * 1e9 * tokens / (0.4 * 19.5e12) + 2 * gigabytes
+    assert recorded.cells == 2  # of two seeds
+    assert recorded.gpu_hours.known == pytest.approx(2 * seconds / 3600)
+    scorers = configured(**task, metrics={"likelihood": likelihood | {"perplexity_of": "scorer"}})
+    assert make_plan(scorers, tmp_path).recorded.cells == 0
+    entry = config.experiment.tasks["t"].model_copy(update={"max_words": 50})
+    cut = config._replace(experiment=config.experiment.model_copy(update={"tasks": {"t": entry}}))
+    assert make_plan(cut, tmp_path).recorded.cells == 0
 
 
 def test_a_judge_is_asked_about_every_text_and_every_ten(tmp_path) -> None:

@@ -16,8 +16,10 @@ NOT_NEEDED = {
     ("fetch_model", "tasks.templates"): "it looks for a chat template only",
     ("draw_references", "tasks.templates"): NO_PROMPTS,
     ("draw_subset", "tasks.templates"): NO_PROMPTS,
+    ("draw_training_texts", "tasks.templates"): NO_PROMPTS,
     ("copy_references", "tasks.templates"): NO_PROMPTS,
     ("collect_generations", "tasks.templates"): "of prompts it needs the longest name only",
+    ("score_perplexity", "generation"): "it renders prompts; the texts and their likelihoods are its input",
     ("make_target", "features.reduce"): "of the divergence metrics it needs the F-score of a curve only",
 }
 """Rule and module -> why the rule's output does not depend on the revision of a module that it imports."""

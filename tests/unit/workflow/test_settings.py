@@ -12,6 +12,8 @@ import pytest
 from helpers import EXPERIMENTS, ROOT
 
 from textgamut.config.cells import Config
+from textgamut.config.entries.models import Reasoning
+from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config, validate_config
 from textgamut.workflow import revisions, settings
 from textgamut.workflow.methods import method_names
@@ -33,11 +35,13 @@ def job_of(rule: str, config: Config) -> SimpleNamespace | None:
     """Return wildcards for which the rule makes sense in the demo; None if it has no such job."""
     if rule in ("score_essay", "train_essay_model", "score_judge", "read_scores", "make_target"):
         return None
+    if rule in ("draw_training_texts", "finetune_model"):  # see test_finetuning.py
+        return None
     if rule == "draw_subset":
         task = next(slug for slug, task in config.experiment.tasks.items() if task.kind == "subsets")
         return SimpleNamespace(**vars(JOB) | {"task": task, "model": next(iter(config.cells(task))).model})
     for slug in config.experiment.tasks:
-        family = rule.removeprefix("score_")
+        family = {"score_perplexity": "likelihood"}.get(rule, rule.removeprefix("score_"))
         if not rule.startswith("score_") or getattr(config.metrics(slug), family):
             return SimpleNamespace(**vars(JOB) | {"task": slug})
     return None
@@ -82,6 +86,27 @@ def test_another_temperature_generates_anew_and_is_tabulated(demo: Config) -> No
     decoding = demo.decoding[JOB.decoding].model_copy(update={"temperature": 0.5})
     after = demo._replace(decoding=demo.decoding | {JOB.decoding: decoding})
     assert differing(demo, after) == {"generate_texts", "plot_parameters"}
+
+
+def test_a_thought_is_generated_checked_and_left_out(demo: Config) -> None:
+    update = {"reasoning": Reasoning(strip="</think>", budget=500)}
+    model = demo.models[JOB.model].model_copy(update=update)
+    after = demo._replace(models=demo.models | {JOB.model: model})
+    anew = {"fetch_model", "check_prompts", "generate_texts", "collect_generations", "score_perplexity"}
+    assert differing(demo, after) == anew
+    assert settings.check_prompts(after, JOB)["max_new_tokens"] == 500 + 64
+    assert settings.collect_generations(after, JOB)["closing"] == "</think>"
+
+
+def test_an_adapter_changes_all_that_loads_the_weights(demo: Config) -> None:
+    scorer = "gemma-3-270m"
+    for name, anew in [
+        (JOB.model, {"fetch_model", "generate_texts", "score_perplexity"}),
+        (scorer, {"score_likelihood"}),
+    ]:
+        adapter = FileSource(kind="file", path="adapter")
+        model = demo.models[name].model_copy(update={"adapter": adapter})
+        assert differing(demo, demo._replace(models=demo.models | {name: model})) == anew
 
 
 def test_another_label_is_only_drawn_and_tabulated(demo: Config) -> None:
@@ -153,11 +178,12 @@ def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Conf
     config = demo._replace(experiment=experiment)
     by_model = SimpleNamespace(task=task, model=JOB.model, decoding="greedy-64")
     by_humans = SimpleNamespace(task=task, model="human", decoding="human")
-    source = demo.models[JOB.model].model_dump(mode="json")["source"]
-    assert settings.score_likelihood(config, by_model)["generator"] == source
-    human = settings.score_likelihood(config, by_humans)
-    assert (human["generator"], human["perplexity_of"]) == (None, "scorer")
+    found = settings.score_perplexity(config, by_model)
+    assert (found["generator"], found["dtype"]) == (demo.models[JOB.model].science(), own.dtype)
     assert settings.score_likelihood(config, by_model)["perplexity_of"] == "generator"
+    assert settings.score_likelihood(config, by_humans)["perplexity_of"] == "scorer"
+    with pytest.raises(ValueError, match="the perplexity of human, human is the scorer's"):
+        settings.score_perplexity(config, by_humans)
 
 
 def test_methods_in_a_file_of_scores_have_the_papers_names() -> None:

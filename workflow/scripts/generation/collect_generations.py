@@ -2,6 +2,7 @@
 
 import logging
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,15 @@ import pandas as pd
 
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import DataError, TextgamutError
-from textgamut.files import read_table, write_meta, write_table
-from textgamut.tasks.answers import measured_answers
+from textgamut.files import read_attributes, read_table, write_meta, write_table
+from textgamut.progress import recorded_warnings
+from textgamut.tasks.answers import RECORDED, count_copies, measured_answers
 from textgamut.tasks.seeds import of_seed
 from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.collect_generations")
 
-COLUMNS = ["id", "prompt_id", "completion", "continuation", "tokens", "finish"]
+COLUMNS = ["id", "prompt_id", "completion", "continuation", *RECORDED]
 
 
 def collect_generations(
@@ -24,6 +26,7 @@ def collect_generations(
 ) -> None:
     started = time.monotonic()
     frame = pd.concat([read_table(path, COLUMNS) for path in samples], ignore_index=True)
+    engines = sorted({name for path in samples for name in read_attributes(path)["engines"] if name})
     beginnings = of_seed(read_table(prompts, ["id", "base"]), seed)
     ids = draw_prompt_ids(beginnings["id"], settings["task"], settings.get("n"))
     beginnings = beginnings[beginnings["id"].isin(ids)]
@@ -35,15 +38,26 @@ def collect_generations(
             settings["max_words"],
             settings.get("keep"),
             settings.get("max_characters"),
+            settings.get("closing"),
         )
     except TextgamutError as error:
         raise DataError(f"{prompts}: {error}: remove {samples[0].parent} to generate them again") from error
+    with recorded_warnings() as messages:
+        if settings["strategy"] == "sampling":
+            counts["copies"] = count_copies(frame)
+        if len(engines) > 1:
+            warnings.warn(
+                f"{samples[0].parent}: the shards are from different engines: {'; '.join(engines)}: "
+                "delete the folder to generate them again",
+                stacklevel=2,
+            )
     logger.info(
-        "%d texts of %d samples: %d shorter than %s words; %d samples with an empty continuation",
+        "%d texts of %d samples: %d shorter than %s words; %d samples with an empty continuation%s",
         len(texts), counts["samples"], counts["shorter_than_max_words"], settings["max_words"],
         counts["empty_continuations"],
+        f", {counts['unclosed_thoughts']} of them with an unclosed thought" if "closing" in settings else "",
     )  # fmt: skip
-    write_meta(generations, settings, started, **counts)
+    write_meta(generations, settings, started, **counts, engines=engines, warnings=messages)
     write_table(generations, texts)
 
 

@@ -1,36 +1,55 @@
 """Embed the texts of a cell or of a draw of references."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from textgamut.config.entries.embedders import Embedder
-from textgamut.features.embed import compute_dtype, embed
+from textgamut.features.embed import LoadedEmbedder, compute_dtype, load_embedder
 from textgamut.files import read_table, write_array, write_meta
 from textgamut.models.checkpoints import prepare
 from textgamut.models.devices import device_name, lease
-from textgamut.workflow.jobs import job
+from textgamut.workflow.companions import run
+from textgamut.workflow.jobs import Snakemake
 
 
-def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: Path, features: Path) -> None:
-    started = time.monotonic()
+class Loaded(NamedTuple):
+    """An embedder, and the names of its device and dtype."""
+
+    embedder: LoadedEmbedder
+    device: str
+    dtype: str
+
+
+@contextmanager
+def load(job: Snakemake) -> Iterator[Loaded]:
     import torch
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(job.threads)
     embedder = Embedder.model_validate(
-        settings["embedder"] | {"label": features.stem, "batch_size": batch_size}
+        job.params.settings["embedder"]
+        | {"label": job.wildcards.embedder, "batch_size": job.resources.batch_size}
     )
-    frame = read_table(texts, ["text"])
     folder = prepare(embedder.source)
     with lease(1) as device:
-        vectors, truncated, empty = embed(list(frame["text"]), folder, embedder, device)
+        dtype = str(compute_dtype(embedder, device)).removeprefix("torch.")
+        yield Loaded(load_embedder(folder, embedder, device), device_name(device), dtype)
+
+
+def embed_texts(job: Snakemake, loaded: Loaded) -> None:
+    started = time.monotonic()
+    features = Path(job.output.features)
+    frame = read_table(Path(job.input.texts), ["text"])
+    vectors, truncated, empty = loaded.embedder.embed(list(frame["text"]))
     write_meta(
         features,
-        settings,
+        job.params.settings,
         started,
-        device=device_name(device),
-        dtype=str(compute_dtype(embedder, device)).removeprefix("torch."),
-        batch_size=batch_size,
+        device=loaded.device,
+        dtype=loaded.dtype,
+        batch_size=loaded.embedder.batch_size,
         texts=len(frame),
         truncated=truncated,
         empty=empty,
@@ -39,11 +58,4 @@ def embed_texts(settings: dict[str, Any], batch_size: int, threads: int, texts: 
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        embed_texts(
-            snakemake.params.settings,
-            snakemake.resources.batch_size,
-            snakemake.threads,
-            Path(snakemake.input.texts),
-            Path(snakemake.output.features),
-        )
+    run(load, embed_texts)

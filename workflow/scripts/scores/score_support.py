@@ -1,11 +1,13 @@
 """Compute precision, recall, density and coverage of a cell and its groups for each draw of references."""
 
+import itertools
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_array, read_table, write_json, write_meta
+from textgamut.metrics.lengths import check_lengths
 from textgamut.metrics.scores.support import group_labels, support_scores
 from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
@@ -19,20 +21,23 @@ def score_support(
     generated: Path,
     references: list[Path],
     scores: Path,
-    texts: Sequence[Path] = (),
+    texts: Sequence[Path],
+    dataset: Path | None = None,
 ) -> None:
-    """Score a cell. For groups, ``texts`` are the dataset, the generations and each draw's references."""
+    """Score a cell: ``texts`` are its own and each draw's references; ``dataset`` has the prompts' groups."""
     started = time.monotonic()
     features = read_array(generated)
     columns = settings.get("groups", [])
     rows, components = [], []
     with lease(1, wait=False), recorded_warnings(SmallSampleWarning) as messages:
+        sides = [read_table(path, ["text"])["text"] for path in texts]
+        check_lengths(itertools.chain(*sides[1:]), sides[0])
         for place, (draw, path) in enumerate(zip(settings["draws"], references, strict=True)):
             groups = {}
-            if columns:
-                dataset = read_table(texts[0], ["id", *columns])
-                tables = read_table(texts[1], ["prompt_id"]), read_table(texts[2 + place], columns)
-                groups = {column: group_labels(column, dataset, *tables) for column in columns}
+            if dataset:
+                prompts = read_table(dataset, ["id", *columns])
+                tables = read_table(texts[0], ["prompt_id"]), read_table(texts[1 + place], columns)
+                groups = {column: group_labels(column, prompts, *tables) for column in columns}
             result = support_scores(read_array(path), features, settings["k"], settings["bootstrap"], groups)
             components.append(result.reference.shape[1])
             rows += [cell | {"draw": draw} | row for row in result.rows]
@@ -48,5 +53,6 @@ if __name__ == "__main__":
             Path(snakemake.input.generated),
             [Path(path) for path in snakemake.input.references],
             Path(snakemake.output.scores),
-            [Path(path) for path in snakemake.input.get("texts", [])],
+            [Path(path) for path in snakemake.input.texts],
+            next(map(Path, snakemake.input.dataset), None),
         )

@@ -1,4 +1,4 @@
-"""Fetch the checkpoint of a model, convert it if needed, and check its chat format.
+"""Fetch the checkpoint of a model, convert it if needed, and check its chat format and its adapter.
 
 For a served model, only check that its key is set, unless offline, when all answers must be in the cache.
 """
@@ -7,32 +7,39 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from textgamut.config.entries.sources import ModelSource, OpenAISource
+from textgamut.config.entries.models import Chat
+from textgamut.config.entries.sources import OpenAISource, parse_source
+from textgamut.errors import ConfigError
 from textgamut.files import write_json, write_meta
-from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
+from textgamut.models.adapters import prepare_adapter
+from textgamut.models.checkpoints import check_adapter, load_tokenizer, prepare, read_config
 from textgamut.sources.cache import offline
 from textgamut.sources.chat_server import key_of
 from textgamut.sources.fetch import pinned
-from textgamut.tasks.chat_formats import require_chat_template
+from textgamut.tasks.chat_formats import check_chat
 from textgamut.workflow.jobs import job
 
 
 def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None:
     started = time.monotonic()
-    source = TypeAdapter(ModelSource).validate_python(settings["source"])
-    if isinstance(source, OpenAISource):
+    if settings["source"]["kind"] == "openai":
+        served = OpenAISource.model_validate(settings["source"])
         if not offline():
-            key_of(source.model_copy(update={"key_variable": key_variable or None}))
+            key_of(served.model_copy(update={"key_variable": key_variable or None}))
         write_meta(card, settings, started)
-        write_json(card, {"served_by": source.url, "model": source.model, "source": settings["source"]})
+        write_json(card, {"served_by": served.url, "model": served.model, "source": settings["source"]})
         return
+    source = parse_source(settings["source"])
     folder = prepare(source)
     tokenizer = load_tokenizer(folder)
-    if settings["chat"] == "template":
-        require_chat_template(tokenizer)
+    try:
+        check_chat(Chat(**settings["chat"]), tokenizer)
+    except ConfigError as error:
+        raise ConfigError(f"model {card.stem!r}: {error}") from error
     architecture = read_config(folder)
+    adapter = settings.get("adapter") and parse_source(settings["adapter"])
+    if adapter_folder := prepare_adapter(adapter):
+        check_adapter(folder, adapter_folder)
     write_meta(card, settings, started)
     write_json(
         card,
@@ -41,6 +48,7 @@ def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None
             "vocabulary": len(tokenizer),
             "chat_template": bool(tokenizer.chat_template),
             "source": pinned(source),
+            **({"adapter": pinned(adapter)} if adapter else {}),
         },
     )
 

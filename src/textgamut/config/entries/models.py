@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from textgamut.config.entries.base import Count, Quantity, Strict, Text
-from textgamut.config.entries.sources import ModelSource, OpenAISource
+from textgamut.config.entries.sources import FinetunedSource, ModelSource, OpenAISource, Source
+from textgamut.errors import ConfigError
+
+Bos = Literal["auto", "always", "never"]
+"""Whether a prompt begins with BOS: as the tokenizer does it by itself (``auto``), always, or never."""
+ChatFormat = Literal["none", "template", "llama-2", "vicuna"]
+
+# Parameters of transformers' apply_chat_template. All others are passed on to the template.
+_NO_ARGUMENTS = (
+    "conversation", "messages", "tools", "documents", "chat_template", "add_generation_prompt",
+    "continue_final_message", "tokenize", "sanitize_control_tokens", "padding", "truncation", "max_length",
+    "return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs",
+)  # fmt: skip
+
+
+def _no_parameter(name: str) -> str:
+    if name in _NO_ARGUMENTS:
+        raise ValueError(f"{name} is not an argument of a template")
+    return name
+
+
+ArgumentName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$"), AfterValidator(_no_parameter)]
+
+
+class Reasoning(Strict):
+    """How a model thinks before it answers. The thought is kept with the samples, but not measured."""
+
+    strip: Text
+    """The text that closes a thought, such as ``</think>``. The answer begins behind it."""
+    budget: Count
+    """Maximum number of tokens of a thought, with those of ``strip``. The text ends if the thought is not
+    closed by then, and the answer is empty. The decoding's limits of length hold for the answer alone."""
+
+
+class Chat(NamedTuple):
+    """How a model is given its prompts."""
+
+    format: ChatFormat
+    system: str | None = None
+    """System prompt."""
+    arguments: Mapping[str, bool | int | float | str] = {}
+    """Arguments of the chat template."""
+    prefill: bool = True
+    """Whether the beginning of the answer stands behind the prompt; if not, the user asks for it."""
 
 
 class Model(Strict):
     """A checkpoint or a served model that generates text.
 
-    The fields after ``engine`` describe hardware and cost; a change of them causes no new generation.
+    The fields after ``batch_invariant`` describe hardware and cost; a change of them causes no rerun.
     """
 
     label: Text
@@ -21,14 +65,27 @@ class Model(Strict):
     family: Text
     """Models of the same family share a colour in figures."""
     source: ModelSource
-    chat: Literal["none", "template", "llama-2", "vicuna"]
+    adapter: Source | None = None
+    """A LoRA adapter, a folder in peft's format, which is merged into the weights when these are loaded. It
+    needs the extra ``lora`` and the engine transformers."""
+    chat: ChatFormat
     """Prompt format: ``none`` for a pre-trained model, ``template`` for the tokenizer's own chat template."""
-    bos: Literal["tokenizer", "always"] = "tokenizer"
-    """``always``: prompts begin with BOS even if the tokenizer adds none by itself, as Pythia's."""
+    system: Text | None = None
+    """System prompt, for the formats ``template`` and ``llama-2``."""
+    chat_arguments: dict[ArgumentName, bool | int | float | Text] = {}
+    """Arguments of the chat template, such as ``enable_thinking: false``, for the format ``template``."""
+    reasoning: Reasoning | None = None
+    """For a model that thinks before it answers, with the format ``template``."""
+    bos: Bos = "auto"
+    """Whether prompts begin with BOS, in generation and in likelihoods. ``auto``: if the tokenizer adds it by
+    itself; ``always``: even if it does not, as Pythia's; ``never``: not even if it does."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     """``auto``: bfloat16 if the hardware supports it, else float16 on a GPU and float32 on a CPU."""
     engine: Literal["transformers", "vllm", "openai"] = "transformers"
     """Generation engine: transformers, vLLM (needs a GPU and the extra of that name) or a server."""
+    batch_invariant: bool = False
+    """With engine vLLM: use kernels whose results do not depend on the other samples of a batch. They are
+    slower, and need a GPU of compute capability 8.0 or higher."""
     batch_size: Count = 32
     """Samples per batch, halved when memory runs out; for ``openai``, the number of concurrent requests."""
     gpus: Annotated[int, Field(ge=0, le=10_000)] = 1
@@ -53,15 +110,60 @@ class Model(Strict):
                 raise ValueError(
                     "a served model requires gpus: 0 and no dtype, since the server chooses them"
                 )
-            if self.bos == "always":
-                raise ValueError("bos: always does not apply to a served model: the server tokenizes prompts")
-        if self.bos == "always" and self.chat == "template":
-            raise ValueError("bos: always does not apply to chat: template, which adds its special tokens")
+            if self.bos != "auto":
+                raise ValueError(
+                    f"bos: {self.bos} does not apply to a served model: the server tokenizes prompts"
+                )
+        if self.batch_invariant and self.engine != "vllm":
+            raise ValueError("batch_invariant: true requires engine vllm")
+        if self.adapter and self.engine != "transformers":
+            raise ValueError(f"adapter does not apply to engine {self.engine}, only to transformers")
+        if isinstance(self.source, FinetunedSource) and self.source.batch_size % max(self.gpus, 1):
+            size = self.source.batch_size
+            raise ValueError(f"source.batch_size: {size} texts cannot be shared evenly by {self.gpus} GPUs")
+        if self.system and self.chat not in ("template", "llama-2"):
+            raise ValueError(f"system does not apply to chat: {self.chat}, which has no system prompt")
+        if self.chat_arguments and self.chat != "template":
+            raise ValueError(f"chat_arguments do not apply to chat: {self.chat}, only to template")
+        if self.reasoning and self.chat != "template":
+            raise ValueError(f"reasoning does not apply to chat: {self.chat}, only to template")
+        if self.bos != "auto" and self.chat == "template":
+            raise ValueError(
+                f"bos: {self.bos} does not apply to chat: template, which adds its special tokens"
+            )
         return self
+
+    @property
+    def chat_settings(self) -> Chat:
+        """Everything on which the form of a prompt depends."""
+        # Behind a prompt that asks for a thought, the beginning of the answer would be that of the thought.
+        return Chat(self.chat, self.system, self.chat_arguments, prefill=self.reasoning is None)
+
+    def most_new_tokens(self, answer: int) -> int:
+        """Return the maximum number of new tokens, given that of the answer (``Decoding.max_new_tokens``)."""
+        return answer + (self.reasoning.budget if self.reasoning else 0)
+
+    @property
+    def checkpoint(self) -> Source:
+        """The source of the weights.
+
+        Raises:
+            ConfigError: If there is none: a server has them, or a run makes them. The message is what follows
+                the name of the model.
+        """
+        if isinstance(self.source, OpenAISource):
+            raise ConfigError("is served over the network: choose one with available weights")
+        if isinstance(self.source, FinetunedSource):
+            raise ConfigError("is fine-tuned by a run of the workflow: give the folder of its weights")
+        return self.source
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend; a change of them causes a rerun."""
-        content = self.model_dump(mode="json", include={"source", "chat", "bos", "dtype", "engine"})
+        decisive = {
+            "source", "adapter", "chat", "system", "chat_arguments", "reasoning", "bos", "dtype", "engine",
+            "batch_invariant",
+        }  # fmt: skip
+        content = self.model_dump(mode="json", include=decisive)
         if isinstance(self.source, OpenAISource):
             content["source"] = self.source.science()
         return content

@@ -8,7 +8,18 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from textgamut.config.entries.base import OwnPath, SafeUrl, ServiceUrl, Sha256, Strict, Text
+from textgamut.config.entries.base import (
+    Count,
+    Natural,
+    OwnPath,
+    SafeUrl,
+    ServiceUrl,
+    Sha256,
+    Slug,
+    Strict,
+    Text,
+    TwoOrMore,
+)
 
 RATE = 5.0
 """Default number of requests per second to a web service."""
@@ -143,6 +154,31 @@ class OpenAISource(Strict):
         return self.model_dump(mode="json", include={"kind", "url", "model", "endpoint"})
 
 
+class FinetunedSource(Strict):
+    """Another model, fine-tuned by a run on prompts and texts of a dataset.
+
+    The optimizer is AdamW with a learning rate that falls linearly to 0; the loss is that of the texts.
+    Prompts have the form that they have in generation.
+    """
+
+    kind: Literal["finetuned"]
+    model: Slug
+    """The base: a model of ``models.yaml`` with weights, causal or an encoder-decoder."""
+    dataset: Slug
+    """Dataset with prompts, of the format ``new-wiki`` or ``continuations``."""
+    n: Count
+    """Number of texts. They are drawn from those that are no prompts or references of a task."""
+    epochs: Count
+    """How often each text is read."""
+    seed: Natural = 0
+    """Seed of the draw, of the order of the texts and of dropout."""
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 5e-5
+    batch_size: Count = 8
+    """Texts per step of the optimizer, shared by the GPUs of the model."""
+    max_tokens: TwoOrMore = 512
+    """Longer texts are cut, so that the model does not learn to end there."""
+
+
 FilesSource = WheelSource | FileSource | UrlSource
 """Source of a file or a folder."""
 
@@ -154,7 +190,7 @@ DatasetSource = FilesSource | HfDatasetSource | MediaWikiSource | WikidataSource
 Source = Annotated[FilesSource | HfSource, Field(discriminator="kind")]
 """Source of a checkpoint."""
 
-ModelSource = Annotated[FilesSource | HfSource | OpenAISource, Field(discriminator="kind")]
+ModelSource = Annotated[FilesSource | HfSource | OpenAISource | FinetunedSource, Field(discriminator="kind")]
 
 
 def parse_source(entry: Mapping[str, Any]) -> Source:

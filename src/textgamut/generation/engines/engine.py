@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
+from textgamut.errors import ConfigError
 from textgamut.generation.requests import Request, Sample
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ class Engine(Protocol):
 
     batch_size: int
     """Maximum number of samples per batch, or of concurrent requests. An engine may lower it."""
+
+    @property
+    def identity(self) -> str:
+        """What the texts depend on besides the settings, such as versions; empty if nothing is known.
+
+        Samples of different identities are not mixed in a cell.
+        """
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -50,23 +58,32 @@ def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torc
         dtype: Dtype of the weights, for the engine transformers; other engines use the registry entry.
 
     Raises:
-        TextgamutError: As ``checkpoints.prepare`` and ``load_causal_model``, or if the engine is not
+        TextgamutError: As ``checkpoints.prepare`` and ``load_generator``, or if the engine is not
             installed.
     """
     if isinstance(model.source, OpenAISource):
         from textgamut.generation.engines.openai import OpenAIEngine
 
-        return OpenAIEngine(model.source, batch_size)
-    from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
+        chat, reasoning = model.chat_settings, model.reasoning
+        return OpenAIEngine(model.source, batch_size, chat=chat, reasoning=reasoning)
+    from textgamut.models.adapters import prepare_adapter
+    from textgamut.models.checkpoints import load_generator, load_tokenizer, prepare, read_config
 
-    folder = prepare(model.source)
+    folder = prepare(model.checkpoint)
     tokenizer = load_tokenizer(folder, model.bos)
     if model.engine == "vllm":
+        if read_config(folder).get("is_encoder_decoder"):
+            raise ConfigError(
+                f"model {model.label!r}: {folder} is an encoder-decoder, which vLLM does not support: use "
+                "engine: transformers"
+            )
         from textgamut.generation.engines.vllm import VllmEngine
 
-        return VllmEngine(folder, tokenizer, model.dtype, model.gpus, batch_size)
+        flags = model.batch_invariant, model.reasoning
+        return VllmEngine(folder, tokenizer, model.dtype, model.gpus, batch_size, *flags)
     from textgamut.generation.engines.transformers import TransformersEngine
 
     assert dtype is not None
-    network = load_causal_model(folder, dtype, device, spread=model.gpus > 1)
-    return TransformersEngine(network, tokenizer, batch_size)
+    adapter = prepare_adapter(model.adapter)
+    network = load_generator(folder, dtype, device, spread=model.gpus > 1, adapter=adapter)
+    return TransformersEngine(network, tokenizer, batch_size, model.reasoning)

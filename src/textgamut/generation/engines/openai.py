@@ -9,14 +9,17 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from textgamut.config.entries.decoding import Decoding, GreedyDecoding, SamplingDecoding
+from textgamut.config.entries.decoding import Decoding, SamplingDecoding, unsupported
+from textgamut.config.entries.models import Chat, Reasoning
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import ConfigError
 from textgamut.generation.requests import Request, Sample, seed_of
+from textgamut.generation.thoughts import UNCLOSED
 from textgamut.sources.chat_server import ServedModel
 
 logger = logging.getLogger(__name__)
 
+PLAIN = Chat("none")
 OFF = {"repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
 
 
@@ -26,24 +29,44 @@ class OpenAIEngine:
     With the endpoint ``completions`` the text of a request is the prompt. With ``chat`` it is the user
     message, and the server applies the model's chat template; most servers cannot prefill the answer.
 
-    Temperature, top-p and the number of new tokens are always sent. Top-k and the penalties are sent only if
-    they are enabled, since OpenAI's protocol has no ``top_k`` and no ``repetition_penalty``; a server that
-    does not support them returns an error. A server may use its own defaults for settings that are not sent
-    (README).
+    Temperature, top-p and the number of new tokens are always sent. Top-k, min-p and the penalties are sent
+    only if they are enabled, since OpenAI's protocol has no ``top_k``, ``min_p`` and ``repetition_penalty``;
+    a server that does not support them returns an error or ignores them. A server may use its own defaults
+    for settings that are not sent (docs/generation.md).
 
     The seed of a sample depends on (seed, prompt, completion). Its effect depends on the server. No server
     guarantees identical texts for identical requests; only the cache makes the texts reproducible.
     """
 
-    def __init__(self, source: OpenAISource, concurrency: int, cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        source: OpenAISource,
+        concurrency: int,
+        cache: Path | None = None,
+        chat: Chat = PLAIN,
+        reasoning: Reasoning | None = None,
+    ) -> None:
         """Create the client; this sends no request.
 
         Args:
             source: The model's source in the registry.
             concurrency: Maximum number of concurrent requests.
             cache: Cache folder. Defaults to ``cache_folder()``.
+            chat: The chat settings of the model. With the endpoint ``chat``, the system prompt is sent as a
+                message, and the arguments of the template as ``chat_template_kwargs``, as vLLM calls them;
+                a server that does not know this field ignores or refuses it.
+            reasoning: For a model that thinks before it answers. Servers have one limit for thought and
+                answer together, and the tokens are not known here, so that the answer after a short thought
+                can be longer than ``max_new_tokens``. A server may return the thought apart from the answer.
         """
         self._model, self.batch_size = ServedModel(source, cache), concurrency
+        self._reasoning = reasoning
+        templated = chat.format == "template"
+        self._system = chat.system if templated else None
+        self._arguments = {"chat_template_kwargs": dict(chat.arguments)} if chat.arguments else {}
+
+    identity = ""
+    """See ``Engine.identity``: a server tells nothing of the kind."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -55,7 +78,9 @@ class OpenAIEngine:
 
         ``Sample.finish`` is the server's finish reason. It is logged if neither ``stop`` nor ``length``.
         """
-        settings = server_settings(decoding)
+        settings = server_settings(decoding) | self._arguments
+        if self._reasoning:
+            settings["max_tokens"] += self._reasoning.budget
         finished: SimpleQueue[Future[Sample]] = SimpleQueue()
         pool = ThreadPoolExecutor(self.batch_size)
         try:
@@ -76,15 +101,23 @@ class OpenAIEngine:
         if isinstance(decoding, SamplingDecoding):
             settings = settings | {"seed": seed_of(request, seed)}
         which = (seed, request.prompt_id, request.completion)
-        reply = self._model.ask(request.text, settings, which)
+        reply = self._model.ask(request.text, settings, which, self._system)
         if reply.finish not in ("stop", "length"):
             logger.warning("%s/%d: unusual finish reason: %s", *which[1:], reply.finish)
+        text, finish = reply.text, reply.finish
+        if self._reasoning:
+            if reply.thought and reply.text:
+                text = f"{reply.thought}{self._reasoning.strip}{reply.text}"
+            elif self._reasoning.strip not in text:
+                text, finish = reply.thought + text, UNCLOSED
         return Sample(
             prompt_id=request.prompt_id,
             completion=request.completion,
-            continuation=reply.text,
+            continuation=text,
             tokens=reply.new_tokens,
-            finish=reply.finish,
+            finish=finish,
+            log_likelihood=None,
+            scored_tokens=0,
         )
 
 
@@ -94,23 +127,13 @@ def server_settings(decoding: Decoding) -> dict[str, Any]:
     Raises:
         TextgamutError: If OpenAI's protocol does not support the setting.
     """
-    if not isinstance(decoding, GreedyDecoding | SamplingDecoding):
-        raise ConfigError(
-            f"engine openai: servers support no {decoding.strategy} decoding: use greedy or sampling, or "
-            "another engine"
-        )
-    if decoding.min_new_tokens > 1:
-        raise ConfigError(
-            f"engine openai: min_new_tokens: {decoding.min_new_tokens}: servers do not support a minimum: "
-            "leave it at 1"
-        )
-    if decoding.spaces != "kept":
-        raise ConfigError(
-            f"engine openai: spaces: {decoding.spaces}: servers decode their tokens: leave it at kept"
-        )
+    if reason := unsupported("openai", decoding):
+        raise ConfigError(reason)
     settings: dict[str, Any] = {"max_tokens": decoding.max_new_tokens, "temperature": 0.0}
     if isinstance(decoding, SamplingDecoding):
         settings |= {"temperature": decoding.temperature, "top_p": decoding.top_p}
         if decoding.top_k is not None:
             settings["top_k"] = decoding.top_k
+        if decoding.min_p > 0:
+            settings["min_p"] = decoding.min_p
     return settings | {name: value for name in OFF if (value := getattr(decoding, name)) != OFF[name]}

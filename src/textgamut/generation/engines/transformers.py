@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
-from textgamut.errors import ModelError
+from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding, unsupported
+from textgamut.config.entries.models import Reasoning
+from textgamut.errors import ConfigError, ModelError
 from textgamut.generation.contrastive import ContrastiveChooser
 from textgamut.generation.requests import Request, Sample, encode, ordered
-from textgamut.generation.sampling import Chooser, random_stream
+from textgamut.generation.rows import Rows, open_rows
+from textgamut.generation.sampling import Chooser, forbid_repeats, random_stream
+from textgamut.generation.thoughts import UNCLOSED, Limits
+from textgamut.models.log_likelihood import log_likelihoods
 from textgamut.text import clean_up_spaces
-
-if TYPE_CHECKING:
-    pass
-from textgamut.generation.rows import Rows
 
 logger = logging.getLogger(__name__)
 
 
 class TransformersEngine:
-    """A causal language model of transformers, on one or more GPUs or on the CPU."""
+    """A language model of transformers, causal or an encoder-decoder, on one or more GPUs or on the CPU."""
 
-    def __init__(self, model: Any, tokenizer: Any, batch_size: int) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, batch_size: int, reasoning: Reasoning | None = None
+    ) -> None:
         """Wrap a loaded model.
 
         Args:
-            model: A model from ``checkpoints.load_causal_model``.
+            model: A model from ``checkpoints.load_generator``.
             tokenizer: Its tokenizer, with padding on the left.
             batch_size: Maximum number of samples per batch (of hypotheses in beam search). It is halved when
                 the engine runs out of memory.
+            reasoning: For a model that thinks before it answers.
         """
-        self._model, self._tokenizer = model, tokenizer
+        self._model, self._tokenizer, self._reasoning = model, tokenizer, reasoning
         self.batch_size = batch_size
         named = model.generation_config.eos_token_id
         # A checkpoint may define several tokens that end a text, and the tokenizer a different one.
         tokens = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])}
         self._end_tokens = sorted(token for token in tokens if token is not None)
+
+    identity = ""
+    """See ``Engine.identity``: the dtype is among the settings, and versions change texts rarely."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -49,6 +55,8 @@ class TransformersEngine:
 
         Batches depend only on the remaining requests and the batch size, so a restart forms the same.
         """
+        if reason := unsupported("transformers", decoding, self._reasoning is not None):
+            raise ConfigError(reason)
         prompts = [encode(request, self._tokenizer) for request in requests]
         of_request = dict(zip(requests, prompts, strict=True))
         left = ordered(requests, [len(prompt) for prompt in prompts])
@@ -81,49 +89,81 @@ class TransformersEngine:
     ) -> list[Sample]:
         import torch
 
+        begins: list[int | None] = [0] * len(batch)
         with torch.inference_mode():
             if isinstance(decoding, BeamDecoding):
-                texts = self._beam(prompts, decoding)
+                texts, sums = self._beam(prompts, decoding)
             else:
-                texts = self._step_by_step(batch, prompts, decoding, seed)
+                texts, sums, begins = self._step_by_step(batch, prompts, decoding, seed)
+        if self._model.config.is_encoder_decoder:  # a text of its own, which does not continue the prompt
+            prompts = [[] for _ in prompts]
+        clean = decoding.spaces == "cleaned-up"
         return [
             Sample(
                 prompt_id=request.prompt_id,
                 completion=request.completion,
-                continuation=decode_after(self._tokenizer, prompt, new, decoding.spaces == "cleaned-up"),
+                continuation=decode_sample(self._tokenizer, prompt, new, begin, self._reasoning, clean),
                 tokens=len(new),
-                finish="stop" if new[-1] in self._end_tokens else "length",
+                finish=self._finish(new, begin),
+                log_likelihood=log_likelihood,
+                scored_tokens=0 if begin is None else len(self._without_end(new)) - begin,
             )
-            for request, prompt, new in zip(batch, prompts, texts, strict=True)
+            for request, prompt, new, log_likelihood, begin in zip(
+                batch, prompts, texts, sums, begins, strict=True
+            )
         ]
 
     def _step_by_step(
         self, batch: Sequence[Request], prompts: list[list[int]], decoding: Any, seed: int
-    ) -> list[list[int]]:
-        """Return the new tokens of each row, generated token by token; finished rows leave the batch."""
+    ) -> tuple[list[list[int]], list[float], list[int | None]]:
+        """Generate the rows, of which finished ones leave the batch.
+
+        Returns:
+            The new tokens of each row, their log-likelihood, and the index of the first token of the answer,
+            None if the thought is not closed.
+        """
         import torch
 
-        running = Rows(self._model, prompts)
+        limits = Limits(decoding, self._reasoning, self._tokenizer)
+        running = open_rows(self._model, prompts)
         ends = torch.tensor(self._end_tokens, device=running.ids.device)
         logits, hidden = running.read(hidden=isinstance(decoding, ContrastiveDecoding))
         choose: Chooser | ContrastiveChooser
-        if hidden is not None:
+        if isinstance(running, Rows) and hidden is not None:
             choose = ContrastiveChooser(decoding, running, hidden)
         else:
-            steps = decoding.max_new_tokens
-            streams = [random_stream(seed, item.prompt_id, item.completion, steps) for item in batch]
+            streams = [random_stream(seed, item.prompt_id, item.completion, limits.most) for item in batch]
             choose = Chooser(decoding, running.ids, running.mask, streams, logits.shape[-1])
         new: list[list[int]] = [[] for _ in batch]
+        sums = [0.0] * len(batch)
+        begins: list[int | None] = [None if self._reasoning else 0] * len(batch)
         number = list(range(len(batch)))  # index of each row's request
-        for step in range(decoding.max_new_tokens):
-            if step < decoding.min_new_tokens:
-                logits[:, ends] = -torch.inf
+        while True:
+            normaliser = logits.logsumexp(dim=-1)
+            short = [
+                i
+                for i, row in enumerate(number)
+                if (begin := begins[row]) is not None and len(new[row]) - begin < limits.minimum
+            ]
+            if short:
+                logits[torch.tensor(short, device=ends.device)[:, None], ends] = -torch.inf
             chosen = choose(logits)
             tokens = chosen.tolist()
-            for row, token in zip(number, tokens, strict=True):
+            gained = (logits.gather(1, chosen[:, None]).squeeze(1) - normaliser).tolist()
+            for row, token, log_probability in zip(number, tokens, gained, strict=True):
                 new[row].append(token)
-            left = [i for i, token in enumerate(tokens) if token not in self._end_tokens]
-            if not left or step + 1 == decoding.max_new_tokens:
+                if begins[row] is not None and token not in self._end_tokens:
+                    sums[row] += log_probability
+            left = []
+            for i, (row, token) in enumerate(zip(number, tokens, strict=True)):
+                if token in self._end_tokens:
+                    continue
+                if begins[row] is None and limits.closed(new[row]):
+                    begins[row] = len(new[row])
+                elif limits.reached(new[row], begins[row]):
+                    continue
+                left.append(i)
+            if not left:
                 break
             if len(left) < len(tokens):
                 number = [number[i] for i in left]
@@ -132,27 +172,71 @@ class TransformersEngine:
                 running.keep(kept)
                 chosen = chosen[kept]
             logits = choose.logits if isinstance(choose, ContrastiveChooser) else running.append(chosen)
-        return new
+        return new, sums, begins
 
-    def _beam(self, prompts: list[list[int]], decoding: BeamDecoding) -> list[list[int]]:
-        """Return the new tokens of the best hypothesis of each row, found by transformers' beam search."""
-        rows = Rows(self._model, prompts)
+    def _beam(self, prompts: list[list[int]], decoding: BeamDecoding) -> tuple[list[list[int]], list[float]]:
+        """Return the tokens and the log-likelihood of each row's best hypothesis by transformers' search."""
+        from transformers import LogitsProcessorList
+
+        rows = open_rows(self._model, prompts)
         padding = self._tokenizer.pad_token_id
+        processors = LogitsProcessorList()
+        if n := decoding.no_repeat_ngram:
+            # The processor of transformers counts the padding, so that a text would depend on its company.
+            starts = rows.mask.argmax(dim=1).repeat_interleave(decoding.beams)
+            processors.append(lambda ids, scores: forbid_repeats(scores, ids, starts, n))
         sequences = self._model.generate(
-            input_ids=rows.ids,
-            attention_mask=rows.mask,
+            **rows.inputs,
             do_sample=False,
             num_beams=decoding.beams,
-            max_new_tokens=decoding.max_new_tokens,
-            min_new_tokens=decoding.min_new_tokens,
+            max_new_tokens=decoding.max_new_tokens + rows.forced,
+            min_new_tokens=decoding.min_new_tokens + rows.forced,
+            logits_processor=processors,
             eos_token_id=self._end_tokens,
             pad_token_id=padding,
         )
-        return [self._up_to_the_end(new) for new in sequences[:, rows.ids.shape[1] :].tolist()]
+        texts = [self._up_to_the_end(new) for new in sequences[:, rows.ids.shape[1] :].tolist()]
+        # One more forward pass: keeping the logits of all hypotheses would take steps x beams as much memory.
+        sums = log_likelihoods(self._model, prompts, list(map(self._without_end, texts)), len(prompts))
+        return texts, sums.tolist()
+
+    def _finish(self, new: list[int], begin: int | None) -> str:
+        if begin is None:
+            return UNCLOSED
+        return "stop" if new[-1] in self._end_tokens else "length"
 
     def _up_to_the_end(self, tokens: list[int]) -> list[int]:
         ends = [step for step, token in enumerate(tokens) if token in self._end_tokens]
         return tokens[: ends[0] + 1] if ends else tokens
+
+    def _without_end(self, tokens: list[int]) -> list[int]:
+        return tokens[:-1] if tokens[-1] in self._end_tokens else tokens
+
+
+def decode_sample(
+    tokenizer: Any,
+    prompt: list[int],
+    new: list[int],
+    begin: int | None,
+    reasoning: Reasoning | None,
+    clean: bool,
+) -> str:
+    """Decode the new tokens of a sample, with the mark that closes its thought even if it is a special token.
+
+    Args:
+        tokenizer: Tokenizer of the model.
+        prompt: Tokens of the prompt.
+        new: The new tokens.
+        begin: Index of the answer's first token; None if the thought is not closed.
+        reasoning: None for a model that does not think.
+        clean: See ``decode_after``.
+    """
+    if reasoning is None or begin is None:
+        return decode_after(tokenizer, prompt, new, clean)
+    thought = decode_after(tokenizer, prompt, new[:begin], clean)
+    if reasoning.strip not in thought:
+        thought += reasoning.strip
+    return thought + decode_after(tokenizer, prompt + new[:begin], new[begin:], clean)
 
 
 def decode_after(tokenizer: Any, prompt: list[int], new: list[int], clean: bool) -> str:

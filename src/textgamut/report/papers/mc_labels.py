@@ -117,7 +117,7 @@ def _hyperparameters(decoding: Decoding) -> str | None:
     if isinstance(decoding, ContrastiveDecoding):
         return f"('{decoding.alpha}', '{decoding.k}')"
     kind = kind_of(decoding)
-    if not isinstance(decoding, SamplingDecoding) or kind == "sampling":
+    if not isinstance(decoding, SamplingDecoding) or kind not in STRATEGIES:
         return None
     name = kind.replace("-", "_")
     if hyperparameters_of(decoding) != f"{name} {getattr(decoding, name)}":

@@ -103,6 +103,8 @@ def test_settings_that_the_paper_does_not_have_keep_their_own_names() -> None:
     assert labels.method("table_18") == "Mine_sampling (temperature 0.6, top_p 0.9)"
     penalised = {"strategy": "sampling", "top_p": 0.9, "repetition_penalty": 1.2, "max_new_tokens": 84}
     assert method_labels("Mine", penalised, "table_18")[1:] == ("top-p", "repetition_penalty 1.2, top_p 0.9")
+    truncated = {"strategy": "sampling", "min_p": 0.1, "max_new_tokens": 84}
+    assert method_labels("Mine", truncated, "table_18")[1:] == ("min-p", "min_p 0.1")
     assert method_labels("Mine", {"strategy": "greedy", "max_new_tokens": 8}, "table_18").decoding == "greedy"
 
 

@@ -1,0 +1,33 @@
+"""Lengths of the texts that are compared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from textgamut.text import count_words
+
+LEAST_RATIO = 0.8
+"""Ratio of the median lengths below which the difference is told. Human news against human news, 400 texts of
+100 words on each side: cut to 80 words on one side, density falls from 1.15 to 1.06 and coverage from 0.97 to
+0.95; to 50 words, to 0.98 and 0.93."""
+
+
+def check_lengths(reference_texts: Iterable[str], generated_texts: Iterable[str]) -> None:
+    """Compare the lengths of two sets of texts.
+
+    Warns:
+        UserWarning: If the median numbers of words differ by more than a fifth of the greater one.
+    """
+    reference, generated = (
+        float(np.median([count_words(text) for text in texts]))
+        for texts in (reference_texts, generated_texts)
+    )
+    if min(reference, generated) < LEAST_RATIO * max(reference, generated):
+        warnings.warn(
+            f"generated texts have {generated:g} words, references {reference:g} (medians): most metrics "
+            "depend on length",
+            stacklevel=2,
+        )

@@ -1,0 +1,79 @@
+"""LoRA adapters: low-rank updates of a checkpoint's weights, read with peft."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textgamut.errors import ModelError
+from textgamut.files import read_json
+from textgamut.sources.fetch import fetch
+
+if TYPE_CHECKING:
+    from textgamut.config.entries.sources import Source
+
+CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+
+
+def prepare_adapter(source: Source | None) -> Path | None:
+    """Fetch an adapter and return its folder; None if there is none.
+
+    Raises:
+        TextgamutError: As ``sources.fetch``, or if it is no LoRA adapter with safetensors, or peft is not
+            installed.
+    """
+    if source is None:
+        return None
+    folder = fetch(source)
+    for name in (CONFIG, WEIGHTS):  # peft would also load pickled weights
+        if not (folder / name).is_file():
+            raise ModelError(f"{folder}: not an adapter in safetensors format: it has no {name}")
+    content = read_json(folder / CONFIG)
+    kind = content.get("peft_type") if isinstance(content, dict) else None
+    if kind != "LORA":
+        raise ModelError(f"{folder / CONFIG}: peft_type: {kind}: only LORA is supported")
+    try:
+        import peft  # noqa: F401
+    except ImportError as error:
+        raise ModelError(
+            f"adapter: peft cannot be imported: pip install 'textgamut[lora]' ({error})"
+        ) from error
+    return folder
+
+
+def adapt(model: Any, adapter: Path) -> Any:
+    """Add an adapter's low-rank updates to the layers of a model, which may be on the device ``meta``.
+
+    Args:
+        model: The loaded model; its layers are replaced.
+        adapter: Folder of the adapter.
+
+    Returns:
+        The model of peft; ``merge_and_unload`` adds the updates to the weights.
+
+    Raises:
+        TextgamutError: If the adapter was made for another model, or cannot be read.
+    """
+    import peft
+
+    empty = model.device.type == "meta"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is missing is an error below
+            config = peft.PeftConfig.from_pretrained(str(adapter))
+            adapted = peft.PeftModel(model, config, low_cpu_mem_usage=empty)
+            found = adapted.load_adapter(
+                str(adapter), "default", torch_device="cpu" if empty else str(model.device),
+                low_cpu_mem_usage=empty,
+            )  # fmt: skip
+    except Exception as error:  # peft, torch and safetensors raise different classes
+        problem = textwrap.shorten(str(error), 300, placeholder=" ...") or type(error).__name__
+        raise ModelError(f"{adapter}: the adapter does not fit the model: {problem}") from error
+    if strange := [*found.unexpected_keys, *found.missing_keys]:
+        raise ModelError(
+            f"{adapter}: the adapter does not fit the model: {len(strange)} of its weights are of other "
+            f"layers or missing, such as {strange[0]}"
+        )
+    return adapted.eval()

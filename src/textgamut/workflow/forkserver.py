@@ -1,0 +1,189 @@
+"""Run the scripts of a local run in forks of a process that has imported the large libraries.
+
+Most of the time of a small job is that of its imports: torch alone takes seconds. The server imports them
+once and forks for each script; everything else happens in the fork, which has the arguments, folder,
+environment and output of the process that asks for it. ``python forkserver.py SOCKET SCRIPT`` asks, and ends
+with the exit code of the script.
+"""
+
+# The process that asks runs this file without site-packages: it imports what is fast to import, nothing else.
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+
+FEWEST_JOBS = 10
+"""With fewer jobs, the server's imports save no time (``benchmarks/forkserver.py``)."""
+MODULES = (
+    "textgamut.workflow.companions",
+    "textgamut.datasets.table",
+    "textgamut.tasks.draws",
+    "transformers.models.auto.modeling_auto",
+    "transformers.modeling_utils",
+    "transformers.generation.utils",
+    "textgamut.features.embed",
+    "textgamut.generation.shard",
+    "textgamut.generation.engines.transformers",
+    "textgamut.metrics.scores.support",
+    "textgamut.metrics.scores.divergence",
+    "textgamut.metrics.scores.ngram",
+    "textgamut.metrics.scores.likelihood",
+    "textgamut.report.papers.shapes",
+    "textgamut.report.tables",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.bert.tokenization_bert",
+    "transformers.models.llama.modeling_llama",
+    "transformers.models.gemma3.modeling_gemma3",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.backends.backend_agg",
+    "networkx",
+    "scipy.optimize",
+    "spacy",
+)
+"""In the order in which a run needs them: jobs that ask in the meantime are served between two imports."""
+
+
+def start(jobs: int) -> str | None:
+    """Start the server; it ends with this process.
+
+    Args:
+        jobs: Number of jobs of the run.
+
+    Returns:
+        The beginning of a shell command that runs a script in a fork, in place of ``sys.executable``. None if
+        scripts should be processes of their own: for few jobs; outside Linux, where libraries do not survive
+        a fork; on a machine with GPUs, whose drivers do not; if scripts run in forks already; or if the path
+        of the folder for temporary files is too long for a socket.
+    """
+    import atexit
+    import shlex
+    import shutil
+    import subprocess
+    import tempfile
+    from pathlib import Path
+
+    from textgamut.models.devices import cuda_driver
+
+    gpus = cuda_driver() is not None or Path("/dev/kfd").exists()  # NVIDIA, AMD
+    if jobs < FEWEST_JOBS or sys.platform != "linux" or gpus or __file__ in sys.executable:
+        return None
+    folder = tempfile.mkdtemp(prefix="textgamut-")  # which other users cannot enter
+    path = f"{folder}/socket"
+    with socket.socket(socket.AF_UNIX) as listener:
+        try:
+            listener.bind(path)
+        except OSError:
+            shutil.rmtree(folder)
+            return None
+        listener.listen(64)
+        # Nobody writes to its standard input, a pipe that is closed when this process ends, even if killed.
+        server = subprocess.Popen(  # noqa: S603 (this file)
+            [sys.executable, "-P", __file__, str(listener.fileno())],
+            stdin=subprocess.PIPE,
+            pass_fds=[listener.fileno()],
+        )
+
+    def end() -> None:
+        if server.stdin:
+            server.stdin.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return shlex.join([sys.executable, "-I", "-S", __file__, path])
+
+
+def serve(listener: socket.socket) -> None:
+    """Import the libraries, and fork for each connection until standard input is closed."""
+    import importlib
+    import select
+    import signal
+    import traceback
+
+    # Read when torch is imported: waiting threads would keep the cores of other jobs busy.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks end without being waited for
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the forks and for Snakemake
+    left = list(MODULES)
+    while True:
+        ready, _, _ = select.select([listener, sys.stdin], [], [], 0 if left else None)
+        if sys.stdin in ready:
+            return
+        if ready:
+            connection, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                code = 1
+                try:
+                    code = run(connection)
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                    connection.sendall(bytes([code % 256]))
+                    os._exit(code)
+            connection.close()
+        elif left:
+            try:
+                importlib.import_module(left.pop(0))
+            except Exception:  # noqa: S112 (the job that needs it fails with the reason)
+                continue
+
+
+def run(connection: socket.socket) -> int:
+    """Run one script as the process that asks would do; return its exit code."""
+    import runpy
+
+    _, files, _, _ = socket.recv_fds(connection, 1, 3)
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+    message = b"".join(iter(lambda: connection.recv(1 << 20), b""))
+    script, folder, environment = json.loads(message)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    limit_threads(int(environment.get("OMP_NUM_THREADS", "0")))
+    sys.argv = [script]
+    sys.path.insert(0, os.path.dirname(script))
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def limit_threads(count: int) -> None:
+    """Use as many threads as the environment asks for, which libraries only read when they are imported."""
+    import threadpoolctl
+
+    if count:
+        threadpoolctl.threadpool_limits(count)
+        if torch := sys.modules.get("torch"):
+            torch.set_num_threads(count)
+
+
+def ask(path: str, script: str) -> int:
+    """Have a script run by the server; return its exit code, or 137 if the fork was killed."""
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(path)
+    except OSError:  # the server was killed, for example for its memory
+        os.execv(sys.executable, [sys.executable, script])  # noqa: S606 (as Snakemake does)
+    socket.send_fds(connection, [b"."], [0, 1, 2])
+    connection.sendall(json.dumps([os.path.abspath(script), os.getcwd(), dict(os.environ)]).encode())
+    connection.shutdown(socket.SHUT_WR)
+    answer = connection.recv(1)
+    return answer[0] if answer else 137
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        serve(socket.socket(fileno=int(sys.argv[1])))
+    else:
+        sys.exit(ask(*sys.argv[1:]))

@@ -1,0 +1,146 @@
+"""Scripts in forks of one process: like processes of their own, and gone with the run that started them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from textgamut.models.devices import cuda_driver
+from textgamut.workflow import forkserver
+
+STARTER = """
+import sys
+from textgamut.workflow import forkserver
+print(forkserver.start(forkserver.FEWEST_JOBS), flush=True)
+sys.stdin.read()
+"""
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or cuda_driver() is not None, reason="scripts are processes of their own"
+)
+
+
+@pytest.fixture(scope="module")
+def command() -> Iterator[str]:
+    """The command of a server."""
+    with started() as process:
+        yield command_of(process)
+        process.kill()
+
+
+def started() -> subprocess.Popen[str]:
+    """Return a process that has started a server."""
+    command = [sys.executable, "-c", STARTER]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def command_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def run(
+    command: str, script: Path, text: str, folder: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    script.write_text(text)
+    return subprocess.run(
+        [*shlex.split(command), script],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_script_has_the_folder_environment_and_output_of_the_one_who_asks(
+    command: str, tmp_path: Path
+) -> None:
+    told = (
+        "import os, sys, helper\n"
+        "print(os.getcwd(), os.environ['LATE'], sys.argv, __name__, helper.VALUE)\n"
+        "print('wrong', file=sys.stderr)\n"
+        f"assert sys.executable == {sys.executable!r}\n"
+    )
+    (tmp_path / "helper.py").write_text("VALUE = 7")
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    path = tmp_path / "script.py"
+    done = run(command, path, told, folder, LATE="yes")
+    assert (done.returncode, done.stderr) == (0, "wrong\n")
+    assert done.stdout == f"{folder} yes {[str(path)]} __main__ 7\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "error"),
+    [
+        ("import sys; sys.exit(3)", 3, ""),
+        ("import sys; sys.exit('no such text')", 1, "no such text\n"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137, ""),
+    ],
+)
+def test_the_exit_code_is_that_of_the_script(
+    command: str, tmp_path: Path, text: str, code: int, error: str
+) -> None:
+    done = run(command, tmp_path / "script.py", text)
+    assert (done.returncode, done.stderr) == (code, error)
+
+
+def test_a_traceback_is_shown(command: str, tmp_path: Path) -> None:
+    done = run(command, tmp_path / "script.py", "1 / 0")
+    assert done.returncode == 1
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+
+
+@pytest.mark.slow
+def test_a_fork_uses_as_many_threads_as_it_is_given(command: str, tmp_path: Path) -> None:
+    text = (
+        "import numpy, threadpoolctl, torch\n"
+        "print(torch.get_num_threads(), {pool['num_threads'] for pool in threadpoolctl.threadpool_info()})\n"
+    )
+    for count in ("2", "1"):
+        done = run(command, tmp_path / "script.py", text, OMP_NUM_THREADS=count, OPENBLAS_NUM_THREADS=count)
+        assert done.stdout == f"{count} {{{count}}}\n", done.stderr
+
+
+def test_the_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    with started() as process:
+        command = command_of(process)
+        server = int(run(command, path, "import os; print(os.getppid())").stdout)
+        process.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{server}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    alone = run(command, path, "import textgamut; print(7)")
+    assert alone.stdout == "7\n", "without a server, a script is a process of its own"
+
+
+def test_who_is_killed_while_asking_harms_nobody(command: str, tmp_path: Path) -> None:
+    import socket
+
+    for sent in (b"", b".", b".[1"):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(shlex.split(command)[-1])
+            connection.sendall(sent)
+    assert run(command, tmp_path / "script.py", "print(7)").stdout == "7\n"
+
+
+def test_where_there_is_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert forkserver.start(forkserver.FEWEST_JOBS - 1) is None
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", f"python -I -S {forkserver.__file__} socket")
+        assert forkserver.start(100) is None
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    assert forkserver.start(100) is None
+    assert not list(long.iterdir())
