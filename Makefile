@@ -26,7 +26,7 @@ demo: .venv/demo  ## run the whole workflow with small models on real text (the 
 	@echo "Done. See results/papers/demo/news/precision-recall.png, or open report.html"
 
 test: .venv/dev  ## run the tests, except those of the targets below; the slow ones download small models once
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist loadfile
 
 test-fast: .venv/dev  ## run the tests that need neither models nor whole workflow runs
 	$(BIN)/pytest -m "not slow"

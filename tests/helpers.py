@@ -39,15 +39,11 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
     )
 
 
-# Two jobs with a thread each are faster than one with two, for models as small as those of the tests.
-ONE_THREAD = [f"{rule}=1" for rule in ("generate_texts", "embed_texts", "score_likelihood")]
-
-
 def run_warm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the workflow of a folder with its scripts in forks of a process that has imported the libraries."""
     start = "import sys; sys.executable = sys.argv.pop(1); from snakemake.cli import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", start, _warm_python(), "--set-threads", *ONE_THREAD, *arguments],
+        [sys.executable, "-c", start, _warm_python(), *arguments],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -43,6 +43,10 @@ class Judge(BaseHTTPRequestHandler):
         """Write nothing to standard error."""
 
 
+# Two jobs with a thread each are faster than one with two, for models as small as these.
+ONE_THREAD = [f"{rule}=1" for rule in ("generate_texts", "embed_texts", "score_likelihood")]
+
+
 @pytest.fixture(scope="module")
 def judge() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
@@ -57,7 +61,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
     folder = copy_project(tmp_path_factory.mktemp("papers"))
     edit(folder / "config/test/models.yaml", "judge", "source", "url", value=judge)
     for paper in PAPERS:
-        done = run_warm(folder, "--cores", "2", "--configfile", f"config/test/papers/{paper}.yaml")
+        configured = ("--configfile", f"config/test/papers/{paper}.yaml")
+        done = run_warm(folder, "--cores", "2", *configured, "--set-threads", *ONE_THREAD)
         assert done.returncode == 0, done.stdout
     return folder
 

@@ -47,3 +47,12 @@ def test_gguf_is_not_converted_by_versions_that_lose_tokens(
     with pytest.raises(ModelError, match=r"model.gguf: transformers 5.22.2 .* 5.23 or later"):
         prepare(FileSource(kind="file", path=str(path)))
     assert not list((tmp_path / "cache").rglob("*.safetensors"))
+
+
+def test_gguf_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("transformers.utils.is_gguf_available", lambda: False)
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"GGUF")
+    with pytest.raises(ModelError, match=r"model.gguf: .* needs the package gguf: pip install"):
+        prepare(FileSource(kind="file", path=str(path)))
