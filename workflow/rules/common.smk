@@ -31,6 +31,12 @@ def request_gpus(count):
     return resources.gpus(count, form.raw if form else "gpu")
 
 
+def local_cores():
+    """Return the cores of a run on this machine; None on a cluster."""
+    local = workflow.local_exec and workflow.is_main_process
+    return workflow.resource_settings.cores if local else None
+
+
 def cluster_job(job):
     """Return what identifies the cluster job that runs a job; None for a job that runs here."""
     if workflow.local_exec or job.is_local:

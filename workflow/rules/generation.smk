@@ -19,7 +19,7 @@ rule generate_texts:
         "generate/{task}/{model}"
     conda:
         "../../envs/cuda.yaml"
-    threads: 8
+    threads: bound(resources.generation_threads, cores=local_cores)
     resources:
         **request_gpus(bound(resources.generation_gpus)),
         batch_size=bound(resources.generation_batch_size),

@@ -141,7 +141,7 @@ rule score_likelihood:
         "likelihood/{task}/{model}"
     conda:
         "../../envs/cuda.yaml"
-    threads: 8
+    threads: bound(resources.likelihood_threads, cores=local_cores)
     resources:
         **request_gpus(bound(resources.likelihood_gpus)),
         batch_size=bound(resources.likelihood_batch_size),

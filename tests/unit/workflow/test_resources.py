@@ -59,6 +59,23 @@ def test_memory_grows_with_the_weights_and_the_attempt(demo: Config) -> None:
     assert resources.generation_memory(changed(demo, gigabytes=None), CHAT, 1) == 3000
 
 
+@pytest.mark.parametrize(
+    ("gigabytes", "cores", "threads"),
+    [(0.5, 2, 1), (0.5, 1, 1), (0.5, 8, 4), (0.5, 64, 8), (0.5, None, 8), (13.0, 2, 8), (None, 2, 8)],
+)
+def test_jobs_with_a_small_model_take_half_of_the_cores(
+    demo: Config, gigabytes: float | None, cores: int | None, threads: int
+) -> None:
+    config = changed(demo, gigabytes=gigabytes)
+    assert resources.generation_threads(config, CHAT, lambda: cores) == threads
+
+
+def test_likelihood_has_the_threads_of_its_scorer(demo: Config) -> None:
+    cell = SimpleNamespace(task="decoding", model=CHAT.model, decoding="greedy-64")
+    assert resources.likelihood_threads(demo, cell, lambda: 2) == 1
+    assert resources.likelihood_threads(demo, cell, lambda: None) == 8
+
+
 def test_likelihood_takes_the_larger_model_and_the_smaller_batch(demo: Config) -> None:
     cell = SimpleNamespace(task="decoding", model=CHAT.model, decoding="greedy-64")
     family = demo.metrics("decoding").likelihood
