@@ -1,8 +1,8 @@
-"""Run Snakemake for each line of standard input, ``[folder, arguments]``, in a fork of this process.
+"""Run Snakemake for each line of standard input, ``[folder, arguments, python]``, in a fork of this process.
 
 Importing Snakemake takes most of the time of a dry run, so it is imported once. Everything else, such as
-reading the command line, the profile and the Snakefile, happens in a fork. Prints ``[exit code, output]`` for
-each line.
+reading the command line, the profile and the Snakefile, happens in a fork. Snakemake runs scripts with the
+command ``python``. Prints ``[exit code, output]`` for each line.
 """
 
 import json
@@ -19,7 +19,7 @@ import textgamut.workflow.outputs
 import textgamut.workflow.settings  # noqa: F401
 
 
-def run(folder: str, arguments: list[str]) -> tuple[int, str]:
+def run(folder: str, arguments: list[str], python: str) -> tuple[int, str]:
     with tempfile.NamedTemporaryFile() as shown:
         child = os.fork()
         if child == 0:
@@ -28,6 +28,7 @@ def run(folder: str, arguments: list[str]) -> tuple[int, str]:
             os.dup2(shown.fileno(), 2)
             os.chdir(folder)
             sys.argv = ["snakemake", *arguments]
+            sys.executable = python
             code = 70
             try:
                 snakemake.cli.main()

@@ -40,17 +40,26 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
 
 
 def run_warm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the workflow of a folder with its scripts in forks of a process that has imported the libraries."""
-    start = "import sys; sys.executable = sys.argv.pop(1); from snakemake.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", start, _warm_python(), *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=900,
-    )
+    """Run the workflow of a folder like ``run_snakemake``, but without the time of imports.
+
+    Snakemake and its scripts run in forks of processes that have imported what they need.
+    """
+    return _run_fork(folder, [*arguments], _warm_python())
+
+
+def dry_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``snakemake -n`` in a folder, in a fork of a process that has imported Snakemake."""
+    return _run_fork(folder, ["-n", *arguments], sys.executable)
+
+
+def _run_fork(folder: Path, arguments: list[str], python: str) -> subprocess.CompletedProcess[str]:
+    process = _forking_snakemake()
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(json.dumps([str(folder), arguments, python]) + "\n")
+    process.stdin.flush()
+    code, shown = json.loads(process.stdout.readline())
+    return subprocess.CompletedProcess(arguments, code, shown)
 
 
 @functools.cache
@@ -59,20 +68,9 @@ def _warm_python() -> str:
     return forkserver.start(forkserver.FEWEST_JOBS) or sys.executable
 
 
-def dry_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run ``snakemake -n`` in a folder, in a fork of a process that has imported Snakemake."""
-    process = _forking_snakemake()
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(json.dumps([str(folder), ["-n", *arguments]]) + "\n")
-    process.stdin.flush()
-    code, shown = json.loads(process.stdout.readline())
-    return subprocess.CompletedProcess(arguments, code, shown)
-
-
 @functools.cache
 def _forking_snakemake() -> subprocess.Popen[str]:
-    """Start the process that forks for each dry run; it ends with this one."""
+    """Start the process that forks for each run of Snakemake; it ends with this one."""
     command = [sys.executable, str(ROOT / "tests/forking_snakemake.py")]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
