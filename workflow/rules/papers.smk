@@ -15,6 +15,7 @@ rule plot_precision_recall:
         png=f"{paths.PAPER_TASK}/precision-recall.png",
     log:
         "logs/plot_precision_recall/{paper}/{task}.log",
+    priority: 30
     localrule: True
     conda:
         "../../envs/cpu.yaml"

@@ -1,6 +1,7 @@
 """Compute the features and scores of all cells, and collect them in tidy tables.
 
-Each family of metrics has a rule; only the families that the experiment requests are computed.
+Each family of metrics has a rule; only the families that the experiment requests are computed. What loads no model
+has a higher priority than the generation, so that the first figures are made early.
 """
 
 
@@ -13,6 +14,7 @@ rule embed_texts:
         features=paths.FEATURES,
     log:
         "logs/embed_texts/{folder}/{embedder}.log",
+    priority: resources.embedding_priority
     group:
         resources.embedding_group
     conda:
@@ -40,6 +42,7 @@ rule score_support:
         scores=paths.fill_some(paths.FEATURE_SCORES, family="support"),
     log:
         "logs/score_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    priority: 30
     wildcard_constraints:
         decoding=SLUG_PATTERN,
     group:
@@ -63,6 +66,7 @@ rule score_divergence:
         scores=paths.fill_some(paths.FEATURE_SCORES, family="divergence"),
     log:
         "logs/score_divergence/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    priority: 30
     wildcard_constraints:
         decoding=SLUG_PATTERN,
     group:
@@ -369,6 +373,7 @@ rule collect_scores:
         table=paths.ALL_SCORES,
     log:
         "logs/collect_scores/{paper}/{task}.log",
+    priority: 30
     localrule: True
     conda:
         "../../envs/cpu.yaml"

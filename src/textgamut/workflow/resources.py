@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from textgamut.config.cells import Config
+from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.workflow import inputs
@@ -122,6 +122,16 @@ def embedding_group(wildcards: Any) -> str | None:
     """Return the group of an embedding job: that of a cell's texts, or None for a draw, which all share."""
     top, task, model = wildcards.folder.split("/")[:3]
     return f"embed/{task}/{model}" if top == "results" else None
+
+
+def embedding_priority(wildcards: Any) -> int:
+    """Return the priority of an embedding job, with that of a generation job being 10.
+
+    Texts of people come before the generation, so that figures of them are made early; those of models after
+    it, when more of them share the embedder.
+    """
+    top, *cell = wildcards.folder.split("/")
+    return 30 if top == "data" or cell[2] == HUMAN else 0
 
 
 def likelihood_gpus(config: Config, wildcards: Any) -> int:

@@ -94,6 +94,17 @@ def test_a_cells_embedding_goes_with_its_texts_and_a_draws_alone() -> None:
     assert resources.embedding_group(draw) is None
 
 
+def test_texts_of_people_are_embedded_before_the_generation() -> None:
+    folders = {
+        "data/news/draw1": 30,
+        "results/topics/one-topic/human/seed1": 30,
+        "results/news/human/human/seed0": 30,
+        "results/news/chat/greedy/seed1": 0,
+    }
+    named = {folder: resources.embedding_priority(SimpleNamespace(folder=folder)) for folder in folders}
+    assert named == folders
+
+
 def test_many_texts_are_tagged_by_several_processes(demo: Config) -> None:
     assert resources.tagging_processes(demo, CHAT) == 1
     large = demo.experiment.tasks["news"].model_copy(update={"n": 4000})
