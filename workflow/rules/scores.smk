@@ -42,9 +42,9 @@ rule score_support:
         scores=paths.fill_some(paths.FEATURE_SCORES, family="support"),
     log:
         "logs/score_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
-    priority: 30
     wildcard_constraints:
         decoding=SLUG_PATTERN,
+    priority: 30
     group:
         "score/{task}/{model}"
     conda:
@@ -66,9 +66,9 @@ rule score_divergence:
         scores=paths.fill_some(paths.FEATURE_SCORES, family="divergence"),
     log:
         "logs/score_divergence/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
-    priority: 30
     wildcard_constraints:
         decoding=SLUG_PATTERN,
+    priority: 30
     group:
         "score/{task}/{model}"
     conda:
