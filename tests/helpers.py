@@ -187,3 +187,19 @@ def named_files(files: Any, entries: Mapping[str, str | list[str]]) -> Any:
         end = len(files) if isinstance(value, list) else None
         files._set_name(name, len(files) - len(several), end=end)
     return files
+
+
+def injected(job: Any, threads: int) -> Any:
+    """Return a job of Snakemake's graph as Snakemake passes it to its script."""
+    from snakemake.iocontainers import Wildcards
+
+    return SimpleNamespace(
+        rule=job.rule.name,
+        input=job.input,
+        output=job.output,
+        params=job.params,
+        wildcards=Wildcards(fromdict=job.wildcards_dict),
+        resources=SimpleNamespace(**job.resources),
+        threads=threads,
+        log=job.log,
+    )

@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 import tiny
 import torch
-from helpers import ROOT, GraphJob, named_files
-from snakemake.iocontainers import InputFiles, OutputFiles, Wildcards
+from helpers import ROOT, GraphJob, injected, named_files
+from snakemake.iocontainers import InputFiles, OutputFiles
 
 from textgamut import files
 from textgamut.config.cells import Config
@@ -108,21 +108,11 @@ def start(folder: Path, script: Path, job: Any) -> int:
         return child
     os.chdir(folder)
     torch.set_num_threads(1)
-    injected = SimpleNamespace(
-        rule=job.rule.name,
-        input=job.input,
-        output=job.output,
-        params=job.params,
-        wildcards=Wildcards(fromdict=job.wildcards_dict),
-        resources=SimpleNamespace(**job.resources),
-        threads=1,
-        log=job.log,
-    )
     for path in job.output:  # as Snakemake does
         Path(path).unlink(missing_ok=True)
     code = 70
     try:
-        runpy.run_path(str(script), {"snakemake": injected}, "__main__")
+        runpy.run_path(str(script), {"snakemake": injected(job, threads=1)}, "__main__")
         code = 0
     except SystemExit as end:
         code = int(end.code or 0)

@@ -1,7 +1,7 @@
 """Compute the features and scores of all cells, and collect them in tidy tables.
 
-Each family of metrics has a rule; only the families that the experiment requests are computed. What loads no model
-has a higher priority than the generation, so that the first figures are made early.
+Each family of metrics has a rule; only the families that the experiment requests are computed. Precision and recall of
+human texts, and their figure, are computed before the generation.
 """
 
 

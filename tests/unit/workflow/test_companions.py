@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from helpers import GraphJob, named_files
-from snakemake.iocontainers import InputFiles, OutputFiles, Wildcards
+from helpers import GraphJob, injected, named_files
+from snakemake.iocontainers import InputFiles, OutputFiles
 
 from textgamut.errors import TextgamutError
 from textgamut.workflow import paths
@@ -33,20 +33,6 @@ def planned(cell: str, weights: str = "minilm", rule: str = "embed_texts") -> An
         wildcards_dict={"cell": cell},
         resources={"loads": weights, "batch_size": 4, "mem": None},
         log=[f"logs/{rule}/{cell}.log"],
-    )
-
-
-def injected(job: Any) -> Any:
-    """Return the job as Snakemake passes it to the script."""
-    return SimpleNamespace(
-        rule=job.rule.name,
-        input=job.input,
-        output=job.output,
-        params=job.params,
-        wildcards=Wildcards(fromdict=job.wildcards_dict),
-        resources=SimpleNamespace(**job.resources),
-        threads=2,
-        log=job.log,
     )
 
 
@@ -69,7 +55,9 @@ class Run:
         write_plan(Path(paths.PLAN), [*making, *jobs], lambda job: job.resources["loads"], group)
 
     def run(self, job: Any) -> None:
-        self._monkeypatch.setattr(sys.modules["__main__"], "snakemake", injected(job), raising=False)
+        self._monkeypatch.setattr(
+            sys.modules["__main__"], "snakemake", injected(job, threads=2), raising=False
+        )
         with contextlib.suppress(SystemExit):
             run(self._load, self._work)
 
