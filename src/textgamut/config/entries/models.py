@@ -36,7 +36,7 @@ class Reasoning(Strict):
     """How a model thinks before it answers. The thought is kept with the samples, but not measured."""
 
     strip: Text
-    """The text that closes a thought, such as ``</think>``. The answer begins behind it."""
+    """The text that closes a thought, such as ``</think>``. The answer begins after it."""
     budget: Count
     """Maximum number of tokens of a thought, with those of ``strip``. The text ends if the thought is not
     closed by then, and the answer is empty. The decoding's limits of length hold for the answer alone."""
@@ -51,7 +51,7 @@ class Chat(NamedTuple):
     arguments: Mapping[str, bool | int | float | str] = {}
     """Arguments of the chat template."""
     prefill: bool = True
-    """Whether the beginning of the answer stands behind the prompt; if not, the user asks for it."""
+    """Whether the prompt ends with the beginning of the answer; if not, the user asks for it."""
 
 
 class Model(Strict):
@@ -136,7 +136,7 @@ class Model(Strict):
     @property
     def chat_settings(self) -> Chat:
         """Everything on which the form of a prompt depends."""
-        # Behind a prompt that asks for a thought, the beginning of the answer would be that of the thought.
+        # After a prompt that asks for a thought, the beginning of the answer would be that of the thought.
         return Chat(self.chat, self.system, self.chat_arguments, prefill=self.reasoning is None)
 
     def most_new_tokens(self, answer: int) -> int:

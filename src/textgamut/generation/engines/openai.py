@@ -66,7 +66,7 @@ class OpenAIEngine:
         self._arguments = {"chat_template_kwargs": dict(chat.arguments)} if chat.arguments else {}
 
     identity = ""
-    """See ``Engine.identity``: a server tells nothing of the kind."""
+    """See ``Engine.identity``: a server returns no such information."""
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -182,7 +182,7 @@ class TransformersEngine:
         padding = self._tokenizer.pad_token_id
         processors = LogitsProcessorList()
         if n := decoding.no_repeat_ngram:
-            # The processor of transformers counts the padding, so that a text would depend on its company.
+            # The processor of transformers counts the padding, so that a text would depend on the others.
             starts = rows.mask.argmax(dim=1).repeat_interleave(decoding.beams)
             processors.append(lambda ids, scores: forbid_repeats(scores, ids, starts, n))
         sequences = self._model.generate(
