@@ -27,7 +27,7 @@ RECORDED = ["tokens", "finish", "log_likelihood", "scored_tokens"]
 LEAST_TOKENS = 20
 """Completions of fewer tokens are not counted as copies: short texts are equal by chance."""
 SHARE_OF_COPIES = 0.1
-"""Share of copies that is reported. SmolLM2-135M-Instruct, 12 prompts with 4 completions each of up to 48 tokens:
+"""Share of copies that is reported. SmolLM2-135M-Instruct, 12 prompts with 4 completions of up to 48 tokens:
 9 % at temperature 0.1, 7 % at 0.3 to 0.7 (all of one prompt, "1, 2, 3, 4,"), none at 1."""
 COPIES_PER_LATE_PARTING = 10
 
