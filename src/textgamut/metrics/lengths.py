@@ -10,9 +10,10 @@ import numpy as np
 from textgamut.text import count_words
 
 LEAST_RATIO = 0.8
-"""Ratio of the median lengths below which the difference is reported. Human news against human news, 400 texts
-of 100 words on each side: cut to 80 words on one side, density falls from 1.15 to 1.06 and coverage from 0.97 to
-0.95; to 50 words, to 0.98 and 0.93."""
+"""Ratio of the median lengths below which the difference is reported.
+
+Human news against human news, 400 texts of 100 words on each side: cut to 80 words on one side, density falls
+from 1.15 to 1.06 and coverage from 0.97 to 0.95; to 50 words, to 0.98 and 0.93."""
 
 
 def check_lengths(reference_texts: Iterable[str], generated_texts: Iterable[str]) -> None:
