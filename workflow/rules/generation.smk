@@ -4,6 +4,9 @@ A cell is split into shards, as configured in the model's entry.
 """
 
 
+GIVEN = [name for name, model in CONFIG.models.items() if model.given]
+
+
 rule generate_texts:
     """Generate continuations of the prompts; a killed job resumes from its journal."""
     input:
@@ -14,6 +17,8 @@ rule generate_texts:
         samples=paths.SHARD,
     log:
         "logs/generate_texts/{task}/{model}/{decoding}/seed{seed}/{shard}-of-{shards}.log",
+    wildcard_constraints:
+        model=f"(?!{paths.one_of(GIVEN)}/){SLUG_PATTERN}",
     priority: 10  # before the scores, which then find more texts to share their models for
     group:
         "generate/{task}/{model}"
@@ -32,6 +37,29 @@ rule generate_texts:
         "Generating {wildcards.task} with {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}, shard {wildcards.shard} of {wildcards.shards}"
     script:
         "../scripts/generation/generate_texts.py"
+
+
+rule import_texts:
+    """Read the texts of a cell that were generated elsewhere, and find the prompt of each."""
+    input:
+        prompts=paths.PROMPTS,
+        texts=bound(inputs.given_texts),
+    output:
+        samples=paths.fill_some(paths.SHARD, shard="0", shards="1"),
+    log:
+        "logs/import_texts/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        model=paths.one_of(GIVEN),
+    priority: 90
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.import_texts),
+    message:
+        "Importing {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/generation/import_texts.py"
 
 
 rule collect_generations:

@@ -12,7 +12,12 @@ from textgamut.config.entries.base import expanded
 from textgamut.config.entries.datasets import Dataset, NewWikiDataset, TableDataset
 from textgamut.config.entries.decoding import unsupported
 from textgamut.config.entries.models import Chat, Model
-from textgamut.config.entries.sources import FinetunedSource, OpenAISource, needs_contact
+from textgamut.config.entries.sources import (
+    FinetunedSource,
+    GenerationsSource,
+    OpenAISource,
+    needs_contact,
+)
 from textgamut.config.experiment import (
     BiographiesTask,
     CreativeTask,
@@ -59,7 +64,7 @@ def broken_references(config: Config) -> Iterator[str]:
         for key, name in metrics.models().items():
             yield from check(f"{where}metrics.{key}", name, config.models, "model")
             used.append((f"model {name!r}", config.models.get(name)))
-            yield from _not_served(f"{where}metrics.{key}", name, config)
+            yield from _not_loaded(f"{where}metrics.{key}", name, config)
         if metrics.entities:
             name = metrics.entities.tagger
             yield from check(f"{where}metrics.entities.tagger", name, config.taggers, "tagger")
@@ -114,7 +119,7 @@ def broken_references(config: Config) -> Iterator[str]:
             for name in target.models:
                 yield from check(f"targets.{slug}.models", name, config.models, "model")
                 used.append((f"model {name!r}", config.models.get(name)))
-                yield from _not_served(f"targets.{slug}.models", name, config)
+                yield from _not_loaded(f"targets.{slug}.models", name, config)
         if isinstance(target, LabelCounts):
             dataset = config.datasets.get(target.dataset)
             yield from check(f"targets.{slug}.dataset", target.dataset, config.datasets, "dataset")
@@ -133,6 +138,7 @@ def broken_references(config: Config) -> Iterator[str]:
             used.append((f"model {entry.source.model!r}", config.models.get(entry.source.model)))
             used.append((f"dataset {entry.source.dataset!r}", config.datasets.get(entry.source.dataset)))
     yield from _unknown_labels(config)
+    yield from _missing_generations(config)
     for what, entry in dict(used).items():
         if entry is None:
             continue
@@ -142,7 +148,8 @@ def broken_references(config: Config) -> Iterator[str]:
         for part, key in (("source", "path"), ("source", "snapshot"), ("adapter", "path")):
             if file := getattr(getattr(entry, part, None), key, None):
                 path = expanded(file)
-                if not os.path.exists(path):  # Path.exists raises if the name is too long
+                given = isinstance(getattr(entry, part), GenerationsSource)
+                if not given and not os.path.exists(path):  # Path.exists raises if the name is too long
                     yield f"{what}: {part}.{key}: there is no file {path}"
         addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
         if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
@@ -192,7 +199,7 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             yield f"tasks.{slug}.kind: human texts have no generator to compute their perplexity: {elsewhere}"
         else:
             for name in dict.fromkeys(name for block in task.cells for name in block.models):
-                yield from _not_served(f"tasks.{slug}: perplexity_of: generator", name, config)
+                yield from _not_loaded(f"tasks.{slug}: perplexity_of: generator", name, config)
                 if (model := config.models.get(name)) and model.reasoning:
                     yield (
                         f"tasks.{slug}: perplexity_of: generator: the answers of model {name!r} depend on "
@@ -239,13 +246,19 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             )
 
 
+_WITHOUT_CHECKPOINT = {
+    OpenAISource: "is served",
+    FinetunedSource: "is fine-tuned itself",
+    GenerationsSource: "has texts that were generated elsewhere",
+}
+
+
 def _unfit_training(config: Config, what: str, source: FinetunedSource) -> Iterator[str]:
     """Yield a message if a model cannot be fine-tuned from its base on its dataset."""
     base, dataset = config.models.get(source.model), config.datasets.get(source.dataset)
     if base is None:
         yield f"{what}: source.model: unknown model {source.model!r}; {nearest(source.model, config.models)}"
-    elif isinstance(base.source, OpenAISource | FinetunedSource):
-        reason = "is served" if isinstance(base.source, OpenAISource) else "is fine-tuned itself"
+    elif reason := _WITHOUT_CHECKPOINT.get(type(base.source)):
         yield f"{what}: source.model: {source.model!r} {reason}: choose a model with a checkpoint"
     elif base.adapter:
         yield f"{what}: source.model: {source.model!r} has an adapter: choose a model without one"
@@ -354,15 +367,31 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
         yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"
 
 
-def _not_served(key: str, name: str, config: Config) -> Iterator[str]:
+def _missing_generations(config: Config) -> Iterator[str]:
+    """Yield a message for every pattern of files with generated texts that no file matches."""
+    absent = set()
+    for cell in config.generated():
+        model = config.models.get(cell.model)
+        if model and isinstance(model.source, GenerationsSource) and model.source.path:
+            files = model.source.files(cell.task, cell.decoding, cell.seed)
+            absent |= {(cell.model, path) for path in files if not os.path.isfile(path)}
+    for name, path in sorted(absent):
+        yield f"model {name!r}: source.path: there is no file {path}"
+
+
+def _not_loaded(key: str, name: str, config: Config) -> Iterator[str]:
     model = config.models.get(name)
     if model and model.engine == "openai":
         yield f"{key}: model {name!r} is served by an API: its tokens and likelihoods are not available"
+    if model and model.given:
+        yield f"{key}: model {name!r} has texts that were generated elsewhere: it cannot be loaded"
 
 
 def _not_decoded(key: str, name: str, setting: str, config: Config) -> Iterator[str]:
     model, decoding = config.models.get(name), config.decoding.get(setting)
-    if model and decoding and (reason := unsupported(model.engine, decoding, model.reasoning is not None)):
+    if not model or not decoding or model.given:
+        return
+    if reason := unsupported(model.engine, decoding, model.reasoning is not None):
         yield f"{key}: model {name!r} with decoding {setting!r}: {reason}"
 
 

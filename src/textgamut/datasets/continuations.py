@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -24,19 +25,29 @@ def read(path: Path, _entry: ContinuationsDataset) -> pd.DataFrame:
     Raises:
         TextgamutError: If the file is not a list of such pairs; the message names the item.
     """
-    try:
-        content = path.read_bytes()
-        items = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
-    except (OSError, EOFError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read as JSON: {error}") from error
-    if not isinstance(items, list):
-        raise DataError(f"{path}: not a list of prompts")
     rows = []
-    for number, item in enumerate(items, start=1):
-        pair = [
-            item.get(key) if isinstance(item, dict) else None for key in ("reference_text", "prefix_text")
-        ]
+    for number, item in enumerate(read_items(path), start=1):
+        pair = [item.get(key) for key in ("reference_text", "prefix_text")]
         if not all(isinstance(text, str) for text in pair):
             raise DataError(f"{path}: item {number}: no text in 'prefix_text' or 'reference_text'")
         rows.append((f"prompt-{number}", *pair))
     return pd.DataFrame(rows, columns=["id", "text", "prompt"])
+
+
+def read_items(path: Path) -> list[dict[str, Any]]:
+    """Read a list of objects, as .json or .json.gz.
+
+    Raises:
+        TextgamutError: If the file is anything else.
+    """
+    try:
+        content = path.read_bytes()
+        items = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read as JSON: {error}") from error
+    if not isinstance(items, list):
+        raise DataError(f"{path}: not a list of prompts")
+    for number, item in enumerate(items, start=1):
+        if not isinstance(item, dict):
+            raise DataError(f"{path}: item {number}: not a JSON object")
+    return items

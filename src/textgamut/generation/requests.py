@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from textgamut.generation.sampling import random_stream
 from textgamut.tasks.chat_formats import encode_prompt
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Request(NamedTuple):
@@ -44,6 +47,19 @@ class Sample(TypedDict):
     penalty, temperature, truncation or minimum length. None if the engine does not provide it."""
     scored_tokens: int
     """Number of tokens in this sum."""
+
+
+COLUMNS = list(Sample.__annotations__)
+
+
+def sample_table(samples: Sequence[Sample]) -> pd.DataFrame:
+    """Return samples as a table, with the id of each in front."""
+    import pandas as pd
+
+    frame = pd.DataFrame(samples, columns=COLUMNS)
+    frame = frame.astype({"log_likelihood": "float64", "scored_tokens": "int64"})  # also without rows
+    frame.insert(0, "id", [f"{row.prompt_id}/{row.completion}" for row in frame.itertuples()])
+    return frame
 
 
 def encode(request: Request, tokenizer: Any) -> list[int]:

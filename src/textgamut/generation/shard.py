@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
-
 from textgamut.config.entries.base import expanded
 from textgamut.config.entries.decoding import parse_decoding
 from textgamut.config.entries.models import Model
@@ -20,7 +18,7 @@ from textgamut.errors import ModelError
 from textgamut.files import KEPT, read_attributes, read_table, write_meta, write_table
 from textgamut.generation.engines.engine import Engine, open_engine
 from textgamut.generation.journal import Journal, fingerprint, read_samples
-from textgamut.generation.requests import Request, Sample
+from textgamut.generation.requests import COLUMNS, Request, Sample, sample_table
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name
 from textgamut.progress import Progress
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     import torch
 
 logger = logging.getLogger(__name__)
-
-COLUMNS = list(Sample.__annotations__)
 
 
 class ShardJob(NamedTuple):
@@ -183,9 +179,7 @@ class _Shard:
     def write(self) -> None:
         """Write the samples, in the order of the requests, and their metadata."""
         by_key = {_key(sample): sample for sample in self.journal.samples}
-        frame = pd.DataFrame([by_key[request.key] for request in self.requests], columns=COLUMNS)
-        frame = frame.astype({"log_likelihood": "float64", "scored_tokens": "int64"})  # also without rows
-        frame.insert(0, "id", [f"{row.prompt_id}/{row.completion}" for row in frame.itertuples()])
+        frame = sample_table([by_key[request.key] for request in self.requests])
         frame.attrs["fingerprint"] = self._fingerprint
         frame.attrs["engines"] = sorted(self.journal.engines)
         facts = {"device": self._model.device_name, "dtype": self._model.dtype, **self._engine_facts}

@@ -9,7 +9,7 @@ from typing import Any
 from textgamut.config.cells import Config
 from textgamut.config.entries.base import expanded
 from textgamut.config.entries.models import Model
-from textgamut.config.entries.sources import FileSource, FinetunedSource
+from textgamut.config.entries.sources import FileSource, FinetunedSource, GenerationsSource
 from textgamut.config.experiment import PromptedTask, ScoresTask
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.families import family_of, generator_scores
@@ -120,6 +120,18 @@ def reference_texts(config: Config, wildcards: Any) -> str:
 def model_cards(model: str | None) -> list[str]:
     """Return the card of a model, which is written once the model is fetched and checked; [] for None."""
     return [fill(paths.MODEL_CARD, model=model)] if model else []
+
+
+def given_texts(config: Config, wildcards: Any) -> list[str]:
+    """Return the user's files with the texts of a cell; [] if they are downloaded.
+
+    Raises:
+        ValueError: If the texts of the model are generated.
+    """
+    source = config.models[wildcards.model].source
+    if not isinstance(source, GenerationsSource):
+        raise ValueError(f"the texts of {wildcards.model} are generated")
+    return source.files(wildcards.task, wildcards.decoding, int(wildcards.seed))
 
 
 def prompt_lengths(config: Config, wildcards: Any) -> list[str]:

@@ -6,6 +6,7 @@ Names in braces are wildcards of the rules; :func:`fill` replaces them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from string import Formatter
 from typing import Any
 
@@ -107,3 +108,8 @@ def fill_some(path: str, **values: str) -> str:
     for name, value in values.items():
         path = path.replace(f"{{{name}}}", value)
     return path
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Return the constraint of a wildcard that stands for one of some names; it matches nothing for none."""
+    return f"(?:{'|'.join(map(re.escape, names)) or '(?!)'})"

@@ -18,6 +18,7 @@ The estimates are kept simple:
   log-likelihoods were recorded. A second pass would take two operations per parameter and token, at
   ``OPERATIONS`` per second, and a load of the weights for each cell, at ``LOADING`` bytes per second. The
   number of parameters follows from the registry's ``gigabytes``, taken as those of 16-bit weights.
+- *Texts that were generated elsewhere* cost nothing.
 - *Fine-tuning* is not estimated.
 - *Disk*: the registry's ``gigabytes`` of models that are not fetched yet; 5 bytes per new token; 4 bytes per
   feature component.
@@ -37,7 +38,7 @@ from typing import Any, NamedTuple
 from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
 from textgamut.config.entries.models import Model
-from textgamut.config.entries.sources import OpenAISource
+from textgamut.config.entries.sources import GenerationsSource, OpenAISource
 from textgamut.files import meta_path, reading
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.workflow import paths
@@ -216,7 +217,7 @@ def make_plan(
     weights = [
         None if (size := config.models[name].gigabytes) is None else size * 1e9
         for name in sorted(named)
-        if not isinstance(config.models[name].source, OpenAISource)
+        if not isinstance(config.models[name].source, OpenAISource | GenerationsSource)
         and not (folder / fill(paths.MODEL_CARD, model=name)).exists()
     ]
     disk = {
@@ -279,6 +280,8 @@ class _Rates:
     def of(self, model: str, decoding: str | None = None) -> _Rate:
         """Return the rate of a model, with the given decoding setting if that has been measured."""
         entry = self._config.models[model]
+        if entry.given:
+            return _Rate(None, "none", 0)
         found = self._measured.get((model, decoding)) or self._measured.get((model, None))
         if not found:
             origin = "none" if entry.tokens_per_second is None else "stated"
@@ -336,6 +339,8 @@ def _line(
     for cell, most, finished in zip(cells, requested, done, strict=True):
         decoding, rate = config.decoding[cell.decoding], rates.of(cell.model, cell.decoding)
         new = None if most is None else (most - finished) * lengths.of(cell, decoding)
+        if model.given:
+            new = 0
         takes: float | None = None
         if new == 0:
             takes = 0
@@ -347,8 +352,8 @@ def _line(
         gpu_seconds = 0
     samples = None if None in requested else sum(filter(None, requested))
     left = None if samples is None else samples - sum(done)
-    prompt_tokens = 0 if left == 0 else None
-    if left and prompt_length is not None:
+    prompt_tokens = 0 if left == 0 or model.given else None
+    if left and prompt_length is not None and not model.given:
         prompt_tokens = round(left * prompt_length)
     overall = rates.of(cells[0].model)
     return Line(

@@ -12,6 +12,7 @@ from types import ModuleType
 from textgamut import generation
 from textgamut.datasets import card, extract
 from textgamut.features import embed, reduce
+from textgamut.generation import given
 from textgamut.metrics import (
     divergence,
     entities,
@@ -73,6 +74,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "check_prompts": (templates, checkpoints),
     "count_tokens": (tokens_per_word, checkpoints),
     "generate_texts": (generation, templates, checkpoints),
+    "import_texts": (given,),
     "collect_generations": (answers,),
     "embed_texts": (embed, checkpoints),
     "score_support": (support, reduce),

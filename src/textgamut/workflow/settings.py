@@ -15,6 +15,7 @@ from typing import Any
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.models import Model
+from textgamut.config.entries.sources import GenerationsSource
 from textgamut.config.experiment import SubsetsTask
 from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import inputs, targets
@@ -218,6 +219,26 @@ def generate_texts(config: Config, wildcards: Any) -> Settings:
     return {
         "model": inputs.loaded_model(config, wildcards.model).science(),
         "decoding": config.decoding[wildcards.decoding].model_dump(mode="json"),
+        "completions": size.completions,
+        **_fewer_prompts(config, wildcards.task, size.n),
+    }
+
+
+@_rule
+def import_texts(config: Config, wildcards: Any) -> Settings:
+    size, model = config.size(wildcards), config.models[wildcards.model]
+    source = model.source
+    assert isinstance(source, GenerationsSource)
+    cells = [cell for cell in config.generated() if cell[:2] == (wildcards.task, wildcards.model)]
+    of_decoding = [cell.seed for cell in cells if cell.decoding == wildcards.decoding]
+    decodings = list(dict.fromkeys(cell.decoding for cell in cells))
+    path = source.path or ""
+    return {
+        "model": model.science(),
+        "decoding": config.decoding[wildcards.decoding].model_dump(mode="json"),
+        # The cells that a file is for; those with a file of their own have nothing to share.
+        "decodings": [wildcards.decoding] if "{decoding}" in path else decodings,
+        "seeds": [int(wildcards.seed)] if "{seed}" in path else of_decoding,
         "completions": size.completions,
         **_fewer_prompts(config, wildcards.task, size.n),
     }

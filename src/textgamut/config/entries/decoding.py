@@ -111,8 +111,17 @@ class ContrastiveDecoding(_DecodingBase):
     """Weight of the degeneration penalty; 0 is greedy search."""
 
 
+class GivenDecoding(_DecodingBase):
+    """Unknown settings of texts that were generated elsewhere, or settings that no other strategy has."""
+
+    strategy: Literal["given"]
+    max_new_tokens: Count = 512
+    """Maximum number of tokens, only for the estimates of ``textgamut plan``."""
+
+
 Decoding = Annotated[
-    GreedyDecoding | SamplingDecoding | BeamDecoding | ContrastiveDecoding, Field(discriminator="strategy")
+    GreedyDecoding | SamplingDecoding | BeamDecoding | ContrastiveDecoding | GivenDecoding,
+    Field(discriminator="strategy"),
 ]
 
 
@@ -135,6 +144,8 @@ def unsupported(engine: str, decoding: Decoding, reasoning: bool = False) -> str
         decoding: The decoding setting.
         reasoning: Whether the model thinks before it answers.
     """
+    if isinstance(decoding, GivenDecoding):
+        return "only texts that were generated elsewhere can have the strategy given: use another one"
     if reasoning and isinstance(decoding, BeamDecoding):
         return "beam search cannot tell a thought from an answer: use another strategy for reasoning"
     if engine == "transformers":

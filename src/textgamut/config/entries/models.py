@@ -8,7 +8,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, Field, model_validator
 
 from textgamut.config.entries.base import Count, Quantity, Strict, Text
-from textgamut.config.entries.sources import FinetunedSource, ModelSource, OpenAISource, Source
+from textgamut.config.entries.sources import (
+    FinetunedSource,
+    GenerationsSource,
+    ModelSource,
+    OpenAISource,
+    Source,
+)
 from textgamut.errors import ConfigError
 
 Bos = Literal["auto", "always", "never"]
@@ -28,6 +34,12 @@ def _no_parameter(name: str) -> str:
         raise ValueError(f"{name} is not an argument of a template")
     return name
 
+
+_OF_RUNS = {
+    "adapter", "bos", "dtype", "engine", "batch_invariant", "batch_size", "gpus", "shards",
+    "tokens_per_second", "gigabytes",
+}  # fmt: skip
+"""Fields of a model that a run loads or asks."""
 
 ArgumentName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$"), AfterValidator(_no_parameter)]
 
@@ -55,7 +67,7 @@ class Chat(NamedTuple):
 
 
 class Model(Strict):
-    """A checkpoint or a served model that generates text.
+    """A checkpoint or a served model that generates text, or texts that were generated elsewhere.
 
     The fields after ``batch_invariant`` describe hardware and cost; a change of them causes no rerun.
     """
@@ -99,6 +111,10 @@ class Model(Strict):
 
     @model_validator(mode="after")
     def _source_fits_engine(self) -> Model:
+        if self.given and (set_ := self.model_fields_set & _OF_RUNS):
+            raise ValueError(
+                f"{', '.join(sorted(set_))}: does not apply to texts that were generated elsewhere"
+            )
         if (self.engine == "openai") != isinstance(self.source, OpenAISource):
             raise ValueError("engine openai and source kind openai require each other")
         if isinstance(self.source, OpenAISource):
@@ -134,6 +150,11 @@ class Model(Strict):
         return self
 
     @property
+    def given(self) -> bool:
+        """Whether the texts were generated elsewhere, so that no run loads or asks the model."""
+        return isinstance(self.source, GenerationsSource)
+
+    @property
     def chat_settings(self) -> Chat:
         """Everything on which the form of a prompt depends."""
         # After a prompt that asks for a thought, the beginning of the answer would be that of the thought.
@@ -148,9 +169,11 @@ class Model(Strict):
         """The source of the weights.
 
         Raises:
-            ConfigError: If there is none: a server has them, or a run makes them. The message is what follows
-                the name of the model.
+            ConfigError: If there is none: a server has them, a run makes them, or only texts are known. The
+                message is what follows the name of the model.
         """
+        if isinstance(self.source, GenerationsSource):
+            raise ConfigError("has texts that were generated elsewhere: choose one with available weights")
         if isinstance(self.source, OpenAISource):
             raise ConfigError("is served over the network: choose one with available weights")
         if isinstance(self.source, FinetunedSource):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import glob
+import os
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from textgamut.config.entries.base import (
     Count,
@@ -19,6 +22,7 @@ from textgamut.config.entries.base import (
     Strict,
     Text,
     TwoOrMore,
+    expanded,
 )
 
 RATE = 5.0
@@ -179,6 +183,72 @@ class FinetunedSource(Strict):
     """Longer texts are cut, so that the model does not learn to end there."""
 
 
+TextsColumn = Literal[
+    "prompt_id", "prompt", "text", "completion", "task", "model", "decoding", "seed", "tokens", "finish"
+]
+"""What a table of generated texts can say about a text."""
+
+TextsFormat = Literal[
+    "table", "lm-eval", "openai-batch", "lighteval", "inspect", "simctg"
+]
+"""Format of a file of generated texts, see the modules of ``textgamut.generation.given``."""
+
+PLACEHOLDERS = ("task", "decoding", "seed")
+"""What braces in the path of generated texts can enclose."""
+
+
+def _known_placeholders(path: str) -> str:
+    for name in re.findall(r"\{([^{}]*)\}", path):
+        if name not in PLACEHOLDERS:
+            known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+            raise ValueError(f"unknown placeholder {{{name}}}; valid: {known}")
+    expanded(path)
+    return path
+
+
+class GenerationsSource(Strict):
+    """Texts that were generated elsewhere: the cells of a model are read from files."""
+
+    kind: Literal["generations"]
+    path: Annotated[Text, AfterValidator(_known_placeholders)] | None = None
+    """A file, or several as a pattern such as ``batches/*.jsonl``. ``{task}``, ``{decoding}`` and ``{seed}``
+    stand for those of a cell. Absolute, or relative to the working directory; ``~`` is expanded."""
+    url: SafeUrl | None = None
+    """A file at a URL, instead of ``path``."""
+    sha256: Sha256 | None = None
+    """SHA-256 of the file at the URL."""
+    format: TextsFormat = "table"
+    """``table`` is a JSONL, CSV, TSV or parquet file with one text per row."""
+    columns: dict[TextsColumn, Text] = {}
+    """For the format ``table``: names of columns, where they differ from the keys."""
+    model: Text | None = None
+    """Name of the model in the file, if that has the texts of several."""
+    with_prompt: Literal["auto", "always", "never"] = "auto"
+    """Whether the texts begin with their prompts, which are then removed. ``auto``: if all of them do."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> GenerationsSource:
+        if (self.path is None) == (self.url is None):
+            raise ValueError("path or url is required, and not both")
+        if self.sha256 and self.url is None:
+            raise ValueError("sha256 only applies to a url")
+        if self.columns and self.format != "table":
+            raise ValueError(f"columns do not apply to the format {self.format}, only to table")
+        return self
+
+    def files(self, task: str, decoding: str, seed: int) -> list[str]:
+        """Return the files with the texts of a cell, sorted; the path itself if there are none yet.
+
+        A path that exists is not a pattern, whatever characters it contains.
+        """
+        if self.path is None:
+            return []
+        path = self.path.replace("{task}", task).replace("{decoding}", decoding).replace("{seed}", str(seed))
+        path = str(expanded(path))
+        found = [] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
+        return found or [path]
+
+
 FilesSource = WheelSource | FileSource | UrlSource
 """Source of a file or a folder."""
 
@@ -190,7 +260,9 @@ DatasetSource = FilesSource | HfDatasetSource | MediaWikiSource | WikidataSource
 Source = Annotated[FilesSource | HfSource, Field(discriminator="kind")]
 """Source of a checkpoint."""
 
-ModelSource = Annotated[FilesSource | HfSource | OpenAISource | FinetunedSource, Field(discriminator="kind")]
+ModelSource = Annotated[
+    FilesSource | HfSource | OpenAISource | FinetunedSource | GenerationsSource, Field(discriminator="kind")
+]
 
 
 def parse_source(entry: Mapping[str, Any]) -> Source:

@@ -1,0 +1,88 @@
+"""The output of an OpenAI batch, and of ``vllm run-batch``: one answer per line, in any order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from textgamut.config.entries.base import SLUG_PATTERN
+from textgamut.config.entries.sources import GenerationsSource
+from textgamut.datasets.table import rows_of_jsonl
+from textgamut.errors import DataError
+from textgamut.generation.given.texts import GivenText, integer, string
+
+_ID = re.compile(
+    rf"(?P<task>{SLUG_PATTERN})/(?P<decoding>{SLUG_PATTERN})/seed(?P<seed>\d{{1,18}})/"
+    r"(?P<prompt_id>.+)/(?P<completion>\d{1,18})",
+    re.DOTALL,
+)
+
+
+def custom_id(task: str, decoding: str, seed: int, prompt_id: str, completion: int) -> str:
+    """Return the ``custom_id`` of a sample in the batches that ``textgamut export`` writes."""
+    return f"{task}/{decoding}/seed{seed}/{prompt_id}/{completion}"
+
+
+def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
+    """Yield the texts of all choices of all answers.
+
+    A ``custom_id`` is that of :func:`custom_id`, or the id of a prompt. Failed requests have no text.
+    """
+    for number, row in rows_of_jsonl(path):
+        where = f"{path}: line {number}"
+        facts: dict[str, Any] = _facts(string(where, "custom_id", row.get("custom_id")))
+        if "response" not in row:
+            what = "a request, not an answer" if "body" in row else "no 'response'"
+            raise DataError(f"{where}: {what}: the output of a batch is needed")
+        response = row["response"] or {}
+        body = response.get("body") if isinstance(response, dict) else None
+        if row.get("error") or not isinstance(body, dict) or response.get("status_code", 200) != 200:
+            yield GivenText(where, None, **facts, problem=_problem(row, response))
+            continue
+        choices = body.get("choices")
+        if not isinstance(choices, list) or not choices:
+            raise DataError(f"{where}: no 'choices' in the answer")
+        usage = body.get("usage")
+        tokens = usage.get("completion_tokens") if isinstance(usage, dict) and len(choices) == 1 else None
+        model = body.get("model")
+        for place, choice in enumerate(choices):
+            if not isinstance(choice, dict):
+                raise DataError(f"{where}: a choice is not a JSON object")
+            numbered = {} if len(choices) == 1 else {"completion": integer(where, "index", choice.get("index", place))}
+            yield GivenText(
+                where,
+                _content(where, choice),
+                **facts | numbered,
+                model=model if isinstance(model, str) else None,
+                tokens=tokens if isinstance(tokens, int) else None,
+                finish=choice.get("finish_reason"),
+            )
+
+
+def _facts(name: str) -> dict[str, Any]:
+    found = _ID.fullmatch(name)
+    if not found:
+        return {"prompt_id": name}
+    numbers = {key: int(found[key]) for key in ("seed", "completion")}
+    return found.groupdict() | numbers
+
+
+def _content(where: str, choice: dict[str, Any]) -> str:
+    message = choice.get("message")
+    if isinstance(message, dict):
+        content = message.get("content")
+        return "" if content is None else string(where, "content", content)
+    return string(where, "text", choice.get("text"))
+
+
+def _problem(row: dict[str, Any], response: Any) -> str:
+    body = response.get("body") if isinstance(response, dict) else None
+    for error in (row.get("error"), body.get("error") if isinstance(body, dict) else None, body):
+        if isinstance(error, dict) and error.get("message"):
+            return f"the request failed: {str(error['message'])[:300]}"
+        if isinstance(error, str):
+            return f"the request failed: {error[:300]}"
+    status = response.get("status_code") if isinstance(response, dict) else None
+    return f"the request failed with status {status}"

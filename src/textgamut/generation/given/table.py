@@ -1,0 +1,59 @@
+"""A table with one text per row: JSONL, CSV, TSV or parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pandas as pd
+
+from textgamut.config.entries.sources import GenerationsSource, TextsColumn
+from textgamut.datasets.table import check_filled, check_strings, read_columns
+from textgamut.errors import DataError
+from textgamut.generation.given.texts import GivenText, integer
+
+NUMBERS = ("completion", "seed", "tokens")
+WHOLE = "continuation"
+"""Column with the whole continuation, in tables that ``textgamut export`` writes; ``text`` is cut there."""
+
+
+def read(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
+    """Yield the texts of a table.
+
+    The columns are ``text``, or else ``continuation``, and optionally ``prompt_id``, ``prompt``,
+    ``completion``, ``task``, ``model``, ``decoding``, ``seed``, ``tokens`` and ``finish``, or those that
+    ``source.columns`` names instead. Others are ignored.
+    """
+    names: dict[str, str] = {name: source.columns.get(name, name) for name in get_args(TextsColumn)}
+    frame = read_columns(path, [], list(names.values()))
+    if not len(frame):
+        raise DataError(f"{path}: there are no texts")
+    if "text" not in source.columns and WHOLE in frame:
+        names["text"] = WHOLE
+    for name in dict.fromkeys(["text", *source.columns]):
+        if names[name] not in frame:
+            raise DataError(f"{path}: no column {names[name]!r}; there are {', '.join(map(repr, frame))}")
+    check_filled(path, frame, [names["text"]])
+    check_strings(path, frame, names["text"])
+    present = {name: list(frame[column]) for name, column in names.items() if column in frame}
+    for row, number in enumerate(frame.index):
+        where = f"{path}: {frame.index.name} {number}"
+        yield _text(where, {name: values[row] for name, values in present.items()})
+
+
+def _text(where: str, row: dict[str, Any]) -> GivenText:
+    text = row.pop("text")
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, list | dict) or pd.isna(value) or value == "":
+            if isinstance(value, list | dict):
+                raise DataError(f"{where}: {name!r} is neither a string nor a number")
+            continue
+        if name in NUMBERS:
+            found[name] = integer(where, name, value.item() if hasattr(value, "item") else value)
+        else:
+            found[name] = str(value)
+    if prompt := found.pop("prompt", None):
+        found["prompts"] = (prompt,)
+    return GivenText(where, text, **found)

@@ -1,0 +1,75 @@
+"""What a file says about a text that was generated elsewhere."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from textgamut.config.entries.sources import GenerationsSource
+from textgamut.errors import DataError
+
+
+class GivenText(NamedTuple):
+    """A text, and everything that its file says about it; None for what it does not say."""
+
+    where: str
+    """File and line, for messages."""
+    text: str | None
+    """None if the generation failed."""
+    prompt_id: str | None = None
+    prompts: tuple[str, ...] = ()
+    """Texts of which one may be that of the prompt."""
+    completion: int | None = None
+    """Any number that increases with the completions of a prompt."""
+    task: str | None = None
+    model: str | None = None
+    decoding: str | None = None
+    seed: int | None = None
+    tokens: int | None = None
+    finish: str | None = None
+    problem: str = ""
+    """Why the generation failed."""
+
+
+def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
+    """Yield the texts of a file in its order.
+
+    Args:
+        path: The file.
+        source: How to read it.
+
+    Raises:
+        TextgamutError: If the file does not have the format of the source; the message names the line.
+    """
+    module: Any = importlib.import_module(f"textgamut.generation.given.{source.format.replace('-', '_')}")
+    yield from module.read(path, source)
+
+
+def string(where: str, name: str, value: object) -> str:
+    """Return a value that must be a string.
+
+    Raises:
+        DataError: If it is not, or if it contains an unpaired surrogate, which is not a character.
+    """
+    if not isinstance(value, str):
+        raise DataError(f"{where}: {name!r} is not a string")
+    return value
+
+
+def integer(where: str, name: str, value: object) -> int:
+    """Return a value that must be an integer; fields of CSV are strings.
+
+    Raises:
+        DataError: If it is not.
+    """
+    if isinstance(value, str):
+        found = int(value) if value.isascii() and value.removeprefix("-").isdigit() else None
+    elif isinstance(value, float):
+        found = int(value) if value.is_integer() else None
+    else:
+        found = value if isinstance(value, int) and not isinstance(value, bool) else None
+    if found is None or abs(found) >= 2**63:
+        raise DataError(f"{where}: {name!r} is not an integer: {str(value)[:50]!r}")
+    return found

@@ -1,0 +1,76 @@
+"""Read the texts of a cell that were generated elsewhere."""
+
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.config.entries.sources import GenerationsSource, UrlSource
+from textgamut.draws import draw_prompt_ids
+from textgamut.files import read_table, write_meta, write_table
+from textgamut.generation.given.matching import CellTexts, cell_samples
+from textgamut.generation.given.texts import read_texts
+from textgamut.generation.requests import sample_table
+from textgamut.progress import recorded_warnings
+from textgamut.sources.fetch import fetch
+from textgamut.tasks.seeds import of_seed
+from textgamut.tasks.templates import Prompt
+from textgamut.workflow.jobs import job
+
+logger = logging.getLogger("textgamut.import_texts")
+
+
+def import_texts(
+    settings: dict[str, Any],
+    task: str,
+    decoding: str,
+    seed: int,
+    prompts: Path,
+    texts: list[Path],
+    samples: Path,
+) -> None:
+    started = time.monotonic()
+    source = GenerationsSource.model_validate(settings["model"]["source"])
+    if source.url:
+        texts = [fetch(UrlSource(kind="url", url=source.url, sha256=source.sha256))]
+    every = read_table(prompts, ["id", *Prompt._fields])
+    of_cell = of_seed(every, seed)
+    of_cell = of_cell[of_cell["id"].isin(draw_prompt_ids(of_cell["id"], task, settings.get("n")))]
+    cell = CellTexts(
+        task, source.model, decoding, settings["decodings"], seed, settings["seeds"],
+        settings["completions"], own_prompts="seed" in every,
+    )  # fmt: skip
+    with recorded_warnings() as messages:
+        found = cell_samples(
+            [text for path in texts for text in read_texts(path, source)],
+            cell,
+            of_cell,
+            every.drop(index=of_cell.index),
+            source.with_prompt,
+        )
+    logger.info("%d texts of %d prompts", len(found), len(of_cell))
+    frame = sample_table(found)
+    frame.attrs["engines"] = []
+    write_meta(
+        samples,
+        settings,
+        started,
+        device="elsewhere",
+        samples=len(frame),
+        new_tokens=int(frame["tokens"].sum()),
+        warnings=messages,
+    )
+    write_table(samples, frame)
+
+
+if __name__ == "__main__":
+    with job() as snakemake:
+        import_texts(
+            snakemake.params.settings,
+            snakemake.wildcards.task,
+            snakemake.wildcards.decoding,
+            int(snakemake.wildcards.seed),
+            Path(snakemake.input.prompts),
+            [Path(path) for path in snakemake.input.texts],
+            Path(snakemake.output.samples),
+        )
