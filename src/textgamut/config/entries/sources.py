@@ -188,9 +188,7 @@ TextsColumn = Literal[
 ]
 """What a table of generated texts can say about a text."""
 
-TextsFormat = Literal[
-    "table", "lm-eval", "openai-batch", "lighteval", "inspect", "simctg"
-]
+TextsFormat = Literal["table", "lm-eval", "openai-batch", "lighteval", "inspect", "simctg"]
 """Format of a file of generated texts, see the modules of ``textgamut.generation.given``."""
 
 PLACEHOLDERS = ("task", "decoding", "seed")

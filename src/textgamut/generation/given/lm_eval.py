@@ -45,7 +45,9 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
 def _answers(where: str, answers: Any) -> list[Any]:
     """Return the answers of a document: a list with one list per request, of which there is one."""
     if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], list):
-        raise DataError(f"{where}: not the answers to one request: a task of the type generate_until is needed")
+        raise DataError(
+            f"{where}: not the answers to one request: a task of the type generate_until is needed"
+        )
     return answers[0]
 
 

@@ -47,10 +47,10 @@ def cell_samples(
 ) -> list[Sample]:
     """Make the samples of a cell from texts that were generated elsewhere.
 
-    A text belongs to the prompt with its ``prompt_id`` or, without such a prompt, to the one with its prompt's
-    text, in any variant. Texts without either belong to the prompts in the order of both, if all prompts of
-    the task are equal. If several prompts are equal, they share the texts evenly, in order. The completions
-    of a prompt are numbered by ``completion``, or else in order; without seeds, the seeds share them in order.
+    A text belongs to the prompt with its ``prompt_id`` or, if there is none, to the one with its prompt's
+    text, in any variant. Equal prompts share their texts evenly, in order; texts without either belong to the
+    prompts of a task in which all are equal. The completions of a prompt are numbered by ``completion``, or
+    else in order; without seeds in the file, the seeds share them in order.
 
     Args:
         texts: The texts of all files of the cell.
@@ -136,9 +136,7 @@ def _of_model(texts: list[GivenText], model: str | None) -> list[GivenText]:
     return [text for text in texts if text.model == model]
 
 
-def _selected(
-    texts: list[GivenText], name: str, value: str, expected: Collection[str]
-) -> list[GivenText]:
+def _selected(texts: list[GivenText], name: str, value: str, expected: Collection[str]) -> list[GivenText]:
     """Return the texts with a value of a field; all if the file does not tell them apart."""
     values = _values(texts, name)
     if not values:
@@ -177,9 +175,8 @@ def _of_seed(texts: list[GivenText], cell: CellTexts) -> tuple[list[GivenText], 
             )
         _tell(f"seeds {_listed(values[: len(seeds)])} of the file are read as {_listed(seeds)}")
         wanted = values[list(seeds).index(seed)]
-    if left := [value for value in values[: LISTED + len(seeds)] if value not in seeds and value != wanted]:
-        if wanted == seed:
-            _tell(f"texts of other seeds are left out: {_listed(left)}")
+    elif left := [value for value in values if value not in seeds]:
+        _tell(f"texts of other seeds are left out: {_listed(left)}")
     return [text for text in texts if text.seed == wanted], 1
 
 
@@ -199,7 +196,9 @@ def _by_prompt(
     for id_, prompt in own.items():
         for variant in _variants(prompt):
             same[variant] = (*same.get(variant, ()), id_)
-    known = set(others["id"]) | {variant for each in prompts_of(others).values() for variant in _variants(each)}
+    known = set(others["id"]) | {
+        variant for each in prompts_of(others).values() for variant in _variants(each)
+    }
     alone = tuple(own) if len({prompt.base for prompt in own.values()}) == 1 else ()
     groups: dict[tuple[str, ...], list[GivenText]] = defaultdict(list)
     left_out: list[GivenText] = []
@@ -250,9 +249,7 @@ def _tell_unknown(
         _tell(f"{len(left_out)} of {count} texts are left out: their prompts are those of other cells")
 
 
-def _share(
-    ids: tuple[str, ...], texts: Sequence[GivenText], found: dict[str, list[GivenText]]
-) -> None:
+def _share(ids: tuple[str, ...], texts: Sequence[GivenText], found: dict[str, list[GivenText]]) -> None:
     """Share the texts of equal prompts among these, evenly and in order."""
     texts = [text for text in texts if text.text is not None]
     numbered = bool(_values(texts, "completion"))
@@ -276,11 +273,13 @@ def _share(
             found[id_].append(text)
 
 
-def _too_few(short: Sequence[str], texts: Sequence[GivenText], needed: int, given: Sequence[GivenText]) -> str:
-    told = f"{given[0].where.rpartition(': ')[0]}: {len(short)} prompts have too few texts, such as {short[0]!r}"
-    told += f": {len(texts)} of {needed}"
+def _too_few(
+    short: Sequence[str], texts: Sequence[GivenText], needed: int, given: Sequence[GivenText]
+) -> str:
+    file = given[0].where.rpartition(": ")[0]
+    told = f"{file}: {len(short)} prompts have too few texts, such as {short[0]!r}: {len(texts)} of {needed}"
     if failed := [text for text in given if text.text is None]:
-        told += f". {len(failed)} failed, such as {failed[0].where}: {failed[0].problem}"
+        told += f"; {len(failed)} failed, such as {failed[0].where}: {failed[0].problem}"
     return told
 
 

@@ -50,11 +50,12 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
         for place, choice in enumerate(choices):
             if not isinstance(choice, dict):
                 raise DataError(f"{where}: a choice is not a JSON object")
-            numbered = {} if len(choices) == 1 else {"completion": integer(where, "index", choice.get("index", place))}
+            if len(choices) > 1:
+                facts["completion"] = integer(where, "index", choice.get("index", place))
             yield GivenText(
                 where,
                 _content(where, choice),
-                **facts | numbered,
+                **facts,
                 model=model if isinstance(model, str) else None,
                 tokens=tokens if isinstance(tokens, int) else None,
                 finish=choice.get("finish_reason"),
