@@ -9,7 +9,7 @@ from typing import Any
 
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.entries.base import expanded
-from textgamut.config.entries.datasets import Dataset, NewWikiDataset, TableDataset
+from textgamut.config.entries.datasets import ContinuationsDataset, Dataset, NewWikiDataset, TableDataset
 from textgamut.config.entries.decoding import unsupported
 from textgamut.config.entries.models import Chat, Model
 from textgamut.config.entries.sources import (
@@ -25,6 +25,7 @@ from textgamut.config.experiment import (
     ScoresTask,
     SubsetsTask,
     Task,
+    UnpromptedTask,
 )
 from textgamut.config.metrics import Metrics
 from textgamut.config.targets import (
@@ -205,6 +206,10 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
                         f"tasks.{slug}: perplexity_of: generator: the answers of model {name!r} depend on "
                         "thoughts, which are not scored: use perplexity_of: scorer"
                     )
+    if isinstance(task, UnpromptedTask):
+        for name in dict.fromkeys(name for block in task.cells for name in block.models):
+            if (model := config.models.get(name)) and model.chat != "none" and not model.given:
+                yield f"tasks.{slug}.cells: model {name!r} has a chat format, which needs a prompt"
     if task.ranking:
         yield from _unfit_ranking(slug, task, metrics)
     sizes = {config.size(cell) for cell in config.cells(slug)}
@@ -343,8 +348,8 @@ def _unknown_labels(config: Config) -> Iterator[str]:
 def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
     """Yield a message for everything in a ranking that does not fit its task."""
     assert task.ranking
-    if isinstance(task, SubsetsTask):
-        yield f"tasks.{slug}.ranking: human texts have no prompts on which methods can be compared"
+    if isinstance(task, SubsetsTask | UnpromptedTask):
+        yield f"tasks.{slug}.ranking: there are no prompts on which methods can be compared"
         return
     known = SCORED if isinstance(task, ScoresTask) else metrics.per_text()
     for name in [*task.ranking.higher, *task.ranking.lower]:
@@ -396,7 +401,7 @@ def _not_decoded(key: str, name: str, setting: str, config: Config) -> Iterator[
 
 
 def _group_columns(dataset: Dataset | None) -> list[str] | None:
-    if isinstance(dataset, TableDataset):
+    if isinstance(dataset, TableDataset | ContinuationsDataset):
         return dataset.groups
     known = {
         "news-articles": ["topic"], "ag-news": ["topic"], "new-wiki": ["entity_type"],

@@ -161,6 +161,18 @@ class ContinuationTask(_SeededTask):
         return self
 
 
+class UnpromptedTask(_SizedTask):
+    """Write without a prompt; a dataset provides the references, and no text belongs to another."""
+
+    kind: Literal["unprompted"]
+    min_words: Count = 1
+    """Shorter texts of the dataset are excluded."""
+    max_words: Count | None = None  # type: ignore[assignment]
+    """Generated texts and references are cut to this many words; null for no limit."""
+    groups: Annotated[list[str], Field(max_length=0)] = []
+    cells: Cells
+
+
 class SubsetsTask(_SizedTask):
     """Subsets of a labelled dataset simulate models (PR section 5.2, AG news, Figure 2)."""
 
@@ -291,7 +303,13 @@ class ScoresTask(TaskBase):
 
 
 Task = Annotated[
-    ContinuationTask | SubsetsTask | BiographiesTask | CreativeTask | PromptedTask | ScoresTask,
+    ContinuationTask
+    | UnpromptedTask
+    | SubsetsTask
+    | BiographiesTask
+    | CreativeTask
+    | PromptedTask
+    | ScoresTask,
     Field(discriminator="kind"),
 ]
 

@@ -10,21 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from textgamut.datasets import table
 from textgamut.errors import DataError
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import ContinuationsDataset
 
 
-def read(path: Path, _entry: ContinuationsDataset) -> pd.DataFrame:
+def read(path: Path, entry: ContinuationsDataset) -> pd.DataFrame:
     """Read prompts and their references (MC section 3); generated texts in the same file are ignored.
 
     Returns:
-        Columns ``id``, ``text`` (the human continuation, with its leading space) and ``prompt``.
+        Columns ``id``, ``text`` (the human continuation, with its leading space), ``prompt`` and the group
+        columns of a table.
 
     Raises:
-        TextgamutError: If the file is not a list of such pairs; the message names the item.
+        TextgamutError: If the file is neither a list of such pairs nor a table with the columns; the message
+            names the item or the line.
     """
+    if ".json" not in path.suffixes[-2:]:
+        return table.read(path, entry, entry.prompt)
     rows = []
     for number, item in enumerate(read_items(path), start=1):
         pair = [item.get(key) for key in ("reference_text", "prefix_text")]

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from textgamut.errors import DataError, nearest
 
 if TYPE_CHECKING:
-    from textgamut.config.entries.datasets import TableDataset
+    from textgamut.config.entries.datasets import ContinuationsDataset, TableDataset
 
 TABLES = (".jsonl", ".csv", ".parquet")
 
@@ -23,7 +23,7 @@ BATCH_ROWS = 1000
 """Rows of a parquet file in memory at a time; pyarrow itself buffers a row group."""
 
 
-def read(path: Path, entry: TableDataset) -> pd.DataFrame:
+def read(path: Path, entry: TableDataset | ContinuationsDataset, prompt: str | None = None) -> pd.DataFrame:
     """Read a table of texts.
 
     JSONL, CSV and plain text are UTF-8, with or without a byte order mark. Blank lines of JSONL and CSV are
@@ -35,9 +35,11 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
         path: File with the suffix ``.jsonl``, ``.csv``, ``.parquet`` or ``.txt``, or a folder with one such
             file; ``.txt`` files in a folder are ignored if there is another table.
         entry: Names of the columns; its source is not used.
+        prompt: Column of the prompts, if there are any.
 
     Returns:
-        Columns ``id``, ``text`` and the group columns, one row per row of the table; blank texts are kept.
+        Columns ``id``, ``text``, ``prompt`` (if there is one) and the group columns, one row per row of the
+        table; blank texts are kept.
 
     Raises:
         TextgamutError: If the suffix is unknown, a byte is not UTF-8, a line cannot be parsed, a column is
@@ -46,15 +48,18 @@ def read(path: Path, entry: TableDataset) -> pd.DataFrame:
     """
     path = one_file(path)
     keys = [entry.id] if entry.id else []
-    frame = read_columns(path, [entry.text, *keys, *entry.groups])
+    strings = {"text": entry.text} | ({"prompt": prompt} if prompt is not None else {})
+    frame = read_columns(path, [*strings.values(), *keys, *entry.groups])
     if not len(frame):
-        return pd.DataFrame({name: [] for name in ["id", "text", *entry.groups]}, dtype=str)
-    check_filled(path, frame, [entry.text, *keys])
-    check_strings(path, frame, entry.text)
+        return pd.DataFrame({name: [] for name in ["id", *strings, *entry.groups]}, dtype=str)
+    check_filled(path, frame, [*strings.values(), *keys])
+    for column in strings.values():
+        check_strings(path, frame, column)
     frame = frame.reset_index(drop=True)
     groups = {name: labels(frame[name]) for name in entry.groups}
     ids = frame[entry.id].astype(str) if entry.id else [f"row-{i + 1}" for i in range(len(frame))]
-    return pd.DataFrame({"id": ids, "text": frame[entry.text].astype(str)} | groups)
+    texts = {name: frame[column].astype(str) for name, column in strings.items()}
+    return pd.DataFrame({"id": ids} | texts | groups)
 
 
 def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:

@@ -163,8 +163,8 @@ def measured_text(
     Returns:
         Depending on the kind, and cut to these lengths: for ``continuation``, prompt and continuation; for
         ``biographies``, the first biography in the format of the references (``biography_of``); for
-        ``creative``, the stripped continuation; for ``prompted``, the continuation including its leading
-        white space.
+        ``creative`` and ``unprompted``, the stripped continuation; for ``prompted``, the continuation
+        including its leading white space.
     """
     if kind == "prompted":
         return cut_continuation(continuation, max_words)
@@ -172,6 +172,7 @@ def measured_text(
         "continuation": base + continuation,
         "biographies": biography_of(continuation),
         "creative": continuation.strip(),
+        "unprompted": continuation.strip(),
     }[kind]
     whole = whole[:max_characters]
     return whole if max_words is None else cut_words(whole, max_words)

@@ -43,6 +43,7 @@ DATASET_COLUMNS = {
     "continuation": ["id", "text"],
     "biographies": ["id", "name", "text"],
     "creative": [],
+    "unprompted": [],
     "prompted": ["id", "prompt"],
 }
 """Kind of task -> columns of the dataset that its prompts are drawn from."""
@@ -83,6 +84,8 @@ def _draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int | 
             return draw_biography_prompts(texts, task, dataset, n, examples, draws, replacement, seed)
         case "creative":
             return draw_creative_prompts(task, n, seed)
+        case "unprompted":
+            return _table(_samples(n), [Prompt("", "", "")] * n)
         case "prompted":
             return draw_given_prompts(texts, task, n)
     raise ValueError(f"task {task!r}: no prompts are drawn for the kind {settings['kind']!r}")
@@ -118,6 +121,8 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
             )
         case "biographies":
             return draw_biography_references(texts, task, settings["dataset"], n, max_words, draw)
+        case "unprompted":
+            return draw_continuation_references(texts, task, n, settings["min_words"], max_words, draw, False)
         case "creative":
             return texts[["id", "text"]]
         case "prompted":
@@ -204,7 +209,7 @@ def draw_continuation_references(
     task: str,
     n: int,
     min_words: int,
-    max_words: int,
+    max_words: int | None,
     draw: int,
     disjoint: bool = True,
     prompts_per_seed: bool = False,
@@ -216,7 +221,7 @@ def draw_continuation_references(
         task: Slug of the task.
         n: Number of references and of prompts.
         min_words: Shorter texts are excluded.
-        max_words: Longer texts are cut.
+        max_words: Longer texts are cut; if None, texts are not cut.
         draw: Seed of this draw.
         disjoint: Whether to exclude the texts of the prompts.
         prompts_per_seed: Whether each generation seed has its own prompts.
@@ -533,8 +538,10 @@ def _long_enough(texts: pd.DataFrame, min_words: int) -> pd.DataFrame:
     return texts[texts["text"].map(count_words) >= min_words].set_index("id", drop=False)
 
 
-def _cut(texts: pd.DataFrame, ids: list[str], max_words: int) -> pd.DataFrame:
+def _cut(texts: pd.DataFrame, ids: list[str], max_words: int | None) -> pd.DataFrame:
     chosen = texts.loc[ids].reset_index(drop=True)
+    if max_words is None:
+        return chosen
     return chosen.assign(text=[cut_words(text, max_words) for text in chosen["text"]])
 
 

@@ -95,7 +95,7 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (
             change("tasks", "topics", "ranking", value={"higher": ["diversity"]}),
-            "tasks.topics.ranking: human texts have no prompts",
+            "tasks.topics.ranking: there are no prompts",
         ),
         (
             change("tasks", "news", "metrics", value={"similarity": None}),

@@ -232,7 +232,7 @@ def test_two_prompts_may_have_the_same_continuation(tmp_path: Path) -> None:
         ("{}", "not a list of prompts"),
         ("[", "cannot be read as JSON"),
         ('[{"prefix_text": "a", "reference_text": "b"}, {"prefix_text": "a"}]', "item 2: no text in"),
-        ("[3]", "item 1: no text in"),
+        ("[3]", "item 1: not a JSON object"),
     ],
 )
 def test_bad_continuations(tmp_path: Path, content: str, message: str) -> None:

@@ -85,13 +85,29 @@ class AgNewsDataset(DatasetBase):
 
 
 class ContinuationsDataset(DatasetBase):
-    """Prompts with human continuations: the JSON of the decoding benchmark (MC section 3).
+    """Prompts with human continuations.
 
-    A list of objects with ``prefix_text`` and ``reference_text``, as .json or .json.gz.
+    A table with one pair per row (JSONL, CSV, TSV or parquet), a dataset on the Hugging Face hub, or the JSON
+    of the decoding benchmark (MC section 3): a list of objects with ``prefix_text`` and ``reference_text``,
+    as .json or .json.gz.
     """
 
     format: Literal["continuations"]
-    source: Files
+    source: Rows
+    prompt: str = "prompt"
+    """Column of a table with the prompt."""
+    text: str = "text"
+    """Column of a table with the human continuation."""
+    id: str | None = None
+    """Column of a table with a unique id. Defaults to the row number."""
+    groups: list[str] = []
+    """Group columns of a table to keep."""
+
+    @model_validator(mode="after")
+    def _own_columns(self) -> ContinuationsDataset:
+        if reserved := {"id", "text", "prompt"} & set(self.groups):
+            raise ValueError(f"groups: {', '.join(sorted(reserved))} is a reserved column name: rename yours")
+        return self
 
 
 class CreativeDataset(DatasetBase):
