@@ -19,6 +19,8 @@ NOT_NEEDED = {
     ("draw_training_texts", "tasks.templates"): NO_PROMPTS,
     ("copy_references", "tasks.templates"): NO_PROMPTS,
     ("collect_generations", "tasks.templates"): "of prompts it needs the longest name only",
+    ("import_texts", "tasks.templates"): NO_PROMPTS,
+    ("import_texts", "generation"): "it generates no texts",
     ("score_perplexity", "generation"): "it renders prompts; the texts and their likelihoods are its input",
     ("make_target", "features.reduce"): "of the divergence metrics it needs the F-score of a curve only",
 }
