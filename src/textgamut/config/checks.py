@@ -139,7 +139,6 @@ def broken_references(config: Config) -> Iterator[str]:
             used.append((f"model {entry.source.model!r}", config.models.get(entry.source.model)))
             used.append((f"dataset {entry.source.dataset!r}", config.datasets.get(entry.source.dataset)))
     yield from _unknown_labels(config)
-    yield from _missing_generations(config)
     for what, entry in dict(used).items():
         if entry is None:
             continue
@@ -370,18 +369,6 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
     methods = {pair for block in task.cells for pair in block.pairs()}
     if len(methods) < 2:
         yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"
-
-
-def _missing_generations(config: Config) -> Iterator[str]:
-    """Yield a message for every pattern of files with generated texts that no file matches."""
-    absent = set()
-    for cell in config.generated():
-        model = config.models.get(cell.model)
-        if model and isinstance(model.source, GenerationsSource) and model.source.path:
-            files = model.source.files(cell.task, cell.decoding, cell.seed)
-            absent |= {(cell.model, path) for path in files if not os.path.isfile(path)}
-    for name, path in sorted(absent):
-        yield f"model {name!r}: source.path: there is no file {path}"
 
 
 def _not_loaded(key: str, name: str, config: Config) -> Iterator[str]:

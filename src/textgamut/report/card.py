@@ -23,7 +23,7 @@ def render_card(card: Mapping[str, Any]) -> str:
         The text of ``card.md``. All values are escaped, both as Markdown and as HTML.
     """
     source = card["entry"]["source"] or {}
-    return load_template("card.md", _escape).render(
+    return load_template("card.md", escape).render(
         card,
         settings=[(name, value) for name, value in _flat(card["entry"]) if name != "licence"],
         what_came=card["source_sha256"] if card["source_sha256"] != source.get("sha256") else None,
@@ -53,7 +53,7 @@ def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
     return [(name, "—" if value is None else str(value))]
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """Escape a value for a cell of a Markdown table, both as Markdown and as HTML."""
     escaped = html.escape(" ".join(text.split()), quote=False)
     return re.sub(r"([\\|`*_\[\]])", r"\\\1", escaped)

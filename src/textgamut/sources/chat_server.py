@@ -13,7 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from textgamut import __version__
 from textgamut.config.entries.sources import OpenAISource
@@ -81,13 +81,7 @@ class ServedModel:
             TextgamutError: If the server cannot be reached, refuses the request or returns no valid answer;
                 if its key is not set; or if the answer is not cached and TEXTGAMUT_OFFLINE is set.
         """
-        before = [] if system is None else [{"role": "system", "content": system}]
-        words = {"messages": [*before, {"role": "user", "content": prompt}]}
-        payload: dict[str, Any] = {
-            "model": self.source.model,
-            **(words if self.source.endpoint == "chat" else {"prompt": prompt}),
-            **settings,
-        }
+        payload = request_body(self.source.model, self.source.endpoint, prompt, settings, system)
         path = self._store.path(self.source.endpoint, payload, list(which))
         answer = self._store.read(path)
         state = "asked" if answer is None else "kept"
@@ -158,6 +152,19 @@ class ServedModel:
                 # No limit on the wait for a connection: there may be more threads than connections.
                 self._open.timeout = httpx.Timeout(READ_TIMEOUT, connect=15.0, pool=None)
             return self._open
+
+
+def request_body(
+    model: str,
+    endpoint: Literal["chat", "completions"],
+    prompt: str,
+    settings: Mapping[str, Any],
+    system: str | None = None,
+) -> dict[str, Any]:
+    """Return a request as plain data; see ``ServedModel.ask``."""
+    before = [] if system is None else [{"role": "system", "content": system}]
+    words = {"messages": [*before, {"role": "user", "content": prompt}]}
+    return {"model": model, **(words if endpoint == "chat" else {"prompt": prompt}), **settings}
 
 
 def key_of(source: OpenAISource) -> str | None:

@@ -61,9 +61,8 @@ class OpenAIEngine:
         """
         self._model, self.batch_size = ServedModel(source, cache), concurrency
         self._reasoning = reasoning
-        templated = chat.format == "template"
-        self._system = chat.system if templated else None
-        self._arguments = {"chat_template_kwargs": dict(chat.arguments)} if chat.arguments else {}
+        self._chat = chat
+        self._system = system_message(chat)
 
     identity = ""
     """See ``Engine.identity``: a server returns no such information."""
@@ -78,9 +77,7 @@ class OpenAIEngine:
 
         ``Sample.finish`` is the server's finish reason. It is logged if neither ``stop`` nor ``length``.
         """
-        settings = server_settings(decoding) | self._arguments
-        if self._reasoning:
-            settings["max_tokens"] += self._reasoning.budget
+        settings = server_settings(decoding, self._chat, self._reasoning)
         finished: SimpleQueue[Future[Sample]] = SimpleQueue()
         pool = ThreadPoolExecutor(self.batch_size)
         try:
@@ -98,9 +95,8 @@ class OpenAIEngine:
             pool.shutdown(cancel_futures=True)
 
     def _sample(self, request: Request, settings: dict[str, Any], decoding: Decoding, seed: int) -> Sample:
-        if isinstance(decoding, SamplingDecoding):
-            settings = settings | {"seed": seed_of(request, seed)}
         which = (seed, request.prompt_id, request.completion)
+        settings = settings | sample_settings(request, decoding, seed)
         reply = self._model.ask(request.text, settings, which, self._system)
         if reply.finish not in ("stop", "length"):
             logger.warning("%s/%d: unusual finish reason: %s", *which[1:], reply.finish)
@@ -121,19 +117,39 @@ class OpenAIEngine:
         )
 
 
-def server_settings(decoding: Decoding) -> dict[str, Any]:
-    """Return the fields of a request for a decoding setting, without the seed.
+def server_settings(
+    decoding: Decoding, chat: Chat = PLAIN, reasoning: Reasoning | None = None
+) -> dict[str, Any]:
+    """Return the fields of a request for a model and a decoding setting, without the seed.
+
+    Args:
+        decoding: The decoding setting.
+        chat: The chat settings of the model.
+        reasoning: For a model that thinks before it answers.
 
     Raises:
         TextgamutError: If OpenAI's protocol does not support the setting.
     """
     if reason := unsupported("openai", decoding):
         raise ConfigError(reason)
-    settings: dict[str, Any] = {"max_tokens": decoding.max_new_tokens, "temperature": 0.0}
+    most = decoding.max_new_tokens + (reasoning.budget if reasoning else 0)
+    settings: dict[str, Any] = {"max_tokens": most, "temperature": 0.0}
     if isinstance(decoding, SamplingDecoding):
         settings |= {"temperature": decoding.temperature, "top_p": decoding.top_p}
         if decoding.top_k is not None:
             settings["top_k"] = decoding.top_k
         if decoding.min_p > 0:
             settings["min_p"] = decoding.min_p
+    if chat.arguments:
+        settings["chat_template_kwargs"] = dict(chat.arguments)
     return settings | {name: value for name in OFF if (value := getattr(decoding, name)) != OFF[name]}
+
+
+def system_message(chat: Chat) -> str | None:
+    """Return the system prompt that is sent as a message; other formats have it in the prompt."""
+    return chat.system if chat.format == "template" else None
+
+
+def sample_settings(request: Request, decoding: Decoding, seed: int) -> dict[str, Any]:
+    """Return the fields of a request that only one sample has: its seed, unless the decoding is greedy."""
+    return {"seed": seed_of(request, seed)} if isinstance(decoding, SamplingDecoding) else {}

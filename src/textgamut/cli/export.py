@@ -1,0 +1,139 @@
+"""``textgamut export``: prompts as a batch of requests, texts as a dataset."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from textgamut.cli.common import NamedPath, check_output
+from textgamut.errors import ConfigError
+
+if TYPE_CHECKING:
+    from textgamut.config.cells import Config
+
+logger = logging.getLogger(__name__)
+
+MOST_REQUESTS = 50_000
+"""Maximum number of requests in a batch of OpenAI's; vllm has none."""
+
+Configfile = Annotated[NamedPath | None, Parameter(metavar="FILE")]
+Folder = Annotated[NamedPath | None, Parameter(metavar="FOLDER")]
+
+export = App(name="export", help="Export prompts as a batch of requests, or texts as a dataset.")
+
+
+@export.command
+def prompts(
+    *,
+    task: str,
+    model: str,
+    output: Annotated[NamedPath, Parameter(metavar="FILE")],
+    decoding: str | None = None,
+    name: str | None = None,
+    configfile: Configfile = None,
+    config: Folder = None,
+) -> None:
+    """Write the prompts of a task for a model as an OpenAI batch.
+
+    The file has one request per line, for OpenAI's Batch API, other providers with the same form, and
+    vllm run-batch: prompts in the model's format, decoding settings, and a seed for each sample. The answers
+    are read by a model with source: {kind: generations, format: openai-batch, path: ANSWERS}.
+
+    Args:
+        task: Task of the experiment; its prompts must have been drawn.
+        model: Model of the task, or any entry of models.yaml with the same chat format.
+        output: The file to write, .jsonl.
+        decoding: Decoding setting. Defaults to all of the model in the task.
+        name: Name of the model on the server. Defaults to that in the registry.
+        configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
+        config: Folder of your own registries.
+
+    Raises:
+        TextgamutError: If a name does not exist, the prompts are not drawn yet, or a server does not support
+            a decoding setting.
+    """
+    import json
+
+    from textgamut.files import atomic
+    from textgamut.workflow.export import requests_of_cells, selected_cells, server_name
+
+    if output.suffix != ".jsonl":
+        raise ConfigError(f"--output {output}: has one request per line: its suffix must be .jsonl")
+    check_output("--output", output, [])
+    experiment = _load(configfile, config)
+    cells = selected_cells(experiment, task, model, decoding)
+    count = 0
+    with atomic(output) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        for request in requests_of_cells(experiment, cells, name or server_name(experiment, model)):
+            stream.write(json.dumps(request, ensure_ascii=False) + "\n")
+            count += 1
+    logger.info("written: %s, %s requests", output, f"{count:,}")
+    if count > MOST_REQUESTS:
+        logger.warning(
+            "%s: a batch of OpenAI's has at most %s requests: split the file, or export one --decoding",
+            output, f"{MOST_REQUESTS:,}",
+        )  # fmt: skip
+
+
+@export.command
+def texts(
+    *,
+    output: Annotated[NamedPath, Parameter(metavar="FOLDER")],
+    task: str | None = None,
+    model: str | None = None,
+    decoding: str | None = None,
+    configfile: Configfile = None,
+    config: Folder = None,
+) -> None:
+    """Write generated texts and their references as a dataset.
+
+    The folder can be uploaded to the Hugging Face hub as it is, and datasets.load_dataset reads it: a parquet
+    file of each task's texts and one of its references, a card with licences, and all settings. A model with
+    source: {kind: generations, path: FOLDER/generated/{task}.parquet} has its texts.
+
+    Args:
+        output: The folder to write. It must be new or empty.
+        task: Task. Defaults to all of the experiment.
+        model: Model. Defaults to all of the experiment.
+        decoding: Decoding setting. Defaults to all of the experiment.
+        configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
+        config: Folder of your own registries.
+
+    Raises:
+        TextgamutError: If a name does not exist, texts are not generated yet, or the folder is not empty.
+    """
+    if os.path.lexists(output) and (not os.path.isdir(output) or any(os.scandir(output))):
+        raise ConfigError(f"--output {output}: is not a new or empty folder")
+    check_output("--output", output / "README.md", [])
+    from textgamut.files import write_bytes, write_json, write_table
+    from textgamut.report.export import render_export_card
+    from textgamut.workflow.export import export_settings, selected_cells, texts_of_task
+
+    experiment = _load(configfile, config)
+    cells = selected_cells(experiment, task, model, decoding)
+    names = dict.fromkeys(cell.task for cell in cells)
+    tables = [
+        texts_of_task(experiment, name, [cell for cell in cells if cell.task == name]) for name in names
+    ]
+    settings = export_settings(experiment, cells)
+    for table in tables:
+        write_table(output / "generated" / f"{table.task}.parquet", table.generated)
+        write_table(output / "references" / f"{table.task}.parquet", table.references)
+    write_json(output / "settings.json", settings)
+    shown = {table.task: table.generated for table in tables}
+    first = cells[0].model
+    style = experiment.models[first].model_dump(include={"label", "family", "chat"}) | {"model": first}
+    write_bytes(
+        output / "README.md", render_export_card(settings, shown, style, output.resolve().name).encode()
+    )
+    logger.info("written: %s, %s texts", output, f"{sum(map(len, shown.values())):,}")
+
+
+def _load(configfile: Path | None, config: Path | None) -> Config:
+    from textgamut.config.loading import load_config
+
+    return load_config(configfile or (config or Path("config")) / "demo.yaml", config)
