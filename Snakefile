@@ -15,6 +15,7 @@ from textgamut.workflow import forkserver
 from textgamut.workflow.arguments import (
     NO_CONFIG,
     NUMBER_PATTERN,
+    check_generations,
     check_targets,
     named_rules,
 )
@@ -122,5 +123,6 @@ if workflow.is_main_process:
             named_rules(arguments),
             {rule.name: [str(path) for path in rule.output] for rule in workflow.rules},
         )
+        check_generations(CONFIG, arguments.targets)
     except TextgamutError as error:
         raise WorkflowError(f"the targets cannot be made\n{error}")

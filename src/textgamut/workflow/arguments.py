@@ -12,8 +12,9 @@ from pydantic import TypeAdapter
 
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.base import LARGEST_INTEGER
+from textgamut.config.entries.sources import GenerationsSource
 from textgamut.config.experiment import SubsetsTask
-from textgamut.config.yaml import read_yaml, validate
+from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError, nearest
 from textgamut.metrics.catalogue import FAMILIES
 from textgamut.workflow import paths
@@ -114,6 +115,32 @@ def check_targets(
             problems += [f"{shown}: {problem}" for problem in found]
     if problems:
         raise ConfigError("\n".join(problems))
+
+
+def check_generations(config: Config, targets: Sequence[str]) -> None:
+    """Check that the files of texts that were generated elsewhere exist, unless their cells have been read.
+
+    Snakemake would leave out a new model without its file if there are results without it. Targets in
+    ``data/`` need none of the files, so that prompts can be drawn and exported before there are texts.
+
+    Args:
+        config: The configuration.
+        targets: Names of rules and paths; none for the default target.
+
+    Raises:
+        TextgamutError: If a file is missing.
+    """
+    if targets and all(os.path.relpath(target).startswith("data/") for target in targets):
+        return
+    missing: dict[str, None] = {}
+    for cell in config.generated():
+        source = config.models[cell.model].source
+        if isinstance(source, GenerationsSource) and not os.path.exists(paths.fill(paths.GENERATIONS, cell)):
+            for file in source.files(cell.task, cell.decoding, cell.seed):
+                if not os.path.isfile(file):
+                    missing[f"model {cell.model!r}: source.path: there is no file {file}"] = None
+    if missing:
+        raise ConfigError(listed(missing))
 
 
 def named_rules(arguments: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +11,6 @@ from textgamut.config.entries.base import expanded
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, FinetunedSource, GenerationsSource
 from textgamut.config.experiment import PromptedTask, ScoresTask
-from textgamut.errors import ConfigError
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.families import family_of, generator_scores
 from textgamut.workflow.methods import scored_cells
@@ -129,17 +127,11 @@ def given_texts(config: Config, wildcards: Any) -> list[str]:
 
     Raises:
         ValueError: If the texts of the model are generated.
-        ConfigError: If there is no such file. The configuration is valid without it, so that prompts can be
-            drawn and exported first.
     """
     source = config.models[wildcards.model].source
     if not isinstance(source, GenerationsSource):
         raise ValueError(f"the texts of {wildcards.model} are generated")
-    files = source.files(wildcards.task, wildcards.decoding, int(wildcards.seed))
-    for file in files:
-        if not os.path.isfile(file):
-            raise ConfigError(f"model {wildcards.model!r}: source.path: there is no file {file}")
-    return files
+    return source.files(wildcards.task, wildcards.decoding, int(wildcards.seed))
 
 
 def prompt_lengths(config: Config, wildcards: Any) -> list[str]:
