@@ -3,7 +3,6 @@
 A cell is split into shards, as configured in the model's entry.
 """
 
-
 GIVEN = [name for name, model in CONFIG.models.items() if model.given]
 
 
