@@ -88,6 +88,14 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
         raise ConfigError(f"{option} {path}: cannot be written: {problem}")
 
 
+def check_folder(option: str, folder: Path, names: Iterable[str], inputs: Sequence[Path]) -> None:
+    """Check that files can be written to a folder, which need not exist, as :func:`check_output`."""
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise ConfigError(f"{option} {folder}: cannot be written: it is not a folder")
+    for name in names:
+        check_output(option, folder / name, inputs)
+
+
 def _not_a_file(mode: int) -> str | None:
     if stat.S_ISDIR(mode):
         return "is a folder, not a file"
@@ -125,7 +133,13 @@ def write(path: Path, content: bytes) -> None:
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a command as plain data."""
-    return {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return [plain(element) for element in value]
+        return str(value) if isinstance(value, Path) else value
+
+    return {name: plain(value) for name, value in options.items()}
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
