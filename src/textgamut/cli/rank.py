@@ -54,8 +54,8 @@ def rank(
     Methods, such as models or decoding settings, that were scored on the same prompts are ranked by
     dominance, by the extended Bradley-Terry model, by the union-free generic depth of their orders and, if
     the criteria are coherence, diversity and perplexity, by Q*Text. The agreement of these rankings is
-    computed as well. The file is .csv, .tsv, .jsonl, all also as .gz, or .parquet with the columns prompt, method, criterion and
-    value, or with prompt, method and one column per criterion.
+    computed as well. The file is .csv, .tsv, .jsonl (each also as .gz) or .parquet with the columns prompt,
+    method, criterion and value, or with prompt, method and one column per criterion.
 
     Args:
         file: File of scores.

@@ -137,7 +137,7 @@ def one_file(path: Path) -> Path:
 
 
 def format_of(path: Path) -> str:
-    """Return the suffix that names a file's format, in lower case and without the ``.gz`` of a text format."""
+    """Return the suffix of a file's format, in lower case and without the ``.gz`` of a text format."""
     if path == STANDARD_INPUT:
         return ".jsonl"
     name = path.name.lower()
@@ -201,9 +201,8 @@ def _content(path: Path) -> bytes:
             return stream.read()
         content = stream.read(MOST_UNPACKED + 1)
     if len(content) > MOST_UNPACKED:
-        raise DataError(
-            f"{path}: larger than {MOST_UNPACKED // 2**20:,} MiB unpacked: unpack it, or use JSONL"
-        )
+        most = f"{MOST_UNPACKED // 2**20:,} MiB"
+        raise DataError(f"{path}: larger than {most} unpacked: unpack it, or use JSONL")
     return content
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import DataError
+from textgamut.errors import DataError, printable
 from textgamut.report.figures.labels import place_labels
 from textgamut.report.figures.models import ModelStyle, order_runs
 from textgamut.report.figures.style import (
@@ -184,6 +184,43 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
 
 
 @own_settings()
+def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
+    """Plot recall against precision of models that were scored once each, with their 95 % intervals.
+
+    Args:
+        table: One row per model: ``model``, which is shortened if it is long, ``precision``, ``recall`` and,
+            if there are intervals, ``precision_low``, ``precision_high``, ``recall_low``, ``recall_high``.
+        title: Title of the figure.
+        note: First sentence of the small print.
+
+    Returns:
+        The figure, 7.2 x 5 inches. With more than eight models, colours repeat.
+    """
+    figure, axes = new_figure(title, height=5.0)
+    marks: list[tuple[str, tuple[float, float]]] = []
+    crosses = "precision_low" in table
+    obstacles = [table[["precision", "recall"]].to_numpy()]
+    for row, colour in zip(table.to_dict("records"), itertools.cycle(COLOURS), strict=False):
+        x, y = row["precision"], row["recall"]
+        if crosses:
+            ends = [(row[f"{name}_low"], row[f"{name}_high"]) for name in ("precision", "recall")]
+            for arm in [(ends[0], (y, y)), ((x, x), ends[1])]:
+                axes.plot(*arm, color=colour, alpha=0.5, lw=0.8, zorder=1.8)
+                obstacles.append(np.transpose(arm))
+        axes.plot(x, y, "o", color=colour, ms=7.5, mec="white", mew=0.8, clip_on=False, zorder=4)
+        marks.append((_shortened(row["model"]), (x, y)))
+    points = np.concatenate(obstacles)
+    axes.set_xlim(*_limits(points[:, 0]))
+    axes.set_ylim(*_limits(points[:, 1]))
+    axes.set_xlabel("Precision")
+    axes.set_ylabel("Recall")
+    small_print(figure, f"{note}. Crosses: 95 % intervals, from half-samples." if crosses else f"{note}.")
+    settle(figure)
+    place_labels(figure, axes, marks, points)
+    return figure
+
+
+@own_settings()
 def subsets_figure(
     scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, descriptions: Mapping[str, str]
 ) -> Figure:
@@ -262,6 +299,12 @@ def task_figure(
         return precision_recall_figure(scores, models, f"Precision and recall on {task} ({dataset})")
     title = f"Human texts play the models; references: {' + '.join(references)}"
     return subsets_figure(scores, models, title, {name: " + ".join(of) for name, of in subsets.items()})
+
+
+def _shortened(name: str, most: int = 36) -> str:
+    """Return a name on one line, without its middle if it is long: models often differ at the ends."""
+    name = printable(name)
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most // 2) + 1 :]}"
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
