@@ -317,6 +317,7 @@ def _names(pages: Mapping[str, str]) -> list[str]:
 
 def _write(folder: Path, comparison: Comparison, reference: str, pages: Mapping[str, str]) -> None:
     """Write the tables, the figure and the pages of missed texts."""
+    from textgamut.progress import recorded_warnings
     from textgamut.report.comparison import comparison_page, differences_table, facts_of, models_table
     from textgamut.report.figures.precision_recall import comparison_figure
     from textgamut.report.figures.style import render
@@ -338,9 +339,11 @@ def _write(folder: Path, comparison: Comparison, reference: str, pages: Mapping[
         write(folder / "differences.html", page.encode())
     if pages:
         title = f"Precision and recall against {printable(reference)}"
-        figure = comparison_figure(table[table["group"] == "all"], title, printable(facts))
-        for suffix in ("svg", "png"):
-            write(folder / f"precision-recall.{suffix}", render(figure, suffix))
+        with recorded_warnings():  # of characters that the font lacks
+            figure = comparison_figure(table[table["group"] == "all"], title, printable(facts))
+            rendered = {"svg": render(figure, "svg"), "png": render(figure, "png")}
+        for suffix, content in rendered.items():
+            write(folder / f"precision-recall.{suffix}", content)
         for name, page_name in pages.items():
             title = f"{name} against {reference}: what precision and recall missed"
             write(folder / page_name, comparison.results[name].page(title).encode())

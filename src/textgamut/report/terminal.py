@@ -79,9 +79,10 @@ def print_comparison(
     table = models_table(scores)
     metrics = [name for name in METRICS if name in table]
     whole = table[table["group"] == ALL]
+    number = {name: str(i) for i, name in enumerate(whole["model"], start=1)}
     _print_columns(
         console,
-        [("model", list(whole["model"]))],
+        [("", list(number.values())), ("model", list(number))],
         [(f"{name} {METRICS[name].arrow}".rstrip(), cells_of(whole, name)) for name in metrics],
     )
     groups = table[table["group"] != ALL]
@@ -99,7 +100,7 @@ def print_comparison(
         few = pairs.head(MOST_PAIRS)
         _print_columns(
             console,
-            [("model", list(few["model_1"])), ("minus", list(few["model_2"]))],
+            [("", list(few["model_1"].map(number) + " - " + few["model_2"].map(number)))],
             [(name, cells_of(few, name, "+")) for name in metrics_of("support")],
         )
         if len(pairs) > MOST_PAIRS:
@@ -112,7 +113,7 @@ def _print_columns(
 ) -> None:
     """Print a table as one or several blocks of as many columns as fit, each with the columns of names."""
     shown = [(header, [printable(name) for name in cells]) for header, cells in names]
-    most = max(12, (console.width - 30) // len(shown))  # the widest column of metrics always fits
+    most = console.width // 3 // max(1, len(shown) - 1)
     room = console.width - sum(min(max(map(cell_len, cells)), most) + 2 for _, cells in shown)
     blocks: list[list[tuple[str, Sequence[str]]]] = []
     left = 0
