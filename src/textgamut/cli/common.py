@@ -32,14 +32,21 @@ Integer = Annotated[int, Parameter(converter=_integer)]
 """An integer in decimal digits: cyclopts alone would round 4.5, and Python reads 1_0 as 10."""
 
 
-def _path(_: object, tokens: Sequence[Token]) -> Path:
-    if not tokens[0].value:
+def _paths(_: object, tokens: Sequence[Token]) -> tuple[Path, ...]:
+    if not all(token.value for token in tokens):
         raise ValueError("the path is empty")
-    return Path(tokens[0].value)
+    return tuple(Path(token.value) for token in tokens)
+
+
+def _path(_: object, tokens: Sequence[Token]) -> Path:
+    return _paths(_, tokens)[0]
 
 
 NamedPath = Annotated[Path, Parameter(converter=_path)]
 """A path that is not empty, as that of an unset variable: Python takes it for the working directory."""
+
+NamedPaths = Annotated[tuple[Path, ...], Parameter(converter=_paths, consume_multiple=1)]
+"""One or several such paths."""
 
 
 def check_input(path: Path) -> None:

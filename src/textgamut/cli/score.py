@@ -15,6 +15,7 @@ from cyclopts import CycloptsError, Parameter
 from textgamut.cli.common import (
     Integer,
     NamedPath,
+    NamedPaths,
     check_folder,
     check_input,
     check_output,
@@ -45,8 +46,10 @@ def name_standard_input(words: Sequence[str]) -> list[str]:
     named, option = [], ""
     for word in words:
         option = word if word.startswith("--") else option
-        taken = word == "-" and option in ("--reference", "--generated")
-        named.append("/dev/stdin" if taken else word)
+        taken = word if word.startswith("--") else f"{option}={word}"
+        named.append(
+            re.sub("-$", "/dev/stdin", word) if taken in ("--reference=-", "--generated=-") else word
+        )
     return named
 
 
@@ -77,7 +80,7 @@ Seeds = Annotated[tuple[Integer, ...], Parameter(metavar="SEED...", consume_mult
 def score(
     *,
     reference: File,
-    generated: Annotated[tuple[NamedPath, ...], Parameter(metavar="FILE...", consume_multiple=1)],
+    generated: Annotated[NamedPaths, Parameter(metavar="FILE...")],
     text: Column = "text",
     model: Column = "model",
     metrics: Families = ("support", "divergence", "ngram"),
