@@ -1080,11 +1080,18 @@ def test_a_file_that_fails_to_be_read_is_named(folder: Path, capfd: pytest.Captu
     assert err.count("\n") == 1
 
 
+SEVERAL = "--reference r.jsonl --generated g.jsonl --model topic"
 WRITING = {
     "rank": f"rank scores.csv {RANKED} --output out",
     "score": f"score --reference r.jsonl --generated g.jsonl {EMBEDDER} --bootstrap 0 --explain out/x.html",
+    "scores": f"score {SEVERAL} {EMBEDDER} --bootstrap 0 --output out",
 }
-NUMBERS = {"rank": "3 methods on 4 prompts", "score": "12 generated texts against 12 references"}
+NUMBERS = {
+    "rank": "3 methods on 4 prompts",
+    "score": "12 generated texts against 12 references",
+    "scores": "2 models against 12 references",
+}
+FIRST = {"rank": "out/ranking.csv", "score": "out/x.html", "scores": "out/scores.csv"}
 
 
 @pytest.fixture
@@ -1134,7 +1141,7 @@ def test_a_full_disk_costs_no_numbers(
     code, out, err = run(capfd, *WRITING[writing].split(), *json)
     assert code == BAD
     assert ("textgamut" if json else NUMBERS[writing]) in out
-    name = {"rank": "out/ranking.csv", "score": "out/x.html"}[writing]
+    name = FIRST[writing]
     assert err.splitlines()[-1] == f"textgamut: error: {name}: cannot be written: the disk is full"
     assert not list((folder / "out").iterdir())
 
@@ -1146,10 +1153,11 @@ def test_what_exists_is_replaced_and_links_are_not_followed(
     (folder / "out").mkdir()
     (folder / "other").write_text("other")
     (folder / "out/ranking.csv").symlink_to("../other")
+    (folder / "out/scores.csv").symlink_to("../other")
     (folder / "out/x.html").write_text("old")
     assert run(capfd, *WRITING[writing].split())[0] == OK
     assert (folder / "other").read_text() == "other"
-    assert len((folder / {"rank": "out/ranking.csv", "score": "out/x.html"}[writing]).read_text()) > 50
+    assert len((folder / FIRST[writing]).read_text()) > 50
 
 
 def real(*words: str, stdout: Any, **environment: str) -> subprocess.CompletedProcess[str]:
