@@ -107,7 +107,8 @@ def score(
     .txt with one text per line, all but .parquet also compressed as .gz. - is JSONL on standard input.
 
     Several models, each in a file or named in a column, are cut to the same number of texts and compared,
-    with the differences between them.
+    with paired intervals of their differences. The metrics of divergence, such as MAUVE, are then from one
+    clustering for all models, and depend on which models these are; all others are those of a model alone.
 
     Args:
         reference: File of human texts.
