@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from textgamut.report.missed import EmbeddedTexts, MissedText
 
 T = TypeVar("T")
+COLUMNS = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
 Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
 
 
@@ -114,8 +115,7 @@ class ScoreResult:
         """
         import pandas as pd
 
-        columns = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
-        return pd.DataFrame(list(self.rows), columns=columns)
+        return pd.DataFrame(list(self.rows), columns=COLUMNS)
 
     def to_html(
         self,
@@ -195,12 +195,8 @@ class Comparison:
         """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``."""
         import pandas as pd
 
-        frames = []
-        for name, result in self.results.items():
-            frame = result.to_frame()
-            frame.insert(0, "model", name)
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
+        rows = [{"model": name} | row for name, result in self.results.items() for row in result.rows]
+        return pd.DataFrame(rows, columns=["model", *COLUMNS])
 
 
 def score(

@@ -93,7 +93,10 @@ def print_comparison(
             [("group", list(groups["group"])), ("model", list(groups["model"]))],
             [(name, cells_of(groups, name)) for name in metrics_of("support")],
         )
-    console.print("[ ]: 95 % interval, ±: deviation over k-means seeds", style="dim", markup=False)
+    notes = {"_low": "[ ]: 95 % interval", "_sd": "±: deviation over k-means seeds"}
+    shown = [note for part, note in notes.items() if any(str(name).endswith(part) for name in table)]
+    if shown:
+        console.print(", ".join(shown), style="dim", markup=False)
     if len(differences):
         pairs = differences_table(differences)
         console.print(Text("\nDifferences, with paired 95 % intervals", style="bold"))
