@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "TextgamutError": "errors",
     "bootstrap_intervals": "metrics.support",
+    "compare": "scoring",
     "distinct_n": "metrics.ngram",
     "divergence_metrics": "metrics.divergence",
     "diversity": "metrics.ngram",

@@ -18,6 +18,7 @@ from textgamut.rankings.dominance import pareto_front as pareto_front
 from textgamut.rankings.qtext import q_text as q_text
 from textgamut.rankings.qtext import tune_q_text as tune_q_text
 from textgamut.rankings.ufg_depth import ufg_depth as ufg_depth
+from textgamut.scoring import compare as compare
 from textgamut.scoring import score as score
 
 __all__: list[str]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
-from textgamut.errors import ConfigError, DataError, nearest
+from textgamut.errors import ConfigError, DataError, nearest, printable
 from textgamut.metrics.catalogue import METRICS, MOST_HALF_SAMPLES, scored_families
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from textgamut.metrics.support import Interval
     from textgamut.report.missed import EmbeddedTexts, MissedText
 
+T = TypeVar("T")
+COLUMNS = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
 Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
 
 
@@ -111,8 +115,7 @@ class ScoreResult:
         """
         import pandas as pd
 
-        columns = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
-        return pd.DataFrame(list(self.rows), columns=columns)
+        return pd.DataFrame(list(self.rows), columns=COLUMNS)
 
     def to_html(
         self,
@@ -154,6 +157,46 @@ class ScoreResult:
             EmbeddedTexts(self.support.reference, ids, self.reference_texts[:n]),
             EmbeddedTexts(self.support.generated, ids, self.generated_texts[:n]),
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """The scores of the texts of several models against the same references."""
+
+    results: dict[str, ScoreResult]
+    """The scores of each model, in the order in which the models were given."""
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(map(repr, self.results))})"
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """Differences in the support metrics between each two models, with paired 95 % intervals.
+
+        One row per metric and pair, with the columns ``metric``, ``model_1``, ``model_2``, ``difference`` (of
+        the first minus the second), ``low`` and ``high``. The intervals are from half-samples of the
+        references and of the rows of the generated texts that are the same for both models, and therefore
+        narrower than those of independent samples. They are NaN without half-samples. Each interval is that
+        of a single pair: of many pairs, some intervals exclude 0 by chance.
+        """
+        import pandas as pd
+
+        from textgamut.metrics.scores.support import support_differences
+
+        rows = [
+            {"metric": found.metric, "model_1": first, "model_2": second} | found._asdict()
+            for (first, one), (second, other) in itertools.combinations(self.results.items(), 2)
+            if one.support is not None and other.support is not None
+            for found in support_differences(one.support, other.support)
+        ]
+        return pd.DataFrame(rows, columns=["metric", "model_1", "model_2", "difference", "low", "high"])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``."""
+        import pandas as pd
+
+        rows = [{"model": name} | row for name, result in self.results.items() for row in result.rows]
+        return pd.DataFrame(rows, columns=["model", *COLUMNS])
 
 
 def score(
@@ -223,6 +266,64 @@ def score(
         >>> result.missed.generated[0].text  # doctest: +SKIP
         >>> result.to_html("missed.html")  # doctest: +SKIP
     """
+    alone = compare(
+        reference_texts,
+        {"generated": generated_texts},
+        metrics=metrics,
+        embedder=embedder,
+        pooling=pooling,
+        max_tokens=max_tokens,
+        k=k,
+        bootstrap=bootstrap,
+        groups={name: (sides[0], {"generated": sides[1]}) for name, sides in (groups or {}).items()},
+        kmeans_seeds=kmeans_seeds,
+        tokenizer=tokenizer,
+        scorer=scorer,
+        prompts=None if prompts is None else {"generated": prompts},
+        registries=registries,
+    )
+    return alone.results["generated"]
+
+
+def compare(
+    reference_texts: Iterable[str],
+    generated_texts: Mapping[str, Iterable[str]],
+    *,
+    metrics: Sequence[str] = ("support", "divergence", "ngram"),
+    embedder: str | Path = "minilm",
+    pooling: Pooling | None = None,
+    max_tokens: int = 512,
+    k: int = 4,
+    bootstrap: int = 200,
+    groups: Mapping[str, tuple[Iterable[Any], Mapping[str, Iterable[Any]]]] | None = None,
+    kmeans_seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    tokenizer: str | Path | None = None,
+    scorer: str | Path | None = None,
+    prompts: Mapping[str, Iterable[str | None]] | None = None,
+    registries: str | Path | None = None,
+) -> Comparison:
+    """Score the texts of several models against the same references.
+
+    All models are cut to the first texts, as many as the smallest one has, because most metrics depend on the
+    number of texts. Metrics that compare the two sides use the first N texts of each side, where N is the
+    size of the smallest of all sets. So each model has the scores that :func:`score` gives for as many texts,
+    up to the rounding of its features (the texts of all models are embedded together). The exception is
+    ``"divergence"``: all models share one PCA and one clustering per seed, with as many clusters as for a
+    single model, so that their values are comparable; they depend on which models are compared.
+
+    Args, Raises, Warns:
+        As :func:`score`, except that ``generated_texts`` are the name of each model -> its texts, ``prompts``
+        the name of each model -> the prompt of each of its texts, and ``groups`` the name of each group
+        column -> (label of each reference, name of each model -> label of each of its texts).
+
+    Returns:
+        The scores of each model, and the differences between models in the support metrics.
+
+    Examples:
+        >>> comparison = textgamut.compare(reference_texts, {"a": texts_a, "b": texts_b})  # doctest: +SKIP
+        >>> comparison.results["a"].precision, comparison.results["b"].precision  # doctest: +SKIP
+        >>> comparison.differences  # doctest: +SKIP
+    """
     compute = checked(
         reference_texts,
         generated_texts,
@@ -244,7 +345,7 @@ def score(
 
 def checked(
     reference_texts: Iterable[str],
-    generated_texts: Iterable[str],
+    generated_texts: Mapping[str, Iterable[str]],
     *,
     metrics: Sequence[str],
     embedder: str | Path,
@@ -252,20 +353,20 @@ def checked(
     max_tokens: int,
     k: int,
     bootstrap: int,
-    groups: Mapping[str, tuple[Iterable[Any], Iterable[Any]]] | None,
+    groups: Mapping[str, tuple[Iterable[Any], Mapping[str, Iterable[Any]]]] | None,
     kmeans_seeds: Sequence[int],
     tokenizer: str | Path | None,
     scorer: str | Path | None,
-    prompts: Iterable[str | None] | None,
+    prompts: Mapping[str, Iterable[str | None]] | None,
     registries: str | Path | None,
-) -> Callable[[], ScoreResult]:
-    """Check all arguments of ``score``, fetch the checkpoints and load the tokenizers.
+) -> Callable[[], Comparison]:
+    """Check all arguments of ``compare``, fetch the checkpoints and load the tokenizers.
 
     Returns:
         A function that loads the weights and computes the scores.
 
     Raises:
-        TextgamutError: As ``score``.
+        TextgamutError: As ``compare``.
     """
     from textgamut.features.embed import check_length
     from textgamut.metrics.divergence import check_seeds
@@ -288,27 +389,38 @@ def checked(
         raise ConfigError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_HALF_SAMPLES:,}")
     check_seeds(kmeans_seeds)
     reference = _texts("reference_texts", reference_texts)
-    generated = _texts("generated_texts", generated_texts)
-    n = min(len(reference), len(generated))
+    generated = _of_models("generated_texts", generated_texts, _texts)
+    m = min(map(len, generated.values()))
+    n = min(len(reference), m)
     if "support" in metrics and k >= n:
         raise DataError(f"k = {k} needs more than {k} texts per side, found {n}")
-    labels = {
-        name: (
-            _labels(f"groups: {name!r}", of_references, reference),
-            _labels(f"groups: {name!r}", of_generated, generated),
+    labels = {}
+    for column, (of_references, of_generated) in (groups or {}).items():
+        sides = (
+            _labels(f"groups: {column!r}", of_references, reference),
+            _of_models(f"groups: {column!r}", of_generated, _labels, generated),
         )
-        for name, (of_references, of_generated) in (groups or {}).items()
-    }
-    for name, sides in labels.items():
-        if "support" in metrics and not any(label is not None for side in sides for label in side[:n]):
-            raise DataError(f"groups: {name!r}: no text has a group")
-    starts = None if prompts is None else [label or "" for label in _labels("prompts", prompts, generated)]
+        labels[column] = sides
+        if "support" in metrics:
+            for name, of_model in sides[1].items():
+                if not any(label is not None for side in (sides[0], of_model) for label in side[:n]):
+                    where = f"groups: {column!r}" + (f" of model {name!r}" if len(generated) > 1 else "")
+                    raise DataError(f"{where}: no text has a group")
+    starts = None
+    if prompts is not None:
+        found = _of_models("prompts", prompts, _labels, generated)
+        starts = {name: [prompt or "" for prompt in of_model] for name, of_model in found.items()}
+    if m < max(map(len, generated.values())):
+        warnings.warn(
+            f"models differ in their number of texts: all cut to the first {m}, the fewest", stacklevel=3
+        )
+        generated = {name: texts[:m] for name, texts in generated.items()}
 
     # Resolve all names before the first checkpoint is loaded.
     compares = "support" in metrics or "divergence" in metrics
     seen_by = _embedder(embedder, pooling, max_tokens, registries) if compares else None
     if compares:
-        check_lengths(reference, generated)
+        _for_each(generated, lambda name: check_lengths(reference, generated[name]))
     token_source = None
     if tokenizer is not None and "ngram" in metrics:
         token_source, _ = _checkpoint(tokenizer, registries)
@@ -327,36 +439,110 @@ def checked(
         scorer_tokens = load_tokenizer(scored_in, scored_by[1].bos)
         adapter = prepare_adapter(scored_by[1].adapter)
 
-    def compute() -> ScoreResult:
+    def compute() -> Comparison:
+        import numpy as np
         import torch
 
         from textgamut.features.embed import embed
-        from textgamut.metrics.scores.divergence import divergence_scores
+        from textgamut.metrics.scores.divergence import joint_divergence_scores
         from textgamut.metrics.scores.likelihood import likelihood_scores
         from textgamut.metrics.scores.ngram import ngram_scores
         from textgamut.metrics.scores.support import support_scores
         from textgamut.models.checkpoints import load_causal_model
         from textgamut.models.devices import choose_device
 
-        rows: list[Row] = []
-        support = None
+        rows: dict[str, list[Row]] = {name: [] for name in generated}
+        support: dict[str, SupportScores] = {}
         if seen_by is not None and seen_in is not None:
-            vectors = embed([*reference, *generated], seen_in, seen_by, choose_device()).vectors
-            features = vectors[: len(reference)], vectors[len(reference) :]
+            texts = [text for side in (reference, *generated.values()) for text in side]
+            vectors = embed(texts, seen_in, seen_by, choose_device()).vectors
+            seen, *of_models = np.split(vectors, len(reference) + m * np.arange(len(generated)))
+            features = dict(zip(generated, of_models, strict=True))
             if "support" in metrics:
-                support = support_scores(*features, k, bootstrap, labels)
-                rows += support.rows
+
+                def support_of(name: str) -> SupportScores:
+                    groups = {column: (side, of[name]) for column, (side, of) in labels.items()}
+                    return support_scores(seen, features[name], k, bootstrap, groups)
+
+                support = _for_each(generated, support_of)
+                for name, scores in support.items():
+                    rows[name] += scores.rows
             if "divergence" in metrics:
-                rows += divergence_scores(*features, None, kmeans_seeds)
+                joint = joint_divergence_scores(seen, list(features.values()), kmeans_seeds)
+                for name, found in zip(generated, joint, strict=True):
+                    rows[name] += found
         if "ngram" in metrics:
-            rows += ngram_scores(generated, tokens)[0]
+            for name, scored in _for_each(
+                generated, lambda name: ngram_scores(generated[name], tokens)
+            ).items():
+                rows[name] += scored[0]
         if scored_by is not None and scored_in is not None:
             model = load_causal_model(scored_in, torch.float32, choose_device(), adapter=adapter)
-            rows += likelihood_scores(model, scorer_tokens, starts, generated, scored_by[1].batch_size)[0]
+
+            def likelihood_of(name: str) -> list[Row]:
+                of_model = None if starts is None else starts[name][:m]
+                batch_size = scored_by[1].batch_size
+                return likelihood_scores(model, scorer_tokens, of_model, generated[name], batch_size)[0]
+
+            for name, found in _for_each(generated, likelihood_of).items():
+                rows[name] += found
         label = None if seen_by is None else seen_by.label
-        return ScoreResult(tuple(rows), k, label, tuple(reference), tuple(generated), support)
+        all_references = tuple(reference)
+        return Comparison(
+            {
+                name: ScoreResult(
+                    tuple(rows[name]), k, label, all_references, tuple(texts), support.get(name)
+                )
+                for name, texts in generated.items()
+            }
+        )
 
     return compute
+
+
+def _for_each(models: Iterable[str], work: Callable[[str], T]) -> dict[str, T]:
+    """Call a function with each model; warnings that not all models cause begin with the model's name."""
+    done: dict[str, T] = {}
+    found: dict[str, dict[tuple[str, type[Warning]], None]] = {}
+    for name in models:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            done[name] = work(name)
+        found[name] = dict.fromkeys((str(warning.message), warning.category) for warning in caught)
+    shared = [
+        warning for warning in next(iter(found.values())) if all(warning in of for of in found.values())
+    ]
+    for message, category in shared:
+        warnings.warn(message, category, stacklevel=4)
+    for name, of_model in found.items():
+        for message, category in of_model:
+            if (message, category) not in shared:
+                warnings.warn(f"{printable(name)}: {message}", category, stacklevel=4)
+    return done
+
+
+def _of_models(
+    where: str, given: Mapping[str, Any], check: Callable[..., list[T]], *more: Mapping[str, Sequence[str]]
+) -> dict[str, list[T]]:
+    """Check what is given for each model, with the name of the model in messages if there are several."""
+    if not isinstance(given, Mapping):
+        raise DataError(f"{where}: expected a dictionary by model, found {type(given).__name__}")
+    if not given:
+        raise DataError(f"{where}: there are no models")
+    for texts in more:
+        for name in given:
+            if name not in texts:
+                raise DataError(f"{where}: unknown model {name!r}; {nearest(str(name), texts)}")
+        for name in texts:
+            if name not in given:
+                raise DataError(f"{where}: nothing is given for model {name!r}")
+    found = {}
+    for name, values in given.items():
+        if not isinstance(name, str):
+            raise DataError(f"{where}: the name of a model is not a string but of type {type(name).__name__}")
+        of_model = f"{where} of model {name!r}" if len(given) > 1 else where
+        found[name] = check(of_model, values, *(texts[name] for texts in more))
+    return found
 
 
 def _texts(name: str, texts: Iterable[str]) -> list[str]:

@@ -6,6 +6,7 @@ Each case is one line: its name, a file to make, the options, the exit code, and
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import json
 import os
@@ -114,6 +115,13 @@ def csv(*lines: str) -> bytes:
 LONG = "prompt,method,criterion,value\n"
 GOOD_CSV = b"text\na b\nc d\n"
 
+
+def packed(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+BOMB = packed(b'{"text": "' + bytes(2**27))
+
 TEXT_FILES = [
     texts("empty JSONL", "g2.jsonl", b"", "g2.jsonl: at least two texts are needed, not 0"),
     texts("empty CSV", "g2.csv", b"", "g2.csv: at least two texts are needed, not 0"),
@@ -143,7 +151,10 @@ TEXT_FILES = [
     texts(
         "suffix JSON", "g2.json", json.dumps(ROWS).encode(), "g2.json: suffix '.json' is not one of .jsonl"
     ),
-    texts("suffix TSV", "g2.tsv", b"text\tx\na\tb\n", "g2.tsv: suffix '.tsv' is not one of"),
+    texts("suffix TSV", "g2.tsv", b'text\tx\n"a\t""b"\tb\n\nc d\te\n', "2 generated texts", code=OK),
+    texts("a field too many in TSV", "g2.tsv", b"text\tx\na\tb\tc\n", "line 2: 3 fields", "with tabs"),
+    texts("an open quote in TSV", "g2.tsv", b'text\tx\na\tb\n"c\td\n', "g2.tsv: line 3: not valid TSV"),
+    texts("CSV as TSV", "g2.tsv", csv("text,x", "a,b"), "g2.tsv: no column 'text'", "'text,x'"),
     texts("gzip as CSV", "g2.csv", b"\x1f\x8b\x08\x00", "g2.csv: line 1: not UTF-8"),
     texts(
         "backslashes before quotes", "g2.csv", b'text\n"a \\"b\\" c"\nc\n', "g2.csv: line 2: not valid CSV"
@@ -157,7 +168,52 @@ TEXT_FILES = [
     texts("nothing in parquet", "g2.parquet", table(pa.table({"text": pa.nulls(3)})), "row 1 has no 'text'"),
     texts("no columns in parquet", "g2.parquet", table(pa.table({})), "at least two texts are needed, not 0"),
     texts("another line end", "g2.csv", b"text\ra b\rc d\r", "diversity", code=OK),
-    texts("suffix gz", "g2.jsonl.gz", b"\x1f\x8b", "g2.jsonl.gz: suffix '.gz' is not one of"),
+    texts("suffix gz", "g2.gz", packed(GOOD_CSV), "g2.gz: suffix '.gz' is not one of"),
+    texts("packed parquet", "g2.parquet.gz", packed(parquet(text=TEXTS)), "suffix '.gz' is not one of"),
+    texts("packed JSONL", "g2.jsonl.gz", packed(jsonl(*ROWS)), "12 generated texts", code=OK),
+    texts("packed CSV", "g2.CSV.GZ", packed(GOOD_CSV), "2 generated texts", code=OK),
+    texts("packed text", "g2.txt.gz", packed(b"\xef\xbb\xbfa b\r\nc d\n"), "2 generated texts", code=OK),
+    texts("two gzip members", "g2.txt.gz", packed(b"a b\n") + packed(b"c d\n"), "2 generated", code=OK),
+    texts("nothing packed", "g2.jsonl.gz", packed(b""), "at least two texts are needed, not 0"),
+    texts("an empty gzip file", "g2.jsonl.gz", b"", "at least two texts are needed, not 0"),
+    texts("only the start of gzip", "g2.jsonl.gz", b"\x1f\x8b", "g2.jsonl.gz: damaged gzip"),
+    texts("not packed", "g2.jsonl.gz", jsonl(*ROWS), "g2.jsonl.gz: damaged gzip: Not a gzipped file"),
+    texts("not packed CSV", "g2.csv.gz", GOOD_CSV, "g2.csv.gz: damaged gzip: Not a gzipped file"),
+    texts("gzip cut", "g2.jsonl.gz", packed(jsonl(*ROWS))[:-20], "g2.jsonl.gz: damaged gzip"),
+    texts("CSV in gzip cut", "g2.csv.gz", packed(GOOD_CSV)[:-9], "g2.csv.gz: damaged gzip"),
+    texts("gzip of another checksum", "g2.tsv.gz", packed(GOOD_CSV)[:-8] + b"12345678", "damaged gzip: CRC"),
+    texts("a byte of gzip", "g2.txt.gz", packed(b"ab" * 99)[:12] + b"\xff" * 9, "g2.txt.gz: damaged gzip"),
+    texts("more after gzip", "g2.txt.gz", packed(b"a\nb\n") + b"more", "g2.txt.gz: damaged gzip"),
+    texts("packed twice", "g2.jsonl.gz", packed(packed(jsonl(*ROWS))), "g2.jsonl.gz: line 1: not UTF-8"),
+    texts("packed Latin-1", "g2.txt.gz", packed(b"a\ncaf\xe9\n"), "g2.txt.gz: line 2: not UTF-8"),
+    texts("packed and wrong", "g2.jsonl.gz", packed(jsonl(*ROWS) + b"{\n"), "line 13: not valid JSON"),
+    texts("a bomb of one line", "g2.jsonl.gz", BOMB, "g2.jsonl.gz: line 1: longer than 64 MiB"),
+    texts(
+        "a bomb in a later line", "g2.jsonl.gz", packed(jsonl(*ROWS)) + BOMB, "line 13: longer than 64 MiB"
+    ),
+    texts("no model in a row", "g2.jsonl", jsonl(ROWS[0] | {"model": "a"}, ROWS[1]), "line 2 has no 'model'"),
+    texts("an empty model", "g2.csv", csv("text,model", "a,m", "b, "), "g2.csv: line 3 has no 'model'"),
+    texts(
+        "one text of a model",
+        "g2.csv",
+        csv("text,model", "a,m", "b,m", "c,other"),
+        "g2.csv: model 'other': at least two texts are needed, not 1",
+    ),
+    texts(
+        "empty texts of a model",
+        "g2.csv",
+        csv("text,model", "a,m", "b,m", " ,x", " ,x"),
+        "g2.csv: model 'x': all 2 texts are empty",
+    ),
+    texts("the model twice", "g2.csv", csv("text,model,model", "a,b,c"), "'model' appears 2 times"),
+    texts(
+        "models with markup",
+        "g2.jsonl",
+        jsonl(*(row | {"model": ["[/red]", "\x1b[31m\n"][i % 2]} for i, row in enumerate(ROWS))),
+        "[/red]",
+        "\\x1b[31m\\n",
+        code=OK,
+    ),
     texts("no suffix", "g2", b"a\nb\n", "g2: suffix '' is not one of"),
     texts("capital suffix", "g2.CSV", GOOD_CSV, "diversity", code=OK),
     texts("BOM in JSONL", "g2.jsonl", b"\xef\xbb\xbf" + jsonl(*ROWS), "diversity", code=OK),
@@ -294,10 +350,21 @@ INPUTS = [
     paths("score", "nothing", "nowhere.jsonl", "nowhere.jsonl: there is no such file"),
     paths("score", "a folder", "folder.jsonl", "folder.jsonl: is a folder"),
     paths("score", "this folder", ".", ".: is a folder"),
-    paths("score", "standard input", "-", "only named files are read", code=USAGE),
+    paths("score", "a pattern", "no*.jsonl", "no*.jsonl: no file matches"),
+    paths("score", "a pattern of a folder", "folder.jso[n]l", "folder.jsonl: is a folder"),
+    paths("score", "a file twice", "g.jsonl ./g.jsonl", "g.jsonl: model 'g' is also in g.jsonl"),
+    paths("score", "two files, one missing", "g.jsonl nowhere.jsonl", "nowhere.jsonl: there is no such file"),
+    paths("score", "no file", "", "--generated", code=USAGE),
+    command(
+        "score reads standard input twice",
+        "score --metrics ngram --generated g.jsonl - --reference -",
+        "standard input can be read only once",
+    ),
+    command(
+        "score writes to standard output", f"score {SCORED} g.jsonl --output -", "only named", code=USAGE
+    ),
     paths("score", "a FIFO", "fifo.jsonl", "fifo.jsonl: is not a regular file"),
     paths("score", "/dev/null", "/dev/null", "/dev/null: is not a regular file"),
-    paths("score", "/dev/stdin", "/dev/stdin", "/dev/stdin: is not a regular file"),
     paths("score", "a loop of links", "loop.jsonl", "loop.jsonl", "symbolic links"),
     paths("score", "a link to nothing", "gone.jsonl", "gone.jsonl: there is no such file"),
     paths("score", "a long name", LONG_NAME, "File name too long"),
@@ -371,6 +438,8 @@ OPTIONS = [
         "an empty tokenizer", "--metrics ngram --tokenizer ''", ".: transformers cannot load this checkpoint"
     ),
     scored("a scorer", "--metrics likelihood --scorer gema", "unknown model 'gema'"),
+    scored("a model column", "--metrics ngram --model modle", "g.jsonl: no column 'modle'; valid: "),
+    scored("the texts as models", "--metrics ngram --model text", "12 generated texts", code=OK),
     scored("no scorer", "--metrics likelihood", "needs --scorer"),
     scored("an empty scorer", "--metrics likelihood --scorer ''", "needs --scorer"),
     scored("an empty embedder", "--embedder '' --pooling mean", ".: not a checkpoint: it has no config.json"),
@@ -435,7 +504,9 @@ SCORE_FILES = [
     scores("empty JSONL", "s.jsonl", "", "s.jsonl: "),
     scores("empty parquet", "s.parquet", "", "s.parquet: cannot be read as parquet"),
     scores("suffix JSON", "s.json", "[]", "s.json: suffix '.json' is not one of"),
-    scores("suffix TSV", "s.tsv", SCORES.replace(",", "\t"), "s.tsv: suffix '.tsv' is not one of"),
+    scores("TSV", "s.tsv", SCORES.replace(",", "\t"), "3 methods on 4 prompts", code=OK),
+    scores("packed CSV", "s.csv.gz", packed(SCORES.encode()), "3 methods on 4 prompts", code=OK),
+    scores("an empty value in TSV", "s.tsv", SCORES.replace(",", "\t").replace("0.5", "", 1), "'p0'"),
     scores("text", "s.txt", SCORES, "s.txt: suffix '.txt' is not one of"),
     scores("no suffix", "s", SCORES, "s: suffix '' is not one of"),
     scores("capital suffix", "s.CSV", SCORES, "3 methods on 4 prompts", code=OK),
@@ -665,11 +736,21 @@ def make_outputs(folder: Path) -> None:
     (folder / "soft").mkdir()
     (folder / "soft/winners.csv").symlink_to("../scores.csv")
     (folder / "taken/ranking.png").mkdir(parents=True)
+    (folder / "taken/missed/x.html").mkdir(parents=True)
+    (folder / "linked").mkdir()
+    (folder / "linked/scores.csv").hardlink_to(folder / "g.jsonl")
+    (folder / "file").mkdir()
+    (folder / "file/missed").write_text("")
 
 
 def explained(name: str, path: str, *words: str) -> Case:
     options = f"--explain {path} --embedder nowhere"  # refused before the embedder is looked up
     return scored(f"explains to {name}", options, *words, make=make_outputs)
+
+
+def written(name: str, path: str, *words: str) -> Case:
+    options = f"--model topic --output {path} --embedder nowhere"
+    return scored(f"writes to {name}", options, *words, make=make_outputs)
 
 
 def tabled(name: str, path: str, *words: str) -> Case:
@@ -700,6 +781,20 @@ OUTPUTS = [
     explained("a name that is too long with its suffix", f"{'n' * 250}.html", "File name too long"),
     explained("/proc", "/proc/x.html", "--explain /proc/x.html"),
     scored("explains without support", "--explain x.html --metrics ngram", "add support to --metrics"),
+    scored(
+        "explains several models",
+        "--explain x.html --model topic --embedder nowhere",
+        "--explain x.html: is a page of one model, but there are 2: --output FOLDER",
+    ),
+    written("its input", "g.jsonl", "--output g.jsonl: cannot be written: it is not a folder"),
+    written("a hard link to its input", "linked", "--output linked/scores.csv: is the input g.jsonl"),
+    written("a page that is a folder", "taken", "--output taken/missed/x.html: is a folder"),
+    written(
+        "missed pages that are a file",
+        "file",
+        "--output file/missed/y.html: cannot be written: Not a directory",
+    ),
+    written("/proc", "/proc/x", "--output /proc/x"),
     tabled("its input", "scores.csv", "--output scores.csv: cannot be written: it is not a folder"),
     tabled(
         "below a file",
@@ -985,11 +1080,18 @@ def test_a_file_that_fails_to_be_read_is_named(folder: Path, capfd: pytest.Captu
     assert err.count("\n") == 1
 
 
+SEVERAL = "--reference r.jsonl --generated g.jsonl --model topic"
 WRITING = {
     "rank": f"rank scores.csv {RANKED} --output out",
     "score": f"score --reference r.jsonl --generated g.jsonl {EMBEDDER} --bootstrap 0 --explain out/x.html",
+    "scores": f"score {SEVERAL} {EMBEDDER} --bootstrap 0 --output out",
 }
-NUMBERS = {"rank": "3 methods on 4 prompts", "score": "12 generated texts against 12 references"}
+NUMBERS = {
+    "rank": "3 methods on 4 prompts",
+    "score": "12 generated texts against 12 references",
+    "scores": "2 models against 12 references",
+}
+FIRST = {"rank": "out/ranking.csv", "score": "out/x.html", "scores": "out/scores.csv"}
 
 
 @pytest.fixture
@@ -1039,7 +1141,7 @@ def test_a_full_disk_costs_no_numbers(
     code, out, err = run(capfd, *WRITING[writing].split(), *json)
     assert code == BAD
     assert ("textgamut" if json else NUMBERS[writing]) in out
-    name = {"rank": "out/ranking.csv", "score": "out/x.html"}[writing]
+    name = FIRST[writing]
     assert err.splitlines()[-1] == f"textgamut: error: {name}: cannot be written: the disk is full"
     assert not list((folder / "out").iterdir())
 
@@ -1051,10 +1153,11 @@ def test_what_exists_is_replaced_and_links_are_not_followed(
     (folder / "out").mkdir()
     (folder / "other").write_text("other")
     (folder / "out/ranking.csv").symlink_to("../other")
+    (folder / "out/scores.csv").symlink_to("../other")
     (folder / "out/x.html").write_text("old")
     assert run(capfd, *WRITING[writing].split())[0] == OK
     assert (folder / "other").read_text() == "other"
-    assert len((folder / {"rank": "out/ranking.csv", "score": "out/x.html"}[writing]).read_text()) > 50
+    assert len((folder / FIRST[writing]).read_text()) > 50
 
 
 def real(*words: str, stdout: Any, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ NAMES = {
     "support_metrics", "reduce_features", "support_sweep", "group_metrics", "bootstrap_intervals",
     "divergence_metrics", "self_bleu", "distinct_n", "repetition_n", "diversity", "likelihood", "embed",
     "fit_bradley_terry", "ufg_depth", "dominance_orders", "pareto_front", "q_text", "tune_q_text",
-    "load_config", "TextgamutError", "score", "__version__",
+    "load_config", "TextgamutError", "score", "compare", "__version__",
 }  # fmt: skip
 if TYPE_CHECKING:  # checked by `make lint`
     assert_type(textgamut.score(["a", "b"], ["c", "d"], metrics=["support"]).precision, float)

@@ -19,6 +19,7 @@ from textgamut import TextgamutError
 from textgamut.cli import score as command
 from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import embed
+from textgamut.metrics.catalogue import metrics_of
 from textgamut.metrics.ngram import self_bleu
 
 LOW, HIGH = ["cat", "dog", "mat", "bad", "fed", "jam", "lake"], ["TRUST", "SWIRL", "UPON", "SYRUP", "WORST"]
@@ -282,3 +283,172 @@ def test_what_cannot_be_scored_is_refused_before_the_checkpoint_is_read(texts, o
     with pytest.raises(TextgamutError) as caught:
         textgamut.score(REFERENCE, texts, **({"embedder": "nowhere"} | options))
     assert words in str(caught.value)
+
+
+MODELS = {"a": GENERATED, "b": sentences(LOW, 5), "c": BOTH}
+
+
+@pytest.fixture(scope="module")
+def compare(checkpoint: Path):
+    """`textgamut.compare` with a tiny embedder."""
+
+    def compared(*texts, **options):
+        given = {"embedder": checkpoint, "pooling": "mean", "max_tokens": 64, "bootstrap": 0}
+        return textgamut.compare(*texts, **(given | options))
+
+    return compared
+
+
+@pytest.fixture(scope="module")
+def comparison(compare):
+    return compare(REFERENCE, MODELS, bootstrap=20, kmeans_seeds=[0, 1])
+
+
+def of(result, *families: str) -> list[dict]:
+    names = [name for family in families for name in metrics_of(family)]
+    return [row for row in result.rows if row["metric"] in names]
+
+
+def test_each_model_has_the_support_and_the_wording_that_it_has_alone(score, comparison) -> None:
+    assert list(comparison.results) == ["a", "b", "c"]
+    for name, texts in MODELS.items():
+        alone = score(REFERENCE, texts, bootstrap=20, metrics=["support", "ngram"])
+        assert list(alone.rows) == of(comparison.results[name], "support", "ngram")
+        missed = comparison.results[name].missed
+        assert [text.text for text in missed.generated] == [text.text for text in alone.missed.generated]
+
+
+def test_one_model_has_exactly_the_scores_of_score(score, compare) -> None:
+    for reference in (REFERENCE, REFERENCE[:20]):
+        alone = score(reference, GENERATED, bootstrap=20)
+        assert compare(reference, {"x": GENERATED}, bootstrap=20).results["x"].rows == alone.rows
+
+
+def test_all_models_are_cut_to_the_smallest_set(score, compare) -> None:
+    with pytest.warns(UserWarning, match="models differ in their number of texts: all cut to the first 24"):
+        found = compare(REFERENCE, {"a": GENERATED, "b": BOTH[:24]}, bootstrap=20)
+    for name, texts in (("a", GENERATED[:24]), ("b", BOTH[:24])):
+        alone = score(REFERENCE[:24], texts, bootstrap=20)
+        assert of(found.results[name], "support", "ngram") == of(alone, "support", "ngram")
+        assert {row["n"] for row in found.results[name].rows} == {24}
+    with pytest.warns(UserWarning, match="20 references and 24 generated texts: both cut to the first 20"):
+        fewer = compare(REFERENCE[:20], {"a": GENERATED, "b": BOTH[:24]})
+    assert {row["n"] for row in of(fewer.results["a"], "support", "divergence")} == {20}
+    assert {row["n"] for row in of(fewer.results["a"], "ngram")} == {24}
+
+
+def test_the_order_of_the_models_only_permutes_rows(compare, comparison) -> None:
+    other = compare(REFERENCE, dict(reversed(MODELS.items())), bootstrap=20, kmeans_seeds=[0, 1])
+    for name in MODELS:
+        assert other.results[name].rows == comparison.results[name].rows
+    key = ["metric", "model_1", "model_2"]
+    turned = other.differences.rename(columns={"model_1": "model_2", "model_2": "model_1"}).set_index(key)
+    here = comparison.differences.set_index(key).sort_index()
+    turned = turned.loc[here.index]
+    assert (turned["difference"] == -here["difference"]).all()
+    np.testing.assert_allclose(turned["high"], -here["low"], atol=1e-12)
+
+
+def test_models_share_one_clustering(compare, score, checkpoint: Path) -> None:
+    names = {"a": GENERATED, "twin": GENERATED, "c": BOTH}
+    found = compare(REFERENCE, names, metrics=["divergence"], kmeans_seeds=[0, 1]).results
+    assert found["a"].rows == found["twin"].rows
+    assert found["a"].mauve != found["c"].mauve
+    assert found["a"].mauve != score(REFERENCE, GENERATED, metrics=["divergence"], kmeans_seeds=[0, 1]).mauve
+
+
+def test_identical_models_do_not_differ(compare) -> None:
+    twins = compare(REFERENCE, {"a": GENERATED, "b": list(GENERATED)}, metrics=["support"], bootstrap=20)
+    frame = twins.differences
+    assert list(frame) == ["metric", "model_1", "model_2", "difference", "low", "high"]
+    assert frame["metric"].tolist() == ["precision", "recall", "density", "coverage"]
+    assert (frame[["difference", "low", "high"]] == 0).all(axis=None)
+
+
+def test_differences_of_all_pairs(comparison, compare) -> None:
+    frame = comparison.differences
+    pairs = frame[["model_1", "model_2"]].drop_duplicates().to_numpy().tolist()
+    assert pairs == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert (frame["low"] <= frame["high"]).all()
+    recall = frame.set_index(["metric", "model_1", "model_2"]).loc["recall", "a", "c"]
+    results = comparison.results
+    assert recall["difference"] == results["a"].recall - results["c"].recall
+    without = compare(REFERENCE, MODELS, metrics=["support"]).differences
+    assert without["low"].isna().all()
+    assert without["difference"].tolist() == frame["difference"].tolist()
+    assert compare(REFERENCE, MODELS, metrics=["ngram"]).differences.empty
+
+
+def test_the_table_of_a_comparison_begins_with_the_model(comparison) -> None:
+    frame = comparison.to_frame()
+    assert list(frame)[:4] == ["model", "group", "metric", "value"]
+    assert frame["model"].unique().tolist() == ["a", "b", "c"]
+    of_b = frame[frame["model"] == "b"].drop(columns="model").reset_index(drop=True)
+    pd.testing.assert_frame_equal(of_b, comparison.results["b"].to_frame(), check_dtype=False)
+    assert repr(comparison) == "Comparison('a', 'b', 'c')"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        comparison.results = {}
+
+
+def test_groups_and_prompts_are_of_each_model(compare, score, checkpoint: Path) -> None:
+    two = {"a": GENERATED, "b": BOTH}
+    topics = {"a": ["x", "y"] * 15, "b": ["y"] * 30}
+    prompts = {"a": ["the cat"] * 30, "b": [None, "the dog"] * 15}
+    options = {"metrics": ["support", "likelihood"], "scorer": checkpoint}
+    found = compare(REFERENCE, two, groups={"topic": (["x"] * 30, topics)}, prompts=prompts, **options)
+    for name, texts in two.items():
+        groups = {"topic": (["x"] * 30, topics[name])}
+        alone = score(REFERENCE, texts, groups=groups, prompts=prompts[name], **options)
+        assert found.results[name].rows == alone.rows
+
+
+def test_warnings_of_single_models_name_the_model(compare) -> None:
+    short = [text.split()[0] for text in GENERATED]
+    with pytest.warns(UserWarning, match="N = 30") as told:
+        compare(REFERENCE, {"a": GENERATED, "b\x1b": short}, metrics=["support"])
+    messages = [str(warning.message) for warning in told]
+    assert sum("N = 30 is below 1000" in message for message in messages) == 1
+    assert sum(message.startswith("b\\x1b: generated texts have 1 words") for message in messages) == 1
+    assert not any(message.startswith("a:") for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "message"),
+    [
+        (GENERATED, {}, "generated_texts: expected a dictionary by model, found list"),
+        ({}, {}, "generated_texts: there are no models"),
+        ({1: GENERATED}, {}, "generated_texts: the name of a model is not a string but of type int"),
+        ({"a": GENERATED, "b": ["x"]}, {}, "generated_texts of model 'b': at least two texts are needed"),
+        ({"a": GENERATED, "b": "text"}, {}, "generated_texts of model 'b': expected several texts"),
+        ({"a": GENERATED, "b": [*GENERATED, 3]}, {}, "of model 'b': row 31 is not a string but of type int"),
+        ({"a": GENERATED, "b": GENERATED[:4]}, {}, "k = 4 needs more than 4 texts per side, found 4"),
+        (MODELS, {"prompts": {"a": ["x"] * 30}}, "prompts: nothing is given for model 'b'"),
+        (MODELS, {"prompts": {"aa": ["x"] * 30}}, "prompts: unknown model 'aa'; nearest valid: 'a'"),
+        (
+            MODELS,
+            {"prompts": {name: ["x"] for name in MODELS}},
+            "prompts of model 'a': 1 values for 30 texts",
+        ),
+        (
+            MODELS,
+            {"groups": {"g": (["x"] * 30, {"a": ["x"] * 30, "b": ["x"] * 30, "c": ["x"]})}},
+            "groups: 'g' of model 'c': 1 values for 30 texts",
+        ),
+        (
+            MODELS,
+            {"groups": {"g": ([None] * 30, {"a": ["x"] * 30, "b": [None] * 30, "c": ["x"] * 30})}},
+            "groups: 'g' of model 'b': no text has a group",
+        ),
+    ],
+)
+def test_bad_models_are_named_before_any_work(compare, monkeypatch, models, options, message: str) -> None:
+    monkeypatch.setattr("textgamut.models.checkpoints.prepare", None)  # no checkpoint is loaded
+    with pytest.raises(TextgamutError) as caught:
+        compare(REFERENCE, models, **options)
+    assert message in str(caught.value)
+
+
+def test_both_functions_have_the_same_options() -> None:
+    one, several = (inspect.signature(each).parameters for each in (textgamut.score, textgamut.compare))
+    assert list(one) == list(several)
+    assert [each.default for each in one.values()] == [each.default for each in several.values()]

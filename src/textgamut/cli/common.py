@@ -32,14 +32,21 @@ Integer = Annotated[int, Parameter(converter=_integer)]
 """An integer in decimal digits: cyclopts alone would round 4.5, and Python reads 1_0 as 10."""
 
 
-def _path(_: object, tokens: Sequence[Token]) -> Path:
-    if not tokens[0].value:
+def _paths(_: object, tokens: Sequence[Token]) -> tuple[Path, ...]:
+    if not all(token.value for token in tokens):
         raise ValueError("the path is empty")
-    return Path(tokens[0].value)
+    return tuple(Path(token.value) for token in tokens)
+
+
+def _path(_: object, tokens: Sequence[Token]) -> Path:
+    return _paths(_, tokens)[0]
 
 
 NamedPath = Annotated[Path, Parameter(converter=_path)]
 """A path that is not empty, as that of an unset variable: Python takes it for the working directory."""
+
+NamedPaths = Annotated[tuple[Path, ...], Parameter(converter=_paths, consume_multiple=1)]
+"""One or several such paths."""
 
 
 def check_input(path: Path) -> None:
@@ -88,6 +95,14 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
         raise ConfigError(f"{option} {path}: cannot be written: {problem}")
 
 
+def check_folder(option: str, folder: Path, names: Iterable[str], inputs: Sequence[Path]) -> None:
+    """Check that files can be written to a folder, which need not exist, as :func:`check_output`."""
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise ConfigError(f"{option} {folder}: cannot be written: it is not a folder")
+    for name in names:
+        check_output(option, folder / name, inputs)
+
+
 def _not_a_file(mode: int) -> str | None:
     if stat.S_ISDIR(mode):
         return "is a folder, not a file"
@@ -125,7 +140,13 @@ def write(path: Path, content: bytes) -> None:
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a command as plain data."""
-    return {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return [plain(element) for element in value]
+        return str(value) if isinstance(value, Path) else value
+
+    return {name: plain(value) for name, value in options.items()}
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

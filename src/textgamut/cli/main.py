@@ -18,7 +18,7 @@ from textgamut.cli.export import export
 from textgamut.cli.papers import papers
 from textgamut.cli.plan import plan
 from textgamut.cli.rank import rank
-from textgamut.cli.score import score
+from textgamut.cli.score import name_standard_input, score
 from textgamut.errors import FULL, TextgamutError, reason
 
 
@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _log_to_terminal()
     if isinstance(sys.stdout, io.TextIOWrapper):  # escape what the terminal's encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
+    if words[:1] == ["score"]:
+        words = name_standard_input(words)
     if "-" in words:
         return _error("-: only named files are read and written, no standard input or output", 2)
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +12,8 @@ from cyclopts import Parameter
 from textgamut.cli.common import (
     Integer,
     NamedPath,
+    check_folder,
     check_input,
-    check_output,
     print_json,
     records,
     settings_of,
@@ -55,8 +54,8 @@ def rank(
     Methods, such as models or decoding settings, that were scored on the same prompts are ranked by
     dominance, by the extended Bradley-Terry model, by the union-free generic depth of their orders and, if
     the criteria are coherence, diversity and perplexity, by Q*Text. The agreement of these rankings is
-    computed as well. The file is .csv, .jsonl or .parquet with the columns prompt, method, criterion and
-    value, or with prompt, method and one column per criterion.
+    computed as well. The file is .csv, .tsv, .jsonl (each also as .gz) or .parquet with the columns prompt,
+    method, criterion and value, or with prompt, method and one column per criterion.
 
     Args:
         file: File of scores.
@@ -76,10 +75,7 @@ def rank(
         raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
     check_input(file)
     if output:
-        if os.path.lexists(output) and not os.path.isdir(output):
-            raise ConfigError(f"--output {output}: cannot be written: it is not a folder")
-        for name in FILES:
-            check_output("--output", output / name, [file])
+        check_folder("--output", output, FILES, [file])
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
@@ -115,12 +111,12 @@ def _read_scores(
     """
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    from textgamut.datasets.table import TABLES, check_filled, read_columns
+    from textgamut.datasets.table import TABLES, check_filled, format_of, read_columns
 
-    if path.suffix.lower() not in TABLES:
-        raise DataError(f"{path}: suffix {path.suffix!r} is not one of {', '.join(TABLES)}")
+    if format_of(path) not in TABLES:
+        raise DataError(f"{path}: suffix {format_of(path)!r} is not one of {', '.join(TABLES)}")
     found = read_columns(path, [prompt, *method], ["criterion", "value", *criteria])
-    if path.suffix.lower() == ".csv":
+    if format_of(path) in (".csv", ".tsv"):
         found = found.mask((found == "").to_numpy())  # the only way to leave one out
     long = {"criterion", "value"} <= set(found)
     check_filled(path, found, [prompt, *method, *(["criterion"] if long else [])])

@@ -1,13 +1,17 @@
-"""Tables with one text per row, as JSONL, CSV or parquet, and plain text with one text per line."""
+"""Tables with one text per row, as JSONL, CSV, TSV or parquet, and plain text with one text per line."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import gzip
 import io
 import json
+import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pandas as pd
 import pyarrow.parquet
@@ -17,7 +21,19 @@ from textgamut.errors import DataError, nearest
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import ContinuationsDataset, TableDataset
 
-TABLES = (".jsonl", ".csv", ".parquet")
+TABLES = (".jsonl", ".csv", ".tsv", ".parquet")
+
+TEXT_FORMATS = (".jsonl", ".csv", ".tsv", ".txt")
+"""Formats that are also read compressed, as ``.jsonl.gz`` etc."""
+
+STANDARD_INPUT = Path("/dev/stdin")
+"""Read as JSONL."""
+
+LONGEST_LINE = 2**26
+"""Maximum number of bytes of a line of JSONL from a stream of unknown length: gzip or standard input."""
+
+MOST_UNPACKED = 2**30
+"""Maximum number of unpacked bytes of a gzip file that is read as a whole: CSV, TSV or plain text."""
 
 BATCH_ROWS = 1000
 """Rows of a parquet file in memory at a time; pyarrow itself buffers a row group."""
@@ -26,14 +42,15 @@ BATCH_ROWS = 1000
 def read(path: Path, entry: TableDataset | ContinuationsDataset, prompt: str | None = None) -> pd.DataFrame:
     """Read a table of texts.
 
-    JSONL, CSV and plain text are UTF-8, with or without a byte order mark. Blank lines of JSONL and CSV are
-    skipped. A ``.txt`` file has one column, ``text``, and one row per line, which ends with a line feed or
-    with carriage return and line feed. Its blank lines are empty texts, except at the end of the file, where
-    they are skipped.
+    JSONL, CSV, TSV and plain text are UTF-8, with or without a byte order mark. Blank lines of JSONL, CSV and
+    TSV are skipped. TSV is CSV with tabs instead of commas. A ``.txt`` file has one column, ``text``, and one
+    row per line, which ends with a line feed or with carriage return and line feed. Its blank lines are empty
+    texts, except at the end of the file, where they are skipped.
 
     Args:
-        path: File with the suffix ``.jsonl``, ``.csv``, ``.parquet`` or ``.txt``, or a folder with one such
-            file; ``.txt`` files in a folder are ignored if there is another table.
+        path: File with the suffix ``.jsonl``, ``.csv``, ``.tsv``, ``.txt``, each also compressed by gzip as
+            ``.jsonl.gz`` etc., or ``.parquet``; or a folder with one such file. Plain text in a folder is
+            ignored if there is another table.
         entry: Names of the columns; its source is not used.
         prompt: Column of the prompts, if there are any.
 
@@ -42,9 +59,9 @@ def read(path: Path, entry: TableDataset | ContinuationsDataset, prompt: str | N
         table; blank texts are kept.
 
     Raises:
-        TextgamutError: If the suffix is unknown, a byte is not UTF-8, a line cannot be parsed, a column is
-            missing, a row has no text or no id, or a text is not a string. The message names the file and the
-            line (for parquet, the row).
+        TextgamutError: If the suffix is unknown, a byte is not UTF-8, a line cannot be parsed, a gzip file is
+            damaged or too large, a column is missing, a row has no text or no id, or a text is not a string.
+            The message names the file and the line (for parquet, the row).
     """
     path = one_file(path)
     keys = [entry.id] if entry.id else []
@@ -66,13 +83,13 @@ def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = (
     """Read a table and check its columns.
 
     Args:
-        path: The file.
+        path: The file, or ``STANDARD_INPUT``.
         columns: Columns that must be there, once each.
         optional: Columns that must not be there more than once.
 
     Returns:
         All columns; the index is the position of each row in the file and is named "line" or "row". The
-        fields of CSV are strings. If the file has no rows, only ``columns``.
+        fields of CSV and TSV are strings. If the file has no rows, only ``columns``.
 
     Raises:
         TextgamutError: As ``read``.
@@ -116,50 +133,100 @@ def one_file(path: Path) -> Path:
     if not path.is_dir():
         return path
     files = sorted(file for file in path.rglob("*") if file.is_file())
-    tables = [file for file in files if file.suffix.lower() in TABLES]
+    tables = [file for file in files if format_of(file) in TABLES]
     # Plain text only if there is no other table: the folder may contain a LICENSE.txt.
-    tables = tables or [file for file in files if file.suffix.lower() == ".txt"]
+    tables = tables or [file for file in files if format_of(file) == ".txt"]
     if len(tables) != 1:
         raise DataError(f"{path}: expected one table, found {len(tables)}")
     return tables[0]
 
 
+def format_of(path: Path) -> str:
+    """Return the suffix of a file's format, in lower case and without the ``.gz`` of a text format."""
+    if path == STANDARD_INPUT:
+        return ".jsonl"
+    name = path.name.lower()
+    packed = Path(name.removesuffix(".gz")).suffix
+    return packed if name.endswith(".gz") and packed in TEXT_FORMATS else path.suffix.lower()
+
+
 def _read_file(path: Path) -> pd.DataFrame:
     """Read all columns; the index is the position of each row in the file and is named "line" or "row"."""
-    suffix = path.suffix.lower()
-    if suffix not in (*TABLES, ".txt"):
-        raise DataError(f"{path}: suffix {suffix!r} is not one of {', '.join(TABLES)}, .txt")
+    kind = format_of(path)
+    if kind not in (*TABLES, *TEXT_FORMATS):
+        raise DataError(
+            f"{path}: suffix {kind!r} is not one of {', '.join(TABLES)}, .txt; all but parquet also as .gz"
+        )
     try:
-        if suffix == ".parquet":
+        if kind == ".parquet":
             # Not read_table, which refuses columns of the same name, and reads folders called x=1 as columns.
             with pyarrow.parquet.ParquetFile(path) as file:
                 table = file.read()
             table.validate(full=True)  # report invalid UTF-8 here and not at its first use
             frame: pd.DataFrame = table.to_pandas()
             return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
-        if suffix == ".jsonl":
+        if kind == ".jsonl":
             return _read_jsonl(path)
-        content = path.read_bytes().decode("utf-8-sig")
+        content = _content(path).decode("utf-8-sig")
         if "\0" in content[:2]:
             raise DataError(f"{path}: not UTF-8: it seems to be UTF-16")
-        return _read_csv(path, content) if suffix == ".csv" else _read_txt(content)
+        return _read_txt(content) if kind == ".txt" else _read_csv(path, content, kind[1:].upper())
     except DataError:
         raise
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise DataError(_not_utf8(path, line, error)) from error
     except (ValueError, OSError) as error:  # pyarrow raises ValueError
-        raise DataError(f"{path}: cannot be read as {suffix[1:]}: {' '.join(str(error).split())}") from error
+        raise DataError(f"{path}: cannot be read as {kind[1:]}: {' '.join(str(error).split())}") from error
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file, unpacked if it is compressed, or standard input."""
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise DataError(f"{path}: standard input is closed")
+        yield sys.stdin.buffer
+        return
+    if path.suffix.lower() != ".gz":
+        with path.open("rb") as stream:
+            yield stream
+        return
+    try:
+        with gzip.open(path) as unpacked:
+            yield unpacked  # type: ignore[misc]  # GzipFile has all that is needed of a BinaryIO
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: damaged gzip: {error}") from error
+
+
+def _content(path: Path) -> bytes:
+    """Read a whole file. A small gzip file can contain more than fits into memory."""
+    with _opened(path) as stream:
+        if path.suffix.lower() != ".gz":
+            return stream.read()
+        content = stream.read(MOST_UNPACKED + 1)
+    if len(content) > MOST_UNPACKED:
+        most = f"{MOST_UNPACKED // 2**20:,} MiB"
+        raise DataError(f"{path}: larger than {most} unpacked: unpack it, or use JSONL")
+    return content
 
 
 def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the object of each non-blank line, as a stream.
 
+    Args:
+        path: File of JSONL, compressed if its suffix is ``.gz``, or ``STANDARD_INPUT``.
+
     Raises:
-        TextgamutError: If a line is not UTF-8 or not a JSON object; the message names the line.
+        TextgamutError: If a line is not UTF-8, too long or not a JSON object, which the message names, or a
+            gzip file is damaged.
     """
-    with path.open("rb") as stream:
-        for number, raw in enumerate(stream, start=1):
+    bounded = path == STANDARD_INPUT or path.suffix.lower() == ".gz"
+    longest = LONGEST_LINE if bounded else -1
+    with _opened(path) as stream:
+        for number, raw in enumerate(iter(lambda: stream.readline(longest), b""), start=1):
+            if bounded and len(raw) == longest and not raw.endswith(b"\n"):
+                raise DataError(f"{path}: line {number}: longer than {longest // 2**20} MiB")
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 if not line.strip():
@@ -228,11 +295,12 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="line"), dtype=object)
 
 
-def _read_csv(path: Path, content: str) -> pd.DataFrame:
+def _read_csv(path: Path, content: str, kind: str) -> pd.DataFrame:
+    delimiter, delimiters = {"CSV": (",", "commas"), "TSV": ("\t", "tabs")}[kind]
     # Not pandas: it uses the first field as an index if all rows have one more field than the header, as with
     # an unquoted comma in each text, and pads rows that have fewer.
     csv.field_size_limit(max(csv.field_size_limit(), len(content)))
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     columns: list[list[str]] = []  # half the memory of a list of rows
     lines: list[int] = []
@@ -246,14 +314,14 @@ def _read_csv(path: Path, content: str) -> pd.DataFrame:
                 if len(fields) != len(header):
                     raise DataError(
                         f"{path}: line {start}: {len(fields)} fields, but the header has {len(header)}: "
-                        "put fields with commas in double quotes"
+                        f"put fields with {delimiters} in double quotes"
                     )
                 lines.append(start)
                 for column, field in zip(columns, fields, strict=True):
                     column.append(field)
             start = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{path}: line {start}: not valid CSV: {error}") from error
+        raise DataError(f"{path}: line {start}: not valid {kind}: {error}") from error
     frame = pd.DataFrame(dict(enumerate(columns)), index=pd.Index(lines, name="line"), dtype=object)
     return frame.set_axis(pd.Index(header or [], dtype=object), axis=1)
 

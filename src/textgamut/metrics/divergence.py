@@ -8,6 +8,7 @@ Liu et al. 2021 (frontier integral). Settings as in the package ``mauve-text``.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
 from collections import defaultdict
@@ -92,15 +93,62 @@ def divergence_metrics(
     Warns:
         UserWarning: If a set is cut.
     """
-    ref, gen = same_size(reference, generated)
-    n = len(ref)
+    return joint_divergence_metrics(reference, [generated], clusters, seeds, explained_variance)[0]
+
+
+def joint_divergence_metrics(
+    reference: ArrayLike,
+    generated: Sequence[ArrayLike],
+    clusters: int | None = None,
+    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    explained_variance: float = 0.90,
+) -> list[DivergenceMetrics]:
+    """Compute the divergence metrics of several models from one clustering.
+
+    One PCA and, for each seed, one k-means over the references and the texts of all models: the histograms of
+    all models have the same bins, and differences between models are none between clusterings. A value
+    depends on which other models are compared, as these move the centres, and differs from that of
+    ``divergence_metrics``, where the same number of bins divides the texts of one model and the references.
+    It does not depend on the order of the models.
+
+    Args:
+        reference: (N, d) features.
+        generated: (M, d) features of each model. All sets are cut to the size of the smallest one.
+        clusters: Number of bins. Defaults to that of a single model, max(2, round(N / 10)).
+        seeds: As ``divergence_metrics``.
+        explained_variance: As ``divergence_metrics``.
+
+    Returns:
+        The metrics of each model. Those of a single model are its ``divergence_metrics``.
+
+    Raises, Warns:
+        As ``divergence_metrics``.
+    """
+    pairs = []
+    for of_model in generated:
+        pairs.append(same_size(reference, of_model, stacklevel=4))
+    n = min(len(ref) for ref, _ in pairs)
+    ref, sets = pairs[0][0][:n], [gen[:n] for _, gen in pairs]
     if clusters is None:
         clusters = max(2, round(n / 10))
     seeds = check_seeds(seeds)
-    reduced = reduce_features(ref, gen, explained_variance)
+    # k-means starts from random rows, and sums depend on their order, so that the order of models must not.
+    order = sorted(range(len(sets)), key=lambda i: hashlib.sha256(sets[i].tobytes()).digest())
+    reduced, rest = reduce_features(ref, np.concatenate([sets[i] for i in order]), explained_variance)
+    by_seed = [_histograms([reduced, *np.split(rest, len(sets))], clusters, seed) for seed in seeds]
+    return [
+        _summary([(found[0], found[1 + order.index(i)]) for found in by_seed], seeds, clusters, n)
+        for i in range(len(sets))
+    ]
 
+
+def _summary(
+    histograms: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    seeds: tuple[int, ...],
+    clusters: int,
+    n: int,
+) -> DivergenceMetrics:
     values: dict[str, list[float]] = defaultdict(list)
-    histograms = [cluster_histograms(*reduced, clusters, seed) for seed in seeds]
     curves = [pr_curve(p_hist, q_hist) for p_hist, q_hist in histograms]
     for (p_hist, q_hist), (alpha, beta) in zip(histograms, curves, strict=True):
         values["mauve"].append(mauve(p_hist, q_hist))
@@ -157,10 +205,15 @@ def cluster_histograms(
     Raises:
         TextgamutError: If clusters or seed are out of range.
     """
+    p_hist, q_hist = _histograms([reference, generated], clusters, seed)
+    return p_hist, q_hist
+
+
+def _histograms(sets: Sequence[NDArray[np.float32]], clusters: int, seed: int) -> list[NDArray[np.float64]]:
     import faiss
 
     # References first, so that faiss starts from the same random rows as in mauve-text.
-    union = np.concatenate([reference, generated])
+    union = np.concatenate(sets)
     clusters, (seed,) = operator.index(clusters), check_seeds([seed])
     if not 2 <= clusters <= len(union):
         raise DataError(f"clusters = {clusters}: must be from 2 to the number of texts, {len(union)}")
@@ -171,9 +224,8 @@ def cluster_histograms(
     )
     kmeans.train(union)
     _, labels = kmeans.assign(union)
-    p_counts = np.bincount(labels[: len(reference)], minlength=clusters)
-    q_counts = np.bincount(labels[len(reference) :], minlength=clusters)
-    return p_counts / len(reference), q_counts / len(generated)
+    ends = np.cumsum([len(points) for points in sets])[:-1]
+    return [np.bincount(of_set, minlength=clusters) / len(of_set) for of_set in np.split(labels, ends)]
 
 
 def pr_curve(

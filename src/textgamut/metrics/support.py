@@ -239,30 +239,75 @@ def bootstrap_intervals(
         TextgamutError: As ``support_metrics``, or if there are too few texts or replicates, or the level is
             outside (0, 1).
     """
+    values = half_sample_metrics(reference, generated, result, replicates, seed, device)
+    return {name: interval_of(name, getattr(result, name), found, level) for name, found in values.items()}
+
+
+def half_sample_metrics(
+    reference: ArrayLike,
+    generated: ArrayLike,
+    result: SupportMetrics,
+    replicates: int = 200,
+    seed: int = 0,
+    device: str | None = None,
+) -> dict[str, NDArray[np.float64]]:
+    """Compute the support metrics of the half-samples of :func:`bootstrap_intervals`.
+
+    The rows of a half-sample depend on N, the number of replicates and the seed only. With the same ones,
+    replicate i of two models is of the same references, and of the same rows of their generated texts.
+
+    Args, Raises:
+        As ``bootstrap_intervals``.
+
+    Returns:
+        The values of each metric, (replicates,) each.
+    """
     ref, gen = checked(reference, generated)
     n, k = result.n, result.k
     if n <= 4 * k:
         raise DataError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
     if min(len(ref), len(gen)) < n:
         raise DataError(f"the result is of {n} texts, but there are {len(ref)} references, {len(gen)} texts")
-    if not 2 <= replicates <= MOST_HALF_SAMPLES or not 0 < level < 1:
-        raise DataError(
-            f"replicates = {replicates}, level = {level}: must be from 2 to {MOST_HALF_SAMPLES}, "
-            "and in (0, 1)"
-        )
+    if not 2 <= replicates <= MOST_HALF_SAMPLES:
+        raise DataError(f"replicates = {replicates}: must be from 2 to {MOST_HALF_SAMPLES}")
     references, texts = _points([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)
     halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
     precision, density, coverage = _half_samples(references, texts, halves[0], halves[1], k)
     recall, _, _ = _half_samples(texts, references, halves[1], halves[0], k)
-    found = {"precision": precision, "recall": recall, "density": density, "coverage": coverage}
-    intervals = {}
-    for name, values in found.items():
-        tail = (1 - level) / 2
-        low, high = getattr(result, name) + np.quantile(values - values.mean(), [tail, 1 - tail])
-        top = np.inf if name == "density" else 1.0
-        intervals[name] = Interval(max(float(low), 0.0), min(float(high), top), float(values.std(ddof=1)))
-    return intervals
+    return {"precision": precision, "recall": recall, "density": density, "coverage": coverage}
+
+
+def interval_of(
+    metric: str, value: float, replicates: NDArray[np.float64], level: float = 0.95, difference: bool = False
+) -> Interval:
+    """Return the interval of a metric, or of the difference of a metric between two models.
+
+    The difference is a function of one sample of references and one sample of rows, each with a text of
+    either model. Its half-samples are half of the references and half of the rows, the same for both models
+    (:func:`half_sample_metrics`). As for a single metric, a mean over half of N elements, drawn without
+    replacement, has the variance (2 / N - 1 / N) s^2 = s^2 / N about the mean over all, that of the mean of a
+    new sample. So the spread of the differences over the replicates is used as it is, too. It lacks the share
+    of the references that affects both models alike and, if the rows are of the same prompts, that of the
+    prompts. If they are not, the texts of a row are independent, and to pair them changes nothing on average.
+
+    Args:
+        metric: Name of the metric.
+        value: The metric of the whole sets, or the difference between these.
+        replicates: (R,) the metric of each half-sample, or the difference between these.
+        level: Share of the replicates inside the interval, in (0, 1).
+        difference: Whether it is a difference.
+
+    Raises:
+        TextgamutError: If the level is outside (0, 1).
+    """
+    if not 0 < level < 1:
+        raise DataError(f"level = {level}: must be in (0, 1)")
+    tail = (1 - level) / 2
+    low, high = value + np.quantile(replicates - replicates.mean(), [tail, 1 - tail])
+    top = np.inf if metric == "density" else 1.0
+    bottom = -top if difference else 0.0
+    return Interval(max(float(low), bottom), min(float(high), top), float(replicates.std(ddof=1)))
 
 
 # --- one pass over the distances -----------------------------------------------------------------------

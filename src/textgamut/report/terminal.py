@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,9 +16,13 @@ from textgamut.metrics.catalogue import METRICS, metrics_of
 from textgamut.metrics.scores.rows import ALL, Row
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
+from textgamut.report.comparison import cells_of, differences_table, facts_of, models_table
 
 MOST = 30
 """Maximum number of methods that are printed; the files contain all of them."""
+
+MOST_PAIRS = 15
+"""Maximum number of pairs of models that are printed: all pairs of six models."""
 
 
 def print_scores(rows: Sequence[Row], references: int, generated: int, embedder: str | None) -> None:
@@ -54,6 +59,85 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
             groups.add_row(Text(printable(group)), *(Text(cell) for cell in of_group))
         console.print()
         console.print(groups)
+
+
+def print_comparison(
+    scores: pd.DataFrame, differences: pd.DataFrame, references: int, embedder: str | None
+) -> None:
+    """Print the scores of several models as tables: models, groups, and differences between models.
+
+    Metrics that do not fit next to each other are printed below each other.
+
+    Args:
+        scores: As ``report.comparison.models_table``.
+        differences: As ``report.comparison.differences_table``.
+        references: Number of reference texts.
+        embedder: Label of the embedder; None if no metric needed one.
+    """
+    console = _console(120)
+    console.print(Text(printable(facts_of(scores, references, embedder)), style="bold"))
+    table = models_table(scores)
+    metrics = [name for name in METRICS if name in table]
+    whole = table[table["group"] == ALL]
+    number = {name: str(i) for i, name in enumerate(whole["model"], start=1)}
+    _print_columns(
+        console,
+        [("", list(number.values())), ("model", list(number))],
+        [(f"{name} {METRICS[name].arrow}".rstrip(), cells_of(whole, name)) for name in metrics],
+    )
+    groups = table[table["group"] != ALL]
+    if len(groups):
+        console.print()
+        _print_columns(
+            console,
+            [("group", list(groups["group"])), ("model", list(groups["model"]))],
+            [(name, cells_of(groups, name)) for name in metrics_of("support")],
+        )
+    notes = {"_low": "[ ]: 95 % interval", "_sd": "±: deviation over k-means seeds"}
+    shown = [note for part, note in notes.items() if any(str(name).endswith(part) for name in table)]
+    if shown:
+        console.print(", ".join(shown), style="dim", markup=False)
+    if len(differences):
+        pairs = differences_table(differences)
+        console.print(Text("\nDifferences, with paired 95 % intervals", style="bold"))
+        few = pairs.head(MOST_PAIRS)
+        _print_columns(
+            console,
+            [("", list(few["model_1"].map(number) + " - " + few["model_2"].map(number)))],
+            [(name, cells_of(few, name, "+")) for name in metrics_of("support")],
+        )
+        if len(pairs) > MOST_PAIRS:
+            more = f"... and {len(pairs) - MOST_PAIRS:,} more pairs, which --output and --json contain"
+            console.print(more, style="dim", highlight=False)
+
+
+def _print_columns(
+    console: Console, names: Sequence[tuple[str, list[str]]], columns: Sequence[tuple[str, Sequence[str]]]
+) -> None:
+    """Print a table as one or several blocks of as many columns as fit, each with the columns of names."""
+    shown = [(header, [printable(name) for name in cells]) for header, cells in names]
+    most = console.width // 3 // max(1, len(shown) - 1)
+    room = console.width - sum(min(max(map(cell_len, cells)), most) + 2 for _, cells in shown)
+    blocks: list[list[tuple[str, Sequence[str]]]] = []
+    left = 0
+    for header, cells in columns:
+        width = max(map(cell_len, [header, *cells])) + 2
+        if not blocks or width > left:
+            blocks.append([])
+            left = room + 2
+        blocks[-1].append((header, cells))
+        left -= width
+    for place, block in enumerate(blocks):
+        table = _table()
+        for header, _ in shown:
+            table.add_column(header, max_width=most, overflow="fold")
+        for header, _ in block:
+            table.add_column(header, justify="left", no_wrap=True)
+        for row in zip(*(cells for _, cells in [*shown, *block]), strict=True):
+            table.add_row(*map(Text, row))
+        if place:
+            console.print()
+        console.print(table)
 
 
 def _uncertainty(row: Row) -> str:

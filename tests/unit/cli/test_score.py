@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import tiny
 
 from textgamut.cli.main import main
 from textgamut.metrics.ngram import diversity, self_bleu
@@ -134,6 +137,183 @@ def test_empty_texts_are_told_and_counted(tmp_path: Path, capsys) -> None:
     assert code == 0
     assert "g.jsonl: 2 of 30 texts are empty; they are scored as empty" in err
     assert {row["n"] for row in json.loads(out)["scores"]} == {30}
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.write_checkpoint(tmp_path_factory.mktemp("checkpoint"), "gpt2")
+
+
+@pytest.fixture
+def embedder(checkpoint: Path) -> list[str]:
+    options = ["--pooling", "mean", "--max-tokens", "64", "--bootstrap", "20", "--kmeans-seeds", "0", "1"]
+    return ["--embedder", str(checkpoint), *options]
+
+
+def scores_of(out: str) -> dict[str, dict[tuple[str, str], float]]:
+    """Scores by model, group and metric, from JSON."""
+    found: dict[str, dict[tuple[str, str], float]] = {}
+    for row in json.loads(out)["scores"]:
+        found.setdefault(row["model"], {})[row["group"], row["metric"]] = row["value"]
+    return found
+
+
+class TestSeveralModels:
+    @pytest.fixture
+    def texts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.chdir(tmp_path)
+        write(tmp_path / "r.jsonl", sentences(1), topic=["x", "y", "y"] * 10)
+        (tmp_path / "gen").mkdir()
+        for i, name in enumerate("abc", start=2):
+            write(tmp_path / f"gen/{name}.jsonl", sentences(i), topic=["y"] * 30, prompt=["the cat"] * 30)
+        return tmp_path
+
+    NGRAM = ("score", "--reference", "r.jsonl", "--metrics", "ngram", "--json", "--generated")
+
+    def test_files_patterns_and_a_column_name_the_models(self, texts: Path, capsys) -> None:
+        expected = {
+            name: self_bleu([text.split() for text in sentences(i)]) for i, name in enumerate("abc", 2)
+        }
+        frames = [pd.read_json(texts / f"gen/{name}.jsonl", lines=True).assign(m=name) for name in "abc"]
+        pd.concat(frames).sample(frac=1, random_state=0).sort_index().to_csv("all.csv", index=False)
+        pd.concat(frames).rename(columns={"m": "model"}).to_parquet("all.parquet")
+        for arguments in (
+            ["gen/a.jsonl", "gen/b.jsonl", "gen/c.jsonl"],
+            ["gen/*.jsonl"],
+            ["gen/c.jsonl", "gen/[ab].jsonl"],
+            ["all.csv", "--model", "m"],
+            ["all.parquet"],
+        ):
+            code, out, _ = run(capsys, *self.NGRAM, *arguments)
+            assert code == 0
+            found = {name: scores["all", "self_bleu"] for name, scores in scores_of(out).items()}
+            assert found == pytest.approx(expected, abs=1e-12), arguments
+            assert json.loads(out)["differences"] == []
+        assert list(found) == ["a", "b", "c"]
+
+    def test_a_file_with_one_model_has_its_name(self, texts: Path, capsys) -> None:
+        write(texts / "x.jsonl", sentences(5), model=["gpt-2"] * 30)
+        _, out, _ = run(capsys, *self.NGRAM, "x.jsonl")
+        assert list(scores_of(out)) == ["gpt-2"]
+        _, out, _ = run(capsys, *self.NGRAM, "x.jsonl", "gen/a.jsonl")
+        assert list(scores_of(out)) == ["gpt-2", "a"]
+        _, out, _ = run(capsys, *self.NGRAM, "gen/a.jsonl")
+        assert list(scores_of(out)) == ["a"]
+
+    def test_files_of_the_same_name_are_named_by_their_paths(self, texts: Path, capsys) -> None:
+        (texts / "other").mkdir()
+        write(texts / "other/a.csv", sentences(5))
+        _, out, _ = run(capsys, *self.NGRAM, "gen/a.jsonl", "other/a.csv", "gen/b.jsonl")
+        assert list(scores_of(out)) == ["gen/a.jsonl", "other/a.csv", "b"]
+
+    def test_a_model_in_two_files_is_an_error(self, texts: Path, capsys) -> None:
+        write(texts / "x.jsonl", sentences(5), model=["a", "z"] * 15)
+        code, out, err = run(capsys, *self.NGRAM, "x.jsonl", "gen/a.jsonl")
+        assert (code, out) == (1, "")
+        assert err == "textgamut: error: gen/a.jsonl: model 'a' is also in x.jsonl\n"
+
+    def test_packed_and_tab_separated_files_and_standard_input(
+        self, texts: Path, capsys, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        _, out, _ = run(capsys, *self.NGRAM, "gen/a.jsonl")
+        expected = scores_of(out)["a"]
+        content = (texts / "gen/a.jsonl").read_bytes()
+        (texts / "a.jsonl.gz").write_bytes(gzip.compress(content))
+        frame = pd.read_json(texts / "gen/a.jsonl", lines=True)
+        frame.to_csv("a.tsv", sep="\t", index=False)
+        frame.to_csv("a.csv.gz", index=False)
+        frame["text"].to_csv("a.txt.gz", index=False, header=False)
+        for name in ("a.jsonl.gz", "a.tsv", "a.csv.gz", "a.txt.gz"):
+            _, out, _ = run(capsys, *self.NGRAM, name)
+            assert scores_of(out) == {"a": expected}, name
+        for arguments in (["-"], ["-", "gen/b.jsonl"], ["gen/b.jsonl", "-"]):
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+            code, out, _ = run(capsys, *self.NGRAM, *arguments)
+            assert code == 0
+            assert scores_of(out)["stdin"] == expected
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content + b"{}\n{\n")))
+        code, _, err = run(capsys, *self.NGRAM, "-")
+        assert code == 1
+        assert err.startswith("textgamut: error: /dev/stdin: line 32: not valid JSON")
+
+    def test_references_from_standard_input(
+        self, texts: Path, monkeypatch: pytest.MonkeyPatch, capsys
+    ) -> None:
+        content = (texts / "r.jsonl").read_bytes()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        arguments = ["--generated", "gen/a.jsonl", "gen/b.jsonl", "--reference", "-", "--metrics", "ngram"]
+        code, out, _ = run(capsys, "score", *arguments)
+        assert code == 0
+        assert out.startswith("2 models against 30 references")
+
+    def test_each_model_has_the_scores_that_it_has_alone(self, texts: Path, embedder, capsys) -> None:
+        base = ["score", "--reference", "r.jsonl", *embedder, "--json", "--group", "topic"]
+        _, out, err = run(capsys, *base, "--generated", "gen/a.jsonl", "gen/b.jsonl")
+        together = json.loads(out)
+        assert err.count("N = 30 is below 1000") == 1
+        for name in "ab":
+            _, out, _ = run(capsys, *base, "--generated", f"gen/{name}.jsonl")
+            alone = json.loads(out)["scores"]
+            joint = ("mauve", "frontier_integral", "f_1_8", "f_8")
+            found = [row for row in together["scores"] if row["model"] == name]
+            assert [row for row in found if row["metric"] not in joint] == [
+                row for row in alone if row["metric"] not in joint
+            ]
+        pairs = [(row["metric"], row["model_1"], row["model_2"]) for row in together["differences"]]
+        assert pairs == [(name, "a", "b") for name in ("precision", "recall", "density", "coverage")]
+        first = together["differences"][0]
+        assert first["low"] <= first["difference"] <= first["high"]
+
+    def test_everything_is_written(self, texts: Path, embedder, capsys) -> None:
+        names = ["../up", "<b>A & B</b>", "<b>a & b</b>", "é/x"]
+        frame = pd.concat(
+            [pd.DataFrame({"text": sentences(i), "model": name}) for i, name in enumerate(names, 2)]
+        )
+        frame.to_json("all.jsonl", orient="records", lines=True)
+        base = ["score", "--reference", "r.jsonl", *embedder, "--output", "out"]
+        code, out, err = run(capsys, *base, "--generated", "all.jsonl")
+        assert code == 0
+        assert "1 - 2" in out
+        assert err.endswith("written: out\n")
+        files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
+        pages = {"up", "b-A-B-b", "b-a-b-b-2", "x"}
+        assert files == {
+            "scores.csv", "scores.html", "differences.csv", "differences.html",
+            "precision-recall.svg", "precision-recall.png", *(f"missed/{page}.html" for page in pages),
+        }  # fmt: skip
+        scores = pd.read_csv("out/scores.csv")
+        assert list(scores) == ["model", "group", "metric", "value", "low", "high", "deviation", "n", "k"]
+        assert scores["model"].unique().tolist() == names
+        differences = pd.read_csv("out/differences.csv")
+        assert list(differences) == ["metric", "model_1", "model_2", "difference", "low", "high"]
+        assert len(differences) == 4 * 6
+        for name in ("scores", "differences"):
+            page = Path(f"out/{name}.html").read_text()
+            assert "&lt;b&gt;A &amp; B&lt;/b&gt;" in page
+            assert "<b>A" not in page
+        precision = scores[(scores["model"] == names[0]) & (scores["metric"] == "precision")].iloc[0]
+        cell = f"{precision['value']:.3f} [{precision['low']:.3f}, {precision['high']:.3f}]"
+        assert f">{cell}</td>" in Path("out/scores.html").read_text()
+        title = "<title>&lt;b&gt;a &amp; b&lt;/b&gt; against r.jsonl: what precision and recall missed"
+        assert title in Path("out/missed/b-a-b-b-2.html").read_text()
+
+    def test_one_model_has_an_output_too(self, texts: Path, embedder, capsys) -> None:
+        base = ["score", "--reference", "r.jsonl", *embedder, "--generated", "gen/a.jsonl"]
+        _, out, _ = run(capsys, *base)
+        _, same, _ = run(capsys, *base, "--output", "out")
+        assert same == out
+        files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
+        figures = {"precision-recall.svg", "precision-recall.png"}
+        assert files == {"scores.csv", "scores.html", "missed/a.html", *figures}
+        run(capsys, *base, "--metrics", "ngram", "--output", "wording")
+        assert {path.name for path in Path("wording").iterdir()} == {"scores.csv", "scores.html"}
+
+    def test_a_model_shorter_than_the_others_is_told(self, texts: Path, capsys) -> None:
+        write(texts / "short.jsonl", sentences(7)[:20])
+        _, out, err = run(capsys, *self.NGRAM, "gen/a.jsonl", "short.jsonl")
+        assert "warning: models differ in their number of texts: all cut to the first 20, the fewest\n" in err
+        assert {row["n"] for row in json.loads(out)["scores"]} == {20}
+        assert json.loads(out)["settings"]["generated"] == ["gen/a.jsonl", "short.jsonl"]
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Datasets: what is read, what is left out, what is refused."""
 
 import csv
+import gzip
 import io
 import json
 import zipfile
@@ -15,7 +16,7 @@ from textgamut.config.entries.datasets import NewsArticlesDataset, TableDataset
 from textgamut.config.entries.sources import FileSource
 from textgamut.datasets.extract import extract
 from textgamut.datasets.news_articles import topic_of
-from textgamut.datasets.table import read
+from textgamut.datasets.table import read, read_columns, rows_of_jsonl
 from textgamut.errors import TextgamutError
 
 
@@ -87,6 +88,56 @@ def test_three_formats_give_the_same_texts(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv"])
+def test_packed_tables_and_tsv_give_the_same_rows(tmp_path: Path, suffix: str) -> None:
+    rows = pd.DataFrame({"text": ['one\n"two",\tthree', "ünï", "3"], "topic": ["a", "b", "a"]})
+    plain = tmp_path / f"t.{suffix}"
+    if suffix == "jsonl":
+        rows.to_json(plain, orient="records", lines=True)
+    else:
+        rows.to_csv(plain, index=False, sep="," if suffix == "csv" else "\t")
+    packed = write(tmp_path / f"t.{suffix}.gz", gzip.compress(plain.read_bytes()))
+    for path in (plain, packed):
+        frame = read_columns(path, ["text"])
+        assert frame.to_numpy().tolist() == rows.to_numpy().tolist()
+        assert frame.index.tolist() == ([1, 2, 3] if suffix == "jsonl" else [2, 4, 5])
+    assert extract(packed, table(packed))["text"].tolist() == rows["text"].tolist()
+
+
+def test_packed_jsonl_is_a_stream(tmp_path: Path) -> None:
+    lines = b'{"text": "a"}\n\n{"text": "b"}\n'
+    damaged = gzip.compress(lines) + gzip.compress(lines)[:-9]
+    rows = rows_of_jsonl(write(tmp_path / "t.jsonl.gz", damaged))
+    assert [next(rows), next(rows)] == [(1, {"text": "a"}), (3, {"text": "b"})]
+    with pytest.raises(TextgamutError, match=r"t\.jsonl\.gz: damaged gzip: Compressed file ended"):
+        list(rows)
+
+
+def test_a_line_from_a_stream_is_not_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textgamut.datasets.table.LONGEST_LINE", 2**20)
+    line = b'{"text": "%s"}\n' % (b"x" * (2**20 - 13))
+    assert len(line) == 2**20
+    path = tmp_path / "t.jsonl.gz"
+    assert len(read_columns(write(path, gzip.compress(b"{}\n" + line)), ["text"])) == 2
+    for longer in (line[:-1] + b"  ", b" " + line):
+        write(path, gzip.compress(b"{}\n" + longer))
+        with pytest.raises(TextgamutError, match=r"line 2: longer than 1 MiB"):
+            read_columns(path, ["text"])
+        plain = write(tmp_path / "t.jsonl", b"{}\n" + longer)
+        assert len(read_columns(plain, ["text"])) == 2
+
+
+def test_a_packed_table_is_not_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textgamut.datasets.table.MOST_UNPACKED", 2**20)
+    path = tmp_path / "t.csv.gz"
+    assert len(read_columns(write(path, gzip.compress(b"text\n" + b"a" * (2**20 - 5))), ["text"])) == 1
+    write(path, gzip.compress(b"text\n" + b"a" * (2**20 - 4)))
+    with pytest.raises(
+        TextgamutError, match=r"t\.csv\.gz: larger than 1 MiB unpacked: unpack it, or use JSONL"
+    ):
+        read_columns(path, ["text"])
+
+
 @pytest.mark.parametrize(
     ("name", "content", "fields", "message"),
     [
@@ -122,8 +173,14 @@ def test_three_formats_give_the_same_texts(tmp_path: Path) -> None:
         ("a.txt", b"x\n\n\xe9t\xe9\n", {}, r"a\.txt: line 3: not UTF-8: byte 0xe9"),
         ("a.txt", "x\ny".encode("utf-16"), {}, r"a\.txt: line 1: not UTF-8: byte 0xff"),
         ("a.txt", "x\n", {"text": "body"}, r"a\.txt: no column 'body'; valid: 'text'"),
-        ("a.json", "x", {}, r"a\.json: suffix '\.json' is not one of \.jsonl, \.csv, \.parquet, \.txt"),
-        ("a.jsonl.gz", b"x", {}, r"suffix '\.gz' is not one of"),
+        (
+            "a.json",
+            "x",
+            {},
+            r"a\.json: suffix '\.json' is not one of \.jsonl, \.csv, \.tsv, \.parquet, \.txt",
+        ),
+        ("a.jsonl.gz", b"x", {}, r"a\.jsonl\.gz: damaged gzip: "),
+        ("a.parquet.gz", b"x", {}, r"suffix '\.gz' is not one of"),
         ("a.parquet", "x", {}, r"a\.parquet: cannot be read as parquet"),
     ],
 )
@@ -161,7 +218,7 @@ def test_a_folder_with_one_table(tmp_path: Path) -> None:
     write(tmp_path / "README.md", "x")
     write(tmp_path / "texts.jsonl", '{"text": "a"}')
     assert len(extract(tmp_path, table(tmp_path))) == 1
-    write(tmp_path / "more.csv", "text\nx")
+    write(tmp_path / "more.csv.gz", gzip.compress(b"text\nx"))
     with pytest.raises(TextgamutError, match="expected one table, found 2"):
         extract(tmp_path, table(tmp_path))
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
+import pandas as pd
 import pytest
 from made_scores import QUALITY, method_scores
+from rich.console import Console
 
 from textgamut.rankings.ranking import rank_methods
-from textgamut.report.terminal import print_ranking, print_scores
+from textgamut.report.terminal import print_comparison, print_ranking, print_scores
 
 
 def row(metric: str, value: float, group: str = "all", **fields: float) -> dict:
@@ -50,6 +55,74 @@ def test_groups_have_a_table_of_their_own_with_dashes_for_what_is_missing(
 def test_without_references_there_is_no_n_and_no_embedder(capsys: pytest.CaptureFixture) -> None:
     print_scores([row("diversity", 0.9)], 10, 12, None)
     assert capsys.readouterr().out.splitlines()[0] == "12 generated texts against 10 references"
+
+
+def compared(count: int, **more: float) -> pd.DataFrame:
+    metrics = {"precision": 0.7, "recall": 0.51234, "density": 1.0, "coverage": 0.8, "mauve": 0.9}
+    rows = [
+        row(metric, value, **({"deviation": 0.01} if metric == "mauve" else {"low": 0.4, "high": 0.81}))
+        | {"model": f"[red]{i}\x1b" + "x" * 25}
+        for i in range(1, count + 1)
+        for metric, value in metrics.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def differing(scores: pd.DataFrame) -> pd.DataFrame:
+    pairs = itertools.combinations(scores["model"].unique(), 2)
+    rows = [
+        {"metric": metric, "model_1": a, "model_2": b, "difference": 0.1, "low": -0.25, "high": 0.3}
+        for a, b in pairs
+        for metric in ("precision", "recall", "density", "coverage")
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_several_models_and_their_differences(capsys: pytest.CaptureFixture) -> None:
+    scores = compared(3)
+    print_comparison(scores, differing(scores), 5000, "[b]MiniLM[/b]")
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "3 models against 5,000 references, N = 4,000, k = 4, [b]MiniLM[/b]"
+    assert lines[0].split() == ["model", "precision", "↑", "recall", "↑", "density"]
+    intervals = "0.700 [0.400, 0.810]  0.512 [0.400, 0.810]  1.000 [0.400, 0.810]"
+    assert lines[1].rstrip() == f"1  [red]1\\x1b{25 * 'x'}  {intervals}"
+    assert sum(line.startswith("1  ") for line in lines) == 2  # the columns do not fit into one block
+    assert any(line.rstrip().endswith("0.900 ± 0.010") for line in lines)
+    place = next(i for i, line in enumerate(lines) if line.startswith("Differences"))
+    assert lines[place + 1].split() == ["precision", "recall", "density", "coverage"]
+    assert lines[place + 2].split()[:6] == ["1", "-", "2", "+0.100", "[-0.250,", "+0.300]"]
+    assert [line[:5] for line in lines[place + 2 :]] == ["1 - 2", "1 - 3", "2 - 3"]
+
+
+def test_of_many_pairs_the_first_are_printed(capsys: pytest.CaptureFixture) -> None:
+    scores = compared(7)
+    print_comparison(scores, differing(scores), 5000, None)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2].startswith("3 - 7")
+    assert lines[-1] == "... and 6 more pairs, which --output and --json contain"
+
+
+def test_groups_of_several_models(capsys: pytest.CaptureFixture) -> None:
+    scores = compared(2)
+    groups = scores[scores["metric"] == "recall"].assign(group="topic=y", low=np.nan, high=np.nan)
+    print_comparison(pd.concat([scores, groups, groups.assign(group="topic=x")]), pd.DataFrame(), 10, None)
+    lines = capsys.readouterr().out.splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("group"))
+    assert lines[place].split() == ["group", "model", "precision", "recall", "density", "coverage"]
+    of_groups = [line.split() for line in lines if line.startswith("topic=")]
+    assert [words[0] for words in of_groups] == ["topic=x", "topic=x", "topic=y", "topic=y"]
+    assert of_groups[0][-4:] == ["—", "0.512", "—", "—"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_a_comparison_fits_the_terminal(width: int, monkeypatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setattr("textgamut.report.terminal._console", lambda _: Console(width=width))
+    scores = compared(3)
+    print_comparison(scores, differing(scores), 5000, None)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    assert "…" not in out
+    assert out.count("0.512 [0.400, 0.810]") == 3
 
 
 def test_a_ranking_with_its_criteria_agreement_and_orders(capsys: pytest.CaptureFixture) -> None:

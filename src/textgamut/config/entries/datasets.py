@@ -37,9 +37,10 @@ class NewsArticlesDataset(DatasetBase):
 
 
 class TableDataset(DatasetBase):
-    """Texts in a table: a JSONL, CSV or parquet file with one text per row, a .txt file with one per line.
+    """Texts in a table: a JSONL, CSV, TSV or parquet file, one text per row, or a .txt file, one per line.
 
-    Or a dataset on the Hugging Face hub, with one text per row.
+    All but parquet can be compressed by gzip (.jsonl.gz etc.). Or a dataset on the Hugging Face hub, with one
+    text per row.
     """
 
     format: Literal["table"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
-from textgamut.metrics.divergence import divergence_metrics
+from textgamut.metrics.divergence import DivergenceMetrics, divergence_metrics, joint_divergence_metrics
 from textgamut.metrics.scores.rows import ALL, Row
 
 
@@ -18,11 +18,25 @@ def divergence_scores(
     Args, Raises, Warns:
         As ``metrics.divergence.divergence_metrics``.
     """
-    result = divergence_metrics(reference, generated, clusters, seeds)
+    return _rows(divergence_metrics(reference, generated, clusters, seeds))
+
+
+def joint_divergence_scores(
+    reference: ArrayLike, generated: Sequence[ArrayLike], seeds: Sequence[int]
+) -> list[list[Row]]:
+    """Compute the divergence scores of several models from one clustering: the rows of each model.
+
+    Args, Raises, Warns:
+        As ``metrics.divergence.joint_divergence_metrics``.
+    """
+    return [_rows(result) for result in joint_divergence_metrics(reference, generated, None, seeds)]
+
+
+def _rows(result: DivergenceMetrics) -> list[Row]:
     facts = {"n": result.n, "group": ALL}
     return [
         facts
         | {"metric": name, "value": getattr(result, name)}
-        | ({"deviation": result.deviations[name]} if len(seeds) > 1 else {})
+        | ({"deviation": result.deviations[name]} if len(result.seeds) > 1 else {})
         for name in result.deviations
     ]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.features.reduce import reduce_features, same_size
 from textgamut.metrics.catalogue import metrics_of
 from textgamut.metrics.scores.rows import ALL, Row
-from textgamut.metrics.support import bootstrap_intervals, group_metrics, support_metrics
+from textgamut.metrics.support import group_metrics, half_sample_metrics, interval_of, support_metrics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,8 @@ class SupportScores(NamedTuple):
     """(N,): which generated texts lie inside the references' support."""
     in_generated: NDArray[np.bool_]
     """(N,): which references lie inside the generated texts' support."""
+    half_samples: dict[str, NDArray[np.float64]]
+    """The values of each metric over the half-samples; empty if there are no intervals."""
 
 
 def support_scores(
@@ -51,12 +53,13 @@ def support_scores(
     """
     reduced = reduce_features(*same_size(reference, generated))
     result = support_metrics(*reduced, k)
-    intervals = bootstrap_intervals(*reduced, result, bootstrap) if bootstrap and result.n > 4 * k else {}
+    halves = half_sample_metrics(*reduced, result, bootstrap) if bootstrap and result.n > 4 * k else {}
     facts = {"n": result.n, "k": k}
     rows = []
     for name in metrics_of("support"):
-        interval = intervals[name]._asdict() if name in intervals else {}
-        rows.append(facts | {"group": ALL, "metric": name, "value": getattr(result, name)} | interval)
+        value = getattr(result, name)
+        interval = interval_of(name, value, halves[name])._asdict() if halves else {}
+        rows.append(facts | {"group": ALL, "metric": name, "value": value} | interval)
     for column, sides in (groups or {}).items():
         for group, metrics in group_metrics(result, *sides).items():
             rows += [
@@ -64,7 +67,36 @@ def support_scores(
                 for name in metrics_of("support")
                 if not np.isnan(value := getattr(metrics, name))
             ]
-    return SupportScores(rows, *reduced, result.in_reference, result.in_generated)
+    return SupportScores(rows, *reduced, result.in_reference, result.in_generated, halves)
+
+
+class Difference(NamedTuple):
+    """The difference of a support metric between two models."""
+
+    metric: str
+    difference: float
+    low: float
+    """Ends of the 95 % interval, NaN if there are no half-samples."""
+    high: float
+
+
+def support_differences(first: SupportScores, second: SupportScores) -> list[Difference]:
+    """Compute the differences, first minus second, between two models with the same N and references.
+
+    The intervals are paired: see ``metrics.support.interval_of``.
+    """
+    values = [
+        {row["metric"]: row["value"] for row in of.rows if row["group"] == ALL} for of in (first, second)
+    ]
+    found = []
+    for name in metrics_of("support"):
+        difference = values[0][name] - values[1][name]
+        low = high = float("nan")
+        if first.half_samples and second.half_samples:
+            apart = first.half_samples[name] - second.half_samples[name]
+            low, high, _ = interval_of(name, difference, apart, difference=True)
+        found.append(Difference(name, difference, low, high))
+    return found
 
 
 def group_labels(

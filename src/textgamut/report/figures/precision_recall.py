@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import DataError
+from textgamut.errors import DataError, printable
 from textgamut.report.figures.labels import place_labels
 from textgamut.report.figures.models import ModelStyle, order_runs
 from textgamut.report.figures.style import (
@@ -184,6 +184,54 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
 
 
 @own_settings()
+def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
+    """Plot recall against precision of models that were scored once each, with their 95 % intervals.
+
+    The models are numbered; their names are in the legend, where there is room for long ones.
+
+    Args:
+        table: One row per model: ``model``, which is shortened if it is long, ``precision``, ``recall`` and,
+            if there are intervals, ``precision_low``, ``precision_high``, ``recall_low``, ``recall_high``.
+        title: Title of the figure.
+        note: First sentence of the small print.
+
+    Returns:
+        The figure, 7.2 inches wide, and 5 inches high or as high as the legend. With more than eight models,
+        colours repeat.
+    """
+    names = [_shortened(f"{i}  {name}") for i, name in enumerate(table["model"], start=1)]
+    lines = sum(name.count("\n") + 1 for name in names)
+    figure, axes = new_figure(title, height=max(5.0, 1.0 + 0.15 * lines + 0.07 * len(names)))
+    crosses = "precision_low" in table
+    obstacles = [table[["precision", "recall"]].to_numpy()]
+    numbers: dict[tuple[float, float], list[str]] = {}  # of the models at each place
+    handles = []
+    for number, (row, colour) in enumerate(
+        zip(table.to_dict("records"), itertools.cycle(COLOURS), strict=False), start=1
+    ):
+        x, y = row["precision"], row["recall"]
+        if crosses:
+            ends = [(row[f"{name}_low"], row[f"{name}_high"]) for name in ("precision", "recall")]
+            for arm in [(ends[0], (y, y)), ((x, x), ends[1])]:
+                axes.plot(*arm, color=colour, alpha=0.5, lw=0.8, zorder=1.8)
+                obstacles.append(np.transpose(arm))
+        handles += axes.plot(
+            x, y, "o", color=colour, ms=7.5, mec="white", mew=0.8, ls="", clip_on=False, zorder=4
+        )
+        numbers.setdefault((x, y), []).append(str(number))
+    points = np.concatenate(obstacles)
+    axes.set_xlim(*_limits(points[:, 0]))
+    axes.set_ylim(*_limits(points[:, 1]))
+    axes.set_xlabel("Precision")
+    axes.set_ylabel("Recall")
+    name_entries(axes.legend(handles, [""] * len(names), handletextpad=0.3, **_BESIDE), names)
+    small_print(figure, f"{note}. Crosses: 95 % intervals, from half-samples." if crosses else f"{note}.")
+    settle(figure)
+    place_labels(figure, axes, [(", ".join(found), place) for place, found in numbers.items()], points)
+    return figure
+
+
+@own_settings()
 def subsets_figure(
     scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, descriptions: Mapping[str, str]
 ) -> Figure:
@@ -262,6 +310,13 @@ def task_figure(
         return precision_recall_figure(scores, models, f"Precision and recall on {task} ({dataset})")
     title = f"Human texts play the models; references: {' + '.join(references)}"
     return subsets_figure(scores, models, title, {name: " + ".join(of) for name, of in subsets.items()})
+
+
+def _shortened(name: str) -> str:
+    """Return a name on at most two lines, without its middle if it is long: names often differ at the end."""
+    name = printable(name)
+    name = name if len(name) <= 52 else f"{name[:26]}…{name[-25:]}"
+    return "\n".join(name[start : start + 26] for start in range(0, len(name), 26))
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:

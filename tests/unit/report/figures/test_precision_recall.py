@@ -21,6 +21,7 @@ from matplotlib.patches import Ellipse
 
 from textgamut.errors import TextgamutError
 from textgamut.report.figures.precision_recall import (
+    comparison_figure,
     error_ellipse,
     precision_recall_figure,
     prediction_radius,
@@ -237,3 +238,56 @@ class TestTaskFigure:
             dict.fromkeys(MODELS, "sport + health"),
         )
         assert render(figure, "svg") == render(same, "svg")
+
+
+class TestComparison:
+    TABLE = pd.DataFrame(
+        {
+            "model": ["a", "$\\frac{$\n", "run/" + "x" * 80 + "/end.jsonl", "_b"],
+            "precision": [0.7, 0.5, 0.5, 0.9],
+            "recall": [0.6, 0.4, 0.4, 1.0],
+        }
+    )
+
+    def test_models_are_numbered_points_and_the_legend_names_them(self):
+        figure = comparison_figure(self.TABLE, "$x$ against b", "4 models")
+        (axes,) = figure.axes
+        points = [line.get_xydata()[0].tolist() for line in axes.lines if line.get_marker() == "o"]
+        assert points == self.TABLE[["precision", "recall"]].to_numpy().tolist()
+        names = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert names[:2] == ["1  a", "2  $\\frac{$\\n"]
+        assert names[2].startswith("3  run/xxx")
+        assert names[2].endswith("x/end.jsonl")
+        assert [len(line) for line in names[2].split("\n")] == [26, 26]
+        assert names[3] == "4  _b"
+        labels = {text.get_text() for text in axes.texts}
+        assert labels == {"1", "2, 3", "4"}  # two models are at the same place
+        assert small_print(figure) == "4 models."
+        assert render(figure, "svg") == render(
+            comparison_figure(self.TABLE, "$x$ against b", "4 models"), "svg"
+        )
+
+    def test_intervals_are_crosses(self):
+        ends = {
+            f"{name}_{end}": self.TABLE[name] + (0.1 if end == "high" else -0.1)
+            for name in ("precision", "recall")
+            for end in ("low", "high")
+        }
+        figure = comparison_figure(self.TABLE.assign(**ends), "A", "4 models")
+        (axes,) = figure.axes
+        arms = [line.get_xydata().tolist() for line in axes.lines if line.get_marker() != "o"]
+        assert len(arms) == 8
+        np.testing.assert_allclose(arms[:2], [[[0.6, 0.6], [0.8, 0.6]], [[0.7, 0.5], [0.7, 0.7]]])
+        assert small_print(figure) == "4 models. Crosses: 95 % intervals, from half-samples."
+
+    def test_the_figure_is_as_high_as_its_legend(self):
+        many = pd.concat([self.TABLE] * 10)
+        heights = []
+        for table in (self.TABLE, many):
+            figure = comparison_figure(table, "A", "models")
+            legend = figure.axes[0].get_legend().get_window_extent()
+            assert legend.y0 > 0
+            assert figure.axes[0].get_window_extent().width > 300
+            heights.append(figure.get_figheight())
+        assert heights[0] == 5
+        assert heights[1] > 10

@@ -1,0 +1,118 @@
+"""Tables of the scores of several models, and of the differences between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from textgamut.errors import printable
+from textgamut.metrics.catalogue import METRICS, metrics_of
+from textgamut.metrics.scores.rows import ALL
+from textgamut.report.html import to_html
+
+
+def models_table(scores: pd.DataFrame) -> pd.DataFrame:
+    """Pivot scores to one row per model and group.
+
+    Args:
+        scores: Columns ``model``, ``group``, ``metric``, ``value``, ``low``, ``high``, ``deviation``.
+
+    Returns:
+        Columns ``model``, ``group``, and for each metric its value and, if it has any, its interval as
+        ``{metric}_low`` and ``{metric}_high``, or else its deviation as ``{metric}_sd``. The rows of all
+        texts come first, then those of each group. Missing values are NaN.
+    """
+    cells: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in scores.to_dict("records"):
+        of_row = cells.setdefault((row["group"], row["model"]), {})
+        of_row[row["metric"]] = row["value"]
+        interval = {f"{row['metric']}_{end}": row[end] for end in ("low", "high")}
+        if not pd.isna(row["low"]):
+            of_row |= interval
+        elif not pd.isna(row["deviation"]):
+            of_row[f"{row['metric']}_sd"] = row["deviation"]
+    groups = dict.fromkeys([ALL, *sorted(dict.fromkeys(group for group, _ in cells))])
+    models = dict.fromkeys(model for _, model in cells)
+    keys = [(group, model) for group in groups for model in models if (group, model) in cells]
+    found = {name for of_row in cells.values() for name in of_row}
+    columns = [f"{name}{part}" for name in METRICS for part in ("", "_low", "_high", "_sd")]
+    return pd.DataFrame(
+        [{"model": model, "group": group} | cells[group, model] for group, model in keys],
+        columns=["model", "group", *(name for name in columns if name in found)],
+    )
+
+
+def differences_table(differences: pd.DataFrame) -> pd.DataFrame:
+    """Pivot differences to one row per pair of models.
+
+    Args:
+        differences: Columns ``metric``, ``model_1``, ``model_2``, ``difference``, ``low``, ``high``.
+
+    Returns:
+        Columns ``model_1``, ``model_2``, and for each metric its difference, ``{metric}_low`` and
+        ``{metric}_high``.
+    """
+    pairs: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in differences.to_dict("records"):
+        names = {"model_1": row["model_1"], "model_2": row["model_2"]}
+        of_pair = pairs.setdefault((row["model_1"], row["model_2"]), names)
+        of_pair |= {row["metric"]: row["difference"]}
+        of_pair |= {f"{row['metric']}_{end}": row[end] for end in ("low", "high")}
+    columns = [f"{name}{part}" for name in metrics_of("support") for part in ("", "_low", "_high")]
+    return pd.DataFrame(list(pairs.values()), columns=["model_1", "model_2", *columns])
+
+
+def facts_of(scores: pd.DataFrame, references: int, embedder: str | None) -> str:
+    """Describe what was compared: the numbers of models and texts, N, k and the embedder."""
+    models = scores["model"].nunique()
+    facts = [f"{'1 model' if models == 1 else f'{models:,} models'} against {references:,} references"]
+    facts += [
+        f"N = {row['n']:,}, k = {row['k']:.0f}"
+        for row in scores[scores["metric"] == "precision"].head(1).to_dict("records")
+    ]
+    return ", ".join([*facts, *([embedder] if embedder else [])])
+
+
+def comparison_page(table: pd.DataFrame, caption: str, note: str) -> str:
+    """Render the table of models or of differences as an HTML page.
+
+    Args:
+        table: Result of :func:`models_table` or :func:`differences_table`.
+        caption: Title of the page.
+        note: A second line of the caption.
+
+    Returns:
+        The page, see ``to_html``. Metrics are marked with the direction of better values. Control characters
+        of names are escaped.
+    """
+    names = [name for name in ("model", "group", "model_1", "model_2") if name in table]
+    shown = table.assign(**{name: table[name].map(printable) for name in names})
+    if "group" in shown and set(shown["group"]) == {ALL}:
+        shown = shown.drop(columns="group")
+    if "model" in shown:
+        shown.columns = pd.Index([marked(name) for name in shown.columns])
+    return to_html(shown, printable(caption), printable(note))
+
+
+def marked(column: str) -> str:
+    """Return the name of a metric's column with the direction of better values: ``recall ↑_low``."""
+    for name in sorted(METRICS, key=len, reverse=True):
+        if column == name or column.removeprefix(name) in ("_low", "_high", "_sd"):
+            return f"{name} {METRICS[name].arrow}".rstrip() + column.removeprefix(name)
+    return column
+
+
+def cells_of(table: pd.DataFrame, metric: str, sign: str = "") -> Sequence[str]:
+    """Return a metric's column of either table as text: "0.823 [0.801, 0.845]", "0.912 ± 0.003"."""
+    cells = []
+    for row in table.to_dict("records"):
+        low, deviation = row.get(f"{metric}_low"), row.get(f"{metric}_sd")
+        cell = "—" if pd.isna(row[metric]) else f"{row[metric]:{sign}.3f}"
+        if not pd.isna(low):
+            cell += f" [{low:{sign}.3f}, {row[f'{metric}_high']:{sign}.3f}]"
+        elif not pd.isna(deviation):
+            cell += f" ± {deviation:.3f}"
+        cells.append(cell)
+    return cells

@@ -1,0 +1,59 @@
+"""Tables of several models: one row per model, and every name escaped."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from textgamut.report.comparison import cells_of, comparison_page, differences_table, models_table
+
+SCORES = pd.DataFrame(
+    [
+        ("b", "all", "precision", 0.7, 0.6, 0.8, 0.05),
+        ("b", "all", "mauve", 0.9, None, None, 0.01),
+        ("b", "topic=x", "precision", 0.5, None, None, None),
+        ("<a>\x1b", "all", "precision", 0.2, 0.1, 0.3, 0.05),
+        ("<a>\x1b", "all", "distinct_2", 0.4, None, None, None),
+    ],
+    columns=["model", "group", "metric", "value", "low", "high", "deviation"],
+)
+DIFFERENCES = pd.DataFrame(
+    [("precision", "b", "<a>", 0.5, 0.3, 0.7), ("recall", "b", "<a>", -0.1, None, None)],
+    columns=["metric", "model_1", "model_2", "difference", "low", "high"],
+)
+
+
+def test_models_are_rows_in_their_order_and_groups_come_last() -> None:
+    table = models_table(SCORES)
+    assert list(table) == [
+        "model", "group", "precision", "precision_low", "precision_high", "mauve", "mauve_sd", "distinct_2"
+    ]  # fmt: skip
+    assert table[["model", "group"]].to_numpy().tolist() == [
+        ["b", "all"],
+        ["<a>\x1b", "all"],
+        ["b", "topic=x"],
+    ]
+    assert list(cells_of(table, "precision")) == ["0.700 [0.600, 0.800]", "0.200 [0.100, 0.300]", "0.500"]
+    assert list(cells_of(table, "mauve")) == ["0.900 ± 0.010", "—", "—"]
+
+
+def test_the_page_of_models_merges_intervals_and_marks_what_is_better() -> None:
+    page = comparison_page(models_table(SCORES), "A < B", "N = 5")
+    assert "<title>A &lt; B</title>" in page
+    assert '<th scope="col" class="number">precision ↑</th>' in page
+    assert ">0.700 [0.600, 0.800]</td>" in page
+    assert ">0.900 ± 0.010</td>" in page
+    assert "&lt;a&gt;\\x1b" in page
+    assert "_low" not in page
+    assert ">topic=x</td>" in page
+    whole = comparison_page(models_table(SCORES[SCORES["group"] == "all"]), "A", "")
+    assert "group" not in whole
+
+
+def test_the_page_of_differences_has_a_row_for_each_pair() -> None:
+    table = differences_table(DIFFERENCES)
+    assert table[["model_1", "model_2"]].to_numpy().tolist() == [["b", "<a>"]]
+    assert list(cells_of(table, "precision", "+")) == ["+0.500 [+0.300, +0.700]"]
+    assert list(cells_of(table, "recall", "+")) == ["-0.100"]
+    page = comparison_page(table, "Differences", "")
+    assert ">0.500 [0.300, 0.700]</td>" in page
+    assert "<td>&lt;a&gt;</td>" in page
