@@ -9,7 +9,7 @@ from typing import Any
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets.table import rows_of_jsonl
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, string
+from textgamut.generation.given.texts import GivenText, id_in, string
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
@@ -25,37 +25,31 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
         for key in ("doc", "arguments", "resps"):
             if key not in row:
                 raise DataError(f"{where}: no {key!r}: not a line that lm-evaluation-harness logs")
+        context = _context(where, row["arguments"])
         first = row.get("filter") if first is None else first
         if row.get("filter") != first:
             continue
-        answers = _answers(where, row["resps"])
+        answers = row["resps"]
+        if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], list):
+            raise DataError(f"{where}: 'resps' has not the answers to one request")
         doc = row["doc"] if isinstance(row["doc"], dict) else {}
-        name = next((doc[key] for key in ("prompt_id", "id") if isinstance(doc.get(key), str | int)), None)
-        contexts = [_context(where, row["arguments"]), doc.get("prompt")]
-        for completion, answer in enumerate(answers):
-            yield GivenText(
-                where,
-                string(where, "resps", answer),
-                prompt_id=None if name is None else str(name),
-                prompts=tuple(text for text in contexts if isinstance(text, str)),
-                completion=completion,
-            )
+        prompts = tuple(text for text in (context, doc.get("prompt")) if isinstance(text, str))
+        for completion, answer in enumerate(answers[0]):
+            text = string(where, "resps", answer)
+            yield GivenText(where, text, prompt_id=id_in(doc), prompts=prompts, completion=completion)
 
 
-def _answers(where: str, answers: Any) -> list[Any]:
-    """Return the answers of a document: a list with one list per request, of which there is one."""
-    if not isinstance(answers, list) or len(answers) != 1 or not isinstance(answers[0], list):
-        raise DataError(
-            f"{where}: not the answers to one request: a task of the type generate_until is needed"
-        )
-    return answers[0]
+def _context(where: str, arguments: Any) -> Any:
+    """Return what the model was given: a string, or the messages of a chat.
 
-
-def _context(where: str, arguments: Any) -> str:
-    """Return what the model was given."""
-    first = arguments.get("gen_args_0") if isinstance(arguments, dict) else None
-    if isinstance(first, dict):
-        return string(where, "arguments", first.get("arg_0"))
-    if isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
-        return string(where, "arguments", (arguments[0] or [None])[0])
-    raise DataError(f"{where}: 'arguments' is not of the form of lm-evaluation-harness")
+    Raises:
+        DataError: If the request was not to generate a text: of likelihoods, the second argument is a text.
+    """
+    first: Any = None
+    if isinstance(arguments, dict) and len(arguments) == 1:
+        [first] = arguments.values()
+    if isinstance(first, dict) and isinstance(first.get("arg_1"), dict):
+        return first.get("arg_0")
+    raise DataError(
+        f"{where}: not a request to generate a text: a task with the output type generate_until is needed"
+    )

@@ -219,8 +219,9 @@ def _by_prompt(
             left_out.append(text)
     _tell_unknown(unknown, left_out, len(texts), own)
     found: dict[str, list[GivenText]] = {id_: [] for id_ in own}
+    share = _share_numbered if _values(texts, "completion") else _share
     for ids, of_group in groups.items():
-        _share(ids, of_group, found)
+        share(ids, [text for text in of_group if text.text is not None], found)
     return found
 
 
@@ -251,16 +252,23 @@ def _tell_unknown(
 
 def _share(ids: tuple[str, ...], texts: Sequence[GivenText], found: dict[str, list[GivenText]]) -> None:
     """Share the texts of equal prompts among these, evenly and in order."""
-    texts = [text for text in texts if text.text is not None]
-    numbered = bool(_values(texts, "completion"))
-    if not numbered:
-        each = len(texts) // len(ids)
-        for place, id_ in enumerate(ids):
-            end = (place + 1) * each if place + 1 < len(ids) else None
-            found[id_] += texts[place * each : end]
-        return
-    by_number: dict[Any, list[GivenText]] = defaultdict(list)
+    each = len(texts) // len(ids)
+    for place, id_ in enumerate(ids):
+        end = (place + 1) * each if place + 1 < len(ids) else None
+        found[id_] += texts[place * each : end]
+
+
+def _share_numbered(
+    ids: tuple[str, ...], texts: Sequence[GivenText], found: dict[str, list[GivenText]]
+) -> None:
+    """Share the texts of equal prompts among these, so that each prompt has each completion once.
+
+    Raises:
+        DataError: If a completion has more texts than there are prompts.
+    """
+    by_number: dict[int, list[GivenText]] = defaultdict(list)
     for text in texts:
+        assert text.completion is not None
         by_number[text.completion].append(text)
     for number in sorted(by_number):
         same = by_number[number]

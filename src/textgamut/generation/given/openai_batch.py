@@ -79,11 +79,12 @@ def _content(where: str, choice: dict[str, Any]) -> str:
 
 
 def _problem(row: dict[str, Any], response: Any) -> str:
+    """Return the message of an error, which is in different places: OpenAI's two, vLLM's, a string."""
     body = response.get("body") if isinstance(response, dict) else None
-    for error in (row.get("error"), body.get("error") if isinstance(body, dict) else None, body):
-        if isinstance(error, dict) and error.get("message"):
-            return f"the request failed: {str(error['message'])[:300]}"
-        if isinstance(error, str):
-            return f"the request failed: {error[:300]}"
+    for place in (row.get("error"), body):
+        error = place.get("error", place) if isinstance(place, dict) else place
+        message = error.get("message") if isinstance(error, dict) else error
+        if isinstance(message, str) and message:
+            return f"the request failed: {message[:300]}"
     status = response.get("status_code") if isinstance(response, dict) else None
     return f"the request failed with status {status}"

@@ -12,7 +12,10 @@ from textgamut.generation.given.texts import GivenText, integer, string
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
-    """Yield the texts of ``generated_result`` (number -> text), each after its ``prefix_text``."""
+    """Yield the texts of ``generated_result``, each after its ``prefix_text``.
+
+    It maps numbers to texts or, in SimCTG's document generation, to objects with ``continuation``.
+    """
     for number, item in enumerate(read_items(path), start=1):
         where = f"{path}: item {number}"
         prompt = string(where, "prefix_text", item.get("prefix_text"))
@@ -21,6 +24,7 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
             raise DataError(f"{where}: no 'generated_result' with numbered texts")
         for key, text in results.items():
             completion = integer(where, "generated_result", key)
+            text = text.get("continuation") if isinstance(text, dict) else text
             yield GivenText(
                 where, string(where, "generated_result", text), prompts=(prompt,), completion=completion
             )

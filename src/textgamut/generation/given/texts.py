@@ -51,7 +51,7 @@ def string(where: str, name: str, value: object) -> str:
     """Return a value that must be a string.
 
     Raises:
-        DataError: If it is not, or if it contains an unpaired surrogate, which is not a character.
+        DataError: If it is not.
     """
     if not isinstance(value, str):
         raise DataError(f"{where}: {name!r} is not a string")
@@ -73,3 +73,12 @@ def integer(where: str, name: str, value: object) -> int:
     if found is None or abs(found) >= 2**63:
         raise DataError(f"{where}: {name!r} is not an integer: {str(value)[:50]!r}")
     return found
+
+
+def id_in(record: Any) -> str | None:
+    """Return the ``prompt_id`` or ``id`` in the record of another program; None if it has neither."""
+    if isinstance(record, dict):
+        for key in ("prompt_id", "id"):
+            if isinstance(record.get(key), str | int):
+                return str(record[key])
+    return None

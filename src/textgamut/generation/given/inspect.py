@@ -1,0 +1,46 @@
+"""Logs of Inspect (inspect-ai), as .eval or .json, read by its own reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from textgamut.config.entries.sources import GenerationsSource
+from textgamut.errors import ConfigError, DataError
+from textgamut.generation.given.texts import GivenText
+
+
+def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
+    """Yield the answers to each sample, of all epochs and choices.
+
+    A sample belongs to the prompt with its ``id``, or to the one that is its input.
+
+    Raises:
+        TextgamutError: If inspect-ai is not installed, or the file is not a log.
+    """
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError:
+        raise ConfigError("the format inspect needs inspect-ai: pip install 'textgamut[inspect]'") from None
+    try:
+        log = read_eval_log(str(path))
+    except Exception as error:  # of many libraries: zip, JSON, pydantic
+        raise DataError(f"{path}: cannot be read as a log of Inspect: {error}") from error
+    for sample in log.samples or ():
+        where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
+        facts: dict[str, Any] = {"prompt_id": str(sample.id), "prompts": _prompts(sample.input)}
+        choices = sample.output.choices
+        if sample.error or not choices:
+            problem = sample.error.message if sample.error else "the model gave no answer"
+            yield GivenText(where, None, **facts, problem=problem)
+            continue
+        for place, choice in enumerate(choices):
+            number = (sample.epoch - 1) * len(choices) + place
+            yield GivenText(where, choice.message.text, **facts, completion=number)
+
+
+def _prompts(messages: Any) -> tuple[str, ...]:
+    if isinstance(messages, str):
+        return (messages,)
+    return tuple(message.text for message in messages if message.role == "user")
