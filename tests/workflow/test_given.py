@@ -1,0 +1,222 @@
+"""Texts that were generated elsewhere, in the workflow: exported, imported, and measured to the same bit."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from helpers import copy_project, dry_run, edit, plan, run_warm
+
+from textgamut.cli.main import main
+
+pytestmark = pytest.mark.slow
+
+ORIGIN = "plain"
+FILES = {
+    "hub": ("exported/generated/{task}.parquet", "table", {"model": ORIGIN}),
+    "csv": ("cells/{task}-{decoding}-seed{seed}.csv", "table", {}),
+    "full": ("full.jsonl", "table", {"columns": {"text": "output", "prompt": "input"}}),
+    "batch": ("answers-*.jsonl", "openai-batch", {}),
+    "harness": ("samples_news.jsonl", "lm-eval", {}),
+    "light": ("details.parquet", "lighteval", {}),
+    "simctg": ("results.json", "simctg", {}),
+}
+"""Model -> path, format and other settings of its source."""
+
+
+def entry(path: str, format_: str, options: dict[str, Any]) -> dict[str, Any]:
+    source = {"kind": "generations", "path": path, "format": format_} | options
+    return {"label": path, "family": "given", "chat": "none", "source": source}
+
+
+def add_models(folder: Path, *names: str) -> None:
+    path = folder / "config/models.yaml"
+    models = yaml.safe_load(path.read_text()) | {name: entry(*FILES[name]) for name in names}
+    path.write_text(yaml.safe_dump(models))
+    edit(folder / "config/demo.yaml", "tasks", "news", "cells", 0, "models", value=["chat", ORIGIN, *names])
+
+
+def write_files(folder: Path) -> None:
+    """Write the texts of a model in the forms of other programs, in another order."""
+    samples = pd.read_parquet(folder / f"results/news/{ORIGIN}/short/seed1/shards/0-of-1.parquet")
+    base = pd.read_parquet(folder / "data/news/prompts.parquet").set_index("id")["base"]
+    rows = [
+        {"prompt_id": row.prompt_id, "prompt": base[row.prompt_id], "text": row.continuation}
+        for row in samples.sample(frac=1, random_state=0).itertuples()
+    ]
+    (folder / "cells").mkdir()
+    pd.DataFrame(rows).to_csv(folder / "cells/news-short-seed1.csv", index=False)
+    whole = [{"input": row["prompt"], "output": row["prompt"] + row["text"]} for row in rows]
+    (folder / "full.jsonl").write_text("\n".join(map(json.dumps, whole)))
+    harness = [
+        {
+            "doc_id": i,
+            "doc": {"prompt": row["prompt"]},
+            "arguments": {"gen_args_0": {"arg_0": row["prompt"], "arg_1": {"until": []}}},
+            "resps": [[row["text"]]],
+            "filter": "none",
+        }
+        for i, row in enumerate(rows)
+    ]
+    (folder / "samples_news.jsonl").write_text("\n".join(map(json.dumps, harness)))
+    details = [
+        {
+            "doc": {"query": row["prompt"], "id": str(i)},
+            "model_response": {"text": [row["text"]], "input": None},
+        }
+        for i, row in enumerate(rows)
+    ]
+    pq.write_table(pa.Table.from_pylist(details), folder / "details.parquet")
+    results = [{"prefix_text": row["prompt"], "generated_result": {"0": row["text"]}} for row in rows]
+    (folder / "results.json").write_text(json.dumps(results))
+
+
+def answer_batch(folder: Path) -> None:
+    """Answer an exported batch with the texts of the model, as a server would, half of it in each file."""
+    samples = pd.read_parquet(folder / f"results/news/{ORIGIN}/short/seed1/shards/0-of-1.parquet")
+    texts = samples.set_index("prompt_id")["continuation"]
+    answers = []
+    for line in (folder / "batch.jsonl").read_text().splitlines():
+        request = json.loads(line)
+        task, decoding, seed, prompt_id, completion = request["custom_id"].split("/")
+        assert (task, decoding, seed, completion) == ("news", "short", "seed1", "0")
+        choice = {"index": 0, "text": texts[prompt_id], "finish_reason": "stop"}
+        body = {"model": "m", "choices": [choice], "usage": {"completion_tokens": 8}}
+        response = {"status_code": 200, "request_id": "r", "body": body}
+        answers.append(json.dumps({"custom_id": request["custom_id"], "response": response, "error": None}))
+    random.Random(0).shuffle(answers)
+    half = len(answers) // 2
+    (folder / "answers-1.jsonl").write_text("\n".join(answers[:half]))
+    (folder / "answers-2.jsonl").write_text("\n".join(answers[half:]))
+
+
+@pytest.fixture(scope="module")
+def imported(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished experiment, with the texts of one model exported and imported in every format."""
+    folder = tmp_path_factory.mktemp("given") / "run"
+    shutil.copytree(finished, folder, symlinks=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_files(folder)
+        assert (
+            main(["export", "prompts", "--task", "news", "--model", ORIGIN, "--output", "batch.jsonl"]) == 0
+        )
+        answer_batch(folder)
+        assert main(["export", "texts", "--model", ORIGIN, "--output", "exported"]) == 0
+    add_models(folder, *FILES)
+    done = run_warm(folder, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+def test_the_scores_are_the_same_to_the_last_bit(imported: Path) -> None:
+    scores = pd.read_parquet(imported / "results/papers/tiny/news/scores.parquet")
+    keys = ["decoding", "seed", "draw", "group", "metric"]
+    of_model = {name: of.drop(columns="model").set_index(keys) for name, of in scores.groupby("model")}
+    assert of_model.keys() == {"chat", ORIGIN, *FILES}
+    for name in FILES:
+        pd.testing.assert_frame_equal(of_model[name], of_model[ORIGIN], check_exact=True, check_like=True)
+    assert not of_model["chat"]["value"].equals(of_model[ORIGIN]["value"])
+
+
+def test_the_texts_are_the_same(imported: Path) -> None:
+    path = "results/news/{}/short/seed1/generations.parquet"
+    origin = pd.read_parquet(imported / path.format(ORIGIN))
+    for name in FILES:
+        found = pd.read_parquet(imported / path.format(name))
+        pd.testing.assert_frame_equal(found[["id", "prompt_id", "text"]], origin[["id", "prompt_id", "text"]])
+
+
+def test_no_weights_are_fetched_and_what_changed_is_said(imported: Path) -> None:
+    for name in FILES:
+        assert not (imported / f"data/models/{name}.json").exists()
+    log = (imported / "logs/import_texts/news/full/short/seed1.log").read_text()
+    assert "all texts begin with their prompts, which are removed" in log
+
+
+def test_an_edited_file_reruns_its_model_alone(imported: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(imported, folder, symlinks=True)
+    assert plan(folder) == {}
+    path = folder / "full.jsonl"
+    path.write_text(path.read_text().replace(" the ", " The "))
+    found = plan(folder)
+    assert found["import_texts"] == found["embed_texts"] == found["collect_generations"] == 1
+    assert "generate_texts" not in found
+
+
+def test_a_missing_file_is_said_at_the_start(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder, symlinks=True)
+    add_models(folder, "csv")
+    done = dry_run(folder)
+    assert done.returncode != 0
+    assert "model 'csv': source.path: there is no file cells/news-short-seed1.csv" in done.stdout
+    assert dry_run(folder, "data/news/prompts.parquet").returncode == 0
+
+
+def test_bad_texts_stop_before_anything_is_made(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder, symlinks=True)
+    write_files(folder)
+    path = folder / "full.jsonl"
+    path.write_text("\n".join(path.read_text().splitlines()[1:]))
+    add_models(folder, "full")
+    done = run_warm(folder, "--cores", "2")
+    assert done.returncode != 0
+    assert done.stdout.count("full.jsonl: 1 prompts have too few texts, such as 'article-") == 1
+    assert "Traceback" not in done.stdout
+    assert not (folder / "results/news/full/short/seed1/generations.parquet").exists()
+
+
+def test_the_exported_folder_is_a_dataset(imported: Path) -> None:
+    import datasets
+
+    folder = str(imported / "exported")
+    assert set(datasets.get_dataset_config_names(folder)) == {"news", "news-references"}
+    generated = datasets.load_dataset(folder, "news", split="train")
+    references = datasets.load_dataset(folder, "news-references", split="train")
+    assert generated.num_rows == 6
+    assert references.num_rows == 12
+    row = generated[0]
+    assert row["text"].startswith(row["prompt"])
+    assert (row["prompt"] + row["continuation"]).startswith(row["text"])
+    settings = json.loads((imported / "exported/settings.json").read_text())
+    assert settings["decoding"]["short"]["max_new_tokens"] == 8
+
+
+def test_two_files_without_prompts(tmp_path: Path, finished: Path) -> None:
+    """Texts of two sides that have no prompts: a table, a figure and pages."""
+    folder = copy_project(tmp_path)
+    human = pd.read_parquet(finished / "data/news-articles/texts.parquet")["text"]
+    for name, texts in {"human": human[:40], "mine": human[40:60], "yours": human[60:80]}.items():
+        lines = (json.dumps({"text": " ".join(text.split()[:30])}) for text in texts)
+        (folder / f"{name}.jsonl").write_text("\n".join(lines))
+    source = {"kind": "file", "path": "human.jsonl"}
+    (folder / "config/datasets.yaml").write_text(
+        yaml.safe_dump({"human-texts": {"format": "table", "source": source}})
+    )
+    models = {name: entry(f"{name}.jsonl", "table", {}) for name in ("mine", "yours")}
+    (folder / "config/models.yaml").write_text(yaml.safe_dump(models))
+    task = {
+        "kind": "unprompted", "dataset": "human-texts", "n": 20, "seeds": [1], "draws": [1, 2],
+        "cells": [{"models": list(models), "decodings": ["given"]}],
+    }  # fmt: skip
+    experiment = {"name": "study", "embedder": "minilm", "tasks": {"texts": task}}
+    (folder / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
+    done = run_warm(folder, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    scores = pd.read_parquet(folder / "results/papers/study/texts/scores.parquet")
+    assert set(scores["model"]) == {"mine", "yours"}
+    assert (folder / "results/papers/study/texts/precision-recall.png").exists()
+    given = pd.read_parquet(folder / "results/texts/mine/given/seed1/generations.parquet")
+    written = [json.loads(line)["text"] for line in (folder / "mine.jsonl").read_text().splitlines()]
+    assert given["text"].tolist() == written
