@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -206,8 +207,8 @@ def test_the_real_test_items_of_ag_news() -> None:
     assert frame["text"][0].startswith("Fears for T N pension after talks Unions representing")
 
 
-def continuations(path: Path) -> pd.DataFrame:
-    return extract(path, ContinuationsDataset(format="continuations", source=of(path)))
+def continuations(path: Path, **columns: Any) -> pd.DataFrame:
+    return extract(path, ContinuationsDataset(format="continuations", source=of(path), **columns))
 
 
 def test_two_prompts_may_have_the_same_continuation(tmp_path: Path) -> None:
@@ -239,6 +240,20 @@ def test_bad_continuations(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "items.json"
     path.write_text(content)
     with pytest.raises(TextgamutError, match=message):
+        continuations(path)
+
+
+def test_continuations_in_a_table(tmp_path: Path) -> None:
+    rows = [{"key": 7, "q": "A", "a": " b", "topic": "x"}, {"key": 8, "q": "C", "a": " d", "topic": None}]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    frame = continuations(path, prompt="q", text="a", id="key", groups=["topic"])
+    assert frame[["id", "text", "prompt"]].to_numpy().tolist() == [["7", " b", "A"], ["8", " d", "C"]]
+    assert frame["topic"].isna().tolist() == [False, True]
+    with pytest.raises(TextgamutError, match="no column 'prompt'"):
+        continuations(path, text="a")
+    path.write_text('{"prompt": "A", "text": "b"}\n{"prompt": null, "text": "b"}')
+    with pytest.raises(TextgamutError, match="line 2 has no 'prompt'"):
         continuations(path)
 
 

@@ -12,13 +12,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from helpers import ROOT
 
+from textgamut.config.entries.datasets import ContinuationsDataset
 from textgamut.config.entries.sources import GenerationsSource
+from textgamut.datasets import continuations
 from textgamut.errors import DataError, TextgamutError
 from textgamut.generation.given.matching import CellTexts, cell_samples
 from textgamut.generation.given.texts import GivenText, read_texts
+from textgamut.tasks.draws import draw_given_prompts
 
 FILES = Path(__file__).parent / "given"
+WIKITEXT = ROOT.parent / "shared/data/decoding/wikitext_gpt2-xl_contrastive_k5_a0.6.json.gz"
 SOURCE: dict[str, Any] = {"kind": "generations", "path": "x"}
 CELL = CellTexts("news", None, "given", ["given"], 1, [1], 1)
 
@@ -167,6 +172,21 @@ class TestFiles:
         assert [(text.prompts, text.completion, text.text) for text in found] == [
             (("A",), 0, " x"), (("A",), 1, " y"), (("B",), 0, " z"),
         ]  # fmt: skip
+
+    @pytest.mark.skipif(not WIKITEXT.exists(), reason=f"the decoding benchmark is not at {WIKITEXT}")
+    def test_the_decoding_benchmark(self) -> None:
+        """1,314 prompts of WikiText, and GPT-2 XL's texts with contrastive search, one of them empty."""
+        entry = ContinuationsDataset.model_validate(
+            {"format": "continuations", "source": {"kind": "file", "path": str(WIKITEXT)}}
+        )
+        own = draw_given_prompts(continuations.read(WIKITEXT, entry), "wiki", None)
+        found = read(WIKITEXT, "simctg")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            samples = cell_samples(found, CELL, own, NONE)
+        assert [sample["continuation"] for sample in samples] == [text.text for text in found]
+        assert len(samples) == 1314
+        assert sum(not sample["continuation"] for sample in samples) == 1
 
 
 class TestTables:

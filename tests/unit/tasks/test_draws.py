@@ -313,6 +313,18 @@ def test_given_references_are_cut_and_keep_the_space_after_the_prompt() -> None:
         draw_given_prompts(GIVEN, "wiki", 31)
 
 
+def test_without_prompts_all_texts_can_be_references() -> None:
+    settings = {"kind": "unprompted", "task": "t", "dataset": "d", "n": len(TEXTS), "min_words": 1}
+    prompts = draw_prompts(TEXTS[[]], settings)
+    assert prompts["id"].tolist() == [f"sample-{i:04}" for i in range(1, len(TEXTS) + 1)]
+    assert set(prompts[["base", "user", "start"]].to_numpy().ravel()) == {""}
+    whole = draw_references(TEXTS, settings | {"max_words": None}, 1)
+    assert sorted(whole["text"]) == sorted(TEXTS["text"])
+    cut = draw_references(TEXTS, settings | {"max_words": 3}, 1)
+    assert cut["id"].tolist() == whole["id"].tolist()
+    assert set(cut["text"].str.split().str.len()) == {3}
+
+
 def test_a_task_draws_by_its_kind() -> None:
     news = SIZES | {"kind": "continuation", "dataset": "d", "max_words": 15}
     news |= {"prompt_words": 10, "references_from": "other-texts", "prompts": "shared"}
