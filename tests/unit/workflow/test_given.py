@@ -223,7 +223,7 @@ def test_its_ids_are_read_again(drawn: Path) -> None:
         response = {"status_code": 200, "body": {"choices": [choice], "model": "other"}}
         answers.append(json.dumps({"custom_id": request["custom_id"], "response": response}))
     Path("answers.jsonl").write_text("\n".join(answers))
-    found = list(read(Path("answers.jsonl"), None))  # type: ignore[arg-type]
+    found = list(read(Path("answers.jsonl"), None))
     names = ("task", "decoding", "seed", "prompt_id", "completion", "text")
     assert [tuple(getattr(text, name) for name in names) for text in found] == [
         ("news", "sampled", seed, prompt, 0, "") for seed in (1, 2) for prompt in ("p/1", "é")
