@@ -193,30 +193,23 @@ def test_the_exported_folder_is_a_dataset(imported: Path) -> None:
     assert settings["decoding"]["short"]["max_new_tokens"] == 8
 
 
-def test_two_files_without_prompts(tmp_path: Path, finished: Path) -> None:
-    """Texts of two sides that have no prompts: a table, a figure and pages."""
+def test_two_files_without_prompts(tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From files of texts to a table, a figure and pages, with the experiment that `textgamut new` writes."""
     folder = copy_project(tmp_path)
+    monkeypatch.chdir(folder)
     human = pd.read_parquet(finished / "data/news-articles/texts.parquet")["text"]
     for name, texts in {"human": human[:40], "mine": human[40:60], "yours": human[60:80]}.items():
         lines = (json.dumps({"text": " ".join(text.split()[:30])}) for text in texts)
         (folder / f"{name}.jsonl").write_text("\n".join(lines))
-    source = {"kind": "file", "path": "human.jsonl"}
-    (folder / "config/datasets.yaml").write_text(
-        yaml.safe_dump({"human-texts": {"format": "table", "source": source}})
-    )
-    models = {name: entry(f"{name}.jsonl", "table", {}) for name in ("mine", "yours")}
-    (folder / "config/models.yaml").write_text(yaml.safe_dump(models))
-    task = {
-        "kind": "unprompted", "dataset": "human-texts", "n": 20, "seeds": [1], "draws": [1, 2],
-        "cells": [{"models": list(models), "decodings": ["given"]}],
-    }  # fmt: skip
-    experiment = {"name": "study", "embedder": "minilm", "tasks": {"texts": task}}
-    (folder / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
-    done = run_warm(folder, "--cores", "2")
+    files = ["--reference", "human.jsonl", "--generated", "mine.jsonl", "yours.jsonl"]
+    assert main(["new", "study", *files]) == 0
+    done = run_warm(folder, "--cores", "2", "--configfile", "config/study/study.yaml")
     assert done.returncode == 0, done.stdout
-    scores = pd.read_parquet(folder / "results/papers/study/texts/scores.parquet")
+    scores = pd.read_parquet(folder / "results/papers/study/study/scores.parquet")
     assert set(scores["model"]) == {"mine", "yours"}
-    assert (folder / "results/papers/study/texts/precision-recall.png").exists()
-    given = pd.read_parquet(folder / "results/texts/mine/given/seed1/generations.parquet")
+    assert {"precision", "mauve", "self_bleu"} <= set(scores["metric"])
+    assert (folder / "results/papers/study/study/precision-recall.png").exists()
+    assert (folder / "results/study/mine/given/seed1/explain/minilm.html").exists()
+    given = pd.read_parquet(folder / "results/study/mine/given/seed1/generations.parquet")
     written = [json.loads(line)["text"] for line in (folder / "mine.jsonl").read_text().splitlines()]
     assert given["text"].tolist() == written

@@ -15,6 +15,7 @@ from rich.console import Console
 from textgamut import __version__
 from textgamut.cli.doctor import doctor
 from textgamut.cli.export import export
+from textgamut.cli.new import new
 from textgamut.cli.papers import papers
 from textgamut.cli.plan import plan
 from textgamut.cli.rank import rank
@@ -85,7 +86,7 @@ def _app() -> App:
         print_error=False,
         suppress_keyboard_interrupt=False,
     )
-    for command in (score, rank, plan, papers, export, doctor):
+    for command in (score, rank, new, plan, papers, export, doctor):
         app.command(command)
     return app
 

@@ -1,0 +1,294 @@
+"""``textgamut new``: write a small experiment of one's own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import yaml
+from cyclopts import Parameter
+
+from textgamut.cli.common import Integer, NamedPath, NamedPaths, check_input, unwritable, write
+from textgamut.errors import ConfigError, DataError, SourceError, TextgamutError
+
+Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1)]
+
+K = 4
+PROMPT_WORDS = 10
+MOST_PROMPTS = 100
+"""Default number of texts of models that a run loads or asks."""
+
+
+class Texts(NamedTuple):
+    """What is known of a file of texts."""
+
+    distinct: int
+    """Number of distinct texts that are not blank."""
+    prompted: bool
+    """Whether it has a column of prompts."""
+
+
+def new(
+    name: str,
+    /,
+    *,
+    reference: Annotated[NamedPath, Parameter(metavar="FILE")],
+    generated: Annotated[NamedPaths, Parameter(metavar="FILE...")] = (),
+    hub: Annotated[Names, Parameter(metavar="REPO...")] = (),
+    api: Annotated[Names, Parameter(metavar="MODEL...")] = (),
+    url: str = "https://api.openai.com/v1",
+    key_variable: Annotated[str, Parameter(metavar="NAME")] = "OPENAI_API_KEY",
+    chat: Literal["none", "template"] = "template",
+    text: Annotated[str, Parameter(metavar="COLUMN")] = "text",
+    prompt: Annotated[str, Parameter(metavar="COLUMN")] = "prompt",
+    n: Annotated[Integer | None, Parameter(name="--n", metavar="N")] = None,
+) -> None:
+    """Write a small experiment that compares models with human texts of your own.
+
+    The folder config/NAME gets the experiment and its entries of models, datasets and decoding settings, with
+    comments. If the human texts have prompts, the models continue these. If not, texts that were generated
+    elsewhere are compared as they are, and other models continue the first words of human texts.
+
+    Args:
+        name: Name of the experiment: lower-case letters, digits, dots and hyphens.
+        reference: File of human texts, .jsonl, .csv, .tsv, .parquet or .txt.
+        generated: Files of texts that were generated elsewhere, one for each model.
+        hub: Models of the Hugging Face hub, such as me/my-model@COMMIT. Without a commit, that of the main
+            branch is looked up.
+        api: Models on an OpenAI-compatible server, by their names there.
+        url: Base URL of the server.
+        key_variable: Environment variable with the key of the server; "" for none.
+        chat: Whether the models of --hub and --api answer a chat (template) or continue texts (none).
+        text: Column of the texts in all files.
+        prompt: Column of the prompts in all files.
+        n: Number of texts to compare. Defaults to all, or to 100 if models are run.
+
+    Raises:
+        TextgamutError: If a file or a name is not valid, the folder exists, or no model is given.
+    """
+    from textgamut.config.entries.base import SLUG_PATTERN
+    from textgamut.config.loading import load_config
+
+    folder = Path("config", name)
+    if not re.fullmatch(SLUG_PATTERN, name):
+        raise ConfigError(f"{name!r}: a name has lower-case letters, digits, dots and hyphens")
+    if os.path.lexists(folder):
+        raise ConfigError(f"{folder}: exists already: edit it, or choose another name")
+    if problem := unwritable(folder):
+        raise ConfigError(f"{folder}: cannot be written: {problem}")
+    if not (generated or hub or api):
+        raise ConfigError("no model: give --generated FILE..., --hub REPO... or --api MODEL...")
+    for file in (reference, *generated):
+        check_input(file)
+    references = _read(reference, text, prompt)
+    counts = [references.distinct]
+    for file in generated:
+        found = _read(file, text, prompt)
+        counts.append(found.distinct)
+        if found.prompted and not references.prompted:
+            raise ConfigError(f"{file}: has the column {prompt!r}, but {reference} has not: add its prompts")
+    given = {_slug(_stem(file)): _given_model(file, text, prompt, references.prompted) for file in generated}
+    run = {_slug(repo.split("@")[0].split("/")[-1]): _hub_model(repo, chat) for repo in hub}
+    run |= {_slug(model.split("/")[-1]): _api_model(model, url, key_variable, chat) for model in api}
+    if len(given | run) < len(generated) + len(hub) + len(api):
+        raise ConfigError("two models have the same name: rename a file")
+    content = {
+        f"{name}.yaml": _experiment(name, references.prompted, counts, list(given), list(run), n),
+        "models.yaml": "\n".join([f"{_schema('models')}", *(given | run).values()]),
+        "datasets.yaml": _dataset(name, reference, text, prompt, references.prompted),
+        **({"decoding.yaml": f"{_schema('decoding')}\n{SAMPLED}"} if run else {}),
+    }
+    try:
+        for file_name, lines in content.items():
+            write(folder / file_name, lines.encode())
+        load_config(folder / f"{name}.yaml")
+    except TextgamutError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    for file_name in content:
+        print(f"written: {folder / file_name}")
+    command = f"--configfile {folder / name}.yaml"
+    print(
+        f"\nShow what will run:  snakemake -n {command}\nRun it:              snakemake --cores all {command}"
+    )
+
+
+def _read(path: Path, text: str, prompt: str) -> Texts:
+    """Read a file of texts.
+
+    Raises:
+        TextgamutError: If it cannot be read, or has too few texts.
+    """
+    from textgamut.datasets.table import check_filled, check_strings, read_columns
+
+    frame = read_columns(path, [text], [prompt])
+    prompted = prompt in frame
+    for column in [text, *([prompt] if prompted else [])]:
+        check_filled(path, frame, [column])
+        check_strings(path, frame, column)
+    frame = frame[[bool(value.strip()) for value in frame[text]]]
+    count = len(frame.drop_duplicates([text, *([prompt] if prompted else [])]))
+    if count <= K + 1:
+        raise DataError(f"{path}: {count} different texts: more than {K + 1} are needed")
+    return Texts(count, prompted)
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rpartition(".")[0]
+
+
+def _slug(name: str) -> str:
+    """Return a name of a file or a model as the slug of an entry."""
+    return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip(".-") or "model"
+
+
+def _quoted(value: str) -> str:
+    """Return a string as YAML, in double quotes as in JSON."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _plain(value: str) -> str:
+    """Return a string as YAML, in quotes only where it would be something else without them."""
+    with contextlib.suppress(yaml.YAMLError):
+        if yaml.safe_load(value) == value:
+            return value
+    return _quoted(value)
+
+
+def _schema(kind: str) -> str:
+    return f"# yaml-language-server: $schema=../schema.json#/$defs/{kind}"
+
+
+def _entry(name: str, source: str, *lines: str) -> str:
+    """Return the entry of a model, with a source in YAML and other lines."""
+    fields = [f"label: {_quoted(name)}", f"family: {_quoted(name)}", f"source: {source}", *lines]
+    return f"{_plain(_slug(name))}:\n" + "".join(f"  {line}\n" for line in fields)
+
+
+def _given_model(path: Path, text: str, prompt: str, prompted: bool) -> str:
+    names = {"text": text, **({"prompt": prompt} if prompted else {})}
+    other = ", ".join(f"{role}: {_quoted(column)}" for role, column in names.items() if role != column)
+    columns = f", columns: {{{other}}}" if other else ""
+    source = f"{{kind: generations, path: {_quoted(str(path))}{columns}}}"
+    return _entry(_stem(path), source, "chat: none # template if a chat model wrote them")
+
+
+def _hub_model(name: str, chat: str) -> str:
+    repo, _, commit = name.partition("@")
+    source = f"{{kind: hf, repo: {_quoted(repo)}, revision: {_quoted(commit or _current_commit(repo))}}}"
+    more = ["batch_size: 32 # halved if memory runs out", "gpus: 1"]
+    return _entry(repo.split("/")[-1], source, f"chat: {chat} # none for a pre-trained model", *more)
+
+
+def _current_commit(repo: str) -> str:
+    """Look up the commit of the main branch of a model on the hub.
+
+    Raises:
+        SourceError: If the hub cannot be asked.
+    """
+    import huggingface_hub as hf
+
+    try:
+        return str(hf.model_info(repo).sha)
+    except Exception as error:  # of several libraries
+        raise SourceError(
+            f"{repo}: its commit cannot be looked up ({type(error).__name__}): give it as {repo}@COMMIT"
+        ) from error
+
+
+def _api_model(name: str, url: str, key_variable: str, chat: str) -> str:
+    endpoint = "" if chat == "template" else ", endpoint: completions"
+    key = f", key_variable: {_quoted(key_variable)}" if key_variable else ""
+    source = f"{{kind: openai, url: {_quoted(url)}, model: {_quoted(name)}{endpoint}{key}}}"
+    more = ["engine: openai", "gpus: 0", "batch_size: 8 # concurrent requests"]
+    return _entry(name.split("/")[-1], source, f"chat: {chat}", *more)
+
+
+SAMPLED = """\
+sampled: # for other settings, see docs/generation.md
+  strategy: sampling
+  top_p: 0.95
+  temperature: 1.0
+  max_new_tokens: 150
+"""
+
+
+def _dataset(name: str, path: Path, text: str, prompt: str, prompted: bool) -> str:
+    lines = [_schema("datasets"), f"{name}-texts:", f"  format: {'continuations' if prompted else 'table'}"]
+    lines += [f"  source: {{kind: file, path: {_quoted(str(path))}}}", f"  text: {_plain(text)}"]
+    if prompted:
+        lines += [f"  prompt: {_plain(prompt)}", "  groups: [] # columns with a topic, a gender, ..."]
+    return "\n".join([*lines, ""])
+
+
+def _experiment(
+    name: str, prompted: bool, counts: Sequence[int], given: Sequence[str], run: Sequence[str], n: int | None
+) -> str:
+    """Return the experiment as YAML.
+
+    Args:
+        name: Its name.
+        prompted: Whether the human texts have prompts.
+        counts: Number of human texts, then of each file of generated texts.
+        given: Models whose texts were generated elsewhere.
+        run: Models that a run loads or asks.
+        n: Number of texts to compare; None for the default.
+
+    Raises:
+        ConfigError: If texts without prompts are to be compared with those of models that need some.
+    """
+    if prompted:
+        size = n or (min(MOST_PROMPTS, counts[0]) if run else None)
+        task = ["kind: prompted # continue the prompts of the human texts"]
+    elif not run:
+        size = n or min(counts)
+        task = ["kind: unprompted # compare the texts as they are"]
+    elif given:
+        raise ConfigError(
+            "--generated with --hub or --api needs prompts that all models continue: add a column of prompts "
+            "to all files, or compare the files alone"
+        )
+    else:
+        size = n or min(MOST_PROMPTS, counts[0] // 2)
+        task = [
+            "kind: continuation # continue the first words of a human text",
+            f"prompt_words: {PROMPT_WORDS}",
+            f"min_words: {PROMPT_WORDS + 1} # of a human text",
+        ]
+    task += [
+        f"dataset: {name}-texts",
+        f"n: {'null' if size is None else size} # texts on each side; compare only equal numbers",
+        f"max_words: {100 if run else 'null'} # longer texts are cut on both sides; null for no limit",
+        f"k: {K} # neighbours that define the support",
+        "seeds: [1] # of the generation",
+        "draws: [1] # of the references",
+    ]
+    cells = [(given, "given # unknown settings; others are in decoding.yaml"), (run, "sampled")]
+    blocks = [
+        f"  - models: [{', '.join(map(_plain, models))}]\n        decodings:\n          - {decoding}"
+        for models, decoding in cells
+        if models
+    ]
+    return f"""\
+# yaml-language-server: $schema=../schema.json#/$defs/experiment
+# Written by `textgamut new`. The README explains metrics, tasks and rankings.
+
+name: {_plain(name)}
+embedder: minilm # small and fast; others: src/textgamut/config/defaults/embedders.yaml
+metrics:
+  support: # precision, recall, density, coverage
+  divergence: # MAUVE, frontier integral
+  ngram: # Self-BLEU, distinct-n
+
+tasks:
+  {_plain(name)}:
+    {f"{chr(10)}    ".join(task)}
+    cells:
+    {f"{chr(10)}    ".join(blocks)}
+"""
