@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +194,53 @@ def test_the_exported_folder_is_a_dataset(imported: Path) -> None:
     assert (row["prompt"] + row["continuation"]).startswith(row["text"])
     settings = json.loads((imported / "exported/settings.json").read_text())
     assert settings["decoding"]["short"]["max_new_tokens"] == 8
+
+
+def test_a_log_of_lm_evaluation_harness(edited: Path, smollm2: Path) -> None:
+    """The harness itself continues the prompts of the task, three times each, and its log is one entry."""
+    prompts = pd.read_parquet(edited / "data/news/prompts.parquet")[["id", "base"]]
+    prompts.rename(columns={"base": "prompt"}).to_json(edited / "p.jsonl", orient="records", lines=True)
+    task = {
+        "task": "news",
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": "p.jsonl"}},
+        "test_split": "test",
+        "output_type": "generate_until",
+        "doc_to_text": "{{prompt}}",
+        "doc_to_target": "",
+        "generation_kwargs": {"until": [], "max_gen_toks": 8, "do_sample": True, "temperature": 0.7},
+        "repeats": 3,
+        "metric_list": [{"metric": "bypass"}],
+    }
+    (edited / "tasks").mkdir()
+    (edited / "tasks/news.yaml").write_text(yaml.safe_dump(task))
+    command = [sys.executable, "-m", "lm_eval", "--model", "hf", "--tasks", "news", "--include_path", "tasks"]
+    command += [
+        "--model_args",
+        f"pretrained={smollm2},dtype=float32",
+        "--log_samples",
+        "--output_path",
+        "logs",
+    ]
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    subprocess.run(command, cwd=edited, env=environment, check=True, timeout=300)
+    [log] = edited.glob("logs/*/samples_news_*.jsonl")
+
+    model = entry("logs/*/samples_news_*.jsonl", "lm-eval", {})
+    edit(edited / "config/models.yaml", "logged", value=model)
+    edit(edited / "config/demo.yaml", "tasks", "news", "cells", 0, "models", value=["chat", ORIGIN, "logged"])
+    edit(edited / "config/demo.yaml", "tasks", "news", "seeds", value=[1, 2])
+    done = run_warm(
+        edited, "--cores", "2", *(f"results/news/logged/short/seed{i}/generations.parquet" for i in (1, 2))
+    )
+    assert done.returncode == 0, done.stdout
+    answers = {row["doc"]["id"]: row["resps"][0] for row in map(json.loads, log.read_text().splitlines())}
+    for i in (0, 1):
+        found = pd.read_parquet(edited / f"results/news/logged/short/seed{i + 1}/shards/0-of-1.parquet")
+        assert found["continuation"].tolist() == [answers[id_][i] for id_ in prompts["id"]]
+    told = (edited / "logs/import_texts/news/logged/short/seed1.log").read_text()
+    assert "the file has no seeds: seeds 1, 2 share the texts of each prompt in order" in told
+    assert "6 texts are left out: the task has 1 for each prompt and seed" in told
 
 
 def test_two_files_without_prompts(tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
