@@ -12,7 +12,7 @@ from textgamut import __version__
 from textgamut.cli import doctor
 from textgamut.cli.main import main
 
-COMMANDS = ("score", "rank", "plan", "doctor")
+COMMANDS = ("score", "rank", "new", "plan", "export", "doctor")
 
 
 def test_help_names_every_command(capsys) -> None:
