@@ -49,6 +49,16 @@ NamedPaths = Annotated[tuple[Path, ...], Parameter(converter=_paths, consume_mul
 """One or several such paths."""
 
 
+def stem(path: Path) -> str:
+    """Return the name of a file without the suffixes of its format, such as ``.jsonl.gz``."""
+    return path.with_suffix("").stem if path.suffix.lower() == ".gz" else path.stem
+
+
+def experiment_file(configfile: Path | None, config: Path | None) -> Path:
+    """Return the configuration file of an experiment. Defaults to demo.yaml in the registries' folder."""
+    return configfile or (config or Path("config")) / "demo.yaml"
+
+
 def check_input(path: Path) -> None:
     """Check that a path is a file that can be read.
 

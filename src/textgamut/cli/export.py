@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from textgamut.cli.common import NamedPath, check_output
+from textgamut.cli.common import NamedPath, check_output, experiment_file
 from textgamut.errors import ConfigError
-
-if TYPE_CHECKING:
-    from textgamut.config.cells import Config
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +41,7 @@ def prompts(
 
     Args:
         task: Task of the experiment; its prompts must have been drawn.
-        model: Model of the task, or any entry of models.yaml with the same chat format.
+        model: Model of the task, of any source.
         output: The file to write, .jsonl.
         decoding: Decoding setting. Defaults to all of the model in the task.
         name: Name of the model on the server. Defaults to that in the registry.
@@ -58,13 +54,14 @@ def prompts(
     """
     import json
 
+    from textgamut.config.loading import load_config
     from textgamut.files import atomic
     from textgamut.workflow.export import requests_of_cells, selected_cells, server_name
 
     if output.suffix != ".jsonl":
         raise ConfigError(f"--output {output}: has one request per line: its suffix must be .jsonl")
     check_output("--output", output, [])
-    experiment = _load(configfile, config)
+    experiment = load_config(experiment_file(configfile, config), config)
     cells = selected_cells(experiment, task, model, decoding)
     count = 0
     with atomic(output) as temporary, temporary.open("w", encoding="utf-8") as stream:
@@ -109,11 +106,12 @@ def texts(
     if os.path.lexists(output) and (not os.path.isdir(output) or any(os.scandir(output))):
         raise ConfigError(f"--output {output}: is not a new or empty folder")
     check_output("--output", output / "README.md", [])
+    from textgamut.config.loading import load_config
     from textgamut.files import write_bytes, write_json, write_table
     from textgamut.report.export import render_export_card
     from textgamut.workflow.export import export_settings, selected_cells, texts_of_task
 
-    experiment = _load(configfile, config)
+    experiment = load_config(experiment_file(configfile, config), config)
     cells = selected_cells(experiment, task, model, decoding)
     names = dict.fromkeys(cell.task for cell in cells)
     tables = [
@@ -131,9 +129,3 @@ def texts(
         output / "README.md", render_export_card(settings, shown, style, output.resolve().name).encode()
     )
     logger.info("written: %s, %s texts", output, f"{sum(map(len, shown.values())):,}")
-
-
-def _load(configfile: Path | None, config: Path | None) -> Config:
-    from textgamut.config.loading import load_config
-
-    return load_config(configfile or (config or Path("config")) / "demo.yaml", config)

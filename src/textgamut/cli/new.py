@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-import yaml
 from cyclopts import Parameter
 
-from textgamut.cli.common import Integer, NamedPath, NamedPaths, check_input, unwritable, write
+from textgamut.cli.common import Integer, NamedPath, NamedPaths, check_input, stem, unwritable, write
 from textgamut.errors import ConfigError, DataError, SourceError, TextgamutError
 
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1)]
@@ -93,7 +92,7 @@ def new(
         counts.append(found.distinct)
         if found.prompted and not references.prompted:
             raise ConfigError(f"{file}: has the column {prompt!r}, but {reference} has not: add its prompts")
-    given = {_slug(_stem(file)): _given_model(file, text, prompt, references.prompted) for file in generated}
+    given = {_slug(stem(file)): _given_model(file, text, prompt, references.prompted) for file in generated}
     run = {_slug(repo.split("@")[0].split("/")[-1]): _hub_model(repo, chat) for repo in hub}
     run |= {_slug(model.split("/")[-1]): _api_model(model, url, key_variable, chat) for model in api}
     if len(given | run) < len(generated) + len(hub) + len(api):
@@ -139,10 +138,6 @@ def _read(path: Path, text: str, prompt: str) -> Texts:
     return Texts(count, prompted)
 
 
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").rpartition(".")[0]
-
-
 def _slug(name: str) -> str:
     """Return a name of a file or a model as the slug of an entry."""
     return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip(".-") or "model"
@@ -155,6 +150,8 @@ def _quoted(value: str) -> str:
 
 def _plain(value: str) -> str:
     """Return a string as YAML, in quotes only where it would be something else without them."""
+    import yaml
+
     with contextlib.suppress(yaml.YAMLError):
         if yaml.safe_load(value) == value:
             return value
@@ -176,7 +173,7 @@ def _given_model(path: Path, text: str, prompt: str, prompted: bool) -> str:
     other = ", ".join(f"{role}: {_quoted(column)}" for role, column in names.items() if role != column)
     columns = f", columns: {{{other}}}" if other else ""
     source = f"{{kind: generations, path: {_quoted(str(path))}{columns}}}"
-    return _entry(_stem(path), source, "chat: none # template if a chat model wrote them")
+    return _entry(stem(path), source, "chat: none # template if a chat model wrote them")
 
 
 def _hub_model(name: str, chat: str) -> str:
@@ -275,6 +272,7 @@ def _experiment(
         for models, decoding in cells
         if models
     ]
+    task_lines, block_lines = "\n    ".join(task), "\n    ".join(blocks)
     return f"""\
 # yaml-language-server: $schema=../schema.json#/$defs/experiment
 # Written by `textgamut new`. The README explains metrics, tasks and rankings.
@@ -288,7 +286,7 @@ metrics:
 
 tasks:
   {_plain(name)}:
-    {f"{chr(10)}    ".join(task)}
+    {task_lines}
     cells:
-    {f"{chr(10)}    ".join(blocks)}
+    {block_lines}
 """

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from textgamut.cli.common import NamedPath, print_json
+from textgamut.cli.common import NamedPath, experiment_file, print_json
 
 if TYPE_CHECKING:
     from textgamut.workflow.plan import Plan, Sum
@@ -44,7 +43,7 @@ def plan(
     from textgamut.workflow.plan import make_plan
     from textgamut.workflow.targets import named_targets, target_need, union
 
-    file = configfile or (config or Path("config")) / "demo.yaml"
+    file = experiment_file(configfile, config)
     experiment = load_config(file, config)
     names = named_targets(experiment, target) if target is not None else []
     need = union(target_need(experiment, name) for name in names) if names else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import logging
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from textgamut.cli.common import (
     print_json,
     records,
     settings_of,
+    stem,
     write,
 )
 from textgamut.errors import ConfigError, DataError, nearest, printable
@@ -225,15 +225,14 @@ def score(
 
 def _expanded(paths: Iterable[Path]) -> list[Path]:
     """Replace patterns by the files that match them, in alphabetical order."""
+    from textgamut.config.entries.base import matching_files
+
     found: list[Path] = []
     for path in paths:
-        if os.path.lexists(path) or not glob.has_magic(str(path)):
-            found.append(path)
-            continue
-        matching = sorted(glob.glob(str(path)))
-        if not matching:
+        matching = matching_files(str(path))
+        if not matching and glob.has_magic(str(path)):
             raise DataError(f"{path}: no file matches")
-        found += map(Path, matching)
+        found += map(Path, matching or [str(path)])
     return found
 
 
@@ -251,7 +250,7 @@ def _read_models(
             raise DataError(f"{path}: model {name!r} is also in {models[name][0]}")
         models[name] = path, frame
 
-    named = {path: _stem(path) for path in files}
+    named = {path: stem(path) for path in files}
     for path in files:
         frame = _read(path, text, [*columns, *required], [column])
         if column not in frame or column == text:
@@ -269,11 +268,6 @@ def _read_models(
         several = sum(path == other for other, _ in models.values()) > 1
         _check_texts(f"{path}: model {name!r}" if several else str(path), frame[text])
     return {name: frame for name, (_, frame) in models.items()}
-
-
-def _stem(path: Path) -> str:
-    """Return the name of a file without the suffixes of its format."""
-    return path.with_suffix("").stem if path.suffix.lower() == ".gz" else path.stem
 
 
 def _read(path: Path, text: str, columns: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:

@@ -41,7 +41,7 @@ def render_export_card(
         experiment=settings["experiment"],
         version=settings["textgamut"],
         licences={name: entry["licence"] for name, entry in settings["datasets"].items()},
-        tasks=[{"name": task} for task in generated],
+        tasks=list(generated),
         texts=sum(map(len, generated.values())),
         cells=cells,
         first=first,

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut import __version__
-from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.sources import HfSource, OpenAISource
-from textgamut.draws import draw_prompt_ids
 from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.files import read_table
 from textgamut.generation.batch import batch_requests
 from textgamut.generation.requests import COLUMNS
-from textgamut.tasks.seeds import of_seed
+from textgamut.tasks.seeds import of_cell, of_seed
 from textgamut.tasks.templates import Prompt, prompts_of
 from textgamut.workflow import inputs, paths
 from textgamut.workflow.paths import fill
@@ -49,9 +48,7 @@ def server_name(config: Config, model: str) -> str:
     return source.repo if isinstance(source, HfSource) else model
 
 
-def requests_of_cells(
-    config: Config, cells: Sequence[Cell], name: str, folder: Path = Path()
-) -> Iterator[dict[str, Any]]:
+def requests_of_cells(config: Config, cells: Sequence[Cell], name: str) -> Iterator[dict[str, Any]]:
     """Yield the requests for the texts of cells, see :func:`textgamut.generation.batch.batch_requests`.
 
     Raises:
@@ -59,16 +56,13 @@ def requests_of_cells(
     """
     for cell in cells:
         size = config.size(cell)
-        table = of_seed(_prompts(cell.task, folder), cell.seed)
-        prompts = prompts_of(table)
-        ids = set(draw_prompt_ids(prompts, cell.task, size.n))
-        wanted = {id_: prompt for id_, prompt in prompts.items() if id_ in ids}
+        prompts = prompts_of(of_cell(_prompts(cell.task), cell.seed, cell.task, size.n))
         model, decoding = config.models[cell.model], config.decoding[cell.decoding]
-        yield from batch_requests(cell, model, name, decoding, wanted, size.completions)
+        yield from batch_requests(cell, model, name, decoding, prompts, size.completions)
 
 
-def _prompts(task: str, folder: Path) -> pd.DataFrame:
-    path = folder / fill(paths.PROMPTS, task=task)
+def _prompts(task: str) -> pd.DataFrame:
+    path = Path(fill(paths.PROMPTS, task=task))
     if not path.exists():
         raise DataError(f"{path}: the prompts are not drawn yet: snakemake --cores 1 {path}")
     return read_table(path, ["id", *Prompt._fields])
@@ -87,30 +81,29 @@ class TaskTexts(NamedTuple):
     """One row per text: ``task``, ``draw``, ``id``, ``text`` and the groups of the task."""
 
 
-def texts_of_task(config: Config, task: str, cells: Sequence[Cell], folder: Path = Path()) -> TaskTexts:
+def texts_of_task(config: Config, task: str, cells: Sequence[Cell]) -> TaskTexts:
     """Read the texts of a task's cells, and its references.
 
     Args:
         config: The experiment with its registries.
         task: Slug of the task.
         cells: Cells of the task.
-        folder: Folder that contains ``data`` and ``results``.
 
     Raises:
         TextgamutError: If texts are missing or damaged.
     """
     import pandas as pd
 
-    prompts, entry = _prompts(task, folder), config.experiment.tasks[task]
+    prompts, entry = _prompts(task), config.experiment.tasks[task]
     groups = pd.DataFrame({"id": []})
     if entry.groups:
-        groups = read_table(folder / fill(paths.TEXTS, dataset=entry.dataset), ["id", *entry.groups])
-    frames = [_texts_of_cell(config, cell, prompts, folder) for cell in cells]
+        groups = read_table(Path(fill(paths.TEXTS, dataset=entry.dataset)), ["id", *entry.groups])
+    frames = [_texts_of_cell(config, cell, prompts) for cell in cells]
     generated = pd.concat(frames, ignore_index=True)
     labels = groups.set_index("id")[entry.groups].reindex(generated["prompt_id"]).reset_index(drop=True)
     references = []
     for draw in entry.draws:
-        path = folder / fill(paths.REFERENCES, task=task, draw=draw)
+        path = Path(fill(paths.REFERENCES, task=task, draw=draw))
         if not path.exists():
             raise DataError(f"{path}: the references are not drawn yet: run the experiment first")
         texts = read_table(path, ["id", "text", *entry.groups])[["id", "text", *entry.groups]]
@@ -121,11 +114,11 @@ def texts_of_task(config: Config, task: str, cells: Sequence[Cell], folder: Path
     return TaskTexts(task, pd.concat([generated, labels], axis=1), known)
 
 
-def _texts_of_cell(config: Config, cell: Cell, prompts: pd.DataFrame, folder: Path) -> pd.DataFrame:
+def _texts_of_cell(config: Config, cell: Cell, prompts: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
-    path = folder / fill(paths.GENERATIONS, cell)
-    shards = [folder / shard for shard in inputs.shards(config, cell)]
+    path = Path(fill(paths.GENERATIONS, cell))
+    shards = [Path(shard) for shard in inputs.shards(config, cell)]
     for file in (path, *shards):
         if not file.exists():
             raise DataError(f"{file}: the texts are not generated yet: run the experiment first")
@@ -159,9 +152,5 @@ def export_settings(config: Config, cells: Sequence[Cell]) -> dict[str, Any]:
             task.dataset: config.datasets[task.dataset].model_dump(mode="json") for task in tasks.values()
         },
         "models": {name: {"label": model.label, **model.science()} for name, model in models.items()},
-        "decoding": {
-            cell.decoding: config.decoding[cell.decoding].model_dump(mode="json")
-            for cell in cells
-            if cell.decoding != HUMAN
-        },
+        "decoding": {cell.decoding: config.decoding[cell.decoding].model_dump(mode="json") for cell in cells},
     }

@@ -339,8 +339,7 @@ def _line(
     for cell, most, finished in zip(cells, requested, done, strict=True):
         decoding, rate = config.decoding[cell.decoding], rates.of(cell.model, cell.decoding)
         new = None if most is None else (most - finished) * lengths.of(cell, decoding)
-        if model.given:
-            new = 0
+        new = 0 if model.given else new
         takes: float | None = None
         if new == 0:
             takes = 0
@@ -352,9 +351,10 @@ def _line(
         gpu_seconds = 0
     samples = None if None in requested else sum(filter(None, requested))
     left = None if samples is None else samples - sum(done)
-    prompt_tokens = 0 if left == 0 or model.given else None
-    if left and prompt_length is not None and not model.given:
-        prompt_tokens = round(left * prompt_length)
+    asked = 0 if model.given else left
+    prompt_tokens = 0 if asked == 0 else None
+    if asked and prompt_length is not None:
+        prompt_tokens = round(asked * prompt_length)
     overall = rates.of(cells[0].model)
     return Line(
         task=task,

@@ -130,6 +130,19 @@ class TestFiles:
             "the request failed: Invalid model",
         ]
 
+    def test_strange_answers(self, tmp_path: Path) -> None:
+        body = {"choices": [{"index": 0, "text": "t", "finish_reason": 3}], "usage": [], "model": 7}
+        line = {"custom_id": "p1", "response": {"status_code": 200, "body": body}}
+        (tmp_path / "b.jsonl").write_text(json.dumps(line))
+        [text] = read(tmp_path / "b.jsonl", "openai-batch")
+        assert (text.finish, text.tokens, text.model) == (None, None, None)
+
+    @pytest.mark.parametrize("format_", ["table", "openai-batch", "lm-eval"])
+    def test_no_texts(self, format_: str, tmp_path: Path) -> None:
+        (tmp_path / "t.jsonl").write_text("\n")
+        with pytest.raises(DataError, match=r"t\.jsonl: there are no texts"):
+            read(tmp_path / "t.jsonl", format_)
+
     def test_own_custom_ids(self, tmp_path: Path) -> None:
         body = {"choices": [{"index": 0, "text": " t", "finish_reason": "stop"}], "model": "m"}
         line = {"custom_id": "news/top-p-0.95/seed7/a/b, c/3", "response": {"status_code": 200, "body": body}}
@@ -378,6 +391,16 @@ class TestOrigin:
         found, told = matched([row | {"decoding": "top_p=0.9"} for row in BOTH])
         assert len(found) == 2
         assert told == ["the decoding 'top_p=0.9' of the file is read as 'given'"]
+
+    def test_what_belongs_to_others_is_told(self) -> None:
+        rows = [row | {"task": t, "model": m, "decoding": d} for t, m, d in (
+            ("news", "a", "given"), ("wiki", "a", "given"), ("news", "b", "given"), ("news", "a", "gven"),
+        ) for row in BOTH]  # fmt: skip
+        found, told = matched(rows, CELL._replace(model="a"))
+        assert found == [("p1", 0, "t2"), ("p2", 0, "t1")]
+        assert told == [f"texts of other {what}s are left out: {name}" for what, name in (
+            ("model", "b"), ("task", "wiki"), ("decoding", "gven"),
+        )]  # fmt: skip
 
     def test_other_tasks(self) -> None:
         rows = [row | {"task": task} for task in ("wiki", "news") for row in BOTH]

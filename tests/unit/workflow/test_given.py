@@ -284,6 +284,8 @@ def test_no_name_of_a_key_is_exported(drawn: Path) -> None:
     written = "".join(path.read_text() for path in (drawn / "out").iterdir() if path.is_file())
     assert "SECRET_NAME" not in written
     assert "Licence: Apache-2.0" in written
+    card = (drawn / "out/README.md").read_text().split("```yaml\n")[1].split("```")[0]
+    assert yaml.safe_load(card)["g"]["source"]["path"] == "out/generated/{task}.parquet"
     frame = pd.read_parquet(drawn / "out/generated/news.parquet")
     assert list(frame["seed"]) == [1, 1, 2, 2]
     assert frame.loc[0, ["prompt", "text", "continuation"]].tolist() == [

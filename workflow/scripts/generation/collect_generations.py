@@ -8,12 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.draws import draw_prompt_ids
 from textgamut.errors import DataError, TextgamutError
 from textgamut.files import read_attributes, read_table, write_meta, write_table
 from textgamut.progress import recorded_warnings
 from textgamut.tasks.answers import RECORDED, count_copies, measured_answers
-from textgamut.tasks.seeds import of_seed
+from textgamut.tasks.seeds import of_cell
 from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.collect_generations")
@@ -27,9 +26,7 @@ def collect_generations(
     started = time.monotonic()
     frame = pd.concat([read_table(path, COLUMNS) for path in samples], ignore_index=True)
     engines = sorted({name for path in samples for name in read_attributes(path)["engines"] if name})
-    beginnings = of_seed(read_table(prompts, ["id", "base"]), seed)
-    ids = draw_prompt_ids(beginnings["id"], settings["task"], settings.get("n"))
-    beginnings = beginnings[beginnings["id"].isin(ids)]
+    beginnings = of_cell(read_table(prompts, ["id", "base"]), seed, settings["task"], settings.get("n"))
     try:
         texts, counts = measured_answers(
             frame,

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import GenerationsSource, UrlSource
-from textgamut.draws import draw_prompt_ids
 from textgamut.files import read_table, write_meta, write_table
 from textgamut.generation.given.matching import CellTexts, cell_samples
 from textgamut.generation.given.texts import read_texts
 from textgamut.generation.requests import sample_table
 from textgamut.progress import recorded_warnings
 from textgamut.sources.fetch import fetch
-from textgamut.tasks.seeds import of_seed
+from textgamut.tasks.seeds import of_cell
 from textgamut.tasks.templates import Prompt
 from textgamut.workflow.jobs import job
 
@@ -34,8 +33,7 @@ def import_texts(
     if source.url:
         texts = [fetch(UrlSource(kind="url", url=source.url, sha256=source.sha256))]
     every = read_table(prompts, ["id", *Prompt._fields])
-    of_cell = of_seed(every, seed)
-    of_cell = of_cell[of_cell["id"].isin(draw_prompt_ids(of_cell["id"], task, settings.get("n")))]
+    own = of_cell(every, seed, task, settings.get("n"))
     cell = CellTexts(
         task, source.model, decoding, settings["decodings"], seed, settings["seeds"],
         settings["completions"], own_prompts="seed" in every,
@@ -44,11 +42,11 @@ def import_texts(
         found = cell_samples(
             [text for path in texts for text in read_texts(path, source)],
             cell,
-            of_cell,
-            every.drop(index=of_cell.index),
+            own,
+            every.drop(index=own.index),
             source.with_prompt,
         )
-    logger.info("%d texts of %d prompts", len(found), len(of_cell))
+    logger.info("%d texts of %d prompts", len(found), len(own))
     frame = sample_table(found)
     frame.attrs["engines"] = []
     write_meta(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
+import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -48,6 +50,11 @@ def expanded(path: str) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         raise ConfigError(f"{path}: there is no such user, or the user has no home folder") from None
+
+
+def matching_files(path: str) -> list[str]:
+    """Return the files that match a pattern, sorted; a path that exists is not a pattern."""
+    return [path] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
 
 
 def _expandable(path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -36,14 +36,9 @@ class NewsArticlesDataset(DatasetBase):
     source: Files
 
 
-class TableDataset(DatasetBase):
-    """Texts in a table: a JSONL, CSV, TSV or parquet file, one text per row, or a .txt file, one per line.
+class _TableBase(DatasetBase):
+    """Columns of a dataset in a table."""
 
-    All but parquet can be compressed by gzip (.jsonl.gz etc.). Or a dataset on the Hugging Face hub, with one
-    text per row.
-    """
-
-    format: Literal["table"]
     source: Rows
     text: str = "text"
     """Column with the text."""
@@ -53,10 +48,20 @@ class TableDataset(DatasetBase):
     """Group columns to keep (topic, gender, ...)."""
 
     @model_validator(mode="after")
-    def _own_columns(self) -> TableDataset:
-        if reserved := {"id", "text"} & set(self.groups):
+    def _own_columns(self) -> Self:
+        if reserved := {"id", "text", "prompt"} & type(self).model_fields.keys() & set(self.groups):
             raise ValueError(f"groups: {', '.join(sorted(reserved))} is a reserved column name: rename yours")
         return self
+
+
+class TableDataset(_TableBase):
+    """Texts in a table: a JSONL, CSV, TSV or parquet file, one text per row, or a .txt file, one per line.
+
+    All but parquet can be compressed by gzip (.jsonl.gz etc.). Or a dataset on the Hugging Face hub, with one
+    text per row.
+    """
+
+    format: Literal["table"]
 
 
 class WebTextDataset(DatasetBase):
@@ -85,30 +90,17 @@ class AgNewsDataset(DatasetBase):
     source: Rows
 
 
-class ContinuationsDataset(DatasetBase):
+class ContinuationsDataset(_TableBase):
     """Prompts with human continuations.
 
     A table with one pair per row (JSONL, CSV, TSV or parquet), a dataset on the Hugging Face hub, or the JSON
     of the decoding benchmark (MC section 3): a list of objects with ``prefix_text`` and ``reference_text``,
-    as .json or .json.gz.
+    as .json or .json.gz, for which no columns are named.
     """
 
     format: Literal["continuations"]
-    source: Rows
     prompt: str = "prompt"
-    """Column of a table with the prompt."""
-    text: str = "text"
-    """Column of a table with the human continuation."""
-    id: str | None = None
-    """Column of a table with a unique id. Defaults to the row number."""
-    groups: list[str] = []
-    """Group columns of a table to keep."""
-
-    @model_validator(mode="after")
-    def _own_columns(self) -> ContinuationsDataset:
-        if reserved := {"id", "text", "prompt"} & set(self.groups):
-            raise ValueError(f"groups: {', '.join(sorted(reserved))} is a reserved column name: rename yours")
-        return self
+    """Column with the prompt."""
 
 
 class CreativeDataset(DatasetBase):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -23,6 +21,7 @@ from textgamut.config.entries.base import (
     Text,
     TwoOrMore,
     expanded,
+    matching_files,
 )
 
 RATE = 5.0
@@ -235,16 +234,12 @@ class GenerationsSource(Strict):
         return self
 
     def files(self, task: str, decoding: str, seed: int) -> list[str]:
-        """Return the files with the texts of a cell, sorted; the path itself if there are none yet.
-
-        A path that exists is not a pattern, whatever characters it contains.
-        """
+        """Return the files with the texts of a cell, sorted; the path itself if there are none yet."""
         if self.path is None:
             return []
         path = self.path.replace("{task}", task).replace("{decoding}", decoding).replace("{seed}", str(seed))
         path = str(expanded(path))
-        found = [] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
-        return found or [path]
+        return matching_files(path) or [path]
 
 
 FilesSource = WheelSource | FileSource | UrlSource

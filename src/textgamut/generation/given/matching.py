@@ -133,6 +133,7 @@ def _of_model(texts: list[GivenText], model: str | None) -> list[GivenText]:
     if model not in values:
         known = nearest(model, values) if values else "no text has the name of its model"
         raise DataError(f"{texts[0].where}: no text of the model {model!r}; {known}")
+    _tell_others("model", values, [model])
     return [text for text in texts if text.model == model]
 
 
@@ -151,7 +152,13 @@ def _selected(texts: list[GivenText], name: str, value: str, expected: Collectio
         return texts
     if value not in values:
         raise DataError(f"{texts[0].where}: no text with the {name} {value!r}; {nearest(value, values)}")
+    _tell_others(name, values, expected)
     return [text for text in texts if getattr(text, name) == value]
+
+
+def _tell_others(name: str, values: Sequence[Any], expected: Collection[Any]) -> None:
+    if left := [value for value in values if value not in expected]:
+        _tell(f"texts of other {name}s are left out: {_listed(left)}")
 
 
 def _of_seed(texts: list[GivenText], cell: CellTexts) -> tuple[list[GivenText], int]:
@@ -175,8 +182,8 @@ def _of_seed(texts: list[GivenText], cell: CellTexts) -> tuple[list[GivenText], 
             )
         _tell(f"seeds {_listed(values[: len(seeds)])} of the file are read as {_listed(seeds)}")
         wanted = values[list(seeds).index(seed)]
-    elif left := [value for value in values if value not in seeds]:
-        _tell(f"texts of other seeds are left out: {_listed(left)}")
+    else:
+        _tell_others("seed", values, seeds)
     return [text for text in texts if text.seed == wanted], 1
 
 

@@ -58,7 +58,7 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
                 **facts,
                 model=model if isinstance(model, str) else None,
                 tokens=tokens if isinstance(tokens, int) else None,
-                finish=choice.get("finish_reason"),
+                finish=finish if isinstance(finish := choice.get("finish_reason"), str) else None,
             )
 
 

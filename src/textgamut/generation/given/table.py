@@ -28,7 +28,7 @@ def read(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
     names: dict[str, str] = {name: source.columns.get(name, name) for name in get_args(TextsColumn)}
     frame = read_columns(path, [], list(names.values()))
     if not len(frame):
-        raise DataError(f"{path}: there are no texts")
+        return
     if "text" not in source.columns and WHOLE in frame:
         names["text"] = WHOLE
     for name in dict.fromkeys(["text", *source.columns]):
@@ -46,14 +46,12 @@ def _text(where: str, row: dict[str, Any]) -> GivenText:
     text = row.pop("text")
     found: dict[str, Any] = {}
     for name, value in row.items():
-        if isinstance(value, list | dict) or pd.isna(value) or value == "":
-            if isinstance(value, list | dict):
-                raise DataError(f"{where}: {name!r} is neither a string nor a number")
+        if not pd.api.types.is_scalar(value):
+            raise DataError(f"{where}: {name!r} is neither a string nor a number")
+        if pd.isna(value) or value == "":
             continue
-        if name in NUMBERS:
-            found[name] = integer(where, name, value.item() if hasattr(value, "item") else value)
-        else:
-            found[name] = str(value)
+        number = value.item() if hasattr(value, "item") else value  # of numpy
+        found[name] = integer(where, name, number) if name in NUMBERS else str(value)
     if prompt := found.pop("prompt", None):
         found["prompts"] = (prompt,)
     return GivenText(where, text, **found)

@@ -41,10 +41,16 @@ def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
         source: How to read it.
 
     Raises:
-        TextgamutError: If the file does not have the format of the source; the message names the line.
+        TextgamutError: If the file does not have the format of the source, with the line in the message, or
+            if it has no texts.
     """
     module: Any = importlib.import_module(f"textgamut.generation.given.{source.format.replace('-', '_')}")
-    yield from module.read(path, source)
+    texts: Iterator[GivenText] = module.read(path, source)
+    first = next(texts, None)
+    if first is None:
+        raise DataError(f"{path}: there are no texts")
+    yield first
+    yield from texts
 
 
 def string(where: str, name: str, value: object) -> str:
