@@ -228,7 +228,16 @@ def test_read_scores_fetches_a_file_and_keeps_the_methods_of_the_task(tmp_path: 
         + [f"Generation {criterion}" for criterion in ("perplexity", "coherence", "diversity")],
     ).to_csv(path, index=False)
     source = {"kind": "file", "path": str(path), "sha256": None}
-    settings = {"source": source, "corpus": "book", "n": 2, "methods": [list(method) for method in methods]}
+    criteria = ["perplexity", "coherence", "diversity"]
+    columns = {"prompt_id": "id", "model": "Model", "decoding": "Method", "corpus": "Dataset"}
+    settings = {
+        "source": source,
+        "columns": columns | {name: f"Generation {name}" for name in criteria},
+        "corpus": "book",
+        "n": 2,
+        "criteria": criteria,
+        "methods": [list(method) for method in methods],
+    }
     script("sources", "read_scores")(settings, tmp_path / "scores.parquet")
     table = files.read_table(tmp_path / "scores.parquet", ["model", "decoding", "prompt_id", "diversity"])
     assert list(zip(table["decoding"], table["prompt_id"], strict=True)) == [

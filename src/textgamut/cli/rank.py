@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ from textgamut.cli.common import (
     Integer,
     NamedPath,
     check_folder,
-    check_input,
+    local_file,
     print_json,
     records,
     settings_of,
@@ -38,13 +38,15 @@ FILES = (
 
 
 def rank(
-    file: NamedPath,
+    file: str,
     /,
     *,
     higher: Criteria = (),
     lower: Criteria = (),
     prompt: Annotated[str, Parameter(metavar="COLUMN")] = "prompt",
     method: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = ("method",),
+    by: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = (),
+    where: Annotated[tuple[str, ...], Parameter(metavar="COLUMN=VALUE...", consume_multiple=1)] = (),
     depth_of: Annotated[Integer, Parameter(metavar="N")] = 4,
     output: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
@@ -58,11 +60,15 @@ def rank(
     method, criterion and value, or with prompt, method and one column per criterion.
 
     Args:
-        file: File of scores.
-        higher: Criteria for which higher values are better.
+        file: File of scores, or its URL; a download is kept in the cache.
+        higher: Criteria for which higher values are better, as NAME, or as NAME=COLUMN if the column has
+            another name.
         lower: Criteria for which lower values are better.
         prompt: Column of the prompts.
         method: Column of the methods, or several columns that together identify a method.
+        by: Columns that say what a method is, such as its model and its strategy: the prompts on which it has
+            the highest or lowest Q*Text are also counted by them. Figures are coloured by the first.
+        where: Use only the rows with these values.
         depth_of: Number of best methods to compute the depth of orders for, 2 to 6.
         output: Also write all tables (as CSV) and figures to this folder.
         json: Print JSON instead of tables.
@@ -73,21 +79,25 @@ def rank(
     settings = settings_of(locals())
     if not 2 <= depth_of <= 6:
         raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
-    check_input(file)
+    rows = dict(_split("--where", pair) for pair in where)
+    columns = dict(_criterion(name) for name in (*higher, *lower))
+    path = local_file(file)
     if output:
-        check_folder("--output", output, FILES, [file])
+        check_folder("--output", output, FILES, [path])
     from textgamut.progress import recorded_warnings
-    from textgamut.rankings.method_scores import method_scores, wide_method_scores
+    from textgamut.rankings.method_scores import labels_of_methods, method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
     from textgamut.report.terminal import print_ranking
 
-    frame, long = _read_scores(file, prompt, method, [*higher, *lower])
+    frame, long = _read_scores(path, prompt, method, by, columns, rows)
+    criteria = [[_criterion(name)[0] for name in names] for names in (higher, lower)]
     with recorded_warnings() as messages:
         try:
-            scores = (method_scores if long else wide_method_scores)(frame, higher, lower)
+            scores = (method_scores if long else wide_method_scores)(frame, *criteria)
+            kinds = labels_of_methods(frame, by)
         except TextgamutError as error:
-            raise DataError(f"{file}: {error}") from None
-        ranking = rank_methods(scores, depth_of)
+            raise DataError(f"{path}: {error}") from None
+        ranking = rank_methods(scores, depth_of, kinds)
     tables = ranking_tables(ranking)
     try:
         if json:
@@ -97,42 +107,60 @@ def rank(
             print_ranking(ranking, scores)
     finally:  # also if the reader of the output is gone
         if output:
-            _write(output, ranking, file.name)
+            _write(output, ranking, kinds[by[0]] if by else {}, path.name)
+
+
+def _split(option: str, pair: str) -> tuple[str, str]:
+    name, equals, value = pair.partition("=")
+    if not equals:
+        raise ConfigError(f"{option} {pair}: is not of the form COLUMN=VALUE")
+    return name, value
+
+
+def _criterion(named: str) -> tuple[str, str]:
+    """Return the name of a criterion and of its column."""
+    name, equals, column = named.partition("=")
+    if not name or (equals and not column):
+        raise ConfigError(f"criterion {named!r}: is not of the form NAME or NAME=COLUMN")
+    return name, column or name
 
 
 def _read_scores(
-    path: Path, prompt: str, method: Sequence[str], criteria: Sequence[str]
+    path: Path,
+    prompt: str,
+    method: Sequence[str],
+    by: Sequence[str],
+    criteria: Mapping[str, str],
+    where: Mapping[str, str],
 ) -> tuple[pd.DataFrame, bool]:
     """Read a table of scores.
 
     Returns:
-        Columns ``prompt`` and ``method``, and either ``criterion`` and ``value`` or the criteria; and whether
-        it is the former. Values are numbers, or strings where they are not.
+        Columns ``prompt``, ``method`` and ``by``, and either ``criterion`` and ``value`` or the criteria; and
+        whether it is the former.
     """
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+    import pandas as pd
 
-    from textgamut.datasets.table import TABLES, check_filled, format_of, read_columns
+    from textgamut.datasets.table import check_filled, numbers, select
 
-    if format_of(path) not in TABLES:
-        raise DataError(f"{path}: suffix {format_of(path)!r} is not one of {', '.join(TABLES)}")
-    found = read_columns(path, [prompt, *method], ["criterion", "value", *criteria])
-    if format_of(path) in (".csv", ".tsv"):
-        found = found.mask((found == "").to_numpy())  # the only way to leave one out
+    keys = list(dict.fromkeys([prompt, *method, *by]))
+    found = select(path, keys, ["criterion", "value", *criteria.values()], where)
+    found = found.mask((found == "").to_numpy())  # the only way to leave one out in CSV
     long = {"criterion", "value"} <= set(found)
-    check_filled(path, found, [prompt, *method, *(["criterion"] if long else [])])
-    methods = found[list(method)].astype(str).agg(", ".join, axis=1)
-    frame = found.assign(method=methods, prompt=found[prompt].astype(str))
+    check_filled(path, found, [*keys, *(["criterion"] if long else [])])
+    frame = pd.DataFrame({name: found[name].astype(str) for name in by}, index=found.index)
+    frame["method"] = found[list(method)].astype(str).agg(", ".join, axis=1)
+    frame["prompt"] = found[prompt].astype(str)
     if long:
-        frame["criterion"] = frame["criterion"].astype(str)
-    for name in ["value"] if long else [name for name in criteria if name in frame]:
-        values = frame[name]
-        # A boolean or a date is no number, although pandas would convert it to one.
-        if is_bool_dtype(values) or not is_numeric_dtype(values):
-            frame[name] = values.astype(object).where(values.isna(), values.map(str))
-    return frame, long
+        names = {column: name for name, column in criteria.items()}
+        frame["criterion"] = [names.get(column, column) for column in found["criterion"].astype(str)]
+        return frame.assign(value=numbers(path, found, "value")), long
+    if missing := [column for column in criteria.values() if column not in found]:
+        select(path, missing)  # raises the error, which names the nearest column
+    return frame.assign(**{name: numbers(path, found, column) for name, column in criteria.items()}), long
 
 
-def _write(folder: Path, ranking: Ranking, title: str) -> None:
+def _write(folder: Path, ranking: Ranking, groups: Mapping[str, str], title: str) -> None:
     """Write the tables and figures of a ranking."""
     from textgamut.rankings.ranking import ranking_tables
     from textgamut.report.figures.rankings import ranking_figures
@@ -140,7 +168,7 @@ def _write(folder: Path, ranking: Ranking, title: str) -> None:
 
     for name, table in ranking_tables(ranking).items():
         write(folder / f"{name}.csv", table.to_csv(index=False).encode())
-    for name, figure in ranking_figures(ranking, {}, title).items():
+    for name, figure in ranking_figures(ranking, groups, title).items():
         for suffix in ("png", "svg"):
             write(folder / f"{name}.{suffix}", render(figure, suffix))
     logger.info("written: %s", folder)

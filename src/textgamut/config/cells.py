@@ -87,13 +87,20 @@ class Config(NamedTuple):
             if task.ranking
         }
         named = {slug: [slug] for slug in rankings}
-        methods = {slug: {cell[1:3] for cell in self.cells(slug)} for slug in named}
+        methods = {slug: self._methods_of(slug) for slug in named}
         alike = len(named) > 1 and all(
             (rankings[slug], methods[slug], self.metrics(slug))
             == (rankings[other], methods[other], self.metrics(other))
             for slug, other in pairwise(named)
         )
         return named | ({ALL_TASKS: list(named)} if alike else {})
+
+    def _methods_of(self, task: str) -> object:
+        """Return the methods of a task, or the file that states them."""
+        entry = self.experiment.tasks[task]
+        if isinstance(entry, ScoresTask) and not entry.cells:
+            return entry.source, entry.columns
+        return {cell[1:3] for cell in self.cells(task)}
 
     def ratings(self, ranked: str) -> str | None:
         """Return the file of ratings that all tasks of a ranking share; None if there is none."""

@@ -13,6 +13,7 @@ from textgamut.config.entries.datasets import ContinuationsDataset, Dataset, New
 from textgamut.config.entries.decoding import unsupported
 from textgamut.config.entries.models import Chat, Model
 from textgamut.config.entries.sources import (
+    FileSource,
     FinetunedSource,
     GenerationsSource,
     OpenAISource,
@@ -80,8 +81,9 @@ def broken_references(config: Config) -> Iterator[str]:
             elif model and model.chat_settings != Chat("template"):
                 yield f"{key}: model {name!r} cannot be a judge: with system, chat_arguments or reasoning"
     for slug, task in config.experiment.tasks.items():
-        yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
-        used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
+        if not isinstance(task, ScoresTask):
+            yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
+            used.append((f"dataset {task.dataset!r}", config.datasets.get(task.dataset)))
         known = _group_columns(config.datasets.get(task.dataset))
         columns = [("groups", group) for group in task.groups]
         columns += [("group", task.group)] if isinstance(task, SubsetsTask) else []
@@ -164,7 +166,7 @@ FORMATS = {
 """Kind of task -> the dataset formats that it accepts."""
 
 SCORED = ["perplexity", "coherence", "diversity"]
-"""Criteria in a file of scores, and of Q*Text."""
+"""Criteria of Q*Text."""
 
 
 def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
@@ -178,6 +180,9 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
         )
     metrics = config.metrics(slug)
     if isinstance(task, ScoresTask):
+        source = task.source
+        if isinstance(source, FileSource) and not os.path.isfile(expanded(source.path)):
+            yield f"tasks.{slug}.source.path: there is no file {expanded(source.path)}"
         yield from _unfit_ranking(slug, task, metrics)
         return
     elsewhere = f"set metrics for this task alone (tasks.{slug}.metrics)"
@@ -302,6 +307,8 @@ def _unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]
         found = "; ".join(", ".join(of) for of in rankings) or "none"
         yield f"{key}.tasks: there is no ranking of {', '.join(target.tasks)}; rankings are of: {found}"
     for name in target.tasks:
+        if ranked and not config.cells(name):
+            yield f"{key}.tasks: {name} has no cells: list the methods that the target shows"
         if isinstance(target, Samples) and isinstance(tasks[name], SubsetsTask):
             yield f"{key}.tasks: {name} has no prompts and no generated texts"
         if isinstance(target, SweepFigure) and not tasks[name].sweep:
@@ -350,9 +357,10 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
     if isinstance(task, SubsetsTask | UnpromptedTask):
         yield f"tasks.{slug}.ranking: there are no prompts on which methods can be compared"
         return
-    known = SCORED if isinstance(task, ScoresTask) else metrics.per_text()
-    for name in [*task.ranking.higher, *task.ranking.lower]:
-        if name == "entity_overlap" and not isinstance(task, PromptedTask):
+    criteria = [*task.ranking.higher, *task.ranking.lower]
+    known = criteria if isinstance(task, ScoresTask) else metrics.per_text()
+    for name in criteria:
+        if name == "entity_overlap" and not isinstance(task, PromptedTask | ScoresTask):
             yield f"tasks.{slug}.ranking: entity_overlap needs a reference for each prompt: kind prompted"
         elif name == "essay" and metrics.essay and not os.path.isfile(expanded(metrics.essay.essays)):
             yield f"tasks.{slug}.ranking: essay: there is no file {metrics.essay.essays} for its training"
@@ -364,10 +372,12 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
     if task.ranking.ratings:
         if not os.path.isfile(expanded(task.ranking.ratings)):
             yield f"tasks.{slug}.ranking.ratings: there is no file {task.ranking.ratings}"
+        if not task.cells:
+            yield f"tasks.{slug}.ranking.ratings: the task has no cells: list the methods that are rated"
         if absent := [name for name in SCORED if name not in known]:
             yield f"tasks.{slug}.ranking.ratings: Q*Text needs {', '.join(absent)} among the task's metrics"
     methods = {pair for block in task.cells for pair in block.pairs()}
-    if len(methods) < 2:
+    if len(methods) < 2 and not (isinstance(task, ScoresTask) and not methods):
         yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"
 
 

@@ -11,6 +11,7 @@ from textgamut.config.entries.base import SLUG_PATTERN, Count, Quantity, Slug, S
 from textgamut.config.entries.sources import RATE, FilesSource
 from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
 from textgamut.config.targets import Target, TargetName
+from textgamut.errors import nearest
 
 Labelled = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}(/{SLUG_PATTERN})?$", max_length=201)]
 """What has a label: a slug, or a model with a decoding, separated by a slash."""
@@ -273,20 +274,39 @@ def _described(size: Size) -> str:
     return f"{prompts} prompts with {size.completions} completions of which {size.kept} are kept"
 
 
-class ScoresTask(TaskBase):
-    """Rank methods by scores of single texts that were computed elsewhere (MC, the authors' own data).
+REQUIRED = ("prompt_id", "model")
+"""What the columns of a table of scores must state, besides the criteria."""
 
-    The file is a CSV with the columns ``id``, ``Model``, ``Method``, ``Dataset``, ``Generation perplexity``,
-    ``Generation coherence`` and ``Generation diversity``. Nothing is generated or measured.
+KINDS = ("strategy", "hyperparameters")
+"""What they can state about a method."""
+
+OPTIONAL = ("decoding", *KINDS, "seed", "completion")
+"""What they can state."""
+
+ROLES = (*REQUIRED, *OPTIONAL, "corpus")
+"""What the columns are called by default."""
+
+
+class ScoresTask(TaskBase):
+    """Rank methods by scores of single texts that were computed elsewhere.
+
+    Nothing is generated or measured. The file is CSV, TSV or JSONL, each also as ``.gz``, or parquet. Its
+    rows have the columns ``prompt_id``, ``model`` and the criteria of the ranking and, where they apply,
+    ``decoding``, ``strategy`` and ``hyperparameters`` of the method, and ``seed`` and ``completion``, which
+    distinguish several texts of a method for a prompt; their scores are averaged.
     """
 
     kind: Literal["scores"]
+    dataset: Literal[""] = ""
+    """Not used: the file has the scores."""
     source: Annotated[FilesSource, Field(discriminator="kind")]
     """The file."""
-    corpus: Text
-    """Value in the column ``Dataset`` of the rows to read."""
+    columns: dict[Text, Text] = {}
+    """Names of columns, where they differ."""
+    corpus: Text | None = None
+    """Value in the column ``corpus`` of the rows to read. Defaults to all rows."""
     n: TwoOrMore | None = None
-    """Number of prompts that the corpus must have. Defaults to any number."""
+    """Number of prompts that there must be. Defaults to any number."""
     seeds: Seeds = [0]
     draws: Seeds = [0]
     max_words: None = None
@@ -296,10 +316,21 @@ class ScoresTask(TaskBase):
     sweep: None = None
     metrics: None = None
     ranking: RankingSettings
-    """How to rank the methods, by perplexity, coherence and diversity."""
-    cells: Cells
-    """Methods to rank. Rows of others are left out. The names in the file are those of MC; a model is called
-    as in ``labels``."""
+    """How to rank the methods."""
+    cells: list[CellBlock] = []
+    """Methods to rank, for targets; rows of others are left out. The columns ``model`` and ``decoding`` have
+    the names of MC's tables, a model that of ``labels``. Defaults to all methods, under their own names."""
+
+    @model_validator(mode="after")
+    def _known_columns(self) -> ScoresTask:
+        known = [*ROLES, *self.ranking.higher, *self.ranking.lower]
+        for name in self.columns:
+            if name not in known:
+                raise ValueError(f"columns: {name!r} is not a criterion; {nearest(name, known)}")
+        for name in (*self.ranking.higher, *self.ranking.lower):
+            if name in ROLES:
+                raise ValueError(f"ranking: {name!r} cannot be a criterion: it is the name of another column")
+        return self
 
 
 Task = Annotated[
@@ -319,8 +350,9 @@ class Experiment(Strict):
 
     name: Slug
     """Name of the folder of tables and figures: ``results/papers/{name}``."""
-    embedder: str
-    """Embedder for the metrics on features; one for all tasks, since the numbers depend on it."""
+    embedder: str = "gpt2-large"
+    """Embedder for the metrics on features; one for all tasks, since the numbers depend on it. Defaults to
+    that of PR."""
     contact: Annotated[str, Field(pattern=r"^[!-~][ -~]{3,}$")] | None = None
     """Your mail address or project page, which Wikipedia and Wikidata require with each request."""
     requests_per_second: Quantity = RATE

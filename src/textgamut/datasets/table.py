@@ -7,14 +7,16 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pandas as pd
 import pyarrow.parquet
+from pandas.api.types import is_bool
 
 from textgamut.errors import DataError, nearest
 
@@ -34,6 +36,9 @@ LONGEST_LINE = 2**26
 
 MOST_UNPACKED = 2**30
 """Maximum number of unpacked bytes of a gzip file that is read as a whole: CSV, TSV or plain text."""
+
+MISSING = ("", "NA", "NaN", "nan")
+"""How a CSV file says that there is no value: as pandas, R and Python write it."""
 
 BATCH_ROWS = 1000
 """Rows of a parquet file in memory at a time; pyarrow itself buffers a row group."""
@@ -107,6 +112,113 @@ def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = (
     return frame
 
 
+def select(
+    path: Path, columns: Sequence[str], optional: Sequence[str] = (), where: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Read some columns of some rows as a stream, so that the others of a large table take no memory.
+
+    A column of CSV, TSV and parquet is also found under the name that R gives it, in which each character
+    that is no letter, digit, dot or underscore is a dot.
+
+    Args:
+        path: The file, or ``STANDARD_INPUT``.
+        columns: Columns that must be there.
+        optional: Columns to read if they are there.
+        where: Column -> value, as a string, of the rows to read. Defaults to all rows.
+
+    Returns:
+        The columns that are there; the index is the position of each row in the file and is named "line" or
+        "row". The fields of CSV and TSV are strings.
+
+    Raises:
+        TextgamutError: As :func:`read`, or if there is no such row.
+    """
+    where = where or {}
+    required = list(dict.fromkeys([*where, *columns]))
+    names = {name: name for name in (*required, *optional)}  # name -> name in the file
+    keys: dict[str, None] = {}  # of JSONL, which has no header
+    kind = format_of(path)
+    if kind == ".jsonl":
+        rows = rows_of_jsonl(path)
+    elif kind == ".parquet":
+        with _readable(path, kind), pyarrow.parquet.ParquetFile(path) as file:
+            names = _in_header(path, file.schema_arrow.names, names, required)
+        rows = rows_of_parquet(path, list(names.values()))
+    elif kind in TABLES:
+        with _readable(path, kind), _opened(path) as stream:
+            header = next(_csv_rows(path, _text(stream)), (1, []))[1]
+        names = _in_header(path, header, names, required)
+        rows = _rows_of_csv(path)
+    else:
+        raise DataError(f"{path}: suffix {kind!r} is not one of {', '.join(TABLES)}")
+    numbers: list[int] = []
+    kept: dict[str, list[Any]] = {name: [] for name in names}
+    seen: dict[str, set[str]] = {name: set() for name in where}
+    for number, row in rows:
+        if kind == ".jsonl":
+            keys.update(dict.fromkeys(row))
+        found = {name: str(row.get(names[name])) for name in where}
+        for name, value in found.items():
+            seen[name].add(value)
+        if found == where:
+            numbers.append(number)
+            for name, values in kept.items():
+                values.append(row.get(names[name]))
+    if kind == ".jsonl":
+        kept = {name: kept[name] for name in _in_header(path, list(keys), names, required)}
+    for name, value in where.items():
+        if value not in seen[name]:
+            raise DataError(f"{path}: no row with {value!r} as {name!r}; {nearest(value, seen[name])}")
+    index = pd.Index(numbers, name="row" if kind == ".parquet" else "line")
+    return pd.DataFrame(kept, index=index, dtype=object)
+
+
+def numbers(path: Path, frame: pd.DataFrame, column: str) -> pd.Series[Any]:
+    """Return a column of a table that was read by :func:`select` as numbers.
+
+    Returns:
+        The numbers, NaN where there is no value.
+
+    Raises:
+        TextgamutError: If a value is not a number; the message names the file and the line.
+    """
+    values = frame[column]
+    values = values.mask(values.isin(MISSING))
+    # A boolean, a date or a list is no number, although pandas would convert some of them to one.
+    written = values.map(lambda value: isinstance(value, (str, int, float)) and not is_bool(value))
+    found = pd.to_numeric(values.where(written, None), errors="coerce")
+    if (wrong := (found.isna() & values.notna()).to_numpy()).any():
+        row = int(wrong.argmax())
+        raise DataError(
+            f"{path}: {frame.index.name} {frame.index[row]}: {column!r} is not a number: {values.iloc[row]!r}"
+        )
+    return found
+
+
+def _in_header(
+    path: Path, header: Sequence[str], names: Iterable[str], required: Sequence[str]
+) -> dict[str, str]:
+    """Map the names of columns to those in a header, without those that are neither there nor required."""
+    in_r = [_name_in_r(name) for name in header]
+    found = {}
+    for name in names:
+        same = [column for column in header if column == name]
+        same = same or [
+            column for column, dotted in zip(header, in_r, strict=True) if dotted == _name_in_r(name)
+        ]
+        if len(same) > 1:
+            raise DataError(f"{path}: column {name!r} appears {len(same)} times")
+        if not same and name in required:
+            raise DataError(f"{path}: no column {name!r}; {nearest(name, header)}")
+        if same:
+            found[name] = same[0]
+    return found
+
+
+def _name_in_r(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._]", ".", name)
+
+
 def check_filled(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Check that columns from ``read_columns`` have a value in each row; the message names the first."""
     for column in columns:
@@ -157,7 +269,7 @@ def _read_file(path: Path) -> pd.DataFrame:
         raise DataError(
             f"{path}: suffix {kind!r} is not one of {', '.join(TABLES)}, .txt; all but parquet also as .gz"
         )
-    try:
+    with _readable(path, kind):
         if kind == ".parquet":
             # Not read_table, which refuses columns of the same name, and reads folders called x=1 as columns.
             with pyarrow.parquet.ParquetFile(path) as file:
@@ -170,7 +282,14 @@ def _read_file(path: Path) -> pd.DataFrame:
         content = _content(path).decode("utf-8-sig")
         if "\0" in content[:2]:
             raise DataError(f"{path}: not UTF-8: it seems to be UTF-16")
-        return _read_txt(content) if kind == ".txt" else _read_csv(path, content, kind[1:].upper())
+        return _read_txt(content) if kind == ".txt" else _read_csv(path, content)
+
+
+@contextlib.contextmanager
+def _readable(path: Path, kind: str) -> Iterator[None]:
+    """Name the file and, for wrong UTF-8, the line in the error of a reader."""
+    try:
+        yield
     except DataError:
         raise
     except UnicodeDecodeError as error:
@@ -295,35 +414,69 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="line"), dtype=object)
 
 
-def _read_csv(path: Path, content: str, kind: str) -> pd.DataFrame:
-    delimiter, delimiters = {"CSV": (",", "commas"), "TSV": ("\t", "tabs")}[kind]
-    # Not pandas: it uses the first field as an index if all rows have one more field than the header, as with
-    # an unquoted comma in each text, and pads rows that have fewer.
-    csv.field_size_limit(max(csv.field_size_limit(), len(content)))
-    reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
-    header: list[str] | None = None
+def _read_csv(path: Path, content: str) -> pd.DataFrame:
     columns: list[list[str]] = []  # half the memory of a list of rows
     lines: list[int] = []
+    header: list[str] = []
+    for line, fields in _csv_rows(path, io.StringIO(content, newline=""), len(content)):
+        if not columns:
+            header, columns = fields, [[] for _ in fields]
+            continue
+        lines.append(line)
+        for column, field in zip(columns, fields, strict=True):
+            column.append(field)
+    frame = pd.DataFrame(dict(enumerate(columns)), index=pd.Index(lines, name="line"), dtype=object)
+    return frame.set_axis(pd.Index(header, dtype=object), axis=1)
+
+
+def _rows_of_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line number and the fields of each row of CSV or TSV, as a stream."""
+    with _opened(path) as stream:
+        rows = _csv_rows(path, _text(stream))
+        header = next(rows, (1, []))[1]
+        try:
+            for line, fields in rows:
+                yield line, dict(zip(header, fields, strict=True))
+            return
+        except UnicodeDecodeError:
+            pass  # its position is that in a block of the file
+    with _readable(path, format_of(path)), _opened(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            try:
+                raw.decode()
+            except UnicodeDecodeError as error:
+                raise DataError(_not_utf8(path, number, error)) from None
+
+
+def _csv_rows(
+    path: Path, text: Iterable[str], longest: int = LONGEST_LINE
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line and the fields of each row that is not blank, that of the header first."""
+    kind = format_of(path)
+    delimiter, delimiters = {".csv": (",", "commas"), ".tsv": ("\t", "tabs")}[kind]
+    # Not pandas: it uses the first field as an index if all rows have one more field than the header, as with
+    # an unquoted comma in each text, and pads rows that have fewer.
+    csv.field_size_limit(max(csv.field_size_limit(), longest))
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    expected = 0
     start = 1  # a row may span several lines
     try:
         for fields in reader:
-            if header is None:
-                header = fields or None
-                columns = [[] for _ in fields]
-            elif fields:
-                if len(fields) != len(header):
+            if fields:
+                expected = expected or len(fields)
+                if len(fields) != expected:
                     raise DataError(
-                        f"{path}: line {start}: {len(fields)} fields, but the header has {len(header)}: "
+                        f"{path}: line {start}: {len(fields)} fields, but the header has {expected}: "
                         f"put fields with {delimiters} in double quotes"
                     )
-                lines.append(start)
-                for column, field in zip(columns, fields, strict=True):
-                    column.append(field)
+                yield start, fields
             start = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{path}: line {start}: not valid {kind}: {error}") from error
-    frame = pd.DataFrame(dict(enumerate(columns)), index=pd.Index(lines, name="line"), dtype=object)
-    return frame.set_axis(pd.Index(header or [], dtype=object), axis=1)
+        raise DataError(f"{path}: line {start}: not valid {kind[1:].upper()}: {error}") from error
+
+
+def _text(stream: BinaryIO) -> io.TextIOWrapper:
+    return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
 
 
 def _read_txt(content: str) -> pd.DataFrame:

@@ -5,6 +5,7 @@ A *method* is a model with a decoding strategy and its parameters; a *criterion*
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -141,6 +142,50 @@ def prompt_means(
         incomplete += int(frame[list(criteria)].isna().any(axis=1).sum())
         frames.append(means)
     return PromptMeans(pd.concat(frames, ignore_index=True), incomplete if several else 0)
+
+
+def name_methods(
+    methods: Sequence[tuple[str, str]], labels: Mapping[str, str] | None = None
+) -> dict[tuple[str, str], str]:
+    """Name methods by what distinguishes them: the model, the decoding, or both.
+
+    Args:
+        methods: Pairs (model, decoding), two or more.
+        labels: Model -> label; models with the same label are distinguished. Defaults to the models.
+
+    Returns:
+        (model, decoding) -> unique name, in the same order.
+    """
+    models = dict.fromkeys(model for model, _ in methods)
+    shown = {model: (labels or {}).get(model, model) for model in models}
+    often = Counter(shown.values())
+    shown = {model: f"{name} ({model})" if often[name] > 1 else name for model, name in shown.items()}
+    if len({decoding for _, decoding in methods}) == 1:
+        return {method: shown[method[0]] for method in methods}
+    if len(models) == 1:
+        return {method: method[1] for method in methods}
+    return {(model, decoding): f"{shown[model]}, {decoding}" for model, decoding in methods}
+
+
+def labels_of_methods(frame: pd.DataFrame, kinds: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the label of each method in some columns: kind -> method -> label.
+
+    Args:
+        frame: Columns ``method`` and ``kinds``, all strings.
+        kinds: Columns of labels, such as model and strategy.
+
+    Raises:
+        TextgamutError: If a method has two labels of a kind.
+    """
+    found = {}
+    for kind in kinds:
+        pairs = frame[["method", kind]].drop_duplicates()
+        if (again := pairs["method"].duplicated().to_numpy()).any():
+            method = pairs["method"].iloc[int(again.argmax())]
+            labels = pairs.loc[pairs["method"] == method, kind]
+            raise DataError(f"method {method!r} has more than one {kind}: {', '.join(labels)}")
+        found[kind] = dict(zip(pairs["method"], pairs[kind], strict=True))
+    return found
 
 
 def _named(higher: Sequence[str], lower: Sequence[str]) -> list[str]:

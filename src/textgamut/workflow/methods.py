@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import collections
 from typing import Any
 
 from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.config.entries.models import Model
+from textgamut.rankings.method_scores import name_methods
 
 
 def scored_cells(config: Config, task: str) -> list[Cell]:
@@ -49,17 +49,7 @@ def model_labels(config: Config, task: str) -> dict[str, str]:
 
 def method_names(config: Config, task: str) -> list[list[str]]:
     """Return the unique names of a task's methods: a list of [model, decoding, name]."""
-    styles = model_styles(config, task) | {HUMAN: {"label": HUMAN}}
+    labels = {slug: style["label"] for slug, style in model_styles(config, task).items()}
     generated = [method for method in methods(config, task) if method[0] != HUMAN]
-    models, settings = (set(column) for column in zip(*generated, strict=True))
-    labels = collections.Counter(styles[model]["label"] for model in models)
-
-    def name(model: str, decoding: str) -> str:
-        label: str = styles[model]["label"]
-        if labels[label] > 1:
-            label = f"{label} ({model})"
-        if model == HUMAN or len(settings) == 1:
-            return label
-        return decoding if len(models) == 1 else f"{label}, {decoding}"
-
-    return [[*method, name(*method)] for method in methods(config, task)]
+    names = name_methods(generated, labels)
+    return [[*method, names.get(method, HUMAN)] for method in methods(config, task)]

@@ -193,7 +193,7 @@ def make_plan(
     for cell in generated:
         groups.setdefault((cell.task, cell.model), []).append(cell)
     rates, lengths = _Rates(shards, config), _Lengths(of_cell, config)
-    prompts = {task: count_prompts(config, task, folder) for task in config.experiment.tasks}
+    prompts = {task: count_prompts(config, task, folder) for task in config.measured()}
     lines = []
     for (task, model), cells in groups.items():
         reads = _prompt_length(config, task, model, folder)

@@ -34,7 +34,7 @@ from textgamut.rankings import (
     method_scores,
     qtext,
     ranking,
-    released_scores,
+    score_table,
     tuning,
     ufg_depth,
 )
@@ -60,7 +60,7 @@ from textgamut.tasks import answers, draws, templates
 MODULES: dict[str, tuple[ModuleType, ...]] = {
     "extract_dataset": (extract,),
     "describe_dataset": (card,),
-    "read_scores": (released_scores, method_scores),
+    "read_scores": (score_table, method_scores),
     "fetch_model": (checkpoints,),
     "finetune_model": (finetuning, templates, checkpoints),
     "fetch_embedder": (checkpoints,),
@@ -129,6 +129,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
         method_scores,
         qtext,
         ranking,
+        score_table,
         ufg_depth,
         rankings,
         html,

@@ -89,11 +89,15 @@ def describe_dataset(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def read_scores(config: Config, wildcards: Any) -> Settings:
+    ranking = config.experiment.tasks[wildcards.task].ranking
+    assert ranking is not None
     labels = model_labels(config, wildcards.task)
     settings = {slug: config.decoding[slug].model_dump(mode="json") for slug in config.decoding}
     named = methods_by_label(methods(config, wildcards.task), labels, settings, "table_5")
-    return _task(config, wildcards, "source", "corpus", "n") | {
-        "methods": [[name, *method] for name, method in named.items()]
+    return _task(config, wildcards, "source", "columns", "corpus", "n") | {
+        "criteria": [*ranking.higher, *ranking.lower],
+        # None, without cells: all methods of the file are ranked under their own names.
+        "methods": [[name, *method] for name, method in named.items()],
     }
 
 
@@ -422,15 +426,22 @@ def rank_methods(config: Config, wildcards: Any) -> Settings:
     tasks = config.ranked()[wildcards.ranked]
     ranking = config.experiment.tasks[tasks[0]].ranking
     assert ranking is not None
-    named = [method for method in method_names(config, tasks[0]) if method[0] != HUMAN]
-    styles = model_styles(config, tasks[0])
-    decoding_of = {name: config.decoding[decoding] for _, decoding, name in named}
     sizes = {task: {config.size(cell).n for cell in config.cells(task)} for task in tasks}
     fewest = {task: min(n for n in found if n) for task, found in sizes.items() if len(found) > 1}
     return {
         "title": ", ".join(tasks),
         **({"prompts": fewest} if fewest else {}),
         "ranking": ranking.model_dump(mode="json", exclude={"ratings"}),
+        **(_ranked_methods(config, tasks[0]) if config.cells(tasks[0]) else {}),
+    }
+
+
+def _ranked_methods(config: Config, task: str) -> Settings:
+    """Return the methods of a ranking, and the kinds of which they are."""
+    named = [method for method in method_names(config, task) if method[0] != HUMAN]
+    styles = model_styles(config, task)
+    decoding_of = {name: config.decoding[decoding] for _, decoding, name in named}
+    return {
         "methods": named,
         "kinds": {
             "model": {name: styles[model]["label"] for model, _, name in named},

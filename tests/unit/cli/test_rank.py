@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 
@@ -156,3 +160,90 @@ def test_a_wrong_file_is_named(
     code, _, err = run(capsys, "rank", tmp_path / name, *OPTIONS)
     assert code == 1
     assert message in err
+
+
+@pytest.fixture
+def released(wide: Path, tmp_path: Path) -> Path:
+    """The same scores with other names of columns, and those of a second corpus."""
+    frame = pd.read_csv(wide).rename(columns={"method": "Method", "diversity": "Generation diversity"})
+    frame["Model"] = ["A" if method in "ab" else "B" for method in frame["Method"]]
+    other = frame.assign(Dataset="book", coherence=-frame["coherence"])
+    pd.concat([frame.assign(Dataset="wiki"), other]).to_csv(tmp_path / "released.csv", index=False)
+    return tmp_path / "released.csv"
+
+
+def ranking_of(capsys: pytest.CaptureFixture, *arguments: object) -> dict[str, list[dict[str, object]]]:
+    code, out, _ = run(capsys, "rank", *arguments, "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+def test_columns_rows_and_kinds_are_chosen(wide: Path, released: Path, capsys: pytest.CaptureFixture) -> None:
+    options = ["--higher", "coherence", "diversity=Generation.diversity", "--lower", "perplexity"]
+    options += ["--method", "Method", "--where", "Dataset=wiki", "--by", "Model"]
+    found, expected = ranking_of(capsys, released, *options), ranking_of(capsys, wide, *OPTIONS)
+    assert found["ranking"] == expected["ranking"]
+    for which in ("most", "least"):
+        rows = [row for row in found["winners"] if row["which"] == which]
+        counts = {row["label"]: row["count"] for row in rows if row["of"] == "method"}
+        summed = {"A": sum(counts.get(m, 0) for m in "ab"), "B": sum(counts.get(m, 0) for m in "cde")}
+        of_models = {row["label"]: row["count"] for row in rows if row["of"] == "Model"}
+        assert of_models == {label: count for label, count in summed.items() if count}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--where", "Dataset=wikis"], "no row with 'wikis' as 'Dataset'; nearest valid: 'wiki'"),
+        (["--where", "Dataset"], "--where Dataset: is not of the form COLUMN=VALUE"),
+        (["--where", "Dataset=wiki", "--by", "Generation"], "no column 'Generation'; nearest valid: 'Gen"),
+        (["--where", "Dataset=wiki", "--by", "prompt"], "method 'c' has more than one prompt: p0, p1"),
+        (["--where", "Dataset=wiki", "--lower", "=x"], "criterion '=x': is not of the form NAME or NAME=COL"),
+    ],
+)
+def test_a_wrong_choice_is_named(
+    released: Path, capsys: pytest.CaptureFixture, options: list[str], message: str
+) -> None:
+    code, _, err = run(capsys, "rank", released, "--method", "Method", "--higher", "coherence", *options)
+    assert code == 1
+    assert message in err
+
+
+def test_a_url_is_fetched_once(
+    wide: Path, served: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path / "cache"))
+    found = ranking_of(capsys, f"{served}/scores.csv", *OPTIONS)
+    assert found["ranking"] == ranking_of(capsys, wide, *OPTIONS)["ranking"]
+    monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
+    assert found["ranking"] == ranking_of(capsys, f"{served}/scores.csv", *OPTIONS)["ranking"]
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [("{served}/no.csv", "404"), ("http://example.org/x.csv", "HTTPS"), ("https:///x.csv", "HTTPS")],
+)
+def test_a_wrong_url_is_named(
+    served: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str,
+    message: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path / "cache"))
+    code, _, err = run(capsys, "rank", url.format(served=served), *OPTIONS)
+    assert code == 1
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """A web server of the files of the test."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = functools.partial(Handler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

@@ -467,7 +467,6 @@ def tasks(metrics: dict | None = None, **entries: dict) -> dict:
 
 SCORES = {
     "kind": "scores",
-    "dataset": "wikinews",
     "corpus": "wikinews",
     "source": {"kind": "url", "url": "https://example.org/results.csv"},
     "ranking": {"higher": ["coherence"], "lower": ["perplexity"]},
@@ -481,6 +480,17 @@ def test_scores_from_a_file_are_ranked_and_nothing_is_generated() -> None:
     assert config.measured() == ["p"]
     assert {cell.task for cell in config.generated()} == {"p"}
     assert config.human_cells("s") == []
+
+
+def test_all_methods_of_a_file_are_ranked_if_there_are_no_cells() -> None:
+    bare = {name: SCORES[name] for name in ("kind", "source")} | {"ranking": {"lower": ["typos"]}}
+    named = load(tasks(s=bare, t=bare | {"corpus": "x"})).ranked()
+    assert named == {"s": ["s"], "t": ["t"], "all": ["s", "t"]}
+    others = bare | {"source": {"kind": "url", "url": "https://example.org/other.csv"}}
+    assert load(tasks(s=bare, t=others)).ranked() == {"s": ["s"], "t": ["t"]}
+    target = {"shape": "worths", "title": "T", "tasks": ["s"]}
+    with pytest.raises(TextgamutError, match=r"targets.table_1.tasks: s has no cells: list the methods that"):
+        load(tasks(s=bare) | {"targets": {"table_1": target}})
 
 
 def test_kinds_of_task_load_with_their_defaults() -> None:
@@ -566,13 +576,24 @@ def test_kinds_of_task_load_with_their_defaults() -> None:
         ),
         ({"creative": CREATIVE}, "tasks.creative: a dataset has the same slug"),
         (
-            {"s": SCORES | {"ranking": {"higher": ["coherense"]}}},
-            "tasks.s.ranking: no criterion 'coherense' of single texts among the task's metrics; nearest "
-            "valid: 'coherence'",
+            {"s": SCORES | {"columns": {"coherense": "Generation coherence"}}},
+            "tasks.s: columns: 'coherense' is not a criterion; nearest valid: 'coherence'",
+        ),
+        (
+            {"s": SCORES | {"ranking": {"higher": ["seed"]}}},
+            "tasks.s: ranking: 'seed' cannot be a criterion: it is the name of another column",
+        ),
+        (
+            {"s": SCORES | {"source": {"kind": "file", "path": "no-scores.csv"}}},
+            "tasks.s.source.path: there is no file no-scores.csv",
+        ),
+        (
+            {"s": SCORES | {"cells": [], "ranking": {"higher": ["rating"], "ratings": __file__}}},
+            "tasks.s.ranking.ratings: the task has no cells: list the methods that are rated",
         ),
         ({"s": SCORES | {"metrics": {"ngram": {}}}}, "tasks.s.metrics: "),
         ({"s": {key: SCORES[key] for key in SCORES if key != "ranking"}}, "tasks.s.ranking: this key is req"),
-        ({"s": SCORES | {"dataset": "wikinew"}}, "tasks.s.dataset: unknown dataset 'wikinew'"),
+        ({"s": SCORES | {"dataset": "wikinews"}}, "tasks.s.dataset: "),
     ],
 )
 def test_a_wrong_task_is_named(entries: dict, message: str) -> None:

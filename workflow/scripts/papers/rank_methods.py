@@ -8,6 +8,7 @@ from typing import Any
 from textgamut.files import read_table, write_bytes, write_meta
 from textgamut.progress import recorded_warnings
 from textgamut.rankings.ranking import rank_texts, ranking_tables
+from textgamut.rankings.score_table import common_methods, kinds_of
 from textgamut.report.figures.rankings import ranking_figures
 from textgamut.report.figures.style import render
 from textgamut.report.html import to_html
@@ -20,10 +21,14 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     started = time.monotonic()
     criteria = {name: settings["ranking"][name] for name in ("higher", "lower")}
     columns = ["model", "decoding", "prompt_id", *criteria["higher"], *criteria["lower"]]
-    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-    kinds = settings["kinds"]
     with recorded_warnings() as messages:
         tables = {task: read_table(path, columns) for task, path in texts.items()}
+        if "methods" in settings:
+            names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+            kinds = settings["kinds"]
+        else:
+            names = common_methods(tables)
+            kinds = kinds_of(tables, names)
         options = {"depth_of": settings["ranking"]["depth_of"], "prompts": settings.get("prompts")}
         scores, ranking = rank_texts(tables, names, **criteria, kinds=kinds, **options)
     for note in ranking.notes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import write_meta, write_table
-from textgamut.rankings.released_scores import read_released_scores
+from textgamut.rankings.score_table import read_score_table
 from textgamut.sources.cache import digest
 from textgamut.sources.fetch import fetch
 from textgamut.workflow.jobs import job
@@ -19,8 +19,10 @@ def read_scores(settings: dict[str, Any], scores: Path) -> None:
     started = time.monotonic()
     path = fetch(parse_source(settings["source"]))
     methods = {name: (model, decoding) for name, model, decoding in settings["methods"]}
-    found = read_released_scores(path, settings["corpus"], methods, settings["n"])
-    logger.info("%d scores of %d methods, %d others left out", len(found.table), len(methods), found.left_out)
+    found = read_score_table(
+        path, settings["criteria"], settings["columns"], settings["corpus"], methods or None, settings["n"]
+    )
+    logger.info("%d scores, %d of other methods left out", len(found.table), found.left_out)
     write_meta(scores, settings, started, source_sha256=digest(path), left_out=found.left_out)
     write_table(scores, found.table)
 
