@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from helpers import dry_run, edit, plan, run_warm
 
 from textgamut.cli.main import main
@@ -41,7 +40,7 @@ def scores(project: Path) -> Path:
     }
     pd.DataFrame(rows).assign(**values).to_parquet(project / "scores.parquet")
     experiment = {"name": "mine", "tasks": {name: TASK | {"corpus": name} for name in ("wiki", "book")}}
-    (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
+    (project / "config/demo.yaml").write_text(json.dumps(experiment))  # as YAML without aliases
     return project
 
 
@@ -57,12 +56,12 @@ def test_a_file_of_scores_is_ranked_as_by_the_command(
     for corpus in ("wiki", "book"):
         assert main(["rank", "scores.parquet", *options, "--where", f"corpus={corpus}"]) == 0
         found = json.loads(capsys.readouterr().out)
-        folder = scores / f"results/papers/mine/rankings/{corpus}"
+        folder = scores / f"results/papers/mine/{corpus}/ranking"
         ranking = pd.read_csv(folder / "ranking.csv")
         pd.testing.assert_frame_equal(ranking, pd.DataFrame(found["ranking"]), check_exact=False, rtol=1e-12)
         winners = pd.DataFrame(found["winners"]).replace({"of": {"kind": "strategy"}})
         pd.testing.assert_frame_equal(pd.read_csv(folder / "winners.csv"), winners, check_exact=False)
-    pairs = pd.read_csv(scores / "results/papers/mine/rankings/all/pairs.csv")
+    pairs = pd.read_csv(scores / "results/papers/mine/all/ranking/pairs.csv")
     assert (pairs["prompts"][0], pairs["pairs"][0]) == (24, 30)
 
     edit(scores / "config/demo.yaml", "tasks", "book", "ranking", "lower", value=[])
@@ -80,6 +79,6 @@ def test_a_damaged_file_is_named_before_anything_is_ranked(scores: Path) -> None
     assert done.returncode != 0
     assert "scores.csv: line 32: 'diversity' is not a number: 'good'" in done.stdout
     assert "Traceback" not in done.stdout
-    assert not list(scores.glob("results/papers/mine/rankings/wiki/*.csv"))
+    assert not list(scores.glob("results/papers/mine/wiki/ranking/*.csv"))
     (scores / "scores.csv").unlink()
     assert "tasks.wiki.source.path: there is no file scores.csv" in dry_run(scores).stdout

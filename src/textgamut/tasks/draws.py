@@ -19,7 +19,7 @@ from textgamut.tasks.templates import (
     biographies_prompt,
     continuation_prompt,
     creative_prompt,
-    given_prompt,
+    dataset_prompt,
 )
 from textgamut.text import count_words, cut_continuation, cut_words
 
@@ -87,7 +87,7 @@ def _draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int | 
         case "unprompted":
             return _table(_samples(n), [Prompt("", "", "")] * n)
         case "prompted":
-            return draw_given_prompts(texts, task, n)
+            return draw_dataset_prompts(texts, task, n)
     raise ValueError(f"task {task!r}: no prompts are drawn for the kind {settings['kind']!r}")
 
 
@@ -441,7 +441,7 @@ def draw_creative_prompts(task: str, n: int, seed: int | None = None) -> pd.Data
     return _table(_samples(n), (creative_prompt(CREATIVE[position]) for position in drawn))
 
 
-def draw_given_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.DataFrame:
+def draw_dataset_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.DataFrame:
     """Draw prompts from the dataset (NW section 5, MC section 3).
 
     Args:
@@ -456,7 +456,7 @@ def draw_given_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.Data
         TextgamutError: If there are fewer than n prompts.
     """
     ids = draw_prompt_ids(texts["id"], task, n)
-    return _table(ids, map(given_prompt, texts.set_index("id").loc[ids, "prompt"]))
+    return _table(ids, map(dataset_prompt, texts.set_index("id").loc[ids, "prompt"]))
 
 
 def draw_given_references(
@@ -467,7 +467,7 @@ def draw_given_references(
     Args:
         texts: The dataset (``id``, ``text``).
         task: Slug of the task.
-        n: Number of prompts, see :func:`draw_given_prompts`.
+        n: Number of prompts, see :func:`draw_dataset_prompts`.
         max_words: Longer texts are cut; if None, texts are not cut.
 
     Returns:

@@ -114,6 +114,6 @@ def creative_prompt(prompt: str) -> Prompt:
     return Prompt(CREATIVE_BASE.format(instruction=instruction), instruction, CREATIVE_START)
 
 
-def given_prompt(prompt: str) -> Prompt:
+def dataset_prompt(prompt: str) -> Prompt:
     """Create the variants of a prompt from a dataset (NW section 3, MC section 3)."""
     return Prompt(base=prompt, user=CONTINUE_INSTRUCTION.format(beginning=prompt), start="")

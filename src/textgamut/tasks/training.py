@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import ConfigError
 from textgamut.tasks.chat_formats import encode_prompt, render_prompt
-from textgamut.tasks.templates import given_prompt
+from textgamut.tasks.templates import dataset_prompt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ def encode_examples(
     end = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
     examples = []
     for id_, before, after in zip(texts["id"], texts["prompt"], texts["text"], strict=True):
-        rendered, templated = render_prompt(given_prompt(before), chat, tokenizer)
+        rendered, templated = render_prompt(dataset_prompt(before), chat, tokenizer)
         prompt = encode_prompt(id_, rendered, templated, tokenizer)
         if encoder_decoder:
             text = tokenizer(after, split_special_tokens=True)["input_ids"]

@@ -20,7 +20,7 @@ from textgamut.datasets import continuations
 from textgamut.errors import DataError, TextgamutError
 from textgamut.generation.given.matching import CellTexts, cell_samples
 from textgamut.generation.given.texts import GivenText, read_texts
-from textgamut.tasks.draws import draw_given_prompts
+from textgamut.tasks.draws import draw_dataset_prompts
 
 FILES = Path(__file__).parent / "given"
 WIKITEXT = ROOT.parent / "shared/data/decoding/wikitext_gpt2-xl_contrastive_k5_a0.6.json.gz"
@@ -192,7 +192,7 @@ class TestFiles:
         entry = ContinuationsDataset.model_validate(
             {"format": "continuations", "source": {"kind": "file", "path": str(WIKITEXT)}}
         )
-        own = draw_given_prompts(continuations.read(WIKITEXT, entry), "wiki", None)
+        own = draw_dataset_prompts(continuations.read(WIKITEXT, entry), "wiki", None)
         found = read(WIKITEXT, "simctg")
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -16,8 +16,8 @@ from textgamut.tasks.draws import (
     draw_continuation_references,
     draw_creative,
     draw_creative_prompts,
+    draw_dataset_prompts,
     draw_examples,
-    draw_given_prompts,
     draw_given_references,
     draw_labels,
     draw_prompts,
@@ -293,7 +293,7 @@ GIVEN = pd.DataFrame(
 
 @pytest.mark.parametrize("n", [None, 12])
 def test_given_prompts_and_references_are_pairs(n: int | None) -> None:
-    prompts = draw_given_prompts(GIVEN, "wiki", n)
+    prompts = draw_dataset_prompts(GIVEN, "wiki", n)
     references = draw_given_references(GIVEN, "wiki", n, None)
     assert list(prompts) == PROMPT_COLUMNS
     assert len(prompts) == (n or 30)
@@ -302,7 +302,7 @@ def test_given_prompts_and_references_are_pairs(n: int | None) -> None:
     assert set(references["text"]) <= set(GIVEN["text"])
     assert set(references["entity_type"]) == {"human"}
     if n:
-        mixed = draw_given_prompts(GIVEN.sample(frac=1, random_state=0), "wiki", n)
+        mixed = draw_dataset_prompts(GIVEN.sample(frac=1, random_state=0), "wiki", n)
         pd.testing.assert_frame_equal(prompts, mixed)
 
 
@@ -310,7 +310,7 @@ def test_given_references_are_cut_and_keep_the_space_after_the_prompt() -> None:
     cut = draw_given_references(GIVEN, "wiki", None, 3)
     assert set(cut["text"]) == {" and the rest"}
     with pytest.raises(TextgamutError, match="task 'wiki': prompts of the dataset: 31 are requested"):
-        draw_given_prompts(GIVEN, "wiki", 31)
+        draw_dataset_prompts(GIVEN, "wiki", 31)
 
 
 def test_without_prompts_all_texts_can_be_references() -> None:
@@ -347,7 +347,7 @@ def test_a_task_draws_by_its_kind() -> None:
     same(draw_references(TEXTS, creative, 1), TEXTS[["id", "text"]])  # another cell's, as they are
 
     prompted = {"kind": "prompted", "task": "wiki", "n": 12, "max_words": 3}
-    same(draw_prompts(GIVEN, prompted), draw_given_prompts(GIVEN, "wiki", 12))
+    same(draw_prompts(GIVEN, prompted), draw_dataset_prompts(GIVEN, "wiki", 12))
     same(draw_references(GIVEN, prompted, 1), draw_given_references(GIVEN, "wiki", 12, 3))
 
 

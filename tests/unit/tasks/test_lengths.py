@@ -9,7 +9,7 @@ import pytest
 from textgamut.config.entries.models import Chat
 from textgamut.errors import TextgamutError
 from textgamut.tasks.lengths import Lengths, check_prompts, count_tokens, most_examples
-from textgamut.tasks.templates import Prompt, biographies_prompt, given_prompt
+from textgamut.tasks.templates import Prompt, biographies_prompt, dataset_prompt
 
 
 class Words:
@@ -23,7 +23,7 @@ class Words:
         return {"input_ids": list(range(1 + len(text.split())))}
 
 
-PROMPTS = {"sample-0001": given_prompt("word " * 899), "sample-0002": given_prompt("word " * 1499)}
+PROMPTS = {"sample-0001": dataset_prompt("word " * 899), "sample-0002": dataset_prompt("word " * 1499)}
 
 
 def check(
