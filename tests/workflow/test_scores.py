@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ import pytest
 from helpers import dry_run, edit, plan, run_warm
 
 from textgamut.cli.main import main
+from textgamut.config.loading import load_config
+from textgamut.workflow import settings
 
 pytestmark = pytest.mark.slow
 
@@ -82,3 +85,47 @@ def test_a_damaged_file_is_named_before_anything_is_ranked(scores: Path) -> None
     assert not list(scores.glob("results/papers/mine/wiki/ranking/*.csv"))
     (scores / "scores.csv").unlink()
     assert "tasks.wiki.source.path: there is no file scores.csv" in dry_run(scores).stdout
+
+
+def test_the_tables_of_mc_come_from_a_file_of_the_form_of_that_of_its_authors(project: Path) -> None:
+    """All methods on a few prompts, with names of columns and methods as in the authors' scripts."""
+    path = project / "config/papers/mc-released.yaml"
+    config, rng, frames = load_config(path), np.random.default_rng(0), []
+    for task, entry in config.experiment.tasks.items():
+        methods = settings.read_scores(config, SimpleNamespace(task=task))["methods"]
+        labels = [config.experiment.labels[model] for _, model, _ in methods]
+        frame = pd.DataFrame({"Model": labels, "Method": [name for name, _, _ in methods]})
+        frame["Method"] = [
+            m.removeprefix(f"{label} ") for m, label in zip(frame["Method"], labels, strict=True)
+        ]
+        quality = rng.normal(0, 1, (len(frame), 1))
+        for prompt in range(3):
+            coherence, diversity, surprise = (quality + rng.normal(0, 2, (len(frame), 3))).T
+            frames.append(
+                frame.assign(
+                    id=prompt,
+                    Dataset=entry.corpus,
+                    Generation="a text\n",
+                    **{
+                        "Generation coherence": coherence - 4,
+                        "Generation diversity": 1 / (1 + np.exp(-diversity)),
+                        "Generation perplexity": np.exp(3 - surprise),
+                    },
+                )
+            )
+        edit(path, "tasks", task, "n", value=3)
+        edit(path, "tasks", task, "source", value={"kind": "file", "path": "released.csv"})
+    pd.concat(frames).to_csv(project / "released.csv", index=False)
+    done = run_warm(project, "--cores", "2", "--configfile", str(path))
+    assert done.returncode == 0, done.stdout
+    folder = project / "results/papers/mc-released"
+    found = {name: pd.read_csv(folder / f"{name}.csv") for name in config.experiment.targets}
+    assert len(found) == 20
+    ranking = pd.read_csv(folder / "wikitext/ranking/ranking.csv")
+    worths = found["table_8"].query("column == 'Estimated worth parameter'")["ours"]
+    np.testing.assert_allclose(np.sort(worths), np.sort(ranking["worth"]), rtol=1e-12)
+    counts = found["table_12"].query("column == 'Count'").set_index("row")["ours"]
+    assert counts.sum() == 9
+    winners = pd.read_csv(folder / "all/ranking/winners.csv").query("of == 'method' and which == 'most'")
+    named = winners["label"].str.rpartition(",")[0].map({"Mistral 7B v0.3": "Mistral 3"}).dropna()
+    assert counts["Mistral 3"] == winners.loc[named.index, "count"].sum() > 0

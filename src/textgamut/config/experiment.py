@@ -307,6 +307,8 @@ class ScoresTask(TaskBase):
     """Value in the column ``corpus`` of the rows to read. Defaults to all rows."""
     n: TwoOrMore | None = None
     """Number of prompts that there must be. Defaults to any number."""
+    k: Literal[1] = 1
+    """Not used."""
     seeds: Seeds = [0]
     draws: Seeds = [0]
     max_words: None = None

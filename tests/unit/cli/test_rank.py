@@ -184,11 +184,11 @@ def test_columns_rows_and_kinds_are_chosen(wide: Path, released: Path, capsys: p
     found, expected = ranking_of(capsys, released, *options), ranking_of(capsys, wide, *OPTIONS)
     assert found["ranking"] == expected["ranking"]
     for which in ("most", "least"):
-        rows = [row for row in found["winners"] if row["which"] == which]
-        counts = {row["label"]: row["count"] for row in rows if row["of"] == "method"}
-        summed = {"A": sum(counts.get(m, 0) for m in "ab"), "B": sum(counts.get(m, 0) for m in "cde")}
-        of_models = {row["label"]: row["count"] for row in rows if row["of"] == "Model"}
-        assert of_models == {label: count for label, count in summed.items() if count}
+        winners = pd.DataFrame([row for row in found["winners"] if row["which"] == which])
+        winners = winners.set_index(["of", "label"])["count"]
+        of_method = winners["method"]
+        summed = of_method.groupby(["A" if name in "ab" else "B" for name in of_method.index]).sum()
+        assert winners["Model"].to_dict() == summed.to_dict()
 
 
 @pytest.mark.parametrize(
