@@ -184,8 +184,8 @@ def test_columns_rows_and_kinds_are_chosen(wide: Path, released: Path, capsys: p
     found, expected = ranking_of(capsys, released, *options), ranking_of(capsys, wide, *OPTIONS)
     assert found["ranking"] == expected["ranking"]
     for which in ("most", "least"):
-        winners = pd.DataFrame([row for row in found["winners"] if row["which"] == which])
-        winners = winners.set_index(["of", "label"])["count"]
+        rows = [row for row in found["winners"] if row["which"] == which]
+        winners = pd.DataFrame(rows).set_index(["of", "label"])["count"]
         of_method = winners["method"]
         summed = of_method.groupby(["A" if name in "ab" else "B" for name in of_method.index]).sum()
         assert winners["Model"].to_dict() == summed.to_dict()
