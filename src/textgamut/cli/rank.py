@@ -79,7 +79,7 @@ def rank(
     settings = settings_of(locals())
     if not 2 <= depth_of <= 6:
         raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
-    rows = dict(_split("--where", pair) for pair in where)
+    rows = _values("--where", where)
     columns = dict(_criterion(name) for name in (*higher, *lower))
     path = local_file(file)
     if output:
@@ -110,11 +110,17 @@ def rank(
             _write(output, ranking, kinds[by[0]] if by else {}, path.name)
 
 
-def _split(option: str, pair: str) -> tuple[str, str]:
-    name, equals, value = pair.partition("=")
-    if not equals:
-        raise ConfigError(f"{option} {pair}: is not of the form COLUMN=VALUE")
-    return name, value
+def _values(option: str, pairs: Sequence[str]) -> dict[str, str]:
+    """Parse pairs of a column and a value."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ConfigError(f"{option} {pair}: is not of the form COLUMN=VALUE")
+        if name in found:
+            raise ConfigError(f"{option} {pair}: {name!r} already has the value {found[name]!r}")
+        found[name] = value
+    return found
 
 
 def _criterion(named: str) -> tuple[str, str]:

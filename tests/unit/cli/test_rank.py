@@ -195,6 +195,7 @@ def test_columns_rows_and_kinds_are_chosen(wide: Path, released: Path, capsys: p
     ("options", "message"),
     [
         (["--where", "Dataset=wikis"], "no row with 'wikis' as 'Dataset'; nearest valid: 'wiki'"),
+        (["--where", "Dataset=a", "Dataset=b"], "--where Dataset=b: 'Dataset' already has the value 'a'"),
         (["--where", "Dataset"], "--where Dataset: is not of the form COLUMN=VALUE"),
         (["--where", "Dataset=wiki", "--by", "Generation"], "no column 'Generation'; nearest valid: 'Gen"),
         (["--where", "Dataset=wiki", "--by", "prompt"], "method 'c' has more than one prompt: p0, p1"),
