@@ -206,7 +206,7 @@ MALFORMED = [
     raw("duplicate keys", EXPERIMENT + "name: other\n", "duplicate key 'name'"),
     raw("duplicate keys inside", EXPERIMENT.replace("k: 4", "n: 5"), "duplicate key 'n'", "line 9"),
     raw("duplicate tasks", EXPERIMENT.replace("  topics:", "  news:"), "duplicate key 'news'"),
-    raw("JSON", '{"name": "mine", "tasks": {}}', "embedder: this key is required"),
+    raw("JSON", '{"name": "mine", "embedder": "minilm"}', "tasks: this key is required"),
     raw("JSON with a comma", '{"name": "mine",, "tasks": {}}', "not valid YAML", "line 1"),
     raw("XML", "<experiment/>\n", "(top level)", "<experiment/>"),
     raw(

@@ -126,6 +126,8 @@ def _values(option: str, pairs: Sequence[str]) -> dict[str, str]:
 def _criterion(named: str) -> tuple[str, str]:
     """Return the name of a criterion and of its column."""
     name, equals, column = named.partition("=")
+    if name in ("prompt", "method"):
+        raise ConfigError(f"criterion {named!r}: {name!r} is the name of another column")
     if not name or (equals and not column):
         raise ConfigError(f"criterion {named!r}: is not of the form NAME or NAME=COLUMN")
     return name, column or name

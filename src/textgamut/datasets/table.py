@@ -147,6 +147,7 @@ def select(
     elif kind in TABLES:
         with _readable(path, kind), _opened(path) as stream:
             header = next(_csv_rows(path, _text(stream)), (1, []))[1]
+        _refuse_utf16(path, header[0] if header else "")
         names = _in_header(path, header, names, required)
         rows = _rows_of_csv(path)
     else:
@@ -184,8 +185,11 @@ def numbers(path: Path, frame: pd.DataFrame, column: str) -> pd.Series[Any]:
     """
     values = frame[column]
     values = values.mask(values.isin(MISSING))
-    # A boolean, a date or a list is no number, although pandas would convert some of them to one.
+    # A boolean, a date or a list is no number, although pandas would convert some of them to one. As strings,
+    # integers beyond the range of floats are infinite.
     written = values.map(lambda value: isinstance(value, (str, int, float)) and not is_bool(value))
+    whole = values.map(lambda value: isinstance(value, int))
+    values = values.mask(whole, values.map(str))
     found = pd.to_numeric(values.where(written, None), errors="coerce")
     if (wrong := (found.isna() & values.notna()).to_numpy()).any():
         row = int(wrong.argmax())
@@ -280,8 +284,7 @@ def _read_file(path: Path) -> pd.DataFrame:
         if kind == ".jsonl":
             return _read_jsonl(path)
         content = _content(path).decode("utf-8-sig")
-        if "\0" in content[:2]:
-            raise DataError(f"{path}: not UTF-8: it seems to be UTF-16")
+        _refuse_utf16(path, content)
         return _read_txt(content) if kind == ".txt" else _read_csv(path, content)
 
 
@@ -402,6 +405,12 @@ def rows_of_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, d
                     yield number, row
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"{path}: cannot be read as parquet: {error}") from error
+
+
+def _refuse_utf16(path: Path, beginning: str) -> None:
+    """Check that a file is not UTF-16 without a byte order mark, which UTF-8 can decode."""
+    if "\0" in beginning[:2]:
+        raise DataError(f"{path}: not UTF-8: it seems to be UTF-16")
 
 
 def _not_utf8(path: Path, line: int, error: UnicodeDecodeError) -> str:
