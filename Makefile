@@ -82,6 +82,7 @@ bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/contrastive.py
 	$(BIN)/python benchmarks/per_text.py
 	$(BIN)/python benchmarks/rankings.py
+	$(BIN)/python benchmarks/score_table.py
 	$(BIN)/python benchmarks/dominance.py
 	$(BIN)/python benchmarks/ufg_depth.py --most 1
 	$(BIN)/python benchmarks/labels.py

@@ -16,7 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from helpers import copy_project, dry_run, edit, plan, run_warm
+from helpers import ROOT, copy_project, dry_run, edit, plan, run_warm
+from inspect_ai.log import read_eval_log, write_eval_log
+from inspect_ai.model import ModelOutput
 
 from textgamut.cli.main import main
 
@@ -31,6 +33,7 @@ FILES = {
     "harness": ("samples_news.jsonl", "lm-eval", {}),
     "light": ("details.parquet", "lighteval", {}),
     "simctg": ("results.json", "simctg", {}),
+    "inspect": ("log.eval", "inspect", {}),
 }
 """Model -> path, format and other settings of its source."""
 
@@ -80,6 +83,15 @@ def write_files(folder: Path) -> None:
     pq.write_table(pa.Table.from_pylist(details), folder / "details.parquet")
     results = [{"prefix_text": row["prompt"], "generated_result": {"0": row["text"]}} for row in rows]
     (folder / "results.json").write_text(json.dumps(results))
+    log = read_eval_log(str(ROOT / "tests/unit/generation/given/inspect.json"))
+    assert log.samples
+    log.samples = [
+        log.samples[0].model_copy(
+            update={"id": i, "input": row["prompt"], "output": ModelOutput.from_content("m", row["text"])}
+        )
+        for i, row in enumerate(rows)
+    ]
+    write_eval_log(log, str(folder / "log.eval"))
 
 
 def answer_batch(folder: Path) -> None:

@@ -77,29 +77,6 @@ def check_input(path: Path) -> None:
         raise DataError(f"{path}: {problem}")
 
 
-def local_file(name: str) -> Path:
-    """Return the path of an input file, which is fetched to the cache if it is a URL.
-
-    Raises:
-        TextgamutError: If it cannot be fetched or read.
-    """
-    if re.match(r"https?://", name, re.IGNORECASE):
-        from pydantic import ValidationError
-
-        from textgamut.config.entries.sources import UrlSource
-        from textgamut.sources.fetch import fetch
-
-        try:
-            return fetch(UrlSource(kind="url", url=name))
-        except ValidationError:
-            raise ConfigError(f"{name}: not a complete URL with HTTPS, or HTTP on the loopback") from None
-    if not name:
-        raise ConfigError("the name of a file is empty")
-    path = Path(name)
-    check_input(path)
-    return path
-
-
 def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
     """Check that a file can be written, without writing it.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +15,7 @@ from textgamut.cli.common import (
     Integer,
     NamedPath,
     check_folder,
-    local_file,
+    check_input,
     print_json,
     records,
     settings_of,
@@ -79,9 +81,9 @@ def rank(
     settings = settings_of(locals())
     if not 2 <= depth_of <= 6:
         raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
-    rows = _values("--where", where)
-    columns = dict(_criterion(name) for name in (*higher, *lower))
-    path = local_file(file)
+    rows = _wanted_rows(where)
+    criteria = [[_criterion(named) for named in option] for option in (higher, lower)]
+    path = _local_file(file)
     if output:
         check_folder("--output", output, FILES, [path])
     from textgamut.progress import recorded_warnings
@@ -89,11 +91,11 @@ def rank(
     from textgamut.rankings.ranking import rank_methods, ranking_tables
     from textgamut.report.terminal import print_ranking
 
-    frame, long = _read_scores(path, prompt, method, by, columns, rows)
-    criteria = [[_criterion(name)[0] for name in names] for names in (higher, lower)]
+    frame, long = _read_scores(path, prompt, method, by, dict(chain(*criteria)), rows)
+    names = [[name for name, _ in pairs] for pairs in criteria]
     with recorded_warnings() as messages:
         try:
-            scores = (method_scores if long else wide_method_scores)(frame, *criteria)
+            scores = (method_scores if long else wide_method_scores)(frame, *names)
             kinds = labels_of_methods(frame, by)
         except TextgamutError as error:
             raise DataError(f"{path}: {error}") from None
@@ -110,15 +112,34 @@ def rank(
             _write(output, ranking, kinds[by[0]] if by else {}, path.name)
 
 
-def _values(option: str, pairs: Sequence[str]) -> dict[str, str]:
-    """Parse pairs of a column and a value."""
+def _local_file(name: str) -> Path:
+    """Return the path of the file of scores, which is fetched to the cache if it is a URL."""
+    if re.match(r"https?://", name, re.IGNORECASE):
+        from pydantic import ValidationError
+
+        from textgamut.config.entries.sources import UrlSource
+        from textgamut.sources.fetch import fetch
+
+        try:
+            return fetch(UrlSource(kind="url", url=name))
+        except ValidationError:
+            raise ConfigError(f"{name}: not a complete URL with HTTPS, or HTTP on the loopback") from None
+    if not name:
+        raise ConfigError("the name of a file is empty")
+    path = Path(name)
+    check_input(path)
+    return path
+
+
+def _wanted_rows(pairs: Sequence[str]) -> dict[str, str]:
+    """Parse the values of ``--where``: column -> value."""
     found: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise ConfigError(f"{option} {pair}: is not of the form COLUMN=VALUE")
+            raise ConfigError(f"--where {pair}: is not of the form COLUMN=VALUE")
         if name in found:
-            raise ConfigError(f"{option} {pair}: {name!r} already has the value {found[name]!r}")
+            raise ConfigError(f"--where {pair}: {name!r} already has the value {found[name]!r}")
         found[name] = value
     return found
 
@@ -149,7 +170,8 @@ def _read_scores(
     """
     import pandas as pd
 
-    from textgamut.datasets.table import check_filled, numbers, select
+    from textgamut.datasets.rows import numbers, select
+    from textgamut.datasets.table import check_filled
 
     keys = list(dict.fromkeys([prompt, *method, *by]))
     found = select(path, keys, ["criterion", "value", *criteria.values()], where)

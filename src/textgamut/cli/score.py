@@ -142,7 +142,8 @@ def score(
         raise ConfigError("--explain shows what precision and recall missed: add support to --metrics")
     if "likelihood" in metrics and not scorer:
         raise ConfigError("--metrics likelihood needs --scorer: a model of models.yaml, or a folder")
-    from textgamut.datasets.table import STANDARD_INPUT, labels
+    from textgamut.datasets.rows import STANDARD_INPUT
+    from textgamut.datasets.table import labels
 
     files = _expanded(generated)
     inputs = [file for file in (reference, *files) if file != STANDARD_INPUT]

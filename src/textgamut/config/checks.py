@@ -358,9 +358,10 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
         yield f"tasks.{slug}.ranking: there are no prompts on which methods can be compared"
         return
     criteria = [*task.ranking.higher, *task.ranking.lower]
-    known = criteria if isinstance(task, ScoresTask) else metrics.per_text()
-    for name in criteria:
-        if name == "entity_overlap" and not isinstance(task, PromptedTask | ScoresTask):
+    read = isinstance(task, ScoresTask)  # from a file, which may have any criteria
+    known = criteria if read else metrics.per_text()
+    for name in [] if read else criteria:
+        if name == "entity_overlap" and not isinstance(task, PromptedTask):
             yield f"tasks.{slug}.ranking: entity_overlap needs a reference for each prompt: kind prompted"
         elif name == "essay" and metrics.essay and not os.path.isfile(expanded(metrics.essay.essays)):
             yield f"tasks.{slug}.ranking: essay: there is no file {metrics.essay.essays} for its training"
@@ -377,7 +378,7 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
         if absent := [name for name in SCORED if name not in known]:
             yield f"tasks.{slug}.ranking.ratings: Q*Text needs {', '.join(absent)} among the task's metrics"
     methods = {pair for block in task.cells for pair in block.pairs()}
-    if len(methods) < 2 and not (isinstance(task, ScoresTask) and not methods):
+    if len(methods) == 1:  # a file of scores may have none here: all of its methods are ranked
         yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"
 
 

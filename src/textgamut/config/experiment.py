@@ -274,17 +274,17 @@ def _described(size: Size) -> str:
     return f"{prompts} prompts with {size.completions} completions of which {size.kept} are kept"
 
 
-REQUIRED = ("prompt_id", "model")
-"""What the columns of a table of scores must state, besides the criteria."""
+REQUIRED_COLUMNS = ("prompt_id", "model")
+"""Columns that a table of scores must have, besides the criteria."""
 
-KINDS = ("strategy", "hyperparameters")
-"""What they can state about a method."""
+LABEL_COLUMNS = ("strategy", "hyperparameters")
+"""Columns that it can have, with labels of methods."""
 
-OPTIONAL = ("decoding", *KINDS, "seed", "completion")
-"""What they can state."""
+OPTIONAL_COLUMNS = ("decoding", *LABEL_COLUMNS, "seed", "completion")
+"""Columns that it can have."""
 
-ROLES = (*REQUIRED, *OPTIONAL, "corpus")
-"""What the columns are called by default."""
+COLUMNS = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS, "corpus")
+"""All of them."""
 
 
 class ScoresTask(TaskBase):
@@ -325,12 +325,12 @@ class ScoresTask(TaskBase):
 
     @model_validator(mode="after")
     def _known_columns(self) -> ScoresTask:
-        known = [*ROLES, *self.ranking.higher, *self.ranking.lower]
+        known = [*COLUMNS, *self.ranking.higher, *self.ranking.lower]
         for name in self.columns:
             if name not in known:
                 raise ValueError(f"columns: {name!r} is not a criterion; {nearest(name, known)}")
         for name in (*self.ranking.higher, *self.ranking.lower):
-            if name in ROLES:
+            if name in (*COLUMNS, "prompt", "method"):  # the latter are columns of a ranking
                 raise ValueError(f"ranking: {name!r} cannot be a criterion: it is the name of another column")
         return self
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from textgamut.datasets.table import one_file, rows_of_parquet
+from textgamut.datasets.rows import rows_of_parquet
+from textgamut.datasets.table import one_file
 from textgamut.errors import DataError
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from textgamut.datasets.table import one_file, rows_of_jsonl, rows_of_parquet
+from textgamut.datasets.rows import rows_of_jsonl, rows_of_parquet
+from textgamut.datasets.table import one_file
 from textgamut.draws import order_key, take
 from textgamut.errors import DataError
 from textgamut.text import count_words

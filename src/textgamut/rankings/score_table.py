@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from textgamut.config.experiment import KINDS, OPTIONAL, REQUIRED
-from textgamut.datasets.table import check_filled, numbers, select
+from textgamut.config.experiment import LABEL_COLUMNS, OPTIONAL_COLUMNS, REQUIRED_COLUMNS
+from textgamut.datasets.rows import numbers, select
+from textgamut.datasets.table import check_filled
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.rankings.method_scores import labels_of_methods, name_methods, wide_method_scores
 
@@ -51,8 +52,7 @@ def read_score_table(
         path: File with the suffix ``.csv``, ``.tsv`` or ``.jsonl``, each also with ``.gz``, or ``.parquet``.
             It may be large, as it is read as a stream.
         criteria: Metrics to read.
-        columns: Column of a criterion, of something in ``REQUIRED`` or ``OPTIONAL``, or of the ``corpus``,
-            where it has a different name.
+        columns: Name in the file of a criterion or of a column of a :class:`ScoresTask`, where it differs.
         corpus: Value in the column ``corpus`` of the rows to read. Defaults to all rows.
         methods: Name of a method in the file, its model and its decoding with a space in between -> (model,
             decoding) in the table. Others are left out. Defaults to all methods, under their own names.
@@ -67,47 +67,52 @@ def read_score_table(
             prompt, a method has two strategies, or the number of prompts differs. The message names the file
             and, where it can, the line.
     """
-    named = {name: name for name in (*REQUIRED, *OPTIONAL, *criteria)} | dict(columns or {})
-    chosen = {name: named[name] for name in OPTIONAL if name in (columns or {})}
-    required = [named[name] for name in (*REQUIRED, *chosen, *criteria)]
-    where = {} if corpus is None else {named.get("corpus", "corpus"): corpus}
-    found = select(path, required, [named[name] for name in OPTIONAL], where)
-    found = found.mask((found == "").to_numpy())  # the only way to leave one out in CSV
-    present = [name for name in (*REQUIRED, *OPTIONAL) if named[name] in found]
-    check_filled(path, found, [named[name] for name in present if name in (*REQUIRED, "decoding")])
-    filled = {name: found[named[name]].where(found[named[name]].notna(), NONE) for name in present}
-    labels = pd.DataFrame(filled, index=found.index).astype(str)
-    scores = pd.DataFrame({name: numbers(path, found, named[name]) for name in criteria}, index=found.index)
-    if "decoding" in labels:
-        method = labels["model"] + " " + labels["decoding"]
+    labels, scores = _read(path, criteria, columns or {}, corpus)
+    rows = len(labels)
+    method = labels["model"] + " " + labels["decoding"] if "decoding" in labels else labels["model"]
+    if methods is None:
+        labels = labels.assign(decoding=labels.get("decoding", UNKNOWN))
     else:
-        method, labels["decoding"] = labels["model"], UNKNOWN
-    if methods is not None:
-        wanted = method.isin(list(methods))
-        known = set(method)
+        wanted, known = method.isin(list(methods)), set(method)
         if missing := [name for name in methods if name not in known]:
             raise DataError(
                 f"{path}: no row of the method {missing[0]!r}{_of(corpus)} ({len(missing)} such methods); "
                 f"{nearest(missing[0], known - set(methods))}"
             )
         labels, scores, method = labels[wanted], scores[wanted], method[wanted]
-        labels["model"] = [methods[name][0] for name in method]
-        labels["decoding"] = [methods[name][1] for name in method]
-    rows = labels.assign(method=method)
-    _check_texts(path, rows)
-    kinds = [name for name in KINDS if name in rows]
-    texts = pd.concat([labels, scores.astype("float64")], axis="columns")
-    means = texts.assign(prompt=texts["prompt_id"], method=method)
-    means = means.groupby(["prompt", "method"], sort=False, as_index=False)[list(criteria)].mean()
+        models, decodings = zip(*(methods[name] for name in method), strict=True)
+        labels = labels.assign(model=models, decoding=decodings)
+    kinds = [name for name in LABEL_COLUMNS if name in labels]
+    labels = labels.assign(method=method)
+    _check_texts(path, labels)
+    texts = pd.concat([labels.rename(columns={"prompt_id": "prompt"}), scores], axis="columns")
+    means = texts.groupby(["prompt", "method"], sort=False, as_index=False)[list(criteria)].mean()
     try:
-        labels_of_methods(rows, kinds)
-        checked = wide_method_scores(means, criteria, [], missing_as_worst=True)
+        labels_of_methods(labels, kinds)  # only to check them
+        found = wide_method_scores(means, criteria, [], missing_as_worst=True).prompts
     except TextgamutError as error:
         raise DataError(f"{path}: {f'{corpus}: ' if corpus else ''}{error}") from None
-    if prompts not in (None, len(checked.prompts)):
-        raise DataError(f"{path}: {len(checked.prompts)} prompts{_of(corpus)}, but {prompts} are expected")
-    kept = ["model", "decoding", "prompt_id", *kinds, *criteria]
-    return ScoreTable(texts[kept].reset_index(drop=True), len(found) - len(texts))
+    if prompts not in (None, len(found)):
+        raise DataError(f"{path}: {len(found)} prompts{_of(corpus)}, but {prompts} are expected")
+    table = pd.concat([labels[["model", "decoding", "prompt_id", *kinds]], scores], axis="columns")
+    return ScoreTable(table.reset_index(drop=True), rows - len(table))
+
+
+def _read(
+    path: Path, criteria: Sequence[str], columns: Mapping[str, str], corpus: str | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the columns of the methods and texts, as strings, and those of the criteria, as float64."""
+    named = {name: columns.get(name, name) for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS, *criteria)}
+    required = [named[name] for name in named if name not in OPTIONAL_COLUMNS or name in columns]
+    where = {} if corpus is None else {columns.get("corpus", "corpus"): corpus}
+    found = select(path, required, [named[name] for name in OPTIONAL_COLUMNS], where)
+    found = found.mask((found == "").to_numpy())  # the only way to leave one out in CSV
+    present = [name for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if named[name] in found]
+    filled = (*REQUIRED_COLUMNS, "decoding")
+    check_filled(path, found, [named[name] for name in present if name in filled])
+    labels = {name: found[named[name]].fillna(NONE).astype(str) for name in present}
+    scores = {name: numbers(path, found, named[name]).astype("float64") for name in criteria}
+    return pd.DataFrame(labels, index=found.index), pd.DataFrame(scores, index=found.index)
 
 
 def common_methods(tables: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], str]:
@@ -141,7 +146,7 @@ def kinds_of(
         TextgamutError: If a method has different labels in different tables.
     """
     frames = tables.values()
-    kinds = [name for name in ("model", *KINDS, "decoding") if all(name in frame for frame in frames)]
+    kinds = [name for name in ("model", *LABEL_COLUMNS, "decoding") if all(name in frame for frame in frames)]
     rows = pd.concat([frame[kinds] for frame in frames]).drop_duplicates()
     methods = [names.get(pair, "") for pair in zip(rows["model"], rows["decoding"], strict=True)]
     rows = rows.assign(method=methods)

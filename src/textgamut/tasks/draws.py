@@ -126,7 +126,7 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
         case "creative":
             return texts[["id", "text"]]
         case "prompted":
-            return draw_given_references(texts, task, n, max_words)
+            return draw_dataset_references(texts, task, n, max_words)
     raise ValueError(f"task {task!r}: no references are drawn for the kind {settings['kind']!r}")
 
 
@@ -459,7 +459,7 @@ def draw_dataset_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.Da
     return _table(ids, map(dataset_prompt, texts.set_index("id").loc[ids, "prompt"]))
 
 
-def draw_given_references(
+def draw_dataset_references(
     texts: pd.DataFrame, task: str, n: int | None, max_words: int | None
 ) -> pd.DataFrame:
     """Return the dataset's human continuations of a task's prompts, in the order of the prompts.

@@ -96,7 +96,7 @@ def read_scores(config: Config, wildcards: Any) -> Settings:
     named = methods_by_label(methods(config, wildcards.task), labels, settings, "table_5")
     return _task(config, wildcards, "source", "columns", "corpus", "n") | {
         "criteria": [*ranking.higher, *ranking.lower],
-        # None, without cells: all methods of the file are ranked under their own names.
+        # Empty without cells: all methods of the file are ranked under their own names.
         "methods": [[name, *method] for name, method in named.items()],
     }
 

@@ -225,9 +225,13 @@ def test_a_url_is_fetched_once(
     [("{served}/no.csv", "404"), ("http://example.org/x.csv", "HTTPS"), ("https:///x.csv", "HTTPS")],
 )
 def test_a_wrong_url_is_named(
-    served: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str,
+    url: str,
     message: str,
-) -> None:  # fmt: skip
+    served: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path / "cache"))
     code, _, err = run(capsys, "rank", url.format(served=served), *OPTIONS)
     assert code == 1

@@ -584,6 +584,10 @@ def test_kinds_of_task_load_with_their_defaults() -> None:
             "tasks.s: ranking: 'seed' cannot be a criterion: it is the name of another column",
         ),
         (
+            {"s": SCORES | {"ranking": {"higher": ["method"]}}},
+            "tasks.s: ranking: 'method' cannot be a criterion: it is the name of another column",
+        ),
+        (
             {"s": SCORES | {"source": {"kind": "file", "path": "no-scores.csv"}}},
             "tasks.s.source.path: there is no file no-scores.csv",
         ),

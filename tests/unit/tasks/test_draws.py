@@ -17,8 +17,8 @@ from textgamut.tasks.draws import (
     draw_creative,
     draw_creative_prompts,
     draw_dataset_prompts,
+    draw_dataset_references,
     draw_examples,
-    draw_given_references,
     draw_labels,
     draw_prompts,
     draw_references,
@@ -294,7 +294,7 @@ GIVEN = pd.DataFrame(
 @pytest.mark.parametrize("n", [None, 12])
 def test_given_prompts_and_references_are_pairs(n: int | None) -> None:
     prompts = draw_dataset_prompts(GIVEN, "wiki", n)
-    references = draw_given_references(GIVEN, "wiki", n, None)
+    references = draw_dataset_references(GIVEN, "wiki", n, None)
     assert list(prompts) == PROMPT_COLUMNS
     assert len(prompts) == (n or 30)
     assert prompts["id"].tolist() == references["id"].tolist()
@@ -307,7 +307,7 @@ def test_given_prompts_and_references_are_pairs(n: int | None) -> None:
 
 
 def test_given_references_are_cut_and_keep_the_space_after_the_prompt() -> None:
-    cut = draw_given_references(GIVEN, "wiki", None, 3)
+    cut = draw_dataset_references(GIVEN, "wiki", None, 3)
     assert set(cut["text"]) == {" and the rest"}
     with pytest.raises(TextgamutError, match="task 'wiki': prompts of the dataset: 31 are requested"):
         draw_dataset_prompts(GIVEN, "wiki", 31)
@@ -348,7 +348,7 @@ def test_a_task_draws_by_its_kind() -> None:
 
     prompted = {"kind": "prompted", "task": "wiki", "n": 12, "max_words": 3}
     same(draw_prompts(GIVEN, prompted), draw_dataset_prompts(GIVEN, "wiki", 12))
-    same(draw_references(GIVEN, prompted, 1), draw_given_references(GIVEN, "wiki", 12, 3))
+    same(draw_references(GIVEN, prompted, 1), draw_dataset_references(GIVEN, "wiki", 12, 3))
 
 
 def test_every_kind_of_task_draws() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.datasets.table import rows_of_parquet
+from textgamut.datasets.rows import rows_of_parquet
 from textgamut.errors import DataError
 from textgamut.generation.given.texts import GivenText, id_in, string
 

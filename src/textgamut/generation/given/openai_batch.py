@@ -9,7 +9,7 @@ from typing import Any
 
 from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.datasets.table import rows_of_jsonl
+from textgamut.datasets.rows import rows_of_jsonl
 from textgamut.errors import DataError
 from textgamut.generation.given.texts import GivenText, integer, string
 
