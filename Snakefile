@@ -11,7 +11,7 @@ from textgamut.config.cells import HUMAN, PLACEHOLDER
 from textgamut.config.loading import load_config
 from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.errors import TextgamutError
-from textgamut.workflow import forkserver
+from textgamut.workflow import forkserver, paths
 from textgamut.workflow.arguments import (
     NO_CONFIG,
     NUMBER_PATTERN,
@@ -36,9 +36,11 @@ except TextgamutError as error:
     raise WorkflowError(f"the configuration is not valid\n{error}")
 
 
+# Rules make only what belongs to this experiment: a user's file in the results of another one is just a file.
 wildcard_constraints:
+    paper=paths.one_of([CONFIG.experiment.name]),
+    task=paths.one_of(CONFIG.experiment.tasks),
     dataset=SLUG_PATTERN,
-    task=SLUG_PATTERN,
     model=SLUG_PATTERN,
     decoding=f"(?!{HUMAN}/){SLUG_PATTERN}",
     embedder=SLUG_PATTERN,

@@ -71,6 +71,20 @@ def test_a_file_of_scores_is_ranked_as_by_the_command(
     assert plan(scores) == {"all": 1, "read_scores": 1, "rank_methods": 1}
 
 
+def test_the_scores_of_another_experiment_are_read_and_kept(scores: Path) -> None:
+    path = scores / "results/papers/other/news/texts.parquet"
+    path.parent.mkdir(parents=True)
+    (scores / "scores.parquet").rename(path)
+    for task in ("wiki", "book"):
+        source = {"kind": "file", "path": str(path.relative_to(scores))}
+        edit(scores / "config/demo.yaml", "tasks", task, "source", value=source)
+    content = path.read_bytes()
+    assert plan(scores) == {"all": 1, "read_scores": 2, "rank_methods": 3}
+    done = run_warm(scores, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert path.read_bytes() == content
+
+
 def test_a_damaged_file_is_named_before_anything_is_ranked(scores: Path) -> None:
     table = pd.read_parquet(scores / "scores.parquet")
     table.assign(diversity=table["diversity"].astype(str).where(table.index != 30, "good")).to_csv(
