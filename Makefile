@@ -4,7 +4,7 @@ CORES  ?= all
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help demo test test-fast test-papers test-serve test-wheel test-wiki test-slurm test-vllm lint format schema readme bench clean
+.PHONY: help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser test-slurm test-vllm lint format schema readme bench clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -18,12 +18,12 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 	@touch $@
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: .venv/demo  ## run the whole workflow with small models on real text (the default target)
 	$(BIN)/snakemake --cores $(CORES)
 	$(BIN)/snakemake --report report.html --quiet
-	@echo "Done. See results/papers/demo/news/precision-recall.png, or open report.html"
+	@echo "Done. Open results/papers/demo/index.html"
 
 test: .venv/dev  ## run the tests, except those of the targets below; the slow ones download small models once
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist loadfile
@@ -43,6 +43,10 @@ test-wheel: .venv/dev  ## build the wheel, install it outside the checkout, and 
 test-wiki: .venv/dev  ## test the extraction from Wikipedia with a real MediaWiki (installed with apt-get if missing)
 	sh tests/wiki/install.sh
 	TEXTGAMUT_REQUIRE_WIKI=1 $(BIN)/pytest tests/wiki
+
+test-browser: .venv/dev  ## test the page of results in a real Chromium (installed with apt-get if missing)
+	sh tests/browser/install.sh
+	TEXTGAMUT_REQUIRE_BROWSER=1 $(BIN)/pytest tests/browser
 
 test-slurm: .venv/dev  ## test the workflow on Slurm with two virtual nodes (installed with apt-get if missing)
 	sh tests/slurm/install.sh
@@ -81,6 +85,7 @@ bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/contrastive.py
 	$(BIN)/python benchmarks/per_text.py
+	$(BIN)/python benchmarks/explorer.py
 	$(BIN)/python benchmarks/rankings.py
 	$(BIN)/python benchmarks/score_table.py
 	$(BIN)/python benchmarks/dominance.py

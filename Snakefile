@@ -91,6 +91,9 @@ onerror:
     write_paper_page()
 
 
+config["page"] = paths.fill(paths.PAGE, page=CONFIG.experiment.name)  # for the report
+
+
 report: "workflow/report/workflow.rst"
 
 

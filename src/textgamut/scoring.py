@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from textgamut.errors import ConfigError, DataError, nearest, printable
-from textgamut.metrics.catalogue import METRICS, MOST_HALF_SAMPLES, scored_families
+from textgamut.metrics.catalogue import MOST_HALF_SAMPLES, scored_families
+from textgamut.results import Comparison, ScoreResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,181 +20,9 @@ if TYPE_CHECKING:
     from textgamut.config.entries.sources import Source
     from textgamut.metrics.scores.rows import Row
     from textgamut.metrics.scores.support import SupportScores
-    from textgamut.metrics.support import Interval
-    from textgamut.report.missed import EmbeddedTexts, MissedText
 
 T = TypeVar("T")
-COLUMNS = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
 Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
-
-
-class MissedTexts(NamedTuple):
-    """Texts outside the other side's support, in descending order of their distance from the other side."""
-
-    generated: list[MissedText]
-    """Generated texts outside the references' support, which lower precision."""
-    reference: list[MissedText]
-    """References outside the generated texts' support, which lower recall."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoreResult:
-    """The scores of generated texts against reference texts.
-
-    Each computed metric is an attribute: ``result.precision``, ``result.mauve``, ``result.self_bleu``, ...
-    Any other name raises an ``AttributeError`` that lists the computed ones.
-    """
-
-    rows: tuple[Row, ...]
-    """One dictionary per metric and group: the rows of ``to_frame``."""
-    k: int
-    """Number of nearest neighbours that define the radius of a ball."""
-    embedder: str | None
-    """Label of the embedder; None if no metric needed one."""
-    reference_texts: tuple[str, ...]
-    generated_texts: tuple[str, ...]
-    support: SupportScores | None
-    """Reduced features and memberships of the first N texts of each side; None if ``"support"`` was not
-    computed."""
-
-    def __getattr__(self, name: str) -> float:
-        values = {} if name.startswith("_") else self._values
-        if name in values:
-            return values[name]
-        known = f"computed: {', '.join(values)}" if name in METRICS else nearest(name, values)
-        raise AttributeError(f"{name!r} was not computed; {known}")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._values]
-
-    def __repr__(self) -> str:
-        return f"ScoreResult({', '.join(f'{name}={value:.4f}' for name, value in self._values.items())})"
-
-    @property
-    def _values(self) -> dict[str, float]:
-        from textgamut.metrics.scores.rows import ALL
-
-        return {row["metric"]: row["value"] for row in self.rows if row["group"] == ALL}
-
-    @property
-    def intervals(self) -> dict[str, Interval]:
-        """95 % intervals of the metrics that have one: metric -> (low, high, deviation)."""
-        from textgamut.metrics.support import Interval
-
-        return {
-            row["metric"]: Interval(row["low"], row["high"], row["deviation"])
-            for row in self.rows
-            if "low" in row
-        }
-
-    @cached_property
-    def missed(self) -> MissedTexts:
-        """Texts outside the other side's support, each with its nearest neighbour on the other side.
-
-        Raises:
-            ConfigError: If ``"support"`` was not computed.
-        """
-        from textgamut.report.missed import missed_texts
-
-        support, reference, generated = self._sides()
-        return MissedTexts(
-            missed_texts(generated, reference, support.in_reference),
-            missed_texts(reference, generated, support.in_generated),
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the scores as a table.
-
-        Returns:
-            One row per metric and group, with the columns ``group`` ("all", or "column=label"), ``metric``,
-            ``value``, ``low`` and ``high`` (95 % interval), ``deviation`` (standard deviation: of support
-            metrics over half-samples, of divergence metrics over k-means seeds), ``n`` (texts per side) and
-            ``k``; NaN where a column does not apply.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows), columns=COLUMNS)
-
-    def to_html(
-        self,
-        path: str | Path,
-        title: str = "Generated against reference texts: what precision and recall missed",
-    ) -> None:
-        """Write an HTML page of the texts outside the other side's support.
-
-        Args:
-            path: Path of the file, which is replaced if it exists. The page is self-contained.
-            title: Title of the page.
-
-        Raises:
-            ConfigError: If ``"support"`` was not computed.
-        """
-        from textgamut.files import write_bytes
-
-        write_bytes(Path(path), self.page(title).encode())
-
-    def page(self, title: str) -> str:
-        """Return the HTML page that ``to_html`` writes."""
-        from textgamut.report.missed import missed_texts_page
-
-        support, reference, generated = self._sides()
-        assert self.embedder is not None
-        return missed_texts_page(title, self.embedder, self.k, reference, generated, support)
-
-    def _sides(self) -> tuple[SupportScores, EmbeddedTexts, EmbeddedTexts]:
-        from textgamut.report.missed import EmbeddedTexts
-
-        if self.support is None:
-            raise ConfigError(
-                "the texts missed by precision and recall are unknown: add 'support' to metrics"
-            )
-        n = len(self.support.in_reference)
-        ids = [f"row-{i + 1}" for i in range(n)]
-        return (
-            self.support,
-            EmbeddedTexts(self.support.reference, ids, self.reference_texts[:n]),
-            EmbeddedTexts(self.support.generated, ids, self.generated_texts[:n]),
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
-    """The scores of the texts of several models against the same references."""
-
-    results: dict[str, ScoreResult]
-    """The scores of each model, in the order in which the models were given."""
-
-    def __repr__(self) -> str:
-        return f"Comparison({', '.join(map(repr, self.results))})"
-
-    @cached_property
-    def differences(self) -> pd.DataFrame:
-        """Differences in the support metrics between each two models, with paired 95 % intervals.
-
-        One row per metric and pair, with the columns ``metric``, ``model_1``, ``model_2``, ``difference`` (of
-        the first minus the second), ``low`` and ``high``. The intervals are from half-samples of the
-        references and of the rows of the generated texts that are the same for both models, and therefore
-        narrower than those of independent samples. They are NaN without half-samples. Each interval is that
-        of a single pair: of many pairs, some intervals exclude 0 by chance.
-        """
-        import pandas as pd
-
-        from textgamut.metrics.scores.support import support_differences
-
-        rows = [
-            {"metric": found.metric, "model_1": first, "model_2": second} | found._asdict()
-            for (first, one), (second, other) in itertools.combinations(self.results.items(), 2)
-            if one.support is not None and other.support is not None
-            for found in support_differences(one.support, other.support)
-        ]
-        return pd.DataFrame(rows, columns=["metric", "model_1", "model_2", "difference", "low", "high"])
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``."""
-        import pandas as pd
-
-        rows = [{"model": name} | row for name, result in self.results.items() for row in result.rows]
-        return pd.DataFrame(rows, columns=["model", *COLUMNS])
 
 
 def score(
@@ -264,7 +90,7 @@ def score(
         >>> result = textgamut.score(reference_texts, generated_texts)  # doctest: +SKIP
         >>> result.precision, result.intervals["precision"].low  # doctest: +SKIP
         >>> result.missed.generated[0].text  # doctest: +SKIP
-        >>> result.to_html("missed.html")  # doctest: +SKIP
+        >>> result.to_html("page.html")  # doctest: +SKIP
     """
     alone = compare(
         reference_texts,
@@ -444,19 +270,25 @@ def checked(
         import torch
 
         from textgamut.features.embed import embed
+        from textgamut.features.projection import project_features
         from textgamut.metrics.scores.divergence import joint_divergence_scores
         from textgamut.metrics.scores.likelihood import likelihood_scores
         from textgamut.metrics.scores.ngram import ngram_scores
         from textgamut.metrics.scores.support import support_scores
         from textgamut.models.checkpoints import load_causal_model
         from textgamut.models.devices import choose_device
+        from textgamut.report.explorer import GeneratedSet, TextSet
 
         rows: dict[str, list[Row]] = {name: [] for name in generated}
+        columns: dict[str, dict[str, Any]] = {name: {} for name in generated}
+        places: list[Any] = [None] * (len(generated) + 1)
         support: dict[str, SupportScores] = {}
         if seen_by is not None and seen_in is not None:
             texts = [text for side in (reference, *generated.values()) for text in side]
             vectors = embed(texts, seen_in, seen_by, choose_device()).vectors
-            seen, *of_models = np.split(vectors, len(reference) + m * np.arange(len(generated)))
+            bounds = len(reference) + m * np.arange(len(generated))
+            seen, *of_models = np.split(vectors, bounds)
+            places = np.split(project_features([vectors]), bounds)
             features = dict(zip(generated, of_models, strict=True))
             if "support" in metrics:
 
@@ -476,28 +308,49 @@ def checked(
                 generated, lambda name: ngram_scores(generated[name], tokens)
             ).items():
                 rows[name] += scored[0]
+                columns[name] |= scored[1]
         if scored_by is not None and scored_in is not None:
             model = load_causal_model(scored_in, torch.float32, choose_device(), adapter=adapter)
 
-            def likelihood_of(name: str) -> list[Row]:
+            def likelihood_of(name: str) -> tuple[list[Row], dict[str, Any]]:
                 of_model = None if starts is None else starts[name][:m]
                 batch_size = scored_by[1].batch_size
-                return likelihood_scores(model, scorer_tokens, of_model, generated[name], batch_size)[0]
+                return likelihood_scores(model, scorer_tokens, of_model, generated[name], batch_size)
 
-            for name, found in _for_each(generated, likelihood_of).items():
+            for name, (found, of_texts) in _for_each(generated, likelihood_of).items():
                 rows[name] += found
+                columns[name] |= of_texts
         label = None if seen_by is None else seen_by.label
         all_references = tuple(reference)
-        return Comparison(
-            {
-                name: ScoreResult(
-                    tuple(rows[name]), k, label, all_references, tuple(texts), support.get(name)
-                )
-                for name, texts in generated.items()
-            }
-        )
+        groups = {column: side for column, (side, _) in labels.items()}
+        human = TextSet(_frame(reference), _groups(groups, reference), places[0])
+        results = {}
+        for place, (name, texts) in enumerate(generated.items(), start=1):
+            groups = {column: of[name][:m] for column, (_, of) in labels.items()}
+            prompt = {} if starts is None else {"prompt": starts[name][:m]}
+            frame = _frame(texts).assign(**prompt, **columns[name])
+            known = GeneratedSet(frame, _groups(groups, texts), places[place])
+            results[name] = ScoreResult(
+                tuple(rows[name]), k, label, all_references, tuple(texts), support.get(name), human, known
+            )
+        return Comparison(results)
 
     return compute
+
+
+def _frame(texts: Sequence[str]) -> pd.DataFrame:
+    """Return texts as a table, with an id for each: its row."""
+    import pandas as pd
+
+    ids = [f"row-{row}" for row in range(1, len(texts) + 1)]
+    return pd.DataFrame({"id": ids, "text": list(texts)})
+
+
+def _groups(labels: Mapping[str, Sequence[str | None]], texts: Sequence[str]) -> pd.DataFrame:
+    """Return the labels of texts as a table, with a column for each group column."""
+    import pandas as pd
+
+    return pd.DataFrame(dict(labels), index=range(len(texts)), dtype="str")
 
 
 def _for_each(models: Iterable[str], work: Callable[[str], T]) -> dict[str, T]:

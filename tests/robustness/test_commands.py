@@ -489,7 +489,7 @@ OPTIONS = [
     ranked("a depth of 7", f"{RANKED} --depth-of 7", "--depth-of 7: must be from 2 to 6"),
     ranked("a depth of a word", f"{RANKED} --depth-of all", "--depth-of", "all", code=USAGE),
     ranked("a second file", f"other.csv {RANKED}", "other.csv", code=USAGE),
-    ranked("an option of score", f"{RANKED} --explain x.html", "--explain", code=USAGE),
+    ranked("an option of score", f"{RANKED} --bootstrap 5", "--bootstrap", code=USAGE),
     command("no file to rank", f"rank {RANKED}", "FILE", code=USAGE),
     command("nothing to score", "score", "--reference", code=USAGE),
     command("a command", "scroe", "scroe", code=USAGE),
@@ -736,16 +736,9 @@ def make_outputs(folder: Path) -> None:
     (folder / "soft").mkdir()
     (folder / "soft/winners.csv").symlink_to("../scores.csv")
     (folder / "taken/ranking.png").mkdir(parents=True)
-    (folder / "taken/missed/x.html").mkdir(parents=True)
+    (folder / "taken/index.html").mkdir(parents=True)
     (folder / "linked").mkdir()
     (folder / "linked/scores.csv").hardlink_to(folder / "g.jsonl")
-    (folder / "file").mkdir()
-    (folder / "file/missed").write_text("")
-
-
-def explained(name: str, path: str, *words: str) -> Case:
-    options = f"--explain {path} --embedder nowhere"  # refused before the embedder is looked up
-    return scored(f"explains to {name}", options, *words, make=make_outputs)
 
 
 def written(name: str, path: str, *words: str) -> Case:
@@ -758,42 +751,9 @@ def tabled(name: str, path: str, *words: str) -> Case:
 
 
 OUTPUTS = [
-    explained("the generated file", "g.jsonl", "--explain g.jsonl"),
-    explained("the references", "./r.jsonl", "--explain r.jsonl"),
-    explained("a link to the generated file", "soft.html", "--explain soft.html", "g.jsonl"),
-    explained("a hard link to it", "hard.html", "--explain hard.html", "g.jsonl"),
-    explained("another spelling of it", "folder/../hard.html", "--explain folder/../hard.html", "g.jsonl"),
-    explained("a table", "page.csv", "--explain page.csv", ".html"),
-    explained("a folder", "folder.html", "--explain folder.html: is a folder"),
-    explained("this folder", ".", "--explain ."),
-    explained(
-        "below a file", "g.jsonl/x.html", "--explain g.jsonl/x.html: cannot be written: Not a directory"
-    ),
-    explained(
-        "far below a file",
-        "g.jsonl/a/b/x.html",
-        "--explain g.jsonl/a/b/x.html: cannot be written: Not a directory",
-    ),
-    explained("a FIFO", "fifo.html", "--explain fifo.html: is not a regular file"),
-    explained("/dev/null", "/dev/null", "--explain /dev/null"),
-    explained("a loop of links", "loop.html", "--explain loop.html", "symbolic links"),
-    explained("a long name", f"{LONG_NAME}.html", "File name too long"),
-    explained("a name that is too long with its suffix", f"{'n' * 250}.html", "File name too long"),
-    explained("/proc", "/proc/x.html", "--explain /proc/x.html"),
-    scored("explains without support", "--explain x.html --metrics ngram", "add support to --metrics"),
-    scored(
-        "explains several models",
-        "--explain x.html --model topic --embedder nowhere",
-        "--explain x.html: is a page of one model, but there are 2: --output FOLDER",
-    ),
     written("its input", "g.jsonl", "--output g.jsonl: cannot be written: it is not a folder"),
     written("a hard link to its input", "linked", "--output linked/scores.csv: is the input g.jsonl"),
-    written("a page that is a folder", "taken", "--output taken/missed/x.html: is a folder"),
-    written(
-        "missed pages that are a file",
-        "file",
-        "--output file/missed/y.html: cannot be written: Not a directory",
-    ),
+    written("a page that is a folder", "taken", "--output taken/index.html: is a folder"),
     written("/proc", "/proc/x", "--output /proc/x"),
     tabled("its input", "scores.csv", "--output scores.csv: cannot be written: it is not a folder"),
     tabled(
@@ -811,9 +771,6 @@ OUTPUTS = [
     tabled("a long name", LONG_NAME, "File name too long"),
     tabled("a folder where a figure is a folder", "taken", "--output taken/ranking.png: is a folder"),
     tabled("/proc", "/proc/x", "--output /proc/x"),
-    command(
-        "explain to standard output", f"score {SCORED} g.jsonl --explain -", "only named files", code=USAGE
-    ),
     command(
         "output to standard output", f"rank scores.csv {RANKED} --output -", "only named files", code=USAGE
     ),
@@ -1083,7 +1040,7 @@ def test_a_file_that_fails_to_be_read_is_named(folder: Path, capfd: pytest.Captu
 SEVERAL = "--reference r.jsonl --generated g.jsonl --model topic"
 WRITING = {
     "rank": f"rank scores.csv {RANKED} --output out",
-    "score": f"score --reference r.jsonl --generated g.jsonl {EMBEDDER} --bootstrap 0 --explain out/x.html",
+    "score": f"score --reference r.jsonl --generated g.jsonl {EMBEDDER} --bootstrap 0 --output out",
     "scores": f"score {SEVERAL} {EMBEDDER} --bootstrap 0 --output out",
 }
 NUMBERS = {
@@ -1091,7 +1048,7 @@ NUMBERS = {
     "score": "12 generated texts against 12 references",
     "scores": "2 models against 12 references",
 }
-FIRST = {"rank": "out/ranking.csv", "score": "out/x.html", "scores": "out/scores.csv"}
+FIRST = {"rank": "out/ranking.csv", "score": "out/scores.csv", "scores": "out/scores.csv"}
 
 
 @pytest.fixture
@@ -1154,7 +1111,7 @@ def test_what_exists_is_replaced_and_links_are_not_followed(
     (folder / "other").write_text("other")
     (folder / "out/ranking.csv").symlink_to("../other")
     (folder / "out/scores.csv").symlink_to("../other")
-    (folder / "out/x.html").write_text("old")
+    (folder / "out/index.html").write_text("old")
     assert run(capfd, *WRITING[writing].split())[0] == OK
     assert (folder / "other").read_text() == "other"
     assert len((folder / FIRST[writing]).read_text()) > 50

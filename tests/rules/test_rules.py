@@ -452,20 +452,32 @@ def test_sweep_support_varies_one_at_a_time(features: Path) -> None:
     assert paths[1].read_bytes()[:4] == b"\x89PNG"
 
 
-def test_explain_support_shows_what_was_missed(features: Path) -> None:
+def test_explain_support_names_the_neighbours_on_both_sides(features: Path) -> None:
     for name in ("generations", "references"):
-        frame = pd.DataFrame(
-            {"id": [f"{name}-{i}" for i in range(50)], "text": [f"{name} & {i}" for i in range(50)]}
+        files.write_table(
+            features / f"{name}.parquet", pd.DataFrame({"id": [f"{name}-{i}" for i in range(50)]})
         )
-        files.write_table(features / f"{name}.parquet", frame)
     script("scores", "explain_support")(
-        {"k": 4, "embedder": "Mini"}, "What was missed", features / "generations.parquet",
-        features / "generated.npy", features / "references.parquet", features / "opposite.npy",
-        features / "page.html",
+        {"k": 4}, features / "generations.parquet", features / "generated.npy",
+        features / "references.parquet", features / "opposite.npy", features / "neighbours.parquet",
     )  # fmt: skip
-    page = (features / "page.html").read_text()
-    assert "<title>What was missed</title>" in page
-    assert "generations &amp; 3" in page
+    table = files.read_table(features / "neighbours.parquet", ["side", "id", "inside", "radius"])
+    assert table["side"].tolist() == ["generated"] * 50 + ["human"] * 50
+    assert all(len(own) == len(other) == 5 for own, other in zip(table["own"], table["other"], strict=True))
+    assert all(name.startswith("references") for name in table["other"][0])
+    assert all(id_ not in own for id_, own in zip(table["id"], table["own"], strict=True))
+
+
+def test_project_features_places_all_texts_on_one_map(features: Path) -> None:
+    folders = [features / "cell", features / "draw"]
+    for folder, name in zip(folders, ("generated", "opposite"), strict=True):
+        (folder / "features").mkdir(parents=True)
+        files.write_array(folder / "features/e.npy", files.read_array(features / f"{name}.npy"))
+    paths = [folder / "features/e.npy" for folder in folders]
+    script("papers", "project_features")({"projection": "pca"}, paths, features / "map.parquet")
+    table = files.read_table(features / "map.parquet", ["folder", "x", "y"])
+    assert table["folder"].tolist() == [str(folder) for folder in folders for _ in range(50)]
+    assert table[["x", "y"]].std().min() > 0
 
 
 @pytest.fixture

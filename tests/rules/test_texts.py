@@ -212,6 +212,12 @@ def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
     meta = files.read_json(tmp_path / "ranking/ranking.csv.meta.json")
     pairs = pd.read_csv(tmp_path / "ranking/pairs.csv").iloc[0]
     assert (pairs["prompts"], pairs["pairs"]) == (6, 2)
+    scores = pd.read_parquet(tmp_path / "ranking/scores.parquet")
+    assert scores["prompt"].unique().tolist() == [
+        f"{task}/{id_}" for task in ("wiki", "news") for id_ in "pqr"
+    ]
+    means = scores.groupby("method")["diversity"].mean()
+    assert means.to_dict() == pytest.approx(table["diversity"].to_dict())
     assert any(note.startswith("no Q*Text") for note in meta["notes"])
 
 

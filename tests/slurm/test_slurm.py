@@ -143,13 +143,14 @@ def test_an_experiment_runs_to_its_end(cluster: Cluster, run: Path) -> None:
 
 
 def test_the_jobs_of_a_group_share_a_slurm_job(cluster: Cluster, run: Path) -> None:
-    """Two cells: one job generates, one collects and embeds, one scores; another embeds the references."""
+    """Two cells: one job generates, one collects and embeds, one scores; others embed the references, map."""
     by_rules = {job["Comment"]: job for job in jobs_of(cluster, run).values()}
     assert set(by_rules) == {
         "rule_generate/news/chat_generate_texts",
         "rule_embed/news/chat_collect_generations_embed_texts",
         "rule_embed_texts_wildcards_data_news_draw1_minilm",
         "rule_score/news/chat_explain_support_score_support",
+        "rule_project_features_wildcards_tiny_news",
     }
     assert len(by_rules) == len(jobs_of(cluster, run))
     generating = by_rules["rule_generate/news/chat_generate_texts"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import json
 import warnings
 from pathlib import Path
 
@@ -134,9 +135,20 @@ def test_the_page_is_written(score, tmp_path: Path) -> None:
     found.to_html(tmp_path / "page.html")
     found.to_html(str(tmp_path / "named.html"), "A < B")
     page = (tmp_path / "page.html").read_text()
-    assert "&lt;b&gt;UPON &amp; trust" in page
-    assert "<title>Generated against reference texts: what precision and recall missed</title>" in page
+    assert "\\u003cb>UPON & trust" in page
+    assert "<b>UPON" not in page
+    assert "<title>Generated against reference texts</title>" in page
     assert "<title>A &lt; B</title>" in (tmp_path / "named.html").read_text()
+
+
+def test_a_group_column_may_have_any_name(score, tmp_path: Path) -> None:
+    labels = ["x"] * 15 + ["y"] * 15
+    groups = dict.fromkeys(("text", "id", "words", "prompt"), (labels, labels))
+    found = score(REFERENCE, GENERATED, metrics=["support"], groups=groups)
+    found.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert json.dumps(GENERATED[0]) in page
+    assert '{"name":"text","labels":["x","y"]}' in page
 
 
 def test_a_metric_that_was_not_computed_is_an_error(score) -> None:
@@ -151,8 +163,6 @@ def test_a_metric_that_was_not_computed_is_an_error(score) -> None:
     assert found.intervals == {}
     with pytest.raises(TextgamutError, match="add 'support' to metrics"):
         found.missed  # noqa: B018
-    with pytest.raises(TextgamutError, match="add 'support' to metrics"):
-        found.to_html("nowhere.html")
 
 
 def test_a_result_is_frozen_short_to_print_and_can_be_copied(result) -> None:

@@ -180,11 +180,12 @@ def test_an_api_error_is_told_at_once(filled: Wiki, proxy: Proxy, tmp_path: Path
 
 def test_requests_are_polite(filled: Wiki, proxy: Proxy, tmp_path: Path) -> None:
     between = proxy(filled.api)
-    pages = opened(between.url, tmp_path, rate=10, contact="me@example.org").pages
-    for i in range(8):
+    pages = opened(between.url, tmp_path, rate=5, contact="me@example.org").pages
+    for i in range(6):
         pages.pages([i + 1], prop="info")
     times = [request.time for request in between.requests]
-    assert times[-1] - times[0] >= 7 * 0.1 - 0.05
+    # The proxy may notice the first request late, since it starts a thread for it.
+    assert times[-1] - times[0] >= 5 * 0.2 - 0.25
     for request in between.requests:
         assert request.headers["user-agent"].startswith("textgamut/")
         assert request.headers["user-agent"].endswith(" (me@example.org)")

@@ -271,7 +271,7 @@ def test_two_files_without_prompts(tmp_path: Path, finished: Path, monkeypatch: 
     assert set(scores["model"]) == {"mine", "yours"}
     assert {"precision", "mauve", "self_bleu"} <= set(scores["metric"])
     assert (folder / "results/papers/study/study/precision-recall.png").exists()
-    assert (folder / "results/study/mine/given/seed1/explain/minilm.html").exists()
+    assert (folder / "results/study/mine/given/seed1/explain/minilm.parquet").exists()
     given = pd.read_parquet(folder / "results/study/mine/given/seed1/generations.parquet")
     written = [json.loads(line)["text"] for line in (folder / "mine.jsonl").read_text().splitlines()]
     assert given["text"].tolist() == written

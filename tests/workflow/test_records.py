@@ -18,6 +18,7 @@ TABLES = {
     "plot_precision_recall": 1,
     "tabulate_scores": 1,
     "tabulate_variance": 1,
+    "make_page": 1,
     "all": 1,
 }
 
@@ -47,7 +48,7 @@ def test_what_is_deleted_is_restored_and_no_model_is_loaded(finished: Path, edit
     done = run_warm(edited, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert "loading" not in done.stdout
-    assert done.stdout.count("found finished") == 33 - 1
+    assert done.stdout.count("found finished") == 36 - 1
     assert products(edited) == products(finished)
     assert plan(edited) == {}
 
@@ -74,6 +75,7 @@ def test_a_row_that_is_not_drawn_changes_no_result_and_no_model_is_loaded(
         "data/news-articles/texts.parquet",
         "data/news-articles/card.json",
         "data/news-articles/card.md",
+        "results/papers/tiny/index.html",
     }
 
 
@@ -148,7 +150,7 @@ def test_experiments_in_one_folder_have_their_own_tables(edited: Path) -> None:
     edit(other, "tasks", "news", "cells", 0, "models", value=["chat"])
     done = run_warm(edited, "--cores", "2", "--configfile", "config/other.yaml")
     assert done.returncode == 0, done.stdout
-    assert set(jobs(done.stdout)) == {*TABLES, "total"}
+    assert set(jobs(done.stdout)) == {*TABLES, "project_features", "total"}
     after = products(edited)
     assert before.items() <= after.items()
     assert plan(edited) == {}

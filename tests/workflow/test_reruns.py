@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from helpers import edit, plan, run_warm
 pytestmark = pytest.mark.slow
 
 NEWS = "results/news/{model}/short/seed{seed}"
-TABLES = {"collect_scores": 1, "plot_precision_recall": 1, "tabulate_scores": 1, "all": 1}
+PAGE = {"make_page": 1, "all": 1}
+TABLES = {"collect_scores": 1, "plot_precision_recall": 1, "tabulate_scores": 1} | PAGE
 """Of the task news, or of the task topics."""
 PLOTS = TABLES | {"tabulate_variance": 1}
 """Of the task news, whose table of deviations is the only one."""
@@ -22,9 +24,11 @@ BOTH = {
     "plot_precision_recall": 2,
     "tabulate_scores": 2,
     "tabulate_variance": 1,
-    "all": 1,
-}
-ONE_CELL = {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | PLOTS
+} | PAGE
+MAP = {"project_features": 1}
+ONE_CELL = (
+    {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | PLOTS
+)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +43,13 @@ ONE_CELL = {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "exp
         ("models", ["plain", "gpus"], 2, {}),
         ("models", ["plain", "tokens_per_second"], 9, {}),
         ("models", ["plain", "shards"], 2, {"generate_texts": 2} | ONE_CELL),  # which generate nothing anew
-        ("models", ["plain", "label"], "Plain", {"plot_precision_recall": 1, "all": 1}),
+        ("models", ["plain", "label"], "Plain", {"plot_precision_recall": 1} | PAGE),
         # a second seed, a model, a decoding setting more
         ("demo", ["tasks", "news", "seeds"], [1, 2],
-         {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2} | PLOTS),
+         {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2,
+          "explain_support": 2} | MAP | PLOTS),
         ("demo", ["tasks", "topics", "seeds"], [1, 2],
-         {"draw_subset": 1, "embed_texts": 1, "score_support": 1} | PLOTS),
+         {"draw_subset": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | PLOTS),
         # a draw more: every cell of the task is scored again, none is generated again
         ("demo", ["tasks", "news", "draws"], [1, 2, 3],
          {"draw_references": 1, "embed_texts": 1, "score_support": 2} | PLOTS),
@@ -60,14 +65,16 @@ ONE_CELL = {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "exp
           "plot_correlations": 1} | TABLES),
         ("demo", ["metrics"], {"support": {"bootstrap": 50}}, {"score_support": 3} | BOTH),
         ("demo", ["tasks", "news", "sweep"], {"n": [4, 6], "k": [1, 3]},
-         {"sweep_support": 2, "plot_sweep": 1, "all": 1}),
+         {"sweep_support": 2, "plot_sweep": 1} | PAGE),
         ("demo", ["tasks", "news", "groups"], ["topic"], {"score_support": 2} | PLOTS),
         # a model less: the rest stands
-        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], PLOTS),
+        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], MAP | PLOTS),
+        # another map of the same features
+        ("demo", ["projection"], "tsne", {"project_features": 2} | PAGE),
         # exchanging two values must be seen: n and k hold the same two numbers as before
         ("decoding", ["short", "temperature"], 0.9,
          {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2,
-          "explain_support": 2} | PLOTS),
+          "explain_support": 2} | MAP | PLOTS),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else None,
 )  # fmt: skip
@@ -92,7 +99,7 @@ def test_methods_are_ranked_and_a_method_more_ranks_them_anew(edited: Path) -> N
     assert sorted(table["diversity"]) == pytest.approx(sorted(means))
     assert plan(edited) == {}
     edit(demo, "tasks", "news", "ranking", value={"higher": ["diversity"]})
-    assert plan(edited) == {"rank_methods": 1, "all": 1}
+    assert plan(edited) == {"rank_methods": 1} | PAGE
     edit(edited / "config/models.yaml", "plain", "dtype", value="float32")
     assert plan(edited) == {"generate_texts": 1, "score_ngram": 1} | ranking | ONE_CELL
 
@@ -103,7 +110,7 @@ def test_metrics_of_wording_alone_need_no_embedder(edited: Path) -> None:
     shutil.rmtree(edited / "results/papers")
     for path in edited.glob("**/features"):
         shutil.rmtree(path)
-    assert plan(edited) == {"score_ngram": 3, "collect_scores": 2, "tabulate_scores": 2, "all": 1}
+    assert plan(edited) == {"score_ngram": 3, "collect_scores": 2, "tabulate_scores": 2} | PAGE
 
 
 def test_a_third_model_reruns_nothing_else(edited: Path) -> None:
@@ -132,7 +139,7 @@ def test_a_raised_revision_reruns_its_stage_and_what_follows(edited: Path) -> No
     raised = "from textgamut import generation\n\ngeneration.REVISION += 1\n"
     path.write_text(f"{path.read_text()}\n{raised}")
     assert plan(edited) == {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2,
-                            "score_support": 2, "explain_support": 2} | PLOTS  # fmt: skip
+                            "score_support": 2, "explain_support": 2} | MAP | PLOTS  # fmt: skip
 
 
 def test_the_report_holds_figures_tables_and_captions(edited: Path) -> None:
@@ -142,4 +149,28 @@ def test_the_report_holds_figures_tables_and_captions(edited: Path) -> None:
     for path in ("news/precision-recall.svg", "topics/precision-recall.svg", "news/scores.html"):
         assert path in page
     assert "two standard deviations" in page
-    assert "chat/short/seed1/explain/minilm.html" in page
+    assert 'href=\\"results/papers/tiny/index.html\\"' in page  # the page of the results
+
+
+def test_the_page_has_a_heading_for_each_entry_of_its_tables(edited: Path) -> None:
+    page = (edited / "results/papers/tiny/index.html").read_text()
+    tables = re.findall(r'<table class="sortable">.*?</table>', page, re.DOTALL)
+    assert len(tables) > 3
+    for table in tables:
+        headings, *rows = table.split("<tr>")[1:]
+        assert {len(re.findall("<t[hd] ", row)) for row in rows} <= {headings.count('<th scope="col"')}
+    assert page.count("data:image/svg") >= 2
+    assert "you@example.org" not in page
+
+
+def test_a_task_has_a_page_whose_links_lead_to_files(edited: Path) -> None:
+    one = "results/papers/tiny/topics/index.html"
+    done = run_warm(edited, one, "--cores", "1")
+    assert done.returncode == 0, done.stdout
+    for name in (one, "results/papers/tiny/index.html"):
+        page = (edited / name).read_text()
+        links = [link for link in re.findall(r'<a href="([^"]*)"', page) if not link.startswith("#")]
+        assert len(links) >= 2
+        assert all(((edited / name).parent / link).exists() for link in links), links
+    assert ">topics</h2>" in (edited / one).read_text()
+    assert ">news</h2>" not in (edited / one).read_text()

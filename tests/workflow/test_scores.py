@@ -50,7 +50,7 @@ def scores(project: Path) -> Path:
 def test_a_file_of_scores_is_ranked_as_by_the_command(
     scores: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    assert plan(scores) == {"all": 1, "read_scores": 2, "rank_methods": 3}
+    assert plan(scores) == {"make_page": 1, "all": 1, "read_scores": 2, "rank_methods": 3}
     done = run_warm(scores, "--cores", "2")
     assert done.returncode == 0, done.stdout
     monkeypatch.chdir(scores)
@@ -68,7 +68,7 @@ def test_a_file_of_scores_is_ranked_as_by_the_command(
     assert (pairs["prompts"][0], pairs["pairs"][0]) == (24, 30)
 
     edit(scores / "config/demo.yaml", "tasks", "book", "ranking", "lower", value=[])
-    assert plan(scores) == {"all": 1, "read_scores": 1, "rank_methods": 1}
+    assert plan(scores) == {"make_page": 1, "all": 1, "read_scores": 1, "rank_methods": 1}
 
 
 def test_the_scores_of_another_experiment_are_read_and_kept(scores: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_scores_of_another_experiment_are_read_and_kept(scores: Path) -> Non
         source = {"kind": "file", "path": str(path.relative_to(scores))}
         edit(scores / "config/demo.yaml", "tasks", task, "source", value=source)
     content = path.read_bytes()
-    assert plan(scores) == {"all": 1, "read_scores": 2, "rank_methods": 3}
+    assert plan(scores) == {"make_page": 1, "all": 1, "read_scores": 2, "rank_methods": 3}
     done = run_warm(scores, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert path.read_bytes() == content

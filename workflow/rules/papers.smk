@@ -250,6 +250,45 @@ rule tune_q_text:
         "../scripts/papers/tune_q_text.py"
 
 
+rule project_features:
+    """Project the features of a task to two dimensions, for the map of its texts."""
+    input:
+        features=bound(inputs.projected_features),
+    output:
+        map=paths.MAP,
+    log:
+        "logs/project_features/{paper}/{task}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.project_features),
+    message:
+        "Projecting the features of {wildcards.task}"
+    script:
+        "../scripts/papers/project_features.py"
+
+
+rule make_page:
+    """Make the page of an experiment, or of one task: scores, figures, texts, data and settings."""
+    input:
+        files=bound(inputs.page_files),
+    output:
+        page=paths.PAGE,
+    log:
+        "logs/make_page/{page}.log",
+    wildcard_constraints:
+        page=f"{SLUG_PATTERN}(/{SLUG_PATTERN})?",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.make_page),
+    message:
+        "Making the page of {wildcards.page}"
+    script:
+        "../scripts/papers/make_page.py"
+
+
 for target in CONFIG.experiment.targets:
 
     rule:  # make_target, under the number of the table or figure

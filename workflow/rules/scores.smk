@@ -339,16 +339,14 @@ rule sweep_support:
 
 
 rule explain_support:
-    """Write an HTML page of the texts of a cell that precision and recall missed."""
+    """Tabulate which texts lie inside the other side's support, and their neighbours on both sides."""
     input:
         generations=paths.GENERATIONS,
         generated=paths.CELL_FEATURES,
         reference_texts=bound(inputs.first_references),
         references=bound(inputs.first_reference_features),
     output:
-        page=in_report(
-            paths.MISSED_TEXTS, "missed", "{task}", "texts missed: {model}, {decoding}"
-        ),
+        neighbours=paths.NEIGHBOURS,
     log:
         "logs/explain_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
@@ -360,7 +358,7 @@ rule explain_support:
     params:
         settings=bound(settings.explain_support),
     message:
-        "Listing the missed texts of {wildcards.task} by {wildcards.model}, {wildcards.decoding}"
+        "Finding the neighbours of the texts of {wildcards.task} by {wildcards.model}, {wildcards.decoding}"
     script:
         "../scripts/scores/explain_support.py"
 

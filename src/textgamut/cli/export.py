@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from textgamut.cli.common import NamedPath, check_output, experiment_file
-from textgamut.errors import ConfigError
+from textgamut.errors import ConfigError, DataError
 
 logger = logging.getLogger(__name__)
 
@@ -129,3 +129,51 @@ def texts(
         output / "README.md", render_export_card(settings, shown, style, output.resolve().name).encode()
     )
     logger.info("written: %s, %s texts", output, f"{sum(map(len, shown.values())):,}")
+
+
+@export.command
+def embedding_atlas(
+    *,
+    task: str,
+    output: Annotated[NamedPath, Parameter(metavar="FILE")],
+    configfile: Configfile = None,
+    config: Folder = None,
+) -> None:
+    """Write the texts of a task as a table for embedding-atlas.
+
+    The page of an experiment shows up to 50,000 texts of a task; embedding-atlas shows millions, with a
+    server: embedding-atlas FILE --text text --x x --y y --neighbors neighbors. Places are those of the map of
+    the page, and neighbours those of precision and recall.
+
+    Args:
+        task: Task of the experiment; its texts must have been scored.
+        output: The file to write, .parquet.
+        configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
+        config: Folder of your own registries.
+
+    Raises:
+        TextgamutError: If the task does not exist, or a file of the run is missing.
+    """
+    from textgamut.config.loading import load_config
+    from textgamut.errors import nearest
+    from textgamut.files import write_table
+    from textgamut.workflow.atlas import atlas_table
+    from textgamut.workflow.explorer import explorer_settings, read_explorer
+    from textgamut.workflow.outputs import explorer_files
+
+    if output.suffix != ".parquet":
+        raise ConfigError(f"--output {output}: its suffix must be .parquet")
+    check_output("--output", output, [])
+    experiment = load_config(experiment_file(configfile, config), config)
+    if task not in (known := experiment.measured()):
+        raise ConfigError(f"no task {task!r} with texts; {nearest(task, known)}")
+    for path in explorer_files(experiment, task):
+        if not os.path.exists(path):
+            raise DataError(f"{path}: it is not made yet: run the experiment first")
+    table = atlas_table(read_explorer(explorer_settings(experiment, task)))
+    write_table(output, table)
+    logger.info("written: %s, %s texts", output, f"{len(table):,}")
+    options = "--text text"
+    if "x" in table:
+        options += " --x x --y y --neighbors neighbors"
+    logger.info("show it: embedding-atlas %s %s", output, options)

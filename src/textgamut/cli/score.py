@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,21 +17,20 @@ from textgamut.cli.common import (
     NamedPaths,
     check_folder,
     check_input,
-    check_output,
     print_json,
     records,
     settings_of,
     stem,
     write,
 )
-from textgamut.errors import ConfigError, DataError, nearest, printable
+from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.metrics.catalogue import METRICS, metrics_of, scored_families
 from textgamut.scoring import Pooling
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from textgamut.scoring import Comparison
+    from textgamut.results import Comparison
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +96,6 @@ def score(
     config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     output: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
-    explain: File | None = None,
 ) -> None:
     """Score one or several files of generated texts against a file of reference texts.
 
@@ -129,17 +127,13 @@ def score(
         prompt: Column of the prompts in the generated files; likelihood then scores the texts as their
             continuations.
         config: Folder of your own registries. Defaults to ./config.
-        output: Also write all tables, a figure, and pages of the missed texts to this folder.
+        output: Also write a page with the scores and all texts, the tables and a figure to this folder.
         json: Print JSON instead of tables.
-        explain: Also write an HTML page of the texts that precision and recall missed to this .html file;
-            for a single model.
 
     Raises:
         TextgamutError: If a file, a column, an entry or a value is not valid.
     """
     settings = settings_of(locals())
-    if explain and "support" not in metrics:
-        raise ConfigError("--explain shows what precision and recall missed: add support to --metrics")
     if "likelihood" in metrics and not scorer:
         raise ConfigError("--metrics likelihood needs --scorer: a model of models.yaml, or a folder")
     from textgamut.datasets.rows import STANDARD_INPUT
@@ -151,12 +145,6 @@ def score(
         raise ConfigError("standard input can be read only once: one of --reference and --generated")
     for file in inputs:
         check_input(file)
-    if explain:
-        if explain.suffix.lower() not in (".html", ".htm"):
-            raise ConfigError(f"--explain {explain}: is a page: its suffix must be .html")
-        check_output("--explain", explain, inputs)
-    if output:
-        check_folder("--output", output, _names({}), inputs)
     from textgamut import scoring
     from textgamut.models.devices import lease
     from textgamut.progress import recorded_warnings
@@ -164,14 +152,8 @@ def score(
     references = _read(reference, text, group)
     _check_texts(str(reference), references[text])
     models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
-    if explain and len(models) > 1:
-        raise ConfigError(
-            f"--explain {explain}: is a page of one model, but there are {len(models)}: "
-            "--output FOLDER writes a page of each"
-        )
-    pages = _pages(models) if "support" in metrics else {}
     if output:
-        check_folder("--output", output, _names(pages), inputs)
+        check_folder("--output", output, _names("support" in metrics, len(models)), inputs)
     with recorded_warnings() as warnings:
         compute = scoring.checked(
             references[text],
@@ -216,12 +198,8 @@ def score(
 
             print_scores(result.rows, *counts, result.embedder)
     finally:  # also if the reader of the output is gone
-        if explain:
-            title = f"{files[0].name} against {reference.name}: what precision and recall missed"
-            write(explain, result.page(title).encode())
-            logger.info("written: %s", explain)
         if output:
-            _write(output, comparison, reference.name, pages)
+            _write(output, comparison, reference.name)
 
 
 def _expanded(paths: Iterable[Path]) -> list[Path]:
@@ -293,57 +271,28 @@ def _check_texts(where: str, texts: pd.Series[Any]) -> None:
         logger.warning("%s: %d of %d texts are empty; they are scored as empty", where, empty, len(texts))
 
 
-def _pages(models: Iterable[str]) -> dict[str, str]:
-    """Return the file of each model's missed texts: its name in safe characters, with a number if taken."""
-    pages: dict[str, str] = {}
-    for name in models:
-        safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:80] or "model"
-        taken = {page.lower() for page in pages.values()}  # some file systems ignore case
-        numbers = ("", *(f"-{i}" for i in range(2, len(taken) + 2)))
-        pages[name] = next(
-            page for number in numbers if (page := f"missed/{safe}{number}.html").lower() not in taken
-        )
-    return pages
-
-
-def _names(pages: Mapping[str, str]) -> list[str]:
+def _names(support: bool, models: int) -> list[str]:
     """Return the files that ``--output`` writes, relative to its folder."""
-    names = ["scores.csv", "scores.html"]
-    if pages:  # support is computed
-        names += ["precision-recall.svg", "precision-recall.png", *pages.values()]
-    return names + (["differences.csv", "differences.html"] if len(pages) > 1 else [])
+    figures = ["precision-recall.svg", "precision-recall.png"] if support else []
+    return ["index.html", "scores.csv", *figures, *(["differences.csv"] if support and models > 1 else [])]
 
 
-def _write(folder: Path, comparison: Comparison, reference: str, pages: Mapping[str, str]) -> None:
-    """Write the tables, the figure and the pages of missed texts."""
-    from textgamut.progress import recorded_warnings
-    from textgamut.report.comparison import comparison_page, differences_table, facts_of, models_table
-    from textgamut.report.figures.precision_recall import comparison_figure
+def _write(folder: Path, comparison: Comparison, reference: str) -> None:
+    """Write the page, the tables and the figure."""
+    from textgamut.report.comparison import facts_of, models_table
     from textgamut.report.figures.style import render
+    from textgamut.report.page import write_page
+    from textgamut.report.score_page import scores_figure
 
     scores, differences = comparison.to_frame(), comparison.differences
-    result = next(iter(comparison.results.values()))
-    facts = facts_of(scores, len(result.reference_texts), result.embedder)
-    table = models_table(scores)
     write(folder / "scores.csv", scores.to_csv(index=False).encode())
-    note = f"{facts}. In brackets: 95 % intervals from half-samples. ±: deviation over k-means seeds."
-    page = comparison_page(table, f"Generated texts against {reference}", note)
-    write(folder / "scores.html", page.encode())
     if len(differences):
         write(folder / "differences.csv", differences.to_csv(index=False).encode())
-        note = (
-            f"First minus second model. {facts}. In brackets: paired 95 % intervals, each of a single pair."
-        )
-        page = comparison_page(differences_table(differences), "Differences between models", note)
-        write(folder / "differences.html", page.encode())
-    if pages:
-        title = f"Precision and recall against {printable(reference)}"
-        with recorded_warnings():  # of characters that the font lacks
-            figure = comparison_figure(table[table["group"] == "all"], title, printable(facts))
-            rendered = {"svg": render(figure, "svg"), "png": render(figure, "png")}
-        for suffix, content in rendered.items():
-            write(folder / f"precision-recall.{suffix}", content)
-        for name, page_name in pages.items():
-            title = f"{name} against {reference}: what precision and recall missed"
-            write(folder / page_name, comparison.results[name].page(title).encode())
+    table = models_table(scores)
+    if "precision" in table:
+        result = next(iter(comparison.results.values()))
+        figure = scores_figure(table, facts_of(scores, len(result.reference_texts), result.embedder))
+        write(folder / "precision-recall.svg", render(figure, "svg"))
+        write(folder / "precision-recall.png", render(figure, "png"))
+    write_page(folder / "index.html", comparison.page(f"Generated texts against {reference}"))
     logger.info("written: %s", folder)

@@ -17,6 +17,10 @@ Labelled = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}(/{SLUG_PATTERN})?$", 
 """What has a label: a slug, or a model with a decoding, separated by a slash."""
 
 
+Projection = Literal["pca", "tsne", "umap"]
+"""How the map of texts projects features to two dimensions."""
+
+
 class Sweep(Strict):
     """Precision and recall for several N and k (PR Figure B.1), computed from the texts of the task.
 
@@ -362,6 +366,9 @@ class Experiment(Strict):
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics of tasks that do not set their own. Defaults to the support metrics."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
+    projection: Projection = "pca"
+    """How the map of the text explorer projects the features to two dimensions; ``umap`` needs the extra
+    ``umap``."""
     paper: Literal["pr", "nw", "mc"] | None = None
     """The paper with the published values that the targets are compared with. By default, there are none."""
     labels: dict[Labelled, Text] = {}

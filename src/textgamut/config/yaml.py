@@ -17,6 +17,8 @@ BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
     f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp")
 )
 
+MERGE = "tag:yaml.org,2002:merge"
+
 MOST_VALUES = 100_000
 """Maximum number of values in a file, aliases resolved: nested aliases can stand for billions."""
 
@@ -76,6 +78,7 @@ class _Loader(yaml.SafeLoader):
                         f"{node.start_mark.name}: duplicate key {key.value!r} in the block at line {line}"
                     )
                 seen.add((key.tag, key.value))
+        _merge(node)
         return node
 
     def _refuse_misread(self, node: yaml.ScalarNode) -> None:
@@ -98,6 +101,33 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_implicit_resolver(
     FLOAT, re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
 )
+
+
+def _merge(node: yaml.MappingNode) -> None:
+    """Add what a block merges (``<<: *other``). Its own keys win, then the blocks in their order.
+
+    PyYAML does this later, but 6.0.4 lets the last of several blocks win, and in a merge of a merge sometimes
+    the merged value. What cannot be merged is left to PyYAML, which refuses it.
+    """
+    pairs: dict[Any, tuple[yaml.Node, yaml.Node]] = {}
+    for key, value in node.value:
+        if key.tag == MERGE:
+            blocks = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            if not all(isinstance(block, yaml.MappingNode) for block in blocks):
+                return
+            for block in blocks:
+                pairs = pairs | {
+                    name: pair for name, pair in _named(block.value).items() if name not in pairs
+                }
+    node.value = list((pairs | _named(pair for pair in node.value if pair[0].tag != MERGE)).values())
+
+
+def _named(pairs: Iterable[tuple[yaml.Node, yaml.Node]]) -> dict[Any, tuple[yaml.Node, yaml.Node]]:
+    """Return pairs of a block by what their keys say."""
+    return {
+        (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else id(key): (key, value)
+        for key, value in pairs
+    }
 
 
 def _refuse(mark: Any, problem: str) -> NoReturn:

@@ -106,6 +106,29 @@ def wide_method_scores(
     return _Cells(frame).scores(named, len(higher), values, missing_as_worst)
 
 
+def scores_table(scores: MethodScores, kinds: Mapping[str, Mapping[str, str]] | None = None) -> pd.DataFrame:
+    """List the scores, as :func:`wide_method_scores` reads them.
+
+    Args:
+        scores: The scores.
+        kinds: Further columns: name -> method -> label, for example the model of each method.
+
+    Returns:
+        One row per (prompt, method): ``prompt``, ``method``, the kinds and the criteria.
+    """
+    prompts, methods = len(scores.prompts), len(scores.methods)
+    labels = {"method": scores.methods} | {
+        kind: [of[method] for method in scores.methods] for kind, of in (kinds or {}).items()
+    }
+    columns = {name: pd.Series(values * prompts, dtype="str") for name, values in labels.items()}
+    rows = scores.values.reshape(prompts * methods, -1)
+    return pd.DataFrame(
+        {"prompt": pd.Series(np.repeat(np.array(scores.prompts, dtype=object), methods), dtype="str")}
+        | columns
+        | {name: rows[:, place] for place, name in enumerate(scores.criteria)}
+    )
+
+
 class PromptMeans(NamedTuple):
     """Mean scores of each method on each prompt of one or more tasks."""
 

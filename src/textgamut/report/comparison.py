@@ -7,10 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.errors import printable
 from textgamut.metrics.catalogue import METRICS, metrics_of
 from textgamut.metrics.scores.rows import ALL
-from textgamut.report.html import to_html
 
 
 def models_table(scores: pd.DataFrame) -> pd.DataFrame:
@@ -73,35 +71,6 @@ def facts_of(scores: pd.DataFrame, references: int, embedder: str | None) -> str
         for row in scores[scores["metric"] == "precision"].head(1).to_dict("records")
     ]
     return ", ".join([*facts, *([embedder] if embedder else [])])
-
-
-def comparison_page(table: pd.DataFrame, caption: str, note: str) -> str:
-    """Render the table of models or of differences as an HTML page.
-
-    Args:
-        table: Result of :func:`models_table` or :func:`differences_table`.
-        caption: Title of the page.
-        note: A second line of the caption.
-
-    Returns:
-        The page, see ``to_html``. Metrics are marked with the direction of better values. Control characters
-        of names are escaped.
-    """
-    names = [name for name in ("model", "group", "model_1", "model_2") if name in table]
-    shown = table.assign(**{name: table[name].map(printable) for name in names})
-    if "group" in shown and set(shown["group"]) == {ALL}:
-        shown = shown.drop(columns="group")
-    if "model" in shown:
-        shown.columns = pd.Index([marked(name) for name in shown.columns])
-    return to_html(shown, printable(caption), printable(note))
-
-
-def marked(column: str) -> str:
-    """Return the name of a metric's column with the direction of better values: ``recall ↑_low``."""
-    for name in sorted(METRICS, key=len, reverse=True):
-        if column == name or column.removeprefix(name) in ("_low", "_high", "_sd"):
-            return f"{name} {METRICS[name].arrow}".rstrip() + column.removeprefix(name)
-    return column
 
 
 def cells_of(table: pd.DataFrame, metric: str, sign: str = "") -> Sequence[str]:

@@ -38,9 +38,9 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
         deviations, lows, highs = (series.get(f"{name}_{part}", missing) for part in ("sd", "low", "high"))
         cells.append(
             [
-                _cell_text(value)
-                + ("" if pd.isna(deviation) else f" ± {_cell_text(deviation)}")
-                + ("" if pd.isna(low) or pd.isna(high) else f" [{_cell_text(low)}, {_cell_text(high)}]")
+                cell_text(value)
+                + ("" if pd.isna(deviation) else f" ± {cell_text(deviation)}")
+                + ("" if pd.isna(low) or pd.isna(high) else f" [{cell_text(low)}, {cell_text(high)}]")
                 for value, deviation, low, high in zip(series[name], deviations, lows, highs, strict=True)
             ]
         )
@@ -50,7 +50,8 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
     )
 
 
-def _cell_text(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """Return a value as it is shown: a float with 3 decimals, a missing value as a dash."""
     if pd.isna(value):
         return "—"
     return f"{value:.3f}" if isinstance(value, float) else str(value)

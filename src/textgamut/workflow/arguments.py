@@ -35,6 +35,10 @@ Differences = dict[int, tuple[str, list[str]]]
 """Number of a part of a path -> the kind of name in that place, and the valid names."""
 
 
+FOLDERS = {"{folder}": (paths.CELL, paths.DRAW), "{page}": ("{paper}", "{paper}/{task}")}
+"""Wildcard that stands for several folders -> the folders."""
+
+
 def check_options(words: Sequence[str]) -> None:
     """Check ``--config`` and ``--configfile``, which Snakemake reads before it reads the Snakefile.
 
@@ -94,6 +98,9 @@ def check_targets(
         if (reason := unavailable(config, target))
         for name in (target, *target_outputs(config, target).values())
     }
+    if config.experiment.targets:
+        page = paths.fill(paths.PAGE, page=config.experiment.name)
+        impossible[page] = "it is written at the end of each run; a task has a page that can be made"
     for rules, names in ((concrete, targets), (list(outputs), named)):
         for name in names:
             path = os.path.relpath(name or ".")
@@ -153,8 +160,11 @@ def named_rules(arguments: Any) -> list[str]:
 def _patterns(output: str) -> Iterator[str]:
     """Yield a path without the constraints of its wildcards, for each folder that it can be in."""
     path = re.sub(r"\{(\w+),[^{}]*\}", r"{\1}", output)
-    for folder in (paths.CELL, paths.DRAW) if "{folder}" in path else ("",):
-        yield path.replace("{folder}", folder)
+    for wildcard, folders in FOLDERS.items():
+        if wildcard in path:
+            yield from (path.replace(wildcard, folder) for folder in folders)
+            return
+    yield path
 
 
 def _problems(config: Config, path: str, patterns: Iterable[str]) -> list[str]:

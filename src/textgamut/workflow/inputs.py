@@ -307,3 +307,25 @@ def scores(config: Config, wildcards: Any) -> list[str]:
 def sweeps(config: Config, wildcards: Any) -> list[str]:
     """Return the sweeps of all cells of a task."""
     return outputs.sweep_files(config, wildcards.task)
+
+
+def page_files(config: Config, wildcards: Any) -> list[str]:
+    """Return what a page shows.
+
+    Raises:
+        ValueError: If there is no such page.
+    """
+    tasks = outputs.page_tasks(config, wildcards.page)
+    measured = [task for task in config.measured() if task in tasks]
+    explored = [file for task in measured for file in outputs.explorer_files(config, task)]
+    return outputs.page_files(config, tasks) + explored
+
+
+def projected_features(config: Config, wildcards: Any) -> list[str]:
+    """Return the features on the map of a task: those of the first draw of references, then of each cell."""
+    embedder = config.experiment.embedder
+    cells = config.cells(wildcards.task)
+    return [
+        first_reference_features(config, wildcards),
+        *(fill(paths.CELL_FEATURES, cell, embedder=embedder) for cell in cells),
+    ]

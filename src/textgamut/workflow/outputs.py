@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from textgamut.config.cells import HUMAN, Config
 from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.figures.texts import MOST_METHODS
@@ -32,6 +34,7 @@ RANKING = {
     "winners_page": "winners.html",
     "dominance": "dominance.csv",
     "pairs": "pairs.csv",
+    "scores": "scores.parquet",
 }
 """Output of the rule rank_methods -> file in the folder of a ranking."""
 
@@ -92,18 +95,67 @@ def task_files(config: Config, task: str) -> list[str]:
             names += ["variance.csv", "variance.html"]
     if settings.sweep:
         names += ["sweep.svg", "sweep.png"]
-    return [f"{folder}/{name}" for name in names] + [
-        fill(paths.MISSED_TEXTS, cell, embedder=config.experiment.embedder)
-        for cell in config.cells(task)
-        if support and cell.seed == settings.seeds[0]
+    return [f"{folder}/{name}" for name in names]
+
+
+def page_tasks(config: Config, page: str) -> list[str]:
+    """Return the tasks on a page: all of the experiment, or the one of ``{experiment}/{task}``.
+
+    Raises:
+        ValueError: If there is no such page. The page of an experiment with targets is written at the end of
+            each run; its tasks have pages.
+    """
+    experiment = config.experiment
+    if page == experiment.name:
+        if experiment.targets:
+            raise ValueError(f"the page of {page} is written at the end of each run")
+        return list(experiment.tasks)
+    paper, _, task = page.partition("/")
+    if paper != experiment.name or task not in config.measured():
+        raise ValueError(f"no page {page}: {experiment.name} has no such task with texts")
+    return [task]
+
+
+def page_rankings(config: Config, tasks: Collection[str]) -> dict[str, list[str]]:
+    """Return the rankings on a page of some tasks: name -> tasks."""
+    return {name: ranked for name, ranked in config.ranked().items() if set(ranked) <= set(tasks)}
+
+
+def page_files(config: Config, tasks: Collection[str]) -> list[str]:
+    """Return the tables and figures that a page reads; users may edit the others."""
+    read = (".svg", ".parquet", "/texts.csv", "/ranking.csv")
+    measured = [task for task in config.measured() if task in tasks]
+    cards = {fill(paths.DATASET_CARD, dataset=config.experiment.tasks[task].dataset) for task in measured}
+    return sorted(cards) + [file for file in result_files(config, tasks) if file.endswith(read)]
+
+
+def neighbour_files(config: Config, task: str) -> list[str]:
+    """Return the neighbours of a task's texts: one file per cell; none without support metrics."""
+    if config.metrics(task).support is None:
+        return []
+    return [fill(paths.NEIGHBOURS, cell, embedder=config.experiment.embedder) for cell in config.cells(task)]
+
+
+def explorer_files(config: Config, task: str) -> list[str]:
+    """Return what the text explorer shows of a task: texts, prompts, map, metrics, neighbours."""
+    entry = config.experiment.tasks[task]
+    neighbours = neighbour_files(config, task)
+    return [
+        *([] if entry.kind == "subsets" else [fill(paths.PROMPTS, task=task)]),
+        *([fill(paths.TEXTS, dataset=entry.dataset)] if entry.groups else []),
+        fill(paths.REFERENCES, task=task, draw=entry.draws[0]),
+        *(fill(paths.GENERATIONS, cell) for cell in config.cells(task)),
+        *task_text_score_files(config, task),
+        *([fill(paths.MAP, paper=config.experiment.name, task=task)] if neighbours else []),
+        *neighbours,
     ]
 
 
-def tuning_files(config: Config) -> list[str]:
-    """Return the tuned parameters of Q*Text: one file for each ranking with ratings."""
+def tuning_files(config: Config, rankings: Iterable[str]) -> list[str]:
+    """Return the tuned parameters of Q*Text: one file for each of the rankings with ratings."""
     return [
         fill(paths.TUNING, paper=config.experiment.name, ranked=ranked)
-        for ranked in config.ranked()
+        for ranked in rankings
         if config.ratings(ranked)
     ]
 
@@ -121,15 +173,21 @@ def experiment_files(config: Config) -> list[str]:
             if not targets.unavailable(config, target)
             for file in targets.target_outputs(config, target).values()
         ]
-    tasks = config.measured()
-    datasets = sorted({config.experiment.tasks[task].dataset for task in tasks})
+    return [*result_files(config, config.experiment.tasks), fill(paths.PAGE, page=name)]
+
+
+def result_files(config: Config, tasks: Collection[str]) -> list[str]:
+    """Return the tables and figures of some tasks, and of their rankings."""
+    name, measured = config.experiment.name, [task for task in config.measured() if task in tasks]
+    rankings = page_rankings(config, tasks)
+    datasets = sorted({config.experiment.tasks[task].dataset for task in measured})
     return [
         *(fill(paths.DATASET_PAGE, dataset=dataset) for dataset in datasets),
-        *(file for task in tasks for file in task_files(config, task)),
+        *(file for task in measured for file in task_files(config, task)),
         *(
             f"{fill(paths.RANKING, paper=name, ranked=ranked)}/{file}"
-            for ranked in config.ranked()
+            for ranked in rankings
             for file in RANKING.values()
         ),
-        *tuning_files(config),
+        *tuning_files(config, rankings),
     ]

@@ -254,8 +254,12 @@ def write_index(config: Config, folder: Path = Path()) -> Path:
         for target in state.targets
     ]
     rest = f"{decimal(state.cost.gpu_hours)} GPU hours, US$ {decimal(state.cost.dollars)}"
-    page = folder / fill(paths.PAPER_PAGE, paper=experiment.name)
-    write_bytes(page, index_page(experiment.name, entries, rest, as_run).encode())
+    page = folder / fill(paths.PAGE, page=experiment.name)
+    pages = {
+        task: (folder / fill(paths.PAGE, page=f"{experiment.name}/{task}")).exists()
+        for task in config.measured()
+    }
+    write_bytes(page, index_page(experiment.name, entries, rest, as_run, pages).encode())
     return page
 
 

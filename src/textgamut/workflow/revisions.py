@@ -11,7 +11,7 @@ from types import ModuleType
 
 from textgamut import generation
 from textgamut.datasets import card, extract
-from textgamut.features import embed, reduce
+from textgamut.features import embed, projection, reduce
 from textgamut.generation import given
 from textgamut.metrics import (
     divergence,
@@ -25,6 +25,7 @@ from textgamut.metrics import (
     support,
     tokens_per_word,
 )
+from textgamut.metrics.scores import neighbours
 from textgamut.metrics.scores import sweep as sweep_scores
 from textgamut.models import checkpoints, finetuning
 from textgamut.rankings import (
@@ -38,7 +39,7 @@ from textgamut.rankings import (
     tuning,
     ufg_depth,
 )
-from textgamut.report import html, missed, tables
+from textgamut.report import criteria, explorer, html, page, tables
 from textgamut.report.figures import (
     bars,
     hasse,
@@ -89,7 +90,8 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "score_essay": (essay,),
     "score_judge": (judge,),
     "sweep_support": (sweep_scores, support, reduce),
-    "explain_support": (support, reduce, missed),
+    "explain_support": (support, reduce, neighbours),
+    "project_features": (projection,),
     "plot_precision_recall": (precision_recall, tables),
     "plot_sweep": (lines, sweep, tables),
     "plot_correlations": (texts, tables),
@@ -98,6 +100,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "tabulate_scores": (tables, html),
     "tabulate_variance": (tables, html),
     "tabulate_texts": (tables, html),
+    "make_page": (criteria, explorer, html, page, tables),
     "make_target": (
         tables,
         bars,

@@ -21,6 +21,7 @@ from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import inputs, targets
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
+from textgamut.workflow.page import page_settings
 from textgamut.workflow.revisions import revision_of
 
 Settings = dict[str, Any]
@@ -344,10 +345,7 @@ def sweep_support(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def explain_support(config: Config, wildcards: Any) -> Settings:
-    return _task(config, wildcards, "k") | {
-        "draw": config.experiment.tasks[wildcards.task].draws[0],
-        "embedder": config.embedders[wildcards.embedder].label,
-    }
+    return _task(config, wildcards, "k") | {"draw": config.experiment.tasks[wildcards.task].draws[0]}
 
 
 def collect_texts(config: Config, wildcards: Any) -> Settings:
@@ -364,6 +362,11 @@ def _drawn(config: Config, wildcards: Any) -> Settings:
         "models": model_styles(config, wildcards.task),
         "embedder": config.embedders[config.experiment.embedder].label,
     }
+
+
+@_rule
+def project_features(config: Config, wildcards: Any) -> Settings:
+    return {"task": wildcards.task, "projection": config.experiment.projection}
 
 
 @_rule
@@ -415,6 +418,11 @@ def tabulate_texts(config: Config, wildcards: Any) -> Settings:
         "methods": method_names(config, wildcards.task),
         "missing": missing_families(config),
     }
+
+
+@_rule
+def make_page(config: Config, wildcards: Any) -> Settings:
+    return page_settings(config, wildcards.page)
 
 
 def make_target(config: Config, _wildcards: Any, target: str) -> Settings:

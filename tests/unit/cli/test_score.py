@@ -105,7 +105,6 @@ def test_a_bad_file_is_named_with_its_line(tmp_path: Path, capsys, content: byte
         (["--text", "txt", "--metrics", "ngram"], "no column 'txt'; nearest valid: 'text'"),
         (["--embedder", "minlm"], "unknown embedder 'minlm'; nearest valid: 'minilm'"),
         (["--metrics", "ngram", "--tokenizer", "gemma"], "unknown model 'gemma'"),
-        (["--metrics", "ngram", "--explain", "x.html"], "add support to --metrics"),
         (["--metrics", "likelihood"], "needs --scorer"),
         (["--k", "30"], "k = 30 needs more than 30 texts per side, found 30"),
         (["--group", "prompt"], "reference.jsonl: no column 'prompt'"),
@@ -276,10 +275,8 @@ class TestSeveralModels:
         assert "1 - 2" in out
         assert err.endswith("written: out\n")
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
-        pages = {"up", "b-A-B-b", "b-a-b-b-2", "x"}
         assert files == {
-            "scores.csv", "scores.html", "differences.csv", "differences.html",
-            "precision-recall.svg", "precision-recall.png", *(f"missed/{page}.html" for page in pages),
+            "index.html", "scores.csv", "differences.csv", "precision-recall.svg", "precision-recall.png"
         }  # fmt: skip
         scores = pd.read_csv("out/scores.csv")
         assert list(scores) == ["model", "group", "metric", "value", "low", "high", "deviation", "n", "k"]
@@ -287,15 +284,12 @@ class TestSeveralModels:
         differences = pd.read_csv("out/differences.csv")
         assert list(differences) == ["metric", "model_1", "model_2", "difference", "low", "high"]
         assert len(differences) == 4 * 6
-        for name in ("scores", "differences"):
-            page = Path(f"out/{name}.html").read_text()
-            assert "&lt;b&gt;A &amp; B&lt;/b&gt;" in page
-            assert "<b>A" not in page
+        page = Path("out/index.html").read_text()
+        assert "<title>Generated texts against r.jsonl</title>" in page
+        assert "&lt;b&gt;A &amp; B&lt;/b&gt;" in page
+        assert "<b>A" not in page
         precision = scores[(scores["model"] == names[0]) & (scores["metric"] == "precision")].iloc[0]
-        cell = f"{precision['value']:.3f} [{precision['low']:.3f}, {precision['high']:.3f}]"
-        assert f">{cell}</td>" in Path("out/scores.html").read_text()
-        title = "<title>&lt;b&gt;a &amp; b&lt;/b&gt; against r.jsonl: what precision and recall missed"
-        assert title in Path("out/missed/b-a-b-b-2.html").read_text()
+        assert f"[{precision['low']:.3f}, {precision['high']:.3f}]" in page
 
     def test_one_model_has_an_output_too(self, texts: Path, embedder, capsys) -> None:
         base = ["score", "--reference", "r.jsonl", *embedder, "--generated", "gen/a.jsonl"]
@@ -304,9 +298,9 @@ class TestSeveralModels:
         assert same == out
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
         figures = {"precision-recall.svg", "precision-recall.png"}
-        assert files == {"scores.csv", "scores.html", "missed/a.html", *figures}
+        assert files == {"index.html", "scores.csv", *figures}
         run(capsys, *base, "--metrics", "ngram", "--output", "wording")
-        assert {path.name for path in Path("wording").iterdir()} == {"scores.csv", "scores.html"}
+        assert {path.name for path in Path("wording").iterdir()} == {"index.html", "scores.csv"}
 
     def test_a_model_shorter_than_the_others_is_told(self, texts: Path, capsys) -> None:
         write(texts / "short.jsonl", sentences(7)[:20])
@@ -319,10 +313,9 @@ class TestSeveralModels:
 @pytest.mark.slow
 class TestWithModels:
     def test_support_and_divergence_with_groups_and_a_page(self, files, tmp_path, capsys) -> None:
-        page = tmp_path / "out.html"
         code, out, err = run(
             capsys, *files, "--metrics", "support", "divergence", "--group", "topic", "--json",
-            "--explain", str(page), "--bootstrap", "20", "--kmeans-seeds", "0", "1",
+            "--output", str(tmp_path / "out"), "--bootstrap", "20", "--kmeans-seeds", "0", "1",
         )  # fmt: skip
         assert code == 0
         rows = {(row["group"], row["metric"]): row for row in json.loads(out)["scores"]}
@@ -333,7 +326,9 @@ class TestWithModels:
         assert ("topic=x", "precision") not in rows  # nothing was generated about x
         assert err.count("N = 30 is below 1000") == 1
         assert "60 of 60 texts" in err
-        assert "<title>generated.jsonl against reference.jsonl" in page.read_text()
+        page = (tmp_path / "out/index.html").read_text()
+        assert "<title>Generated texts against reference.jsonl</title>" in page
+        assert '"topic"' in page  # a filter
 
     def test_identical_files_have_precision_and_recall_1(self, files, capsys) -> None:
         code, out, _ = run(

@@ -771,6 +771,16 @@ def test_a_block_may_be_merged_into_another(tmp_path: Path) -> None:
     assert read_yaml(path) == {
         "a": {"deep": {"x": 1, "y": 3}}, "b": {"x": 5, "y": 3}, "c": {"x": 1, "y": 3}, "d": {"x": 1, "y": 2},
     }  # fmt: skip
+    path.write_text(
+        "a: &a {key: 1}\nb: &b {key: 2, other: 2}\nc: &c {<<: [*a, *b]}\nd: {<<: [*b, *c], other: 3}\n"
+    )
+    assert read_yaml(path) == {
+        "a": {"key": 1}, "b": {"key": 2, "other": 2}, "c": {"key": 1, "other": 2},
+        "d": {"key": 2, "other": 3},
+    }  # fmt: skip
+    path.write_text("a: 1\nb: {<<: [1]}\n")
+    with pytest.raises(TextgamutError, match="expected a mapping for merging"):
+        read_yaml(path)
     path.write_text("a: &a {x: 1}\nb:\n  <<: *a\n  y: 1\n  y: 2\n")
     with pytest.raises(TextgamutError, match="duplicate key 'y' in the block at line 3"):
         read_yaml(path)

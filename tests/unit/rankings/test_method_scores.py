@@ -8,7 +8,7 @@ import pytest
 
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import TextgamutError
-from textgamut.rankings.method_scores import prompt_means, wide_method_scores
+from textgamut.rankings.method_scores import prompt_means, scores_table, wide_method_scores
 from textgamut.rankings.ranking import rank_methods, rank_texts
 
 NAMES = {("m", "short"): "M, short", ("m", "long"): "M, long"}
@@ -34,6 +34,18 @@ def test_seeds_and_completions_of_a_prompt_are_averaged() -> None:
     assert means.table["coherence"].tolist() == [2, 6]
     assert means.table["perplexity"].tolist() == pytest.approx([2, np.nan], nan_ok=True)
     assert means.incomplete == 3
+
+
+def test_a_table_of_scores_is_read_back_to_the_last_bit() -> None:
+    table = prompt_means({"wiki": ONE_EACH}, NAMES, ["coherence", "perplexity"]).table
+    scores = wide_method_scores(table, ["coherence"], ["perplexity"], missing_as_worst=True)
+    models = {"model": dict.fromkeys(scores.methods, "M")}
+    listed = scores_table(scores, models)
+    assert listed.columns.tolist() == ["prompt", "method", "model", "coherence", "perplexity"]
+    assert set(listed["model"]) == {"M"}
+    again = wide_method_scores(listed, ["coherence"], ["perplexity"], missing_as_worst=True)
+    assert (again.prompts, again.methods) == (scores.prompts, scores.methods)
+    np.testing.assert_array_equal(again.values, scores.values)
 
 
 def test_a_single_text_of_a_prompt_has_no_part_in_a_mean_to_lose() -> None:

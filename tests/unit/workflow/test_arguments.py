@@ -25,6 +25,7 @@ OUTPUTS = {
     "score_support": [paths.FEATURE_SCORES.replace("{family}", "support")],
     "score_readability": [paths.SCORES.replace("{family}", "readability")],
     "tabulate_scores": [f"{paths.PAPER_TASK}/scores.csv", f"{paths.PAPER_TASK}/scores.html"],
+    "make_page": ["results/papers/{page,[a-z0-9]+(/[a-z0-9]+)?}/index.html"],
 }
 CELL = "results/news/gemma-3-270m/nucleus-0.95/seed1"
 
@@ -43,6 +44,8 @@ CELL = "results/news/gemma-3-270m/nucleus-0.95/seed1"
         "results/wiki/human/human/seed0/generations.parquet",
         "results/topics/one-topic/human/seed1/scores/minilm/support.json",
         "results/papers/demo/news/scores.csv",
+        "results/papers/demo/index.html",
+        "results/papers/demo/news/index.html",
     ],
 )
 def test_an_output_is_a_target(target: str, demo: Config) -> None:
@@ -66,6 +69,7 @@ def test_an_output_is_a_target(target: str, demo: Config) -> None:
         ("results/papers/dmo/news/scores.csv", "unknown paper 'dmo'; nearest valid: 'demo'"),
         ("results/papers/demo/news/scores.cvs", "unknown file 'scores.cvs'; nearest valid: 'scores.csv'"),
         ("data/news/draw1/features/minlm.npy", "unknown embedder 'minlm.npy'; nearest valid: 'minilm.npy'"),
+        ("results/papers/demo/nws/index.html", "unknown task 'nws'; nearest valid: 'news'"),
         ("results/news", "a folder, but a target is a file, such as results/{task}/"),
         ("elsewhere/file.csv", "no rule makes such a file"),
         ("/elsewhere/file.csv", "no rule makes such a file"),

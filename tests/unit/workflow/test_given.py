@@ -239,6 +239,9 @@ def test_its_ids_are_read_again(drawn: Path) -> None:
         (["texts", "--decoding", "sampler", "--output", "new"], "nearest valid: 'sampled'"),
         (["texts", "--output", "data"], "--output data: is not a new or empty folder"),
         (["texts", "--output", "new"], "the texts are not generated yet: run the experiment first"),
+        (["embedding-atlas", "--task", "new", "--output", "b.parquet"], "nearest valid: 'news'"),
+        (["embedding-atlas", "--task", "news", "--output", "b.csv"], "suffix must be .parquet"),
+        (["embedding-atlas", "--task", "news", "--output", "b.parquet"], "run the experiment first"),
     ],
 )
 def test_bad_exports(words: list[str], message: str, drawn: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,6 +100,29 @@ def test_an_experiment_consists_of_each_file_once(demo: Config) -> None:
     assert "data/news-articles/card.md" in files
 
 
+def test_a_page_is_of_an_experiment_or_of_one_task(demo: Config) -> None:
+    assert outputs.page_tasks(demo, "demo") == ["news", "topics", "decoding", "wiki"]
+    assert outputs.page_tasks(demo, "demo/wiki") == ["wiki"]
+    wiki = inputs.page_files(demo, SimpleNamespace(page="demo/wiki"))
+    every = inputs.page_files(demo, SimpleNamespace(page="demo"))
+    assert set(wiki) < set(every)
+    assert not any("/news/" in file or "/ranking/" in file for file in wiki)
+    ranked = inputs.page_files(demo, SimpleNamespace(page="demo/decoding"))
+    assert "results/papers/demo/decoding/ranking/scores.parquet" in ranked
+    for page in ("demo/no", "other", "demo/"):
+        with pytest.raises(ValueError, match=f"no page {page}"):
+            outputs.page_tasks(demo, page)
+
+
+def test_the_tasks_of_a_paper_have_pages() -> None:
+    config = load_config(ROOT / "config/papers/mc.yaml")
+    with pytest.raises(ValueError, match="written at the end of each run"):
+        outputs.page_tasks(config, "mc")
+    for task in config.measured():
+        found = settings.make_page(config, SimpleNamespace(page=f"mc/{task}"))
+        assert list(found["tasks"]) == list(found["rankings"]) == [task]
+
+
 def test_scores_from_a_file_are_all_that_a_ranking_reads() -> None:
     config = load_config(ROOT / "config/papers/mc-released.yaml")
     every = inputs.ranked_texts(config, SimpleNamespace(paper="mc-released", ranked="all"))
@@ -109,7 +132,8 @@ def test_scores_from_a_file_are_all_that_a_ranking_reads() -> None:
     read = [file for name in config.experiment.targets for file in target_files(config, name).values()]
     assert {Path(file).parent.name for files in read for file in files} == {"ranking"}
     plain = config._replace(experiment=config.experiment.model_copy(update={"targets": {}}))
-    assert not [file for file in outputs.experiment_files(plain) if "/ranking/" not in file]
+    others = [file for file in outputs.experiment_files(plain) if "/ranking/" not in file]
+    assert others == ["results/papers/mc-released/index.html"]
 
 
 def test_only_scores_from_a_file_are_read(demo: Config) -> None:
@@ -120,9 +144,11 @@ def test_only_scores_from_a_file_are_read(demo: Config) -> None:
 def test_q_text_is_tuned_only_if_there_are_ratings(demo: Config) -> None:
     task = demo.experiment.tasks["decoding"]
     assert task.ranking
-    assert outputs.tuning_files(demo) == []
+    assert outputs.tuning_files(demo, demo.ranked()) == []
     config = with_task(demo, "decoding", ranking=task.ranking.model_copy(update={"ratings": "mine.csv"}))
-    assert outputs.tuning_files(config) == ["results/papers/demo/decoding/ranking/tuning.csv"]
+    assert outputs.tuning_files(config, config.ranked()) == [
+        "results/papers/demo/decoding/ranking/tuning.csv"
+    ]
     job = SimpleNamespace(ranked="decoding")
     assert inputs.ratings(config, job) == "mine.csv"
     assert settings.rank_methods(config, job) == settings.rank_methods(demo, job)
@@ -138,7 +164,7 @@ def test_ratings_of_one_task_leave_the_ranking_of_all() -> None:
         config = with_task(config, task, ranking=ranking.model_copy(update={"ratings": "mine.csv"}))
         assert list(config.ranked()) == ["wikitext", "news", "books", "all"]
         found = [f"results/papers/mc-released/{name}/ranking/tuning.csv" for name in files]
-        assert outputs.tuning_files(config) == found
+        assert outputs.tuning_files(config, config.ranked()) == found
     shared = {"ranking": config.experiment.tasks["news"].ranking}
     whole = with_task(config, "wikitext", **shared)
     assert whole.ratings("all") == "mine.csv"

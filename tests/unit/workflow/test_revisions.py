@@ -22,6 +22,12 @@ NOT_NEEDED = {
     ("import_texts", "tasks.templates"): NO_PROMPTS,
     ("import_texts", "generation"): "it generates no texts",
     ("score_perplexity", "generation"): "it renders prompts; the texts and their likelihoods are its input",
+    ("project_features", "features.reduce"): "it checks features, but does not reduce them",
+    ("make_page", "report.figures.texts"): "it reads figures, and draws none",
+    ("make_page", "features.projection"): "it needs the names of projections only",
+    ("make_page", "features.reduce"): "it reduces no features",
+    ("make_page", "metrics.scores.neighbours"): "it needs the names of the sides only",
+    ("make_page", "rankings.method_scores"): "it needs the names of methods only",
     ("make_target", "features.reduce"): "of the divergence metrics it needs the F-score of a curve only",
 }
 """Rule and module -> why the rule's output does not depend on the revision of a module that it imports."""

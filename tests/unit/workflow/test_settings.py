@@ -28,6 +28,7 @@ TARGETS = {"make_target"}
 JOB = SimpleNamespace(
     task="news", dataset="news-articles", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1",
     draw="1", embedder="minilm", tagger="en-core-web-sm", tokens="64", ranked="decoding",
+    page="demo",
 )  # fmt: skip
 
 
@@ -114,7 +115,7 @@ def test_an_adapter_changes_all_that_loads_the_weights(demo: Config) -> None:
 def test_another_label_is_only_drawn_and_tabulated(demo: Config) -> None:
     model = demo.models[JOB.model].model_copy(update={"label": "Another"})
     after = demo._replace(models=demo.models | {JOB.model: model})
-    drawn = {"plot_precision_recall", "plot_sweep", "tabulate_texts", "rank_methods"}
+    drawn = {"plot_precision_recall", "plot_sweep", "tabulate_texts", "rank_methods", "make_page"}
     assert "generate_texts" not in differing(demo, after)
     assert differing(demo, after) <= drawn
 
@@ -127,6 +128,7 @@ def test_another_k_scores_anew(demo: Config) -> None:
         "sweep_support",
         "explain_support",
         "plot_sweep",
+        "make_page",
     }
 
 

@@ -5,8 +5,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_table, write_bytes, write_meta
+from textgamut.files import read_table, write_bytes, write_meta, write_table
 from textgamut.progress import recorded_warnings
+from textgamut.rankings.method_scores import scores_table
 from textgamut.rankings.ranking import rank_texts, ranking_tables
 from textgamut.rankings.score_table import common_methods, kinds_of
 from textgamut.report.figures.rankings import ranking_figures
@@ -39,6 +40,8 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
         write_bytes(folder / f"{name}.csv", table.to_csv(index=False).encode())
         if name not in ("orders", "dominance", "pairs"):
             write_bytes(folder / f"{name}.html", to_html(table, f"{title}: {name}").encode())
+    labels = {kind: kinds[kind] for kind in ("model", "strategy") if kind in kinds}
+    write_table(folder / "scores.parquet", scores_table(scores, labels))
     for name, figure in ranking_figures(ranking, models, title).items():
         write_bytes(folder / f"{name}.png", render(figure, "png"))
         write_bytes(folder / f"{name}.svg", render(figure, "svg"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from textgamut.report.papers.page import printed_name, table_columns, table_notes, table_rows
@@ -65,7 +65,9 @@ class IndexEntry:
         return printed_name(self.name)
 
 
-def index_page(paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str) -> str:
+def index_page(
+    paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str, pages: Mapping[str, bool]
+) -> str:
     """Return a page without scripts; figures and links are files beside it.
 
     Args:
@@ -73,6 +75,7 @@ def index_page(paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str
         entries: Its targets, in order.
         rest: Cost of what is not done yet.
         as_run: Name of the second experiment, whose pages are in a folder of that name.
+        pages: Tasks with texts -> whether their pages exist.
     """
     made = {entry.name: entry.made for entry in entries if entry.made}
     others = {
@@ -98,4 +101,5 @@ def index_page(paper: str, entries: Sequence[IndexEntry], rest: str, as_run: str
         rows=rows,
         columns={name: table_columns(found.table, rows[name]) for name, found in made.items()},
         notes=notes,
+        pages=pages,
     )

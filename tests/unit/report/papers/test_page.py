@@ -97,7 +97,7 @@ def test_values_as_run_stand_below_the_published_ones() -> None:
             dollars="0", needs=[], reason=None, figure=False, made=Made(table, ()),
             as_run=Made(as_run, ()) if as_run else None,
         )  # fmt: skip
-        return index_page("pr", [entry], "0 GPU hours", "pr-as-run")
+        return index_page("pr", [entry], "0 GPU hours", "pr-as-run", {})
 
     assert '<i>0.880 ± 0.010</i> <i class="paper">(-0.020)</i>' in page(run)
     assert "In italics: pr-as-run" in page(run)
@@ -114,7 +114,9 @@ def test_the_index_page_escapes_what_users_write() -> None:
         cells_done=0, gpu_hours="1", dollars="0", needs=["<b>"], reason="no <file>", figure=False, made=None,
         as_run=None,
     )  # fmt: skip
-    page = index_page("pr", [entry], "1 GPU hour", "pr-as-run")
+    page = index_page("pr", [entry], "1 GPU hour", "pr-as-run", {"news": True, "topics": False})
+    assert '<a href="news/index.html">news</a>.' in page
+    assert "topics" not in page
     assert "<script>" not in page
     assert "no &lt;file&gt;" in page
     assert "As run" not in page

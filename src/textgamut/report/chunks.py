@@ -1,0 +1,41 @@
+"""Parts of the data of a page: within it, or files beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+
+class Chunk(NamedTuple):
+    """A part of the data."""
+
+    name: str
+    content: bytes
+    """JSON without ``<``, so that it can stand within a script element."""
+
+
+def script_of(chunk: Chunk) -> bytes:
+    """Return the file of a chunk: a script, since pages that are opened from disk cannot fetch JSON."""
+    return b"textgamutChunk(" + as_json(chunk.name) + b", " + chunk.content + b");\n"
+
+
+def as_number(value: Any) -> float | int | None:
+    """Return a value as JSON shows it best: 5 significant digits, whole numbers without a point."""
+    if value is None or not math.isfinite(value):
+        return None
+    short = float(f"{value:.5g}")
+    return int(short) if short.is_integer() and abs(short) < 2**53 else short
+
+
+def as_numbers(values: Iterable[Any]) -> list[float | int | None]:
+    """Return values as :func:`as_number` does."""
+    return [as_number(value) for value in values]
+
+
+def as_json(content: Any) -> bytes:
+    """Return JSON that can stand within a script: without ``<``, and without unpaired surrogates."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,192 @@
+"""The page of an experiment: what was measured, the scores, the figures, the data and the settings."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from textgamut import __version__, files
+from textgamut.metrics.catalogue import METRICS
+from textgamut.report.chunks import script_of
+from textgamut.report.escaping import csp_hash, escape
+from textgamut.report.explorer import FOLDER, ExplorerData
+from textgamut.report.html import cell_text
+from textgamut.report.rendering import load_template
+
+REVISION = 1
+"""Increase when the same results produce a different page."""
+
+EXPLORER_SCRIPTS = (
+    *("data", "dom", "plot", "histogram", "state"),
+    *("filters", "detail", "views", "explorer", "criteria"),
+)
+"""Scripts of the explorer, in the order in which they are included in the page."""
+
+_PARTS = ("_sd", "_low", "_high")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a table."""
+
+    text: str
+    value: float | str | None = None
+    """What the column is sorted by; None sorts last."""
+    range: str = ""
+    """The spread or the interval of the value."""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    label: str
+    numeric: bool
+    metric: str = ""
+    """Name of the metric, if it is one of the catalogue."""
+
+    @property
+    def says(self) -> str:
+        """Meaning of the values of a metric."""
+        return METRICS[self.metric].says if self.metric else ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that readers can sort."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Entry]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as SVG."""
+
+    title: str
+    svg: bytes
+
+    @property
+    def encoded(self) -> str:
+        """The figure in base64, for a data URL."""
+        return base64.b64encode(self.svg).decode()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: the results of a task, of a ranking, or of a command."""
+
+    name: str
+    title: str
+    sentences: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Label -> path of a file beside the page."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page shows."""
+
+    title: str
+    sections: Sequence[Section]
+    data: Sequence[Section] = ()
+    """A section for each dataset."""
+    explorer: ExplorerData | None = None
+    settings: Sequence[Table] = ()
+    configuration: str = ""
+    """The experiment as YAML."""
+    metrics: Sequence[str] = ()
+    """Names of the metrics that are explained at the end."""
+
+
+def render_page(page: Page) -> str:
+    """Render the page of an experiment.
+
+    Returns:
+        A self-contained HTML page. All values are escaped; a Content-Security-Policy blocks all network
+        access and all scripts besides the page's own.
+    """
+    return load_template("page/page.html", escape).render(
+        title=page.title,
+        page=page,
+        metrics=[METRICS[name] for name in METRICS if name in set(page.metrics)],
+        version=__version__,
+        csp_hash=csp_hash,
+        explorer_scripts=[f"{name}.js" for name in EXPLORER_SCRIPTS],
+    )
+
+
+def write_page(path: Path, page: Page) -> int:
+    """Write a page and, if its texts are too large for one file, the folder ``explorer`` beside it.
+
+    Returns:
+        The size of the page in bytes.
+    """
+    content = render_page(page).encode()
+    folder = path.parent / FOLDER
+    if page.explorer and not page.explorer.inline:
+        for chunk in page.explorer.chunks:
+            files.write_bytes(folder / f"{chunk.name}.js", script_of(chunk))
+    files.write_bytes(path, content)
+    return len(content)
+
+
+def metric_table(
+    frame: pd.DataFrame, labels: Mapping[str, str], caption: str, note: str = "", *, mark: bool = True
+) -> Table:
+    """Return a table in which a column of a metric also shows its spread and its interval.
+
+    Args:
+        frame: Any table. A column ``x`` is merged with the columns ``x_sd``, ``x_low`` and ``x_high``.
+        labels: Columns to show besides metrics -> their headings. Columns of neither kind are left out.
+        caption: Caption of the table.
+        note: How to read it.
+        mark: Whether to mark the best value of each metric, if its interval overlaps with no other one.
+    """
+    shown = [name for name in frame.columns if name in labels or name in METRICS]
+    columns, cells = [], []
+    for name in shown:
+        metric = METRICS.get(name)
+        numeric = pd.api.types.is_numeric_dtype(frame[name])
+        label = f"{metric.label} {metric.arrow}".rstrip() if metric else labels[name]
+        columns.append(Column(label, numeric, name if metric else ""))
+        best = _best(frame, name) if mark and metric else None
+        cells.append([_entry(frame, name, row, row == best) for row in range(len(frame))])
+    return Table(caption, columns, list(zip(*cells, strict=True)), note)
+
+
+def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:
+    value = frame[name].iloc[row]
+    spread, low, high = (
+        frame[f"{name}{part}"].iloc[row] if f"{name}{part}" in frame and name in METRICS else None
+        for part in _PARTS
+    )
+    parts = [] if pd.isna(spread) else [f"± {cell_text(spread)}"]
+    if not (pd.isna(low) or pd.isna(high)):
+        parts.append(f"[{cell_text(low)}, {cell_text(high)}]")
+    known = None if pd.isna(value) else value if isinstance(value, str) else float(value)
+    return Entry(cell_text(value), known, " ".join(parts), best)
+
+
+def _best(frame: pd.DataFrame, name: str) -> int | None:
+    """Return the row with the best value of a metric, if its interval overlaps with no other row's."""
+    better = METRICS[name].better
+    if better is None or len(frame) < 2 or not {f"{name}_low", f"{name}_high"} <= set(frame.columns):
+        return None
+    low, high = (frame[f"{name}{part}"].to_numpy(dtype=float) for part in _PARTS[1:])
+    if pd.isna(low).any():
+        return None
+    if better == "lower":
+        low, high = -high, -low
+    best = int(low.argmax())
+    others = [row for row in range(len(frame)) if row != best]
+    return best if low[best] > high[others].max() else None

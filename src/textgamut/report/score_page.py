@@ -1,0 +1,58 @@
+"""The scores of models on the page of ``textgamut score``."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure as MatplotlibFigure
+
+from textgamut.errors import printable
+from textgamut.metrics.scores.rows import ALL
+from textgamut.progress import recorded_warnings
+from textgamut.report.comparison import differences_table, facts_of, models_table
+from textgamut.report.figures.precision_recall import comparison_figure
+from textgamut.report.figures.style import render
+from textgamut.report.page import Figure, Section, metric_table
+
+SCORES_NOTE = (
+    "In brackets: 95 % intervals from half-samples. ±: deviation over k-means seeds. A value is in bold if "
+    "it is the best and its interval overlaps with no other one."
+)
+DIFFERENCES_NOTE = "First minus second model. In brackets: paired 95 % intervals, each of a single pair."
+
+
+def comparison_section(
+    scores: pd.DataFrame, differences: pd.DataFrame, references: int, embedder: str | None
+) -> Section:
+    """Return the part of a page with the scores of models, their differences and a figure.
+
+    Args:
+        scores: As for :func:`models_table`, with the columns ``n`` and ``k``.
+        differences: As for :func:`differences_table`.
+        references: Number of references.
+        embedder: Label of the embedder; None if no metric needed one.
+    """
+    table, facts = models_table(scores), facts_of(scores, references, embedder)
+    whole = table["group"] == ALL
+    tables = [metric_table(table[whole], {"model": "model"}, "Scores", SCORES_NOTE)]
+    if not whole.all():
+        labels = {"model": "model", "group": "group"}
+        tables.append(metric_table(table[~whole], labels, "Scores by group", mark=False))
+    if len(differences):
+        labels = {"model_1": "first model", "model_2": "second model"}
+        shown = differences_table(differences)
+        tables.append(metric_table(shown, labels, "Differences between models", DIFFERENCES_NOTE, mark=False))
+    figures = []
+    if "precision" in table:
+        figures.append(Figure("Precision and recall", render(scores_figure(table, facts), "svg")))
+    return Section("scores", "Scores", [f"{facts}."], tables, figures)
+
+
+def scores_figure(table: pd.DataFrame, note: str) -> MatplotlibFigure:
+    """Plot precision and recall of models.
+
+    Args:
+        table: Result of :func:`models_table`.
+        note: First sentence of the small print.
+    """
+    with recorded_warnings():  # of characters that the font lacks
+        return comparison_figure(table[table["group"] == ALL], "Precision and recall", printable(note))

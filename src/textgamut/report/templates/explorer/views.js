@@ -1,0 +1,173 @@
+// The tabs: map, missed texts, two cells side by side.
+function axisValues() {
+  const { task, state } = explorer, cells = shownCells(), key = `${task.entry.name} ${state.x} ${state.y} ${cells}`;
+  if (explorer.axes?.key !== key) {
+    const of = (name, coordinate) => Float32Array.from(
+      name === "map" ? task.points[coordinate] : task.points.id.map((_, place) => valueOf(name, place, cells)),
+      (value) => value ?? NaN);
+    explorer.axes = { key, x: of(state.x, "x"), y: of(state.y, "y") };
+  }
+  return explorer.axes;
+}
+
+const PALETTE = Array.from({ length: 8 }, (_, i) => `--c${i}`);
+
+// The colour of each point, the colours, and their meaning.
+function coloursOf(cells) {
+  const { task, state } = explorer, { points } = task, name = state.colour;
+  if (name === "support") {
+    const colour = (place) => ({ 0: 1, 1: 0 })[insideOf(place, cells)] ?? 2;
+    return { colour, colours: ["--c0", "--c1", "--human"], labels: ["inside", "outside", "not compared"] };
+  }
+  const group = task.groups.find((found) => `group ${found.name}` === name);
+  if (group) {
+    const none = PALETTE.length, codes = points.groups[group.name];
+    const colour = (place) => codes[place] === null ? none : codes[place] % PALETTE.length;
+    return { colour, colours: [...PALETTE, "--human"], labels: [...group.labels, "none"],
+      places: [...group.labels.map((_, i) => i % PALETTE.length), none] };
+  }
+  if (points.values[name]) {
+    const values = points.id.map((_, place) => valueOf(name, place, cells)), steps = 12;
+    const known = values.filter((value) => value !== null);
+    const low = known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+    const ramp = Array.from({ length: steps }, (_, i) => `hsl(${250 - (i * 200) / steps} 70% ${30 + (i * 35) / steps}%)`);
+    const colour = (place) => values[place] === null ? steps
+      : Math.min(steps - 1, Math.floor(((values[place] - low) / (high - low || 1)) * steps));
+    return { colour, colours: [...ramp, "--human"], labels: [showNumber(low), showNumber(high), "no value"],
+      places: [0, steps - 1, steps] };
+  }
+  const methods = [...new Set(task.cells.map((cell) => cell.method))];
+  const of = task.cells.map((cell) => methods.indexOf(cell.method) % PALETTE.length);
+  return { colour: (place) => points.cell[place] < 0 ? PALETTE.length : of[points.cell[place]],
+    colours: [...PALETTE, "--human"], labels: [...methods, HUMAN],
+    places: [...methods.map((_, i) => i % PALETTE.length), PALETTE.length] };
+}
+
+function drawMap() {
+  const { task, state, plot } = explorer, cells = shownCells(), { x, y } = axisValues();
+  const painted = coloursOf(cells), shape = new Uint8Array(task.count), colour = new Uint8Array(task.count);
+  const shown = explorer.shown.slice();
+  for (let place = 0; place < task.count; place++) {
+    shown[place] &= !Number.isNaN(x[place]) && !Number.isNaN(y[place]);
+    if (!shown[place]) continue;
+    colour[place] = painted.colour(place);
+    shape[place] = insideOf(place, cells) === 0 ? CROSS : place < task.humans ? RING : DISC;
+  }
+  const metric = state.x !== "map" || state.y !== "map";
+  const axis = (name, number) => (name === "map" ? `${task.projection} ${number}` : labelOf(name));
+  plot.lasso = state.lasso;
+  plot.chosen = placeOf(state.point);
+  plot.show({ x, y, shown, colour, shape, colours: painted.colours, equal: !metric,
+    labels: metric ? [axis(state.x, 1), axis(state.y, 2)] : null });
+  drawLegend(painted);
+  const picture = `The map is only a picture: a two-dimensional projection (${task.projection}) of the features of `
+    + `${task.embedder}. Inside, outside and neighbours are of the metric's own feature space, with all its dimensions. `;
+  $("caption").textContent = `${metric ? "" : picture}Drag to move, turn the wheel to zoom, drag with Shift to select by lasso.`;
+}
+
+function drawLegend({ labels, colours, places = [0, 1, 2] }) {
+  const style = getComputedStyle(document.documentElement), swatch = (colour, shape) => {
+    const mark = drawMark(colour.startsWith("--") ? style.getPropertyValue(colour) : colour, shape, 5, 1);
+    mark.setAttribute("aria-hidden", "true");
+    return mark;
+  };
+  const entries = labels.slice(0, 20).map((label, i) =>
+    element("span", {}, swatch(colours[places[i]], label === HUMAN ? RING : DISC), " ", element("bdi", {}, visible(label))));
+  if (explorer.task.projection) {
+    const shapes = [[DISC, "generated"], [RING, HUMAN], [CROSS, "outside the other side's support"]];
+    for (const [shape, label] of shapes.filter(([, label]) => !labels.includes(label))) {
+      entries.push(element("span", {}, swatch("--human", shape), ` ${label}`));
+    }
+  }
+  $("legend").replaceChildren(...entries);
+}
+
+function drawList() {
+  const { task, state } = explorer, cells = shownCells(), places = [];
+  for (let place = 0; place < task.count; place++) if (explorer.shown[place]) places.push(place);
+  const [name, direction] = state.order.split(" ");
+  if (task.points.values[name]) {
+    const sign = direction === "down" ? -1 : 1, last = Infinity;
+    const value = (place) => { const found = valueOf(name, place, cells); return found === null ? last : sign * found; };
+    const keys = new Map(places.map((place) => [place, value(place)]));
+    places.sort((a, b) => keys.get(a) - keys.get(b) || a - b);
+  }
+  const next = places.slice(0, explorer.listed);
+  $("list").replaceChildren(...next.map((place) => element("li", {}, textButton(place))));
+  $("more").hidden = next.length >= places.length;
+  const matching = state.query.trim() && task.loading ? " (texts are still loading)" : "";
+  $("status").textContent = `showing ${places.length.toLocaleString("en")} of ${task.count.toLocaleString("en")} texts${matching}`;
+}
+
+function drawMissed() {
+  const { task, state } = explorer, cell = task.cells[state.cell] ? state.cell : 0;
+  fillSelect($("cell"), task.cells.map((_, place) => [String(place), cellName(place)]), String(cell));
+  const generated = [], human = [];
+  for (let place = 0; place < task.count; place++) {
+    if (!explorer.shown[place]) continue;
+    if (task.points.cell[place] === cell && task.points.inside[place] === 0) generated.push(place);
+    if (place < task.humans && task.human[cell].inside[place] === 0) human.push(place);
+  }
+  const distance = (place) => place < task.humans ? task.human[cell].distance[place] : task.points.values.distance[place];
+  const row = async (place) => {
+    const found = await neighboursOf(task, place, cell), nearest = found?.other[0] ?? null;
+    const pair = element("div", { className: "x-missing" });
+    for (const [which, more] of [[place, ""], [nearest, ` · nearest, distance ${showNumber(distance(place))}`]]) {
+      if (which === null) continue;
+      const text = element("div"), button = element("button", { type: "button" }, "Open");
+      showText(text, await textOf(task, which), promptOf(which));
+      button.setAttribute("aria-label", `Open ${task.points.id[which]}`);
+      button.addEventListener("click", () => { state.from = cell; select(which, true); });
+      pair.append(element("div", {}, element("small", {}, element("bdi", {}, visible(`${sideName(which)} · ${task.points.id[which]}`)), more, " "), button, text));
+    }
+    return pair;
+  };
+  const sorted = (places) => places.sort((a, b) => distance(b) - distance(a) || a - b);
+  $("missed-lists").replaceChildren(
+    section(`Generated texts outside the support of the human texts: what precision missed (${generated.length})`, sorted(generated), row),
+    section(`Human texts outside the support of the generated texts: what recall missed (${human.length})`, sorted(human), row));
+}
+
+// The texts of a cell (-1: human texts) by prompt.
+function byPrompt(cell) {
+  const { task } = explorer, found = new Map();
+  for (let place = task.firsts[cell + 1] ?? task.count; task.points.cell[place] === cell; place++) {
+    const prompt = task.points.prompt[place];
+    if (prompt !== null && !found.has(prompt)) found.set(prompt, place);
+  }
+  return found;
+}
+
+const comparable = () => [...explorer.task.cells.keys(), -1].filter((cell) => byPrompt(cell).size);
+
+async function drawPair() {
+  const { task, state } = explorer, known = comparable();
+  const [left, right] = state.pair.map((cell, i) => (known.includes(cell) ? cell : known[i]));
+  const options = known.map((cell) => [String(cell), cell < 0 ? HUMAN : cellName(cell)]);
+  fillSelect($("left"), options, String(left));
+  fillSelect($("right"), options, String(right));
+  const [first, second] = [byPrompt(left), byPrompt(right)];
+  const prompts = [...first.keys()].filter((prompt) => second.has(prompt)
+    && (explorer.shown[first.get(prompt)] || explorer.shown[second.get(prompt)]));
+  const chosen = prompts.includes(Number(state.prompt)) && state.prompt !== null ? Number(state.prompt) : prompts[0];
+  fillSelect($("prompt"), prompts.map((prompt) => [String(prompt), firstWords(task.prompts[prompt], 60)]), String(chosen));
+  explorer.prompts = prompts;
+  if (chosen === undefined) {
+    $("sides").replaceChildren(element("p", {}, "No prompt of both is shown."));
+    return;
+  }
+  const places = [first.get(chosen), second.get(chosen)], cells = shownCells();
+  const sides = await Promise.all(places.map(async (place, i) => {
+    const text = element("div"), button = element("button", { type: "button" }, "Open");
+    showText(text, await textOf(task, place), promptOf(place));
+    button.setAttribute("aria-label", `Open the text by ${sideName(place)}`);
+    button.addEventListener("click", () => select(place, true));
+    const inside = insideOf(place, cells);
+    return element("div", {}, element("h3", {}, element("bdi", {}, visible(sideName(place)))),
+      element("small", {}, inside === null ? "" : inside ? "inside the other side's support " : "outside the other side's support "),
+      button, text, facts(place, cells, places[1 - i]));
+  }));
+  $("sides").replaceChildren(...sides);
+  showText($("pair-prompt"), task.prompts[chosen]);
+  $("pair-prompt").hidden = places.every((place) => task.texts[place].startsWith(task.prompts[chosen]));
+}

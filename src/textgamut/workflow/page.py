@@ -1,0 +1,323 @@
+"""Read what the page of an experiment shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.config.experiment import (
+    BiographiesTask,
+    ContinuationTask,
+    CreativeTask,
+    PromptedTask,
+    ScoresTask,
+    SubsetsTask,
+    TaskBase,
+)
+from textgamut.files import read_json, read_table, reading
+from textgamut.metrics.scores.rows import ALL
+from textgamut.report.criteria import RankedMethods
+from textgamut.report.explorer import explorer_data
+from textgamut.report.page import Column, Entry, Figure, Page, Section, Table, metric_table
+from textgamut.report.tables import COLUMNS, read_texts_table, summary_table
+from textgamut.workflow import outputs, paths
+from textgamut.workflow.explorer import explorer_settings, read_explorer
+from textgamut.workflow.methods import method_names
+from textgamut.workflow.paths import fill
+
+FIGURES = {
+    "precision-recall": "Precision and recall",
+    "sweep": "Precision and recall for other N and k",
+    "texts": "Metrics of single texts",
+    "parameters": "Metrics of single texts by parameter of decoding",
+    "correlations": "Correlations between the metrics of single texts",
+    "ranking": "Ranking of the methods",
+    "agreement": "Agreement of the rankings",
+    "orders": "Deepest and shallowest order of the methods",
+}
+"""File name of a figure -> its title."""
+
+SCORES_NOTE = (
+    "In brackets: 95 % interval of one run, from half-samples of its texts, averaged over the runs. ±: "
+    "standard deviation over the runs; of a single run, over half-samples or k-means seeds. A value is in "
+    "bold if it is the best and its interval overlaps with no other one. Compare values only at the same N."
+)
+TEXTS_NOTE = "±: standard deviation over the texts."
+RANKING_NOTE = (
+    "pareto: no other method has better or equal means of all criteria. Ranks: by net dominance over "
+    "prompts, by Bradley-Terry worth, and by Q*Text."
+)
+
+
+def page_settings(config: Config, page: str) -> dict[str, Any]:
+    """Return everything besides the files that a page depends on, as plain data.
+
+    Args:
+        config: The experiment with its registries.
+        page: As for :func:`outputs.page_tasks`.
+    """
+    experiment, tasks = config.experiment, outputs.page_tasks(config, page)
+    measured = [task for task in config.measured() if task in tasks]
+    return {
+        "page": page,
+        "experiment": experiment.model_dump(mode="json", exclude={"contact"}, exclude_none=True),
+        "tasks": {
+            task: {
+                "sentences": list(_sentences(config, task)),
+                "methods": method_names(config, task),
+                "cells": [list(cell) for cell in config.cells(task)],
+                "explorer": explorer_settings(config, task),
+            }
+            for task in measured
+        },
+        "given": {
+            slug: "The scores of single texts are read from a file."
+            for slug, task in experiment.tasks.items()
+            if isinstance(task, ScoresTask) and slug in tasks
+        },
+        "rankings": {
+            name: {"tasks": ranked, "better": _criteria(config, ranked[0])}
+            for name, ranked in outputs.page_rankings(config, tasks).items()
+        },
+        "results": outputs.result_files(config, tasks),
+        "datasets": sorted({experiment.tasks[task].dataset for task in measured}),
+    }
+
+
+def _criteria(config: Config, task: str) -> dict[str, str]:
+    """Return the criteria of a ranking: name -> which values are better."""
+    ranking = config.experiment.tasks[task].ranking
+    assert ranking is not None
+    return dict.fromkeys(ranking.higher, "higher") | dict.fromkeys(ranking.lower, "lower")
+
+
+def _sentences(config: Config, name: str) -> Iterator[str]:
+    """Yield what was measured, in a sentence, and how."""
+    task = config.experiment.tasks[name]
+    models = len({cell.model for cell in config.cells(name)})
+    texts = f"{task.n:,}" if task.n else "all"
+    yield _sentence(task, texts, _count(models, "model"))
+    support = config.metrics(name).support is not None
+    if support:
+        embedder = config.embedders[config.experiment.embedder].label
+        yield (
+            "Precision is the share of the generated texts that lie within the support of the human texts, "
+            "and recall the share of the human texts within that of the generated ones: features of "
+            f"{embedder}, k = {task.k}, {_count(len(task.seeds), 'generation seed')}, "
+            f"{_count(len(task.draws), 'draw')} of references."
+        )
+
+
+def _sentence(task: TaskBase, texts: str, models: str) -> str:
+    if isinstance(task, SubsetsTask):
+        return (
+            f"Human texts of {task.dataset} on some values of {task.group} simulate models: {texts} texts of "
+            f"each of {len(task.subsets)} subsets, against as many texts on {', '.join(task.references)}."
+        )
+    if isinstance(task, ContinuationTask):
+        return (
+            f"{models} continue the first {task.prompt_words} words of {texts} texts of {task.dataset}, and "
+            f"are compared with as many human texts, all cut to {task.max_words} words."
+        )
+    if isinstance(task, BiographiesTask):
+        return (
+            f"{models} write {texts} biographies, given {_count(task.examples, 'example')}, and are compared "
+            f"with as many biographies of {task.dataset}."
+        )
+    if isinstance(task, CreativeTask):
+        return (
+            f"{models} continue {texts} prompts of {task.dataset}, and are compared with the texts of "
+            f"{task.references.model}."
+        )
+    if isinstance(task, PromptedTask):
+        return f"{models} continue {texts} prompts of {task.dataset}, whose human continuations are known."
+    return f"{models} write {texts} texts without a prompt, compared with human texts of {task.dataset}."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def read_page(settings: Mapping[str, Any]) -> Page:
+    """Read the results of an experiment.
+
+    Args:
+        settings: From :func:`page_settings`.
+
+    Raises:
+        DataError: If a file is damaged.
+    """
+    name = settings["experiment"]["name"]
+    folder = Path(fill(paths.PAPER, paper=name))
+    home = Path(fill(paths.PAGE, page=settings["page"])).parent
+    results = settings["results"]
+    sections = [
+        _task_section(folder, task, entry, results, home) for task, entry in settings["tasks"].items()
+    ]
+    sections += [Section(task, f"Scores: {task}", [line]) for task, line in settings["given"].items()]
+    sections += [
+        _ranking_section(folder, ranking, entry["tasks"], results, home)
+        for ranking, entry in settings["rankings"].items()
+    ]
+    explorer = explorer_data(
+        [read_explorer(entry["explorer"]) for entry in settings["tasks"].values()],
+        [_ranked(folder, ranking, settings) for ranking in settings["rankings"]],
+    )
+    content = yaml.safe_dump(settings["experiment"], sort_keys=False, allow_unicode=True, width=100)
+    return Page(
+        title=f"Results of {settings['page'].replace('/', ': ')}",
+        sections=sections,
+        data=[_dataset_section(dataset, home) for dataset in settings["datasets"]],
+        explorer=explorer,
+        settings=[table for table in (_hardware(settings["tasks"]),) if table.rows],
+        configuration=content,
+        metrics=[
+            column.metric
+            for section in sections
+            for table in section.tables
+            for column in table.columns
+            if column.metric
+        ],
+    )
+
+
+def _task_section(
+    folder: Path, task: str, entry: Mapping[str, Any], results: list[str], home: Path
+) -> Section:
+    names = {(model, decoding): name for model, decoding, name in entry["methods"]}
+    frame = read_table(folder / task / "scores.parquet", COLUMNS)
+    frame = frame[frame["task"] == task]
+    whole, groups = frame[frame["group"] == ALL], frame[frame["group"] != ALL]
+    tables = [_scores_table(whole, names, "Scores", SCORES_NOTE)]
+    if len(groups):
+        tables.append(_scores_table(groups, names, "Scores by group", "", group="group"))
+    if (texts := folder / task / "texts.csv").as_posix() in results:
+        with reading(texts):
+            table = read_texts_table(texts)
+        shown = {"method": "method", "texts": "texts", "empty": "empty"}
+        tables.append(metric_table(table, shown, "Means of the metrics of single texts", TEXTS_NOTE))
+    return Section(
+        name=task,
+        title=task,
+        sentences=entry["sentences"],
+        tables=tables,
+        figures=_figures(results, folder / task),
+        files=_files(results, folder / task, home),
+    )
+
+
+def _scores_table(
+    scores: pd.DataFrame, names: Mapping[tuple[str, str], str], caption: str, note: str, **more: str
+) -> Table:
+    frame = summary_table(scores)
+    pairs = zip(frame["model"], frame["decoding"], strict=True)
+    frame.insert(0, "method", [names.get(pair, ", ".join(dict.fromkeys(pair))) for pair in pairs])
+    labels = {"method": "method", **more, "n": "N", "runs": "runs"}
+    front = [column for column in labels if column in frame]
+    frame = frame[[*front, *(column for column in frame if column not in front)]]
+    return metric_table(frame, labels, caption, note, mark="group" not in more)
+
+
+def _ranking_section(folder: Path, ranking: str, tasks: list[str], results: list[str], home: Path) -> Section:
+    path = folder / ranking / "ranking" / "ranking.csv"
+    frame = _read_ranking(path)
+    frame = frame.assign(pareto=["yes" if on_front else "no" for on_front in frame["pareto"]])
+    criteria = list(frame.columns[1 : frame.columns.get_loc("missing")])
+    shown = ["method", *criteria, "pareto", "dominance", "worth", "q_text"]
+    shown += [f"rank_{name}" for name in ("dominance", "worth", "q_text")]
+    labels = {name: name.replace("_", " ") for name in shown}
+    return Section(
+        name=f"ranking-{ranking}",
+        title=f"Ranking: {ranking}",
+        sentences=[f"The methods of {', '.join(tasks)}, ranked by several criteria over the same prompts."],
+        tables=[metric_table(frame, labels, "Methods", RANKING_NOTE, mark=False)],
+        figures=_figures(results, path.parent),
+        files=_files(results, path.parent, home),
+    )
+
+
+def _read_ranking(path: Path) -> pd.DataFrame:
+    with reading(path):
+        frame = pd.read_csv(path, dtype={"method": str}, keep_default_na=False, na_values=[""])
+        return frame.astype({"pareto": bool, "missing": int})
+
+
+def _ranked(folder: Path, ranking: str, settings: Mapping[str, Any]) -> RankedMethods:
+    """Read the criteria of a ranking, and which cells of the page are its methods."""
+    entry, cells = settings["rankings"][ranking], {}
+    if entry["tasks"][0] in settings["tasks"]:
+        methods = settings["tasks"][entry["tasks"][0]]["methods"]
+        names = {(model, decoding): name for model, decoding, name in methods}
+        for task in entry["tasks"]:
+            found = [Cell(*of["cell"]) for of in settings["tasks"][task]["explorer"]["cells"]]
+            cells[task] = [names.get((of.model, of.decoding)) for of in found if of.model != HUMAN]
+    return RankedMethods(
+        name=ranking,
+        methods=_read_ranking(folder / ranking / "ranking" / "ranking.csv"),
+        scores=read_table(folder / ranking / "ranking" / "scores.parquet", ["prompt", "method"]),
+        better=entry["better"],
+        cells=cells,
+    )
+
+
+def _figures(results: list[str], folder: Path) -> list[Figure]:
+    paths_of = {title: folder / f"{name}.svg" for name, title in FIGURES.items()}
+    return [
+        Figure(title, path.read_bytes()) for title, path in paths_of.items() if path.as_posix() in results
+    ]
+
+
+def _files(results: list[str], folder: Path, home: Path) -> dict[str, str]:
+    """Return the tables of a folder: name -> path relative to the folder of the page."""
+    own = [path for path in map(Path, results) if path.parent == folder and path.suffix == ".csv"]
+    return {path.name: Path(os.path.relpath(path, home)).as_posix() for path in own}
+
+
+def _dataset_section(dataset: str, home: Path) -> Section:
+    path = Path(fill(paths.DATASET_CARD, dataset=dataset))
+    card = read_json(path)
+    with reading(path):
+        words = card["words"]
+        sentence = (
+            f"{card['texts']:,} texts of {words['least']:,} to {words['most']:,} words (median "
+            f"{words['median']:,.0f}). Licence: {card['licence']}."
+        )
+        columns = [Column("filter", numeric=False), Column("texts left", numeric=True)]
+        rows = [[Entry(name, name), Entry(f"{left:,}", left)] for name, left in card["counts"].items()]
+    return Section(
+        dataset,
+        dataset,
+        [sentence],
+        [Table("What each filter left", columns, rows)],
+        files={"card.md": Path(os.path.relpath(path.with_suffix(".md"), home)).as_posix()},
+    )
+
+
+def _hardware(tasks: Mapping[str, Any]) -> Table:
+    """Tabulate on what the texts of each cell were generated, as recorded beside its shards."""
+    names = ["task", "model", "decoding", "seed", "device", "dtype", "versions"]
+    rows = []
+    for entry in tasks.values():
+        for cell in map(Cell._make, entry["cells"]):
+            folder = Path(fill(paths.SHARD, cell, shard=0, shards=1)).parent
+            records = [read_json(path) for path in sorted(folder.glob("*.parquet.meta.json"))]
+            found = [record for record in records if "generation_seconds" in record]
+            if not found:  # human texts, or texts that were generated elsewhere
+                continue
+            facts = [
+                [record["device"], record["dtype"].removeprefix("torch."), _versions(record)]
+                for record in found
+            ]
+            distinct = [", ".join(dict.fromkeys(values)) for values in zip(*facts, strict=True)]
+            rows.append([Entry(text, text) for text in [*map(str, cell), *distinct]])
+    return Table("Generation", [Column(name, numeric=False) for name in names], rows)
+
+
+def _versions(record: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {record['versions'][name]}" for name in ("textgamut", "torch", "transformers"))

@@ -1,0 +1,74 @@
+"""Neighbours: those of a search pair by pair, in the space of precision and recall."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textgamut.errors import TextgamutError
+from textgamut.metrics.scores import neighbours as module
+from textgamut.metrics.scores.neighbours import NEIGHBOURS, nearest, neighbour_table
+from textgamut.metrics.scores.support import SupportScores, support_scores
+
+
+@pytest.fixture(scope="module")
+def scores() -> SupportScores:
+    rng = np.random.default_rng(0)
+    return support_scores(rng.normal(size=(60, 8)), rng.normal(size=(50, 8)) + 0.5, k=4)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 12), st.booleans())
+def test_equals_a_search_pair_by_pair(seed: int, block: int, count: int, own: bool) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 3, (9, 2)).astype(float)  # few distinct values: many ties
+    others = points if own else rng.integers(0, 3, (7, 2)) + 0.5
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK_BYTES", block * 8 * len(others))
+        distances, rows = nearest(points, others, count, own)
+    for i, point in enumerate(points):
+        known = [
+            (float(np.linalg.norm(point - other)), j)
+            for j, other in enumerate(others)
+            if not (own and i == j)
+        ]
+        assert list(zip(distances[i], rows[i], strict=True)) == sorted(known)[:count]
+
+
+def test_a_text_is_inside_if_a_ball_of_the_other_side_holds_it(scores: SupportScores) -> None:
+    ids = [f"h{i}" for i in range(50)], [f"g{i}" for i in range(50)]
+    table = neighbour_table(scores, 4, *ids)
+    assert table["side"].tolist() == ["generated"] * 50 + ["human"] * 50
+    of = table.set_index("id")
+    distances, rows = nearest(scores.generated, scores.reference, 50)
+    for i in range(50):  # the definition, from all pairs
+        radii = of.loc[[f"h{row}" for row in rows[i]], "radius"].to_numpy()
+        assert of.loc[f"g{i}", "inside"] == (distances[i] < radii).any()
+    assert 0 < of.loc[ids[0], "inside"].mean() < 1
+    assert of.loc[ids[1], "inside"].mean() == scores.in_reference.mean()
+    assert of.loc[ids[0], "inside"].mean() == scores.in_generated.mean()
+
+
+def test_lists_are_ascending_and_of_the_right_side(scores: SupportScores) -> None:
+    table = neighbour_table(scores, 4, [f"h{i}" for i in range(50)], [f"g{i}" for i in range(50)])
+    for row in table.itertuples():
+        mine, theirs = row.id[0], {"g": "h", "h": "g"}[row.id[0]]
+        assert len(row.own) == len(row.other) == NEIGHBOURS
+        assert {name[0] for name in row.own} == {mine}
+        assert {name[0] for name in row.other} == {theirs}
+        assert row.id not in row.own
+        assert list(row.own_distance) == sorted(row.own_distance)
+        assert list(row.other_distance) == sorted(row.other_distance)
+        assert row.radius == row.own_distance[3]  # k = 4
+
+
+def test_k_may_exceed_the_neighbours_that_are_listed(scores: SupportScores) -> None:
+    table = neighbour_table(scores, 20, ["h"] * 50, ["g"] * 50)
+    assert (table["radius"] >= [distances[-1] for distances in table["own_distance"]]).all()
+
+
+def test_ids_of_other_texts_are_refused(scores: SupportScores) -> None:
+    with pytest.raises(TextgamutError, match="49 ids of human texts, but 50 rows"):
+        neighbour_table(scores, 4, ["h"] * 49, ["g"] * 50)

@@ -1,0 +1,40 @@
+"""Tables of the page: merged columns, and the best value only where its interval allows it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from textgamut.report.page import metric_table
+
+
+def scores(metric: str, values: list[float], width: float) -> pd.DataFrame:
+    frame = pd.DataFrame({"model": [f"m{i}" for i in range(len(values))], metric: values})
+    return frame.assign(**{f"{metric}_low": frame[metric] - width, f"{metric}_high": frame[metric] + width})
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "width", "best"),
+    [
+        ("precision", [0.2, 0.8, 0.5], 0.1, [1]),
+        ("precision", [0.2, 0.8, 0.7], 0.1, []),  # intervals overlap
+        ("self_bleu", [0.2, 0.8, 0.5], 0.1, [0]),  # lower is better
+        ("density", [0.2, 0.8, 0.5], 0.1, []),  # neither is
+        ("precision", [0.8], 0.1, []),
+        ("precision", [0.2, float("nan")], 0.1, []),
+    ],
+)
+def test_the_best_value_is_marked_if_its_interval_overlaps_with_no_other(metric, values, width, best) -> None:
+    table = metric_table(scores(metric, values, width), {"model": "model"}, "Scores")
+    assert [row for row, entries in enumerate(table.rows) if entries[1].best] == best
+    unmarked = metric_table(scores(metric, values, width), {"model": "model"}, "Scores", mark=False)
+    assert not any(entry.best for entries in unmarked.rows for entry in entries)
+
+
+def test_spread_and_interval_are_shown_with_the_value() -> None:
+    frame = scores("precision", [0.25], 0.125).assign(precision_sd=0.5, runs=4, hidden="x")
+    table = metric_table(frame, {"model": "method", "runs": "runs"}, "Scores", "A note.")
+    assert [column.label for column in table.columns] == ["method", "precision ↑", "runs"]
+    name, value, runs = table.rows[0]
+    assert (name.text, value.text, value.range, runs.text) == ("m0", "0.250", "± 0.500 [0.125, 0.375]", "4")
+    assert (name.value, value.value, runs.value) == ("m0", 0.25, 4.0)
