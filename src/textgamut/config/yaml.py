@@ -63,6 +63,8 @@ class _Loader(yaml.SafeLoader):
             self._sizes[node] = 1 + sum(self._sizes[child] for child in _children(node))
             if self._sizes[node] > MOST_VALUES:
                 _refuse(event.start_mark, f"more than {MOST_VALUES:,} values")
+            if isinstance(node, yaml.MappingNode):
+                _merge(node)
         self._in_arguments = outside
         return node
 
@@ -78,7 +80,6 @@ class _Loader(yaml.SafeLoader):
                         f"{node.start_mark.name}: duplicate key {key.value!r} in the block at line {line}"
                     )
                 seen.add((key.tag, key.value))
-        _merge(node)
         return node
 
     def _refuse_misread(self, node: yaml.ScalarNode) -> None:

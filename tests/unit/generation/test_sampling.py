@@ -261,7 +261,8 @@ def test_restrictions_equal_the_processors_of_transformers() -> None:
     for spread in (0.1, 1.0, 5.0):
         for name, processor in theirs.items():
             for value in VALUES[name]:
-                kept = processor(value)(torch.zeros(64, 1), scores * spread) > -torch.inf
+                # In float64, as ours: what float32 makes of near ties depends on the processor.
+                kept = processor(value)(torch.zeros(64, 1), (scores * spread).double()) > -torch.inf
                 expected = [set(row.nonzero().ravel().tolist()) for row in kept]
                 assert restricted((scores * spread).numpy(), name, value) == expected
 

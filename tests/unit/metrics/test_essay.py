@@ -131,7 +131,7 @@ def test_case_and_curly_quotes_do_not_matter_but_order_does(model: TrainedEssayM
         'good1 don\'t "word1"',
     )
     scores = essay_scores(model, [plain, typeset, turned])
-    assert scores[0] == scores[1]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-6)  # rows of a batch are rounded differently
     assert abs(scores[0] - scores[2]) > 1e-6
 
 
