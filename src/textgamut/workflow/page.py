@@ -102,7 +102,8 @@ def _sentences(config: Config, name: str) -> Iterator[str]:
     task = config.experiment.tasks[name]
     models = len({cell.model for cell in config.cells(name)})
     texts = f"{task.n:,}" if task.n else "all"
-    yield _sentence(task, texts, _count(models, "model"))
+    sentence = _sentence(task, texts, _count(models, "model"))
+    yield sentence[0].upper() + sentence[1:]
     support = config.metrics(name).support is not None
     if support:
         embedder = config.embedders[config.experiment.embedder].label
@@ -122,22 +123,24 @@ def _sentence(task: TaskBase, texts: str, models: str) -> str:
         )
     if isinstance(task, ContinuationTask):
         return (
-            f"{models} continue the first {task.prompt_words} words of {texts} texts of {task.dataset}, and "
-            f"are compared with as many human texts, all cut to {task.max_words} words."
+            f"Continuations of the first {task.prompt_words} words of {texts} texts of {task.dataset} by "
+            f"{models}, compared with as many human texts, all cut to {task.max_words} words."
         )
     if isinstance(task, BiographiesTask):
         return (
-            f"{models} write {texts} biographies, given {_count(task.examples, 'example')}, and are compared "
-            f"with as many biographies of {task.dataset}."
+            f"{texts} biographies by {models}, given {_count(task.examples, 'example')}, compared with as "
+            f"many biographies of {task.dataset}."
         )
     if isinstance(task, CreativeTask):
         return (
-            f"{models} continue {texts} prompts of {task.dataset}, and are compared with the texts of "
+            f"Continuations of {texts} prompts of {task.dataset} by {models}, compared with the texts of "
             f"{task.references.model}."
         )
     if isinstance(task, PromptedTask):
-        return f"{models} continue {texts} prompts of {task.dataset}, whose human continuations are known."
-    return f"{models} write {texts} texts without a prompt, compared with human texts of {task.dataset}."
+        return (
+            f"Continuations of {texts} prompts of {task.dataset} by {models}; human continuations are known."
+        )
+    return f"{texts} texts without a prompt by {models}, compared with human texts of {task.dataset}."
 
 
 def _count(number: int, what: str) -> str:
