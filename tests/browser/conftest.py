@@ -31,24 +31,27 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Pages by name: one file, a folder, hostile texts, and 50,000 texts of 80 words."""
+    """Pages by name: one file, a folder, hostile texts, and 50,000 texts of 44 and of 280 words."""
     folder = tmp_path_factory.mktemp("pages")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of small samples
         small = [made_task(60), made_task(20, "other", cells=1)]
-        many = made_task(12_500)
-        for texts in (many.human, *many.cells):
-            texts.texts["text"] += " and so on" * 12
+        many, long = made_task(12_500), made_task(12_500)
+        for task, times in ((many, 12), (long, 90)):
+            for texts in (task.human, *task.cells):
+                texts.texts["text"] += " and so on" * times
         return {
             "small": write_made_page(folder / "small/index.html", small, [made_ranking()]),
             "folder": write_made_page(folder / "folder/index.html", small, [made_ranking()], most_inline=0),
             "hostile": write_made_page(
                 folder / "hostile/index.html", [made_task(60, hostile=HOSTILE)], [made_ranking()]
             ),
+            "samples": write_made_page(folder / "samples/index.html", [made_task(20, samples=5)]),
             "rankings": write_made_page(
                 folder / "rankings/index.html", [], [made_ranking("first"), made_ranking("second")]
             ),
             "large": write_made_page(folder / "large/index.html", [many]),
+            "long": write_made_page(folder / "long/index.html", [long]),
         }
 
 

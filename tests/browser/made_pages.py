@@ -34,10 +34,12 @@ HOSTILE = [
 ]
 
 
-def made_task(texts: int, name: str = "made", hostile: Sequence[str] = (), cells: int = 3) -> ExplorerTask:
+def made_task(
+    texts: int, name: str = "made", hostile: Sequence[str] = (), cells: int = 3, samples: int = 1
+) -> ExplorerTask:
     """Return a task of ``cells`` cells and one set of human texts, with ``texts`` texts each.
 
-    Cells 0 and 1 are of model Alpha, with two seeds; the others of Beta, which writes about sport only. The
+    Each prompt has ``samples`` generated texts of a cell. Cells 0 and 1 are of model Alpha, with two seeds; the others of Beta, which writes about sport only. The
     first texts of cell 0 are the hostile ones.
     """
     rng = np.random.default_rng(0)
@@ -57,8 +59,8 @@ def made_task(texts: int, name: str = "made", hostile: Sequence[str] = (), cells
             {
                 "id": [f"{prefix.lower().replace(' ', '-')}-{row}" for row in range(texts)],
                 "text": written,
-                "prompt_id": [f"p-{row}" if side else None for row in range(texts)],
-                "prompt": [f"Prompt {row}:" if side else None for row in range(texts)],
+                "prompt_id": [f"p-{row // samples}" if side else None for row in range(texts)],
+                "prompt": [f"Prompt {row // samples}:" if side else None for row in range(texts)],
                 "diversity": rng.uniform(size=texts),
             }
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from textgamut.report.page import metric_table
+from textgamut.report.page import Page, Section, metric_table, render_page
 
 
 def scores(metric: str, values: list[float], width: float) -> pd.DataFrame:
@@ -38,3 +38,12 @@ def test_spread_and_interval_are_shown_with_the_value() -> None:
     name, value, runs = table.rows[0]
     assert (name.text, value.text, value.range, runs.text) == ("m0", "0.250", "± 0.500 [0.125, 0.375]", "4")
     assert (name.value, value.value, runs.value) == ("m0", 0.25, 4.0)
+
+
+def test_several_sections_have_their_first_sentences_at_the_top() -> None:
+    sections = [Section(name, name.title(), [f"What {name} is <b>.", "How."]) for name in ("news", "wiki")]
+    top = render_page(Page("Results", sections)).partition("</header>")[0]
+    assert '<a href="#news">News</a> <span>What news is &lt;b&gt;.</span>' in top
+    assert '<a href="#wiki">Wiki</a> <span>What wiki is &lt;b&gt;.</span>' in top
+    assert "How." not in top
+    assert "<span>" not in render_page(Page("Results", sections[:1])).partition("</header>")[0]

@@ -43,8 +43,6 @@ function outcomesOf(ranking, first, second) {
   });
 }
 
-const arrowOf = (better) => ({ higher: " ↑", lower: " ↓" })[better] ?? "";
-
 function drawMeans() {
   const { ranking, state, plot } = criteria, { methods, pareto } = ranking;
   const axis = (name) => ranking.criteria.find((criterion) => criterion.name === name);
@@ -57,14 +55,9 @@ function drawMeans() {
   plot.show({ x, y, shown: x.map((value, method) => !Number.isNaN(value) && !Number.isNaN(y[method])), colour,
     shape: pareto.map((on) => (on ? DISC : RING)), colours: PALETTE, equal: false, names: methods.map(visible),
     labels: [state.x, state.y].map((name) => `${axis(name).label} (${axis(name).better} is better)`) });
-  const style = getComputedStyle(document.documentElement);
-  const entry = (name, shape, label) => {
-    const mark = drawMark(style.getPropertyValue(name), shape, 5, 1);
-    mark.setAttribute("aria-hidden", "true");
-    return element("span", {}, mark, " ", element("bdi", {}, visible(label)));
-  };
-  $("means-legend").replaceChildren(entry("--human", DISC, "on the Pareto front"), entry("--human", RING, "dominated in the means"),
-    ...labels.slice(0, 20).map((label, place) => entry(PALETTE[place % PALETTE.length], DISC, label)));
+  $("means-legend").replaceChildren(legendEntry("--human", DISC, "on the Pareto front"),
+    legendEntry("--human", RING, "dominated in the means"),
+    ...labels.slice(0, 20).map((label, place) => legendEntry(PALETTE[place % PALETTE.length], DISC, label)));
   const named = ranking.criteria.map(({ label, better }) => label + arrowOf(better)).join(", ");
   $("means-caption").textContent = `Means over ${ranking.prompts.length.toLocaleString("en")} prompts. The Pareto front is that of `
     + `all criteria (${named}): no other method is better in one and not worse in any. Select a method to compare it below.`;
@@ -84,11 +77,9 @@ async function textsOf(ranking, prompt, method) {
 
 async function sideOf(ranking, prompt, method, other) {
   const list = element("dl", { className: "x-facts" });
-  ranking.criteria.forEach(({ label, says, better }, criterion) => {
+  ranking.criteria.forEach((metric, criterion) => {
     const [value, rival] = [method, other].map((which) => scoreOf(ranking, prompt, which, criterion));
-    const wins = compareScores(value, rival, better) > 0;
-    list.append(element("dt", { title: says }, label + arrowOf(better)),
-      element("dd", {}, wins ? element("strong", {}, `${showNumber(value)} (better)`) : showNumber(value)));
+    list.append(...fact(metric, value, compareScores(value, rival, metric.better) > 0));
   });
   const { task, places } = await textsOf(ranking, prompt, method), texts = [];
   for (const place of places) {

@@ -24,18 +24,23 @@ function textButton(place, more = "") {
   return button;
 }
 
+const arrowOf = (better) => ({ higher: " ↑", lower: " ↓" })[better] ?? "";
+
+// A metric and its value, as an entry of a list.
+const fact = ({ label, says, better }, value, wins) => [
+  element("dt", { title: says }, label + arrowOf(better)),
+  element("dd", {}, wins ? element("strong", {}, `${showNumber(value)} (better)`) : showNumber(value))];
+
+// The groups and metrics of a text; a value that is better than that of another text is marked.
 function facts(place, cells, other = null) {
   const { task } = explorer, list = element("dl", { className: "x-facts" });
   const groups = task.groups.map(({ name, labels }) => [name, labels[task.points.groups[name][place]] ?? "none"]);
   for (const [name, value] of groups) list.append(element("dt", {}, name), element("dd", {}, element("bdi", {}, visible(value))));
-  for (const { name, label, says, better } of task.metrics) {
-    const value = valueOf(name, place, cells);
+  for (const metric of task.metrics) {
+    const { name, better } = metric, value = valueOf(name, place, cells);
     if (value === null) continue;
     const rival = other === null ? null : valueOf(name, other, cells);
-    const wins = rival !== null && better && (better === "higher" ? value > rival : value < rival);
-    const arrow = { higher: " ↑", lower: " ↓" }[better] ?? "";
-    list.append(element("dt", { title: says }, label + arrow),
-      element("dd", {}, wins ? element("strong", {}, `${showNumber(value)} (better)`) : showNumber(value)));
+    list.append(...fact(metric, value, rival !== null && better && (better === "higher" ? value > rival : value < rival)));
   }
   return list;
 }
@@ -146,5 +151,5 @@ function section(title, places, row, size = 20) {
   };
   more.addEventListener("click", () => add().catch(report));
   add().catch(report);
-  return element("section", {}, element("h3", {}, title), body, more);
+  return element("section", {}, element("h3", {}, element("bdi", {}, visible(title))), body, more);
 }

@@ -30,7 +30,7 @@ class Scatter {
     const few = this.points.x.length <= 5000;
     this.size = (few ? 5 : 3) * ratio;
     this.marks = this.points.colours.map((colour) => [RING, DISC, CROSS].map((shape) =>
-      stampOf(drawMark(colour.startsWith("--") ? style.getPropertyValue(colour) : colour, shape, this.size, ratio))));
+      stampOf(drawMark(colourOf(colour), shape, this.size, ratio))));
     this.draw();
   }
 
@@ -265,6 +265,10 @@ class Scatter {
     this.handlers.hover(place, event?.offsetX ?? 0, event?.offsetY ?? 0);
   }
 }
+
+// A colour may be the name of a CSS variable, which depends on the colour scheme.
+const colourOf = (colour) => (colour.startsWith("--")
+  ? getComputedStyle(document.documentElement).getPropertyValue(colour) : colour);
 
 function drawMark(colour, shape, size, ratio) {
   const canvas = document.createElement("canvas"), context = canvas.getContext("2d");

@@ -65,19 +65,20 @@ function drawMap() {
   $("caption").textContent = `${metric ? "" : picture}Drag to move, turn the wheel to zoom, drag with Shift to select by lasso.`;
 }
 
+// A sign of a legend: a mark in a colour, which may be the name of a CSS variable, and its meaning.
+function legendEntry(colour, shape, label) {
+  const mark = drawMark(colourOf(colour), shape, 5, 1);
+  mark.setAttribute("aria-hidden", "true");
+  return element("span", {}, mark, " ", element("bdi", {}, visible(label)));
+}
+
 function drawLegend({ labels, colours, places = [0, 1, 2] }) {
-  const style = getComputedStyle(document.documentElement), swatch = (colour, shape) => {
-    const mark = drawMark(colour.startsWith("--") ? style.getPropertyValue(colour) : colour, shape, 5, 1);
-    mark.setAttribute("aria-hidden", "true");
-    return mark;
-  };
   const entries = labels.slice(0, 20).map((label, i) =>
-    element("span", {}, swatch(colours[places[i]], label === HUMAN ? RING : DISC), " ", element("bdi", {}, visible(label))));
+    legendEntry(colours[places[i]], label === HUMAN ? RING : DISC, label));
   if (explorer.task.projection) {
     const shapes = [[DISC, "generated"], [RING, HUMAN], [CROSS, "outside the other side's support"]];
-    for (const [shape, label] of shapes.filter(([, label]) => !labels.includes(label))) {
-      entries.push(element("span", {}, swatch("--human", shape), ` ${label}`));
-    }
+    entries.push(...shapes.filter(([, label]) => !labels.includes(label))
+      .map(([shape, label]) => legendEntry("--human", shape, label)));
   }
   $("legend").replaceChildren(...entries);
 }
@@ -128,12 +129,13 @@ function drawMissed() {
     section(`Human texts outside the support of the generated texts: what recall missed (${human.length})`, sorted(human), row));
 }
 
-// The texts of a cell (-1: human texts) by prompt.
+// The texts of a cell (-1: human texts) by prompt, which may have several.
 function byPrompt(cell) {
   const { task } = explorer, found = new Map();
   for (let place = task.firsts[cell + 1] ?? task.count; task.points.cell[place] === cell; place++) {
     const prompt = task.points.prompt[place];
-    if (prompt !== null && !found.has(prompt)) found.set(prompt, place);
+    if (prompt === null) continue;
+    if (found.has(prompt)) found.get(prompt).push(place); else found.set(prompt, [place]);
   }
   return found;
 }
@@ -148,7 +150,7 @@ async function drawPair() {
   fillSelect($("right"), options, String(right));
   const [first, second] = [byPrompt(left), byPrompt(right)];
   const prompts = [...first.keys()].filter((prompt) => second.has(prompt)
-    && (explorer.shown[first.get(prompt)] || explorer.shown[second.get(prompt)]));
+    && [...first.get(prompt), ...second.get(prompt)].some((place) => explorer.shown[place]));
   const chosen = prompts.includes(Number(state.prompt)) && state.prompt !== null ? Number(state.prompt) : prompts[0];
   fillSelect($("prompt"), prompts.map((prompt) => [String(prompt), firstWords(task.prompts[prompt], 60)]), String(chosen));
   explorer.prompts = prompts;
@@ -156,18 +158,22 @@ async function drawPair() {
     $("sides").replaceChildren(element("p", {}, "No prompt of both is shown."));
     return;
   }
-  const places = [first.get(chosen), second.get(chosen)], cells = shownCells();
-  const sides = await Promise.all(places.map(async (place, i) => {
+  const both = [first.get(chosen), second.get(chosen)], places = both.flat(), cells = shownCells();
+  await Promise.all(places.map((place) => textOf(task, place)));
+  const row = (place, rival) => {
     const text = element("div"), button = element("button", { type: "button" }, "Open");
-    showText(text, await textOf(task, place), promptOf(place));
-    button.setAttribute("aria-label", `Open the text by ${sideName(place)}`);
+    showText(text, task.texts[place], promptOf(place));
+    button.setAttribute("aria-label", `Open ${task.points.id[place]} by ${sideName(place)}`);
     button.addEventListener("click", () => select(place, true));
-    const inside = insideOf(place, cells);
-    return element("div", {}, element("h3", {}, element("bdi", {}, visible(sideName(place)))),
-      element("small", {}, inside === null ? "" : inside ? "inside the other side's support " : "outside the other side's support "),
-      button, text, facts(place, cells, places[1 - i]));
+    const support = ["outside the other side's support", "inside the other side's support"][insideOf(place, cells)] ?? "";
+    return element("div", {}, element("small", {}, `${support} `), button, text, facts(place, cells, rival));
+  };
+  // Values are compared where there is one text on either side.
+  const rivals = places.length === 2 ? [places[1], places[0]] : [null, null];
+  $("sides").replaceChildren(...both.map((side, i) => {
+    const count = side.length > 1 ? ` (${side.length} texts)` : "";
+    return section(sideName(side[0]) + count, side, (place) => row(place, rivals[i]), 3);
   }));
-  $("sides").replaceChildren(...sides);
   showText($("pair-prompt"), task.prompts[chosen]);
   $("pair-prompt").hidden = places.every((place) => task.texts[place].startsWith(task.prompts[chosen]));
 }
