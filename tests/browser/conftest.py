@@ -13,6 +13,8 @@ import pytest
 from browser.made_pages import HOSTILE, made_ranking, made_task, write_made_page
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from textgamut.report.explorer import ExplorerTask
+
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
@@ -36,10 +38,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of small samples
         small = [made_task(60), made_task(20, "other", cells=1)]
-        many, long = made_task(12_500), made_task(12_500)
-        for task, times in ((many, 12), (long, 90)):
-            for texts in (task.human, *task.cells):
-                texts.texts["text"] += " and so on" * times
+        many = made_task(12_500)
+        _lengthen(many, 12)
+        large = write_made_page(folder / "large/index.html", [many])
+        _lengthen(many, 78)
+        long = write_made_page(folder / "long/index.html", [many])
         return {
             "small": write_made_page(folder / "small/index.html", small, [made_ranking()]),
             "folder": write_made_page(folder / "folder/index.html", small, [made_ranking()], most_inline=0),
@@ -50,9 +53,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "rankings": write_made_page(
                 folder / "rankings/index.html", [], [made_ranking("first"), made_ranking("second")]
             ),
-            "large": write_made_page(folder / "large/index.html", [many]),
-            "long": write_made_page(folder / "long/index.html", [long]),
+            "large": large,
+            "long": long,
         }
+
+
+def _lengthen(task: ExplorerTask, times: int) -> None:
+    for texts in (task.human, *task.cells):
+        texts.texts["text"] += " and so on" * times
 
 
 class Opened:

@@ -126,7 +126,6 @@ def test_a_click_on_the_map_selects_the_nearest_point(browse: Any) -> None:
 def test_two_cells_are_shown_side_by_side(browse: Any) -> None:
     one = browse("small")
     one.page.get_by_role("tab", name="Side by side").click()
-    one.page.select_option("#x-right", "2")
     one.page.locator("#x-next").click()
     sides = one.page.locator("#x-sides > section")
     assert "Alpha 1 1 is a made text" in sides.nth(0).inner_text()
@@ -382,6 +381,10 @@ def test_axe_finds_no_serious_fault(browse: Any, scheme: str, tab: str) -> None:
     assert not serious, [(fault["id"], [node["html"] for node in fault["nodes"]][:3]) for fault in serious]
 
 
+RIGHTMOST = """() => Math.max(...[...document.querySelectorAll('.explorer :is(select, input, button, canvas)')]
+  .map((control) => control.getBoundingClientRect().right))"""
+
+
 @pytest.mark.parametrize("width", [360, 768, 1360])
 def test_no_width_scrolls_sideways(browse: Any, width: int) -> None:
     one = browse("hostile", "#texts?point=0,alpha-1-0")
@@ -390,6 +393,7 @@ def test_no_width_scrolls_sideways(browse: Any, width: int) -> None:
         one.page.locator(f"#x-tab-{tab}").click()
         one.page.wait_for_timeout(200)
         assert one.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert one.page.evaluate(RIGHTMOST) <= width
 
 
 FRAMES = """() => {

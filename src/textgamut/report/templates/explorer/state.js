@@ -4,8 +4,7 @@ const explorer = { task: null, state: newState(), shown: null, listed: 20 };
 
 function newState() {
   return { tab: "map", x: "", y: "", colour: "method", query: "", off: {}, ranges: {}, lasso: null, metric: "words",
-    order: "", point: null, from: null, cell: 0, pair: [0, 1], prompt: null,
-    view: null };
+    order: "", point: null, from: null, cell: 0, pair: null, prompt: null, view: null };
 }
 
 function readAddress() {
@@ -53,7 +52,7 @@ function textsAddress() {
     found.set("view", [x, y, width, height].map((value) => value.toPrecision(7)).join(","));
   }
   if (state.point) found.set("point", state.point.join(","));
-  if (state.tab === "pair") found.set("pair", state.pair.join(","));
+  if (state.tab === "pair" && state.pair) found.set("pair", state.pair.join(","));
   return HASH + found;
 }
 

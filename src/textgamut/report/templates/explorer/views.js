@@ -140,11 +140,13 @@ function byPrompt(cell) {
   return found;
 }
 
+// The cells with prompts, and the human texts if they have some.
 const comparable = () => [...explorer.task.cells.keys(), -1].filter((cell) => byPrompt(cell).size);
 
 async function drawPair() {
   const { task, state } = explorer, known = comparable();
-  const [left, right] = state.pair.map((cell, i) => (known.includes(cell) ? cell : known[i]));
+  const methodOf = (cell) => task.cells[cell]?.method, other = known.find((cell) => methodOf(cell) !== methodOf(known[0]));
+  const usual = [known[0], other ?? known[1]], [left, right] = usual.map((cell, i) => (known.includes(state.pair?.[i]) ? state.pair[i] : cell));
   const options = known.map((cell) => [String(cell), cell < 0 ? HUMAN : cellName(cell)]);
   fillSelect($("left"), options, String(left));
   fillSelect($("right"), options, String(right));
