@@ -150,6 +150,7 @@ def test_the_report_holds_figures_tables_and_captions(edited: Path) -> None:
         assert path in page
     assert "two standard deviations" in page
     assert 'href=\\"results/papers/tiny/index.html\\"' in page  # the page of the results
+    assert "Figures and tables are in the menu" in page  # it opens on the description
 
 
 def test_the_page_has_a_heading_for_each_entry_of_its_tables(edited: Path) -> None:
