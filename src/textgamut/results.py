@@ -128,7 +128,7 @@ class ScoreResult:
 
         Args:
             path: Path of the file, which is replaced if it exists. The page is self-contained up to 25 MB of
-                texts; beyond, a folder ``explorer`` is written beside it.
+                texts; beyond, a folder ``{name}.texts`` is written beside it.
             title: Title of the page.
         """
         Comparison({"generated": self}).to_html(path, title)
@@ -193,7 +193,7 @@ class Comparison:
 
         Args:
             path: Path of the file, which is replaced if it exists. The page is self-contained up to 25 MB of
-                texts; beyond, a folder ``explorer`` is written beside it.
+                texts; beyond, a folder ``{name}.texts`` is written beside it.
             title: Title of the page.
         """
         from textgamut.report.page import write_page

@@ -38,6 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of small samples
         small = [made_task(60), made_task(20, "other", cells=1)]
+        sides = made_task(40, human_prompts=True)
         many = made_task(12_500)
         _lengthen(many, 12)
         large = write_made_page(folder / "large/index.html", [many])
@@ -50,6 +51,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
                 folder / "hostile/index.html", [made_task(60, hostile=HOSTILE)], [made_ranking()]
             ),
             "samples": write_made_page(folder / "samples/index.html", [made_task(20, samples=5)]),
+            "sides": write_made_page(folder / "sides/index.html", [sides]),
             "rankings": write_made_page(
                 folder / "rankings/index.html", [], [made_ranking("first"), made_ranking("second")]
             ),

@@ -35,12 +35,18 @@ HOSTILE = [
 
 
 def made_task(
-    texts: int, name: str = "made", hostile: Sequence[str] = (), cells: int = 3, samples: int = 1
+    texts: int,
+    name: str = "made",
+    hostile: Sequence[str] = (),
+    cells: int = 3,
+    samples: int = 1,
+    human_prompts: bool = False,
 ) -> ExplorerTask:
     """Return a task of ``cells`` cells and one set of human texts, with ``texts`` texts each.
 
-    Each prompt has ``samples`` generated texts of a cell. Cells 0 and 1 are of model Alpha, with two seeds; the others of Beta, which writes about sport only. The
-    first texts of cell 0 are the hostile ones.
+    Each prompt has ``samples`` generated texts of a cell, and, with ``human_prompts``, a human text. Cells 0
+    and 1 are of model Alpha, with two seeds; the others of Beta, which writes about sport only. The first
+    texts of cell 0 are the hostile ones.
     """
     rng = np.random.default_rng(0)
     features = [np.abs(rng.normal(size=(texts, 8))) for _ in range(cells + 1)]
@@ -59,8 +65,12 @@ def made_task(
             {
                 "id": [f"{prefix.lower().replace(' ', '-')}-{row}" for row in range(texts)],
                 "text": written,
-                "prompt_id": [f"p-{row // samples}" if side else None for row in range(texts)],
-                "prompt": [f"Prompt {row // samples}:" if side else None for row in range(texts)],
+                "prompt_id": [
+                    f"p-{row // samples}" if side or human_prompts else None for row in range(texts)
+                ],
+                "prompt": [
+                    f"Prompt {row // samples}:" if side or human_prompts else None for row in range(texts)
+                ],
                 "diversity": rng.uniform(size=texts),
             }
         )

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "results/papers/demo/index.html").as_uri()
 FINDING = (
-    "#texts?task=news&order=words+up&off.model=human+texts&metric=words&range.words=0%3A54"
+    "#texts?task=news&order=words+up&off.model=human+texts&metric=words&range.words=%3A54"
     "&point=0%2Carticle-2678%2F0"
 )
 PAIR = "#texts?task=news&tab=pair&pair=0%2C2&query=2678"

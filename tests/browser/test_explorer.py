@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser.made_pages import HOSTILE, HOSTILE_METHOD, made_scores
+from browser.made_pages import HOSTILE, HOSTILE_METHOD, made_scores, made_task
 from helpers import ROOT
 
 from textgamut.rankings.dominance import dominance_counts
@@ -34,7 +34,9 @@ def test_a_filter_shows_the_texts_of_a_model(browse: Any) -> None:
 
 
 def test_inside_and_outside_are_those_of_the_metric(browse: Any) -> None:
-    one = browse("small", "#texts?off.model=Alpha%09human+texts&off.support=inside%09not+compared")
+    one = browse(
+        "small", "#texts?off.model=Alpha&off.model=human+texts&off.support=inside&off.support=not+compared"
+    )
     outside = int(one.page.inner_text("#x-status").split()[1])
     assert 0 < outside < 60
     one.page.locator("#x-tab-missed").click()
@@ -60,10 +62,27 @@ def test_a_histogram_is_brushed_and_the_numbers_do_the_same(browse: Any) -> None
     one.page.get_by_role("button", name="Remove the filter: diversity").click()
     one.wait("showing 240 of")
     one.page.fill("#x-low", low)
-    one.page.press("#x-low", "Tab")
-    one.page.fill("#x-high", high)
-    one.page.press("#x-high", "Tab")
+    one.page.locator("#x-high").click()  # which is still empty
+    one.page.keyboard.type(high)
+    one.page.keyboard.press("Enter")
     one.wait(f"showing {brushed} of")
+    one.page.fill("#x-low", "")
+    one.page.press("#x-low", "Tab")
+    one.page.fill("#x-high", "")
+    one.page.press("#x-high", "Tab")
+    one.wait("showing 240 of")
+    assert one.page.locator("#x-chips button").count() == 0
+    one.page.fill("#x-high", "0.25")
+    one.page.press("#x-high", "Tab")
+    assert one.page.locator("#x-chips button").inner_text() == "diversity to 0.250 ✕"
+    below = one.page.inner_text("#x-status")
+    one.page.mouse.move(x + box["width"] / 2, y + 200)  # a press that began elsewhere
+    one.page.mouse.down()
+    one.page.mouse.move(x + box["width"] / 2, y)
+    one.page.mouse.up()
+    assert one.page.inner_text("#x-status") == below
+    again = browse("small", f"#{one.address()}")
+    again.wait(below)
 
 
 def test_a_lasso_selects_and_escape_clears_it(browse: Any) -> None:
@@ -116,11 +135,45 @@ def test_a_click_shows_the_text_and_neighbours_lead_on(browse: Any) -> None:
 
 
 def test_a_click_on_the_map_selects_the_nearest_point(browse: Any) -> None:
-    one = browse("small", "#texts?query=beta-1-7")
-    one.page.locator("#x-reset").click()
+    x, y = made_task(60).cells[2].positions[7]
+    one = browse("small", f"#texts?view={x},{y},1,1")
     box = one.page.locator("#x-canvas").bounding_box()
     one.page.locator("#x-canvas").click(position={"x": box["width"] / 2, "y": box["height"] / 2})
-    one.page.locator("#x-detail").get_by_role("heading", name="beta-1-7").wait_for()
+    one.page.locator("#x-detail").get_by_role("heading", name="beta-1-7", exact=True).wait_for()
+    assert "point=2%2Cbeta-1-7" in one.address()
+    one.page.locator("#x-detail .x-item").first.click()
+    one.page.locator("#x-detail").get_by_role("heading", name="human-").wait_for()
+    assert "from=2" in one.address()  # as the cell sees it that the reader came from
+    one.page.go_back()
+    one.page.locator("#x-detail").get_by_role("heading", name="beta-1-7", exact=True).wait_for()
+    assert one.page.evaluate("scrollY") > 500
+
+
+def test_a_human_text_is_compared_with_the_cell_that_is_named(browse: Any) -> None:
+    """Its distance and its side of the support are not those of the other cells that are shown."""
+    task = made_task(40, human_prompts=True)
+    rows = [cell.neighbours[cell.neighbours["side"] == "human"].set_index("id") for cell in task.cells]
+    near, far, found = next(
+        (near, far, name)
+        for near, far in itertools.permutations(range(3), 2)
+        for name in rows[0].index
+        if rows[near]["inside"][name] and not rows[far]["inside"][name]
+    )
+    one = browse("sides", f"#texts?tab=missed&cell={far}&point={near},alpha-1-3&query={found}")
+    one.page.get_by_role("button", name=f"Open {found}", exact=True).first.click()
+    detail = one.page.locator("#x-detail")
+    again = browse("sides", f"#{one.address()}").page.locator("#x-detail")
+    for panel in (detail, again):
+        panel.get_by_text("Outside the support of the generated texts").wait_for()
+        shown = panel.locator("dt:text-is('distance') + dd").inner_text()
+        assert float(shown) == pytest.approx(rows[far]["other_distance"][found][0], rel=0.01)
+    detail.locator("select").select_option(str(near))
+    detail.get_by_text("Inside the support of the generated texts").wait_for()
+    assert one.page.evaluate("document.activeElement.tagName") == "SELECT"
+    row = found.removeprefix("human-")
+    for cell, side in ((near, "inside"), (far, "outside")):
+        pair = browse("sides", f"#texts?tab=pair&pair={cell},-1&prompt={row}&query={found}")
+        pair.page.locator("#x-sides > section").nth(1).get_by_text(f"{side} the other side").wait_for()
 
 
 def test_two_cells_are_shown_side_by_side(browse: Any) -> None:
@@ -136,6 +189,7 @@ def test_two_cells_are_shown_side_by_side(browse: Any) -> None:
     one.page.select_option("#x-task", "other")
     one.wait("showing 40 of 40")
     assert not one.page.locator("#x-tab-pair").is_visible()  # one cell, and no human text has a prompt
+    assert one.page.locator("#x-map").is_visible()
 
 
 def test_all_texts_of_a_prompt_are_side_by_side(browse: Any) -> None:
@@ -183,7 +237,8 @@ def test_a_link_has_the_whole_state(browse: Any) -> None:
     "address",
     ["#texts?view=1,2,0,x",
      "#texts?task=nowhere&x=no&y=no&colour=no&tab=no&cell=99&pair=7,8&point=9,x&metric=no&order=no+no",
-     "#texts?range.words=a:b&range.no=1:2&lasso=1,2,x&off.no=1&point=", "#texts?pair=&lasso=1,2,3,4,5"],
+     "#texts?range.words=a:b&range.no=1:2&lasso=1,2,x&off.no=1&point=&off.__proto__=1&range.words=:",
+     "#texts?x=words&y=distance&view=5,0.5,1e-15,1e-15", "#texts?pair=&lasso=1,2,3,4,5"],
 )  # fmt: skip
 def test_an_address_that_makes_no_sense_is_ignored(browse: Any, address: str) -> None:
     browse("small", address).wait("showing 240 of 240")
@@ -195,8 +250,16 @@ def test_the_address_has_the_view_of_the_map(browse: Any) -> None:
     canvas.scroll_into_view_if_needed()
     whole = canvas.screenshot()
     canvas.hover(position={"x": 150, "y": 120})
+    top = one.page.evaluate("scrollY")
+    one.page.mouse.wheel(0, 50)
+    one.page.wait_for_timeout(300)
+    assert one.page.evaluate("scrollY") == top + 50  # the page scrolls, unless the map was clicked
+    canvas.scroll_into_view_if_needed()
+    canvas.focus()
+    canvas.hover(position={"x": 150, "y": 120})
     one.page.mouse.wheel(0, -400)
     assert "view=" in one.address()
+    one.page.evaluate("document.activeElement.blur()")
     one.page.mouse.move(0, 0)
     one.page.wait_for_timeout(100)
     zoomed = canvas.screenshot()
@@ -221,6 +284,8 @@ def test_everything_is_reached_by_keyboard(browse: Any) -> None:
     one.page.keyboard.press("+")
     one.page.wait_for_timeout(100)
     assert one.page.locator("#x-canvas").screenshot() != before
+    one.page.keyboard.press("Enter")
+    one.page.locator("#x-detail h3").wait_for()
     one.page.locator("#x-list .x-item").first.focus()
     one.page.keyboard.press("Enter")
     one.page.locator("#x-detail").get_by_role("heading", name="human-0", exact=True).wait_for()
@@ -325,20 +390,25 @@ def test_a_folder_of_chunks_is_opened_from_disk(browse: Any, made: dict[str, Pat
     one.wait("showing 1 of")
     one.page.locator("#x-list .x-item").first.click()
     one.page.locator("#x-detail .x-item").first.wait_for()
-    assert any(url.endswith("explorer/made/columns.js") for url in one.requests)
+    assert any(url.endswith("/made/columns.js") for url in one.requests)
     assert made["folder"].stat().st_size < made["small"].stat().st_size
 
 
-def test_a_chunk_that_is_missing_is_named(browse: Any, made: dict[str, Path]) -> None:
+@pytest.mark.parametrize("damage", ["missing", "damaged"])
+def test_a_chunk_that_cannot_be_read_is_named(browse: Any, made: dict[str, Path], damage: str) -> None:
     one = browse("folder")
-    chunk = made["folder"].parent / "explorer/other/columns.js"
+    [chunk] = made["folder"].parent.glob("*/*/other/columns.js")
     content = chunk.read_bytes()
-    chunk.unlink()
+    chunk.write_bytes(content[:1000]) if damage == "damaged" else chunk.unlink()
     try:
         one.page.select_option("#x-task", "other")
-        one.wait("explorer/other/columns.js cannot be loaded: it must be beside this page.")
+        told = {"missing": "cannot be loaded: it must be beside this page.", "damaged": "is damaged: make"}
+        one.wait(f"{chunk.relative_to(made['folder'].parent).as_posix()} {told[damage]}")
+        assert one.page.evaluate(VALUE, "#x-task") == "made"  # whose texts are still shown
     finally:
         chunk.write_bytes(content)
+    one.page.select_option("#x-task", "other")
+    one.wait("showing 40 of 40")
     one.errors.clear()
 
 
@@ -381,8 +451,9 @@ def test_axe_finds_no_serious_fault(browse: Any, scheme: str, tab: str) -> None:
     assert not serious, [(fault["id"], [node["html"] for node in fault["nodes"]][:3]) for fault in serious]
 
 
-RIGHTMOST = """() => Math.max(...[...document.querySelectorAll('.explorer :is(select, input, button, canvas)')]
-  .map((control) => control.getBoundingClientRect().right))"""
+RIGHTMOST = """() => Math.max(...Array.from(
+  document.querySelectorAll('.explorer :is(select, input, button, canvas)'),
+  (control) => control.getBoundingClientRect().right))"""
 
 
 @pytest.mark.parametrize("width", [360, 768, 1360])

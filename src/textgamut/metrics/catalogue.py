@@ -65,13 +65,16 @@ class Metric:
     @property
     def arrow(self) -> str:
         """An arrow in the direction of better values, or an empty string."""
-        return {"higher": "↑", "lower": "↓", None: ""}[self.better]
+        return ARROWS[self.better]
 
     @property
     def reads_as(self) -> str:
         """Meaning of a value, and the direction of better values."""
         return f"{self.says} {self.arrow}".rstrip()
 
+
+ARROWS: dict[str | None, str] = {"higher": "↑", "lower": "↓", None: ""}
+"""Which values are better -> an arrow."""
 
 FAMILIES: dict[str, Family] = {
     family.name: family
@@ -271,7 +274,7 @@ METRICS: dict[str, Metric] = {
         Metric(
             name="text_distinct_2",
             family="ngram",
-            label="distinct-2",
+            label="distinct-2 of a text",
             says="distinct 2-grams of a text, over its words",
             range=(0, 1),
             better="higher",

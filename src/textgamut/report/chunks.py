@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+DIGEST = r"[0-9a-f]{16}"
+"""Pattern of what :func:`digest_of` returns."""
 
 
 class Chunk(NamedTuple):
@@ -14,6 +18,14 @@ class Chunk(NamedTuple):
     name: str
     content: bytes
     """JSON without ``<``, so that it can stand within a script element."""
+
+
+def digest_of(chunks: Iterable[Chunk]) -> str:
+    """Return 16 hexadecimal digits that stand for the names and contents of chunks."""
+    found = hashlib.sha256()
+    for chunk in chunks:
+        found.update(script_of(chunk))
+    return found.hexdigest()[:16]
 
 
 def script_of(chunk: Chunk) -> bytes:

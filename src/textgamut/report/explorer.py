@@ -33,9 +33,6 @@ MOST_POINTS = 50_000
 ROWS_PER_CHUNK = 5_000
 """Texts in a chunk."""
 
-FOLDER = "explorer"
-"""Folder of chunks beside the page."""
-
 
 @dataclass(frozen=True)
 class TextSet:
@@ -80,15 +77,21 @@ class ExplorerTask:
 class ExplorerData(NamedTuple):
     """The data of the explorer."""
 
-    manifest: bytes
-    """JSON: the tasks and rankings, and their chunks."""
-    tasks: int
-    """Number of tasks."""
-    rankings: int
-    """Number of rankings."""
+    tasks: list[dict[str, Any]]
+    """The chunks of each task."""
+    rankings: list[dict[str, Any]]
+    """The chunk of each ranking."""
     chunks: list[Chunk]
     inline: bool
     """Whether the chunks stand within the page."""
+
+    def manifest(self, folder: str | None) -> bytes:
+        """Return JSON of the tasks and rankings.
+
+        Args:
+            folder: Where the chunks are, relative to the page; None if they stand within it.
+        """
+        return as_json({"folder": folder, "tasks": self.tasks, "rankings": self.rankings})
 
 
 def explorer_data(
@@ -111,15 +114,10 @@ def explorer_data(
     ranked = [criteria_chunk(ranking) for ranking in rankings]
     chunks += ranked
     inline = sum(len(chunk.content) for chunk in chunks) <= most_inline
-    manifest = {
-        "folder": None if inline else FOLDER,
-        "tasks": entries,
-        "rankings": [
-            {"name": ranking.name, "data": chunk.name}
-            for ranking, chunk in zip(rankings, ranked, strict=True)
-        ],
-    }
-    return ExplorerData(as_json(manifest), len(tasks), len(rankings), chunks, inline)
+    rows = [
+        {"name": ranking.name, "data": chunk.name} for ranking, chunk in zip(rankings, ranked, strict=True)
+    ]
+    return ExplorerData(entries, rows, chunks, inline)
 
 
 class _Arranged:

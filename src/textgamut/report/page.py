@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 
 from textgamut import __version__, files
-from textgamut.metrics.catalogue import METRICS
-from textgamut.report.chunks import script_of
+from textgamut.metrics.catalogue import ARROWS, METRICS
+from textgamut.report.chunks import DIGEST, digest_of, script_of
 from textgamut.report.escaping import csp_hash, escape
-from textgamut.report.explorer import FOLDER, ExplorerData
+from textgamut.report.explorer import ExplorerData
 from textgamut.report.html import cell_text
 from textgamut.report.rendering import load_template
 
@@ -108,8 +110,12 @@ class Page:
     """Names of the metrics that are explained at the end."""
 
 
-def render_page(page: Page) -> str:
+def render_page(page: Page, folder: str | None = None) -> str:
     """Render the page of an experiment.
+
+    Args:
+        page: What it shows.
+        folder: Where the chunks of its texts are, relative to the page; None if they stand within it.
 
     Returns:
         A self-contained HTML page. All values are escaped; a Content-Security-Policy blocks all network
@@ -118,6 +124,7 @@ def render_page(page: Page) -> str:
     return load_template("page/page.html", escape).render(
         title=page.title,
         page=page,
+        folder=folder,
         metrics=[METRICS[name] for name in METRICS if name in set(page.metrics)],
         version=__version__,
         csp_hash=csp_hash,
@@ -126,22 +133,35 @@ def render_page(page: Page) -> str:
 
 
 def write_page(path: Path, page: Page) -> int:
-    """Write a page and, if its texts are too large for one file, the folder ``explorer`` beside it.
+    """Write a page and, if its texts are too large for one file, the folder ``{name}.texts`` beside it.
 
     Returns:
         The size of the page in bytes.
     """
-    content = render_page(page).encode()
-    folder = path.parent / FOLDER
+    beside, digest = path.with_name(f"{path.name}.texts"), ""
     if page.explorer and not page.explorer.inline:
+        # A folder for each content: a page that stays open, or that is kept, never loads chunks of another.
+        digest = digest_of(page.explorer.chunks)
         for chunk in page.explorer.chunks:
-            files.write_bytes(folder / f"{chunk.name}.js", script_of(chunk))
+            files.write_bytes(beside / digest / f"{chunk.name}.js", script_of(chunk))
+    content = render_page(page, f"{beside.name}/{digest}" if digest else None).encode()
     files.write_bytes(path, content)
+    for old in beside.glob("*"):
+        if old.name != digest and re.fullmatch(DIGEST, old.name):
+            shutil.rmtree(old)
+    if beside.is_dir() and not any(beside.iterdir()):
+        beside.rmdir()
     return len(content)
 
 
 def metric_table(
-    frame: pd.DataFrame, labels: Mapping[str, str], caption: str, note: str = "", *, mark: bool = True
+    frame: pd.DataFrame,
+    labels: Mapping[str, str],
+    caption: str,
+    note: str = "",
+    *,
+    mark: bool = True,
+    better: Mapping[str, str] | None = None,
 ) -> Table:
     """Return a table in which a column of a metric also shows its spread and its interval.
 
@@ -150,14 +170,17 @@ def metric_table(
         labels: Columns to show besides metrics -> their headings. Columns of neither kind are left out.
         caption: Caption of the table.
         note: How to read it.
-        mark: Whether to mark the best value of each metric, if its interval overlaps with no other one.
+        mark: Whether to mark the best value of each metric, if its interval overlaps with no other one and
+            all rows have the same ``n`` and ``k``.
+        better: Column -> "higher" or "lower", where it is not that of the metric.
     """
     shown = [name for name in frame.columns if name in labels or name in METRICS]
     columns, cells = [], []
     for name in shown:
         metric = METRICS.get(name)
         numeric = pd.api.types.is_numeric_dtype(frame[name])
-        label = f"{metric.label} {metric.arrow}".rstrip() if metric else labels[name]
+        arrow = ARROWS[(better or {}).get(name, metric.better if metric else None)]
+        label = f"{metric.label if metric else labels[name]} {arrow}".rstrip()
         columns.append(Column(label, numeric, name if metric else ""))
         best = _best(frame, name) if mark and metric else None
         cells.append([_entry(frame, name, row, row == best) for row in range(len(frame))])
@@ -178,8 +201,10 @@ def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:
 
 
 def _best(frame: pd.DataFrame, name: str) -> int | None:
-    """Return the row with the best value of a metric, if its interval overlaps with no other row's."""
+    """Return the row with the best value of a metric, if all have one N and k and its interval no overlap."""
     better = METRICS[name].better
+    if any(frame[size].nunique() > 1 for size in ("n", "k") if size in frame):
+        return None
     if better is None or len(frame) < 2 or not {f"{name}_low", f"{name}_high"} <= set(frame.columns):
         return None
     low, high = (frame[f"{name}{part}"].to_numpy(dtype=float) for part in _PARTS[1:])

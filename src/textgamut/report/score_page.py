@@ -7,16 +7,20 @@ from matplotlib.figure import Figure as MatplotlibFigure
 
 from textgamut.errors import printable
 from textgamut.metrics.scores.rows import ALL
+from textgamut.metrics.support import SMALL_N
 from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import differences_table, facts_of, models_table
 from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
 from textgamut.report.page import Figure, Section, metric_table
 
-SCORES_NOTE = (
-    "In brackets: 95 % intervals from half-samples. ±: deviation over k-means seeds. A value is in bold if "
-    "it is the best and its interval overlaps with no other one."
-)
+NOTES = {
+    "_low": "In brackets: 95 % intervals from half-samples.",
+    "_sd": "±: deviation over k-means seeds.",
+}
+"""Suffix of a column -> how to read it."""
+
+BEST_NOTE = "A value is in bold if it is the best and its interval overlaps with no other one."
 DIFFERENCES_NOTE = "First minus second model. In brackets: paired 95 % intervals, each of a single pair."
 
 
@@ -33,7 +37,10 @@ def comparison_section(
     """
     table, facts = models_table(scores), facts_of(scores, references, embedder)
     whole = table["group"] == ALL
-    tables = [metric_table(table[whole], {"model": "model"}, "Scores", SCORES_NOTE)]
+    notes = [note for suffix, note in NOTES.items() if any(table.columns.str.endswith(suffix))]
+    if len(table[whole]) > 1 and notes:
+        notes.append(BEST_NOTE)
+    tables = [metric_table(table[whole], {"model": "model"}, "Scores", " ".join(notes))]
     if not whole.all():
         labels = {"model": "model", "group": "group"}
         tables.append(metric_table(table[~whole], labels, "Scores by group", mark=False))
@@ -44,7 +51,13 @@ def comparison_section(
     figures = []
     if "precision" in table:
         figures.append(Figure("Precision and recall", render(scores_figure(table, facts), "svg")))
-    return Section("scores", "Scores", [f"{facts}."], tables, figures)
+    sentences = [f"{facts}."]
+    small = scores.loc[(scores["metric"] == "precision") & (scores["n"] < SMALL_N), "n"]
+    if len(small):
+        sentences.append(
+            f"N = {small.min():,} is below {SMALL_N:,}: support metrics are biased; compare equal N only."
+        )
+    return Section("scores", "Scores", sentences, tables, figures)
 
 
 def scores_figure(table: pd.DataFrame, note: str) -> MatplotlibFigure:

@@ -50,8 +50,9 @@ SCORES_NOTE = (
 )
 TEXTS_NOTE = "±: standard deviation over the texts."
 RANKING_NOTE = (
-    "pareto: no other method has better or equal means of all criteria. Ranks: by net dominance over "
-    "prompts, by Bradley-Terry worth, and by Q*Text."
+    "Criteria: means over the texts; the scores above are of all texts together. pareto: no other method has "
+    "better or equal means of all criteria. Ranks: by net dominance over prompts, by Bradley-Terry worth, "
+    "and by Q*Text."
 )
 
 
@@ -165,7 +166,7 @@ def read_page(settings: Mapping[str, Any]) -> Page:
     ]
     sections += [Section(task, f"Scores: {task}", [line]) for task, line in settings["given"].items()]
     sections += [
-        _ranking_section(folder, ranking, entry["tasks"], results, home)
+        _ranking_section(folder, ranking, entry, results, home)
         for ranking, entry in settings["rankings"].items()
     ]
     explorer = explorer_data(
@@ -227,7 +228,9 @@ def _scores_table(
     return metric_table(frame, labels, caption, note, mark="group" not in more)
 
 
-def _ranking_section(folder: Path, ranking: str, tasks: list[str], results: list[str], home: Path) -> Section:
+def _ranking_section(
+    folder: Path, ranking: str, entry: Mapping[str, Any], results: list[str], home: Path
+) -> Section:
     path = folder / ranking / "ranking" / "ranking.csv"
     frame = _read_ranking(path)
     frame = frame.assign(pareto=["yes" if on_front else "no" for on_front in frame["pareto"]])
@@ -238,8 +241,10 @@ def _ranking_section(folder: Path, ranking: str, tasks: list[str], results: list
     return Section(
         name=f"ranking-{ranking}",
         title=f"Ranking: {ranking}",
-        sentences=[f"The methods of {', '.join(tasks)}, ranked by several criteria over the same prompts."],
-        tables=[metric_table(frame, labels, "Methods", RANKING_NOTE, mark=False)],
+        sentences=[
+            f"The methods of {', '.join(entry['tasks'])}, ranked by several criteria over the same prompts."
+        ],
+        tables=[metric_table(frame, labels, "Methods", RANKING_NOTE, mark=False, better=entry["better"])],
         figures=_figures(results, path.parent),
         files=_files(results, path.parent, home),
     )

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from browser.made_pages import HOSTILE, HOSTILE_METHOD, made_ranking, made_scores, made_task
+from browser.made_pages import (
+    HOSTILE,
+    HOSTILE_METHOD,
+    made_ranking,
+    made_scores,
+    made_task,
+    write_made_page,
+)
 
 from textgamut.report.chunks import script_of
 from textgamut.report.explorer import ExplorerData, ExplorerTask, explorer_data
@@ -25,7 +33,7 @@ def chunks_of(data: ExplorerData) -> dict[str, dict]:
 
 def test_the_scores_of_a_ranking_are_exact() -> None:
     data = explorer_data([], [made_ranking()])
-    assert (data.tasks, data.rankings) == (0, 1)
+    assert (len(data.tasks), len(data.rankings)) == (0, 1)
     found = chunks_of(data)["made/criteria"]
     scores = made_scores()
     assert sorted(found["methods"]) == sorted(scores.methods)
@@ -67,4 +75,28 @@ def test_what_is_too_large_for_one_file_stands_beside_it(task: ExplorerTask) -> 
     assert explorer_data([task], most_inline=size).inline
     beside = explorer_data([task], most_inline=size - 1)
     assert not beside.inline
-    assert json.loads(beside.manifest)["folder"] == "explorer"
+    assert json.loads(beside.manifest("x"))["folder"] == "x"
+
+
+@pytest.mark.filterwarnings("ignore:N = ")
+def test_pages_have_folders_of_their_own_and_leave_no_old_chunks(tmp_path: Path) -> None:
+    """A page that becomes small again has no folder; what is no chunk stays."""
+
+    def chunks(name: str) -> dict[str, bytes]:
+        files = (tmp_path / name).rglob("*.js")
+        return {path.relative_to(tmp_path / name).as_posix(): path.read_bytes() for path in files}
+
+    write_made_page(tmp_path / "a.html", [made_task(10)], most_inline=0)
+    first = chunks("a.html.texts")
+    write_made_page(tmp_path / "b.html", [made_task(12, "other")], most_inline=0)
+    assert chunks("a.html.texts") == first
+    write_made_page(tmp_path / "a.html", [made_task(12)], most_inline=0)
+    second = chunks("a.html.texts")
+    assert len(second) == len(first)
+    assert not set(first) & set(second)
+    assert next(iter(second)).split("/")[0] in (tmp_path / "a.html").read_text()
+    write_made_page(tmp_path / "a.html", [made_task(12)])
+    assert not (tmp_path / "a.html.texts").exists()
+    (tmp_path / "b.html.texts" / "own.txt").touch()
+    write_made_page(tmp_path / "b.html", [made_task(12)])
+    assert [path.name for path in (tmp_path / "b.html.texts").iterdir()] == ["own.txt"]

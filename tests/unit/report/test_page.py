@@ -31,6 +31,18 @@ def test_the_best_value_is_marked_if_its_interval_overlaps_with_no_other(metric,
     assert not any(entry.best for entries in unmarked.rows for entry in entries)
 
 
+def test_values_at_several_n_are_not_compared() -> None:
+    frame = scores("precision", [0.2, 0.8], 0.1).assign(n=[100, 200])
+    assert not any(entry.best for row in metric_table(frame, {"n": "N"}, "Scores").rows for entry in row)
+
+
+def test_a_criterion_has_the_arrow_of_its_ranking() -> None:
+    frame = pd.DataFrame({"perplexity": [1.0], "likes": [2]})
+    better = {"perplexity": "lower", "likes": "higher"}
+    table = metric_table(frame, {"likes": "likes"}, "Methods", better=better)
+    assert [column.label for column in table.columns] == ["perplexity ↓", "likes ↑"]
+
+
 def test_spread_and_interval_are_shown_with_the_value() -> None:
     frame = scores("precision", [0.25], 0.125).assign(precision_sd=0.5, runs=4, hidden="x")
     table = metric_table(frame, {"model": "method", "runs": "runs"}, "Scores", "A note.")
@@ -43,7 +55,7 @@ def test_spread_and_interval_are_shown_with_the_value() -> None:
 def test_several_sections_have_their_first_sentences_at_the_top() -> None:
     sections = [Section(name, name.title(), [f"What {name} is <b>.", "How."]) for name in ("news", "wiki")]
     top = render_page(Page("Results", sections)).partition("</header>")[0]
-    assert '<a href="#news">News</a> <span>What news is &lt;b&gt;.</span>' in top
-    assert '<a href="#wiki">Wiki</a> <span>What wiki is &lt;b&gt;.</span>' in top
+    assert '<a href="#section-news">News</a> <span>What news is &lt;b&gt;.</span>' in top
+    assert '<a href="#section-wiki">Wiki</a> <span>What wiki is &lt;b&gt;.</span>' in top
     assert "How." not in top
     assert "<span>" not in render_page(Page("Results", sections[:1])).partition("</header>")[0]

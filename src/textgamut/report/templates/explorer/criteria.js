@@ -9,7 +9,7 @@ async function openRanking(entry) {
   return { entry, ...data, values: new Float64Array(bytes.buffer) };
 }
 
-const newCriteriaState = () => ({ x: "", y: "", colour: "", first: "", second: "", outcome: "", compared: "" });
+const newCriteriaState = () => ({ x: "", y: "", colour: null, first: "", second: "", outcome: "", compared: "" });
 
 function readCriteriaAddress() {
   if (!location.hash.startsWith(CRITERIA_HASH)) return null;
@@ -119,6 +119,8 @@ async function drawCompared() {
   if (!names.includes(state.compared)) state.compared = names[0];
   fillSelect($("compared"), names.map((name) => [name, name]), state.compared);
   criteria.names = names;
+  $("compared-previous").disabled = names[0] === state.compared;
+  $("compared-next").disabled = names.at(-1) === state.compared;
   const prompt = ranking.prompts.indexOf(state.compared);
   const sides = await Promise.all([[first, second], [second, first]].map(([one, other]) => sideOf(ranking, prompt, one, other)));
   const { task, places } = await textsOf(ranking, prompt, first);
@@ -139,9 +141,12 @@ function reportCriteria(error) {
   console.error(error);
 }
 
+let showing = 0;
 async function showRanking(name, state) {
   const entry = explorerData.rankings.find((ranking) => ranking.name === name) ?? explorerData.rankings[0];
-  const ranking = await openRanking(entry), names = ranking.criteria.map((criterion) => criterion.name);
+  const turn = ++showing, ranking = await openRanking(entry);
+  if (turn !== showing) return;
+  const names = ranking.criteria.map((criterion) => criterion.name);
   const kinds = ranking.kinds.filter(({ labels }) => new Set(labels).size > 1).map((kind) => kind.name);
   const pick = (key, known, usual) => { if (!known.includes(state[key])) state[key] = usual ?? known[0]; };
   pick("x", names);
@@ -176,22 +181,24 @@ function connectCriteria() {
       changed();
     },
     hover: (method, left, top) => placeTip($("means-tip"), method < 0 ? null : [methodTip(method)], left, top),
-    lasso: () => {},
     view: () => {},
   });
   $("ranking").addEventListener("change", (event) => showRanking(event.target.value, newCriteriaState()).catch(reportCriteria));
   const keys = { "criterion-x": "x", "criterion-y": "y", kind: "colour", first: "first", second: "second", compared: "compared" };
   for (const [name, key] of Object.entries(keys)) {
     $(name).addEventListener("change", (event) => {
-      criteria.state[key] = event.target.value;
+      const { state } = criteria, other = { first: "second", second: "first" }[key];
+      if (other && state[other] === event.target.value) state[other] = state[key]; // exchange the two
+      state[key] = event.target.value;
+      if (other) drawMethods();
       if (["x", "y"].includes(key)) criteria.plot.view = null;
       changed();
     });
   }
   for (const [name, step] of [["previous", -1], ["next", 1]]) {
     $(`compared-${name}`).addEventListener("click", () => {
-      const { names, state } = criteria, place = names.indexOf(state.compared) + step;
-      if (names[place] !== undefined) state.compared = names[place];
+      const { names, state } = criteria;
+      state.compared = names[names.indexOf(state.compared) + step];
       changed();
     });
   }

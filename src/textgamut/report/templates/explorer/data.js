@@ -21,13 +21,19 @@ async function inlineChunk(name) {
 function scriptChunk(name) {
   return new Promise((resolve, reject) => {
     const file = `${explorerData.folder}/${name}.js`, script = document.createElement("script");
-    arrivals.set(name, resolve);
-    script.src = file;
-    script.addEventListener("error", () => {
+    const end = (problem) => {
+      script.remove();
+      if (!arrivals.delete(name)) return; // it has arrived
       chunks.delete(name); // the next call tries again
-      reject(new Error(`${file} cannot be loaded: it must be beside this page.`));
+      reject(new Error(`${file} ${problem}`));
+    };
+    arrivals.set(name, (content) => {
+      arrivals.delete(name);
+      resolve(content);
     });
-    script.addEventListener("load", () => script.remove());
+    script.src = file;
+    script.addEventListener("error", () => end("cannot be loaded: it must be beside this page."));
+    script.addEventListener("load", () => end("is damaged: make this page again."));
     document.head.append(script);
   });
 }

@@ -1,7 +1,7 @@
 // A text with its prompt, its metrics and its neighbours; lists of texts.
 const cellName = (cell) => {
-  const { method, seed } = explorer.task.cells[cell];
-  return `${method}, seed ${seed}`;
+  const { cells } = explorer.task, { method, seed } = cells[cell];
+  return cells.some((other) => other.seed !== seed) ? `${method}, seed ${seed}` : method;
 };
 const sideName = (place) => {
   const cell = explorer.task.points.cell[place];
@@ -20,6 +20,7 @@ function textButton(place, more = "") {
     element("bdi", {}, visible(task.points.id[place])), more);
   const button = element("button", { type: "button", className: "x-item" }, label, words);
   button.dataset.place = place;
+  if (place === explorer.place) button.setAttribute("aria-current", "true");
   button.addEventListener("click", () => select(place, true));
   return button;
 }
@@ -35,7 +36,7 @@ const fact = ({ label, says, better }, value, wins) => [
 function facts(place, cells, other = null) {
   const { task } = explorer, list = element("dl", { className: "x-facts" });
   const groups = task.groups.map(({ name, labels }) => [name, labels[task.points.groups[name][place]] ?? "none"]);
-  for (const [name, value] of groups) list.append(element("dt", {}, name), element("dd", {}, element("bdi", {}, visible(value))));
+  for (const [name, value] of groups) list.append(element("dt", {}, visible(name)), element("dd", {}, element("bdi", {}, visible(value))));
   for (const metric of task.metrics) {
     const { name, better } = metric, value = valueOf(name, place, cells);
     if (value === null) continue;
@@ -45,56 +46,50 @@ function facts(place, cells, other = null) {
   return list;
 }
 
-async function support(place, cell) {
-  const { task } = explorer, found = await neighboursOf(task, place, cell), human = place < task.humans;
+async function support(task, place, cell) {
+  const found = await neighboursOf(task, place, cell), human = place < task.humans;
   if (!found) return [element("p", {}, "This text was not compared with those of the other side.")];
   const inside = human ? task.human[cell].inside[place] : task.points.inside[place];
+  const why = await reason(task, found, cell, inside);
+  await Promise.all([...found.other, ...found.own].filter((near) => near !== null).map((near) => textOf(task, near)));
+  if (task !== explorer.task) return []; // another one was opened meanwhile
   const other = human ? "the generated texts" : "the human texts";
-  const lines = [element("p", {}, element("strong", {}, `${inside ? "Inside" : "Outside"} the support of ${other}. `),
-    await reason(found, place, cell, inside))];
+  const lines = [element("p", {}, element("strong", {}, `${inside ? "Inside" : "Outside"} the support of ${other}. `), ...why)];
   for (const [title, places, distances] of [
     [human ? "Nearest generated texts" : "Nearest human texts", found.other, found.otherDistance],
     [human ? "Nearest human texts" : "Nearest generated texts of the cell", found.own, found.ownDistance],
   ]) {
-    lines.push(element("h4", {}, title));
-    for (const [rank, neighbour] of places.entries()) {
+    lines.push(element("h4", {}, title), ...places.map((near, rank) => {
       const distance = ` · distance ${showNumber(distances[rank])}`;
-      if (neighbour === null) lines.push(element("p", {}, `a text that is not on this page${distance}`));
-      else {
-        await textOf(task, neighbour);
-        lines.push(textButton(neighbour, distance));
-      }
-    }
+      return near === null ? element("p", {}, `a text that is not on this page${distance}`) : textButton(near, distance);
+    }));
   }
   return lines;
 }
 
 // A text is inside if it lies in the ball of any text of the other side, not only of the nearest.
-async function reason(found, place, cell, inside) {
-  const { task } = explorer;
-  for (const [rank, neighbour] of found.other.entries()) {
-    const ball = neighbour === null ? null : await neighboursOf(task, neighbour, cell);
-    if (!ball) continue;
-    const distance = found.otherDistance[rank];
-    const measured = `${task.points.id[neighbour]} is at the distance ${showNumber(distance)}, and the radius of its ball, `
-      + `the distance to its nearest text number ${task.k} of its own side, is ${showNumber(ball.radius)}.`;
-    if (inside && distance < ball.radius) return `It lies in a ball: ${measured}`;
-    if (!inside) return `The nearest one is too far: ${measured}`;
+async function reason(task, found, cell, inside) {
+  for (const [rank, near] of found.other.entries()) {
+    if (near === null || (!inside && rank > 0)) continue;
+    const ball = await neighboursOf(task, near, cell), distance = found.otherDistance[rank];
+    const measured = [element("bdi", {}, visible(task.points.id[near])), ` is at the distance ${showNumber(distance)}, `
+      + `and the radius of its ball, the distance to its nearest text number ${task.k} of its own side, is ${showNumber(ball.radius)}.`];
+    if (!inside) return ["The nearest one is too far: ", ...measured];
+    if (distance <= ball.radius) return ["It lies in a ball: ", ...measured];
   }
-  return inside ? "It lies in the ball of a text that is farther than the neighbours below." : "";
+  return inside ? ["It lies in the ball of a text that is farther than those below."] : [];
 }
 
 let drawn = 0;
 async function drawDetail() {
-  const { task, state } = explorer, panel = $("detail"), turn = ++drawn;
-  const place = placeOf(state.point);
+  const { task, state } = explorer, panel = $("detail"), turn = ++drawn, { place } = explorer;
   if (place < 0) {
     panel.replaceChildren(element("p", {}, "Select a text on the map or in a list: its prompt, metrics and nearest neighbours are shown here."));
     return;
   }
   await textOf(task, place);
-  const cells = shownCells(), own = task.points.cell[place];
-  const cell = own >= 0 ? own : state.from ?? cells[0] ?? 0;
+  if (turn !== drawn) return;
+  const own = task.points.cell[place], cell = own >= 0 ? own : task.cells[state.from] ? state.from : 0;
   const text = element("div"), prompt = promptOf(place);
   showText(text, task.texts[place], prompt);
   const parts = [element("small", {}, element("bdi", {}, visible(sideName(place)))),
@@ -104,15 +99,19 @@ async function drawDetail() {
     showText(shown, prompt);
     parts.push(element("h4", {}, "Prompt"), shown, element("h4", {}, "Text"));
   }
-  parts.push(text, facts(place, cells));
+  parts.push(text, facts(place, [cell]));
   if (task.projection) {
     if (own < 0 && task.cells.length > 1) {
       const choice = element("select");
       fillSelect(choice, task.cells.map((_, other) => [String(other), cellName(other)]), String(cell));
-      choice.addEventListener("change", () => { state.from = Number(choice.value); drawDetail(); });
+      choice.addEventListener("change", () => {
+        state.from = Number(choice.value);
+        writeAddress(HASH, textsAddress);
+        drawDetail().then(() => panel.querySelector("select")?.focus()).catch(report);
+      });
       parts.push(element("label", {}, "Compared with ", choice));
     }
-    parts.push(...await support(place, cell));
+    parts.push(...await support(task, place, cell));
   }
   if (turn === drawn) panel.replaceChildren(...parts);
 }
@@ -124,18 +123,19 @@ function placeOf(point) {
   return place >= 0 && task.points.cell[place] === point[0] ? place : -1;
 }
 
-function select(place, focus = false) {
+// Select a text; a human one is compared with a cell, by default that of the text that was selected before.
+function select(place, focus = false, from = null) {
   const { task, state, plot } = explorer;
-  const before = placeOf(state.point);
-  if (before >= task.humans) state.from = task.points.cell[before];
-  state.point = place < 0 ? null : [task.points.cell[place], task.points.id[place]];
-  plot.chosen = place;
+  takeStep(HASH, textsAddress, () => {
+    state.from = from ?? (explorer.place >= task.humans ? task.points.cell[explorer.place] : state.from);
+    state.point = place < 0 ? null : [task.points.cell[place], task.points.id[place]];
+  });
+  explorer.place = plot.chosen = place;
   plot.draw();
   for (const button of document.querySelectorAll("#x-list .x-item")) {
-    button.toggleAttribute("aria-current", Number(button.dataset.place) === place);
-    if (button.hasAttribute("aria-current")) button.setAttribute("aria-current", "true");
+    if (Number(button.dataset.place) === place) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
   }
-  writeAddress(HASH, textsAddress);
   drawDetail().then(() => { if (focus) $("detail").focus(); }).catch(report);
 }
 

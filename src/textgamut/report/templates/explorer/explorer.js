@@ -7,6 +7,7 @@ function report(error) {
 // Draw everything that depends on the filters.
 function refresh() {
   const { task, state } = explorer;
+  explorer.cells = shownCells();
   explorer.shown = computeShown();
   explorer.listed = 20;
   drawRange();
@@ -20,6 +21,7 @@ function refresh() {
     button.tabIndex = chosen ? 0 : -1;
     $(button.dataset.tab).hidden = !chosen;
   }
+  $("listing").hidden = state.tab !== "map";
   $("tab-missed").hidden = !task.projection;
   $("tab-pair").hidden = comparable().length < 2;
   writeAddress(HASH, textsAddress);
@@ -44,15 +46,18 @@ function drawControls() {
   drawFilters();
 }
 
+let opening = 0;
 async function open(name, state) {
-  const entry = explorerData.tasks.find((task) => task.name === name) ?? explorerData.tasks[0];
-  fillSelect($("task"), explorerData.tasks.map((task) => [task.name, task.title]), entry.name);
-  Object.assign(explorer, { task: await taskOf(entry), state });
-  const { task } = explorer;
+  const entry = explorerData.tasks.find((task) => task.name === name) ?? explorerData.tasks[0], turn = ++opening;
+  const task = await taskOf(entry);
+  await loadTexts(task, 0);
+  if (turn !== opening) return;
+  Object.assign(explorer, { task, state });
+  explorer.place = placeOf(state.point);
+  fillSelect($("task"), explorerData.tasks.map((found) => [found.name, found.title]), entry.name);
   if (state.tab === "missed" && !task.projection) state.tab = "map";
   if (state.tab === "pair" && comparable().length < 2) state.tab = "map";
   explorer.plot.view = state.view;
-  await loadTexts(task, 0);
   drawControls();
   refresh();
   drawDetail().catch(report);
@@ -83,7 +88,13 @@ function connect() {
     view: (view) => { explorer.state.view = view; writeAddress(HASH, textsAddress); },
   });
   explorer.histogram = new Histogram($("histogram"), setRange);
-  $("task").addEventListener("change", (event) => open(event.target.value, newState()).catch(report));
+  $("task").addEventListener("change", (event) => {
+    const { tab, query } = explorer.state;
+    open(event.target.value, { ...newState(), tab, query }).catch((error) => {
+      $("task").value = explorer.task.entry.name;
+      report(error);
+    });
+  });
   let typing = 0;
   $("query").addEventListener("input", (event) => {
     clearTimeout(typing);
@@ -97,24 +108,23 @@ function connect() {
     });
   }
   choose("colour", "colour");
-  choose("metric", "metric", drawRange);
+  choose("metric", "metric", () => { drawRange(); writeAddress(HASH, textsAddress); });
   choose("order", "order");
   for (const [name, place] of [["low", 0], ["high", 1]]) {
     $(name).addEventListener("change", (event) => {
-      const range = [...(explorer.state.ranges[explorer.state.metric] ?? [explorer.histogram.low, explorer.histogram.high])];
-      const bounds = [explorer.histogram.low, explorer.histogram.high];
-      range[place] = event.target.value === "" ? bounds[place] : Number(event.target.value);
-      setRange(range);
+      const range = [...(explorer.state.ranges[explorer.state.metric] ?? [null, null])];
+      range[place] = event.target.value === "" ? null : Number(event.target.value);
+      setRange(...range);
     });
   }
   $("clear").addEventListener("click", () => {
-    Object.assign(explorer.state, { off: {}, ranges: {}, lasso: null, query: "" });
+    Object.assign(explorer.state, noFilters());
     drawControls();
     refresh();
   });
   $("lasso").addEventListener("click", (event) => {
-    const on = (explorer.plot.lassoing = !explorer.plot.lassoing);
-    event.target.setAttribute("aria-pressed", on);
+    explorer.plot.setLassoing(!explorer.plot.lassoing);
+    event.target.setAttribute("aria-pressed", explorer.plot.lassoing);
   });
   $("in").addEventListener("click", () => explorer.plot.zoom(1.5));
   $("out").addEventListener("click", () => explorer.plot.zoom(1 / 1.5));
@@ -132,8 +142,8 @@ function connect() {
   choose("prompt", "prompt");
   for (const [name, step] of [["previous", -1], ["next", 1]]) {
     $(name).addEventListener("click", () => {
-      const { prompts } = explorer, now = prompts.indexOf(Number($("prompt").value));
-      explorer.state.prompt = String(prompts[Math.max(0, Math.min(prompts.length - 1, now + step))]);
+      const { prompts } = explorer;
+      explorer.state.prompt = String(prompts[prompts.indexOf(Number($("prompt").value)) + step]);
       refresh();
     });
   }
@@ -180,10 +190,12 @@ function placeTip(tip, content, left, top) {
 }
 
 async function copyLink() {
-  history.replaceState(null, "", textsAddress());
+  const button = $("link"), usual = button.textContent;
+  history.replaceState(SEEN, "", textsAddress());
   try {
     await navigator.clipboard.writeText(location.href);
-    $("status").textContent = "link copied";
+    button.textContent = "Link copied";
+    setTimeout(() => { button.textContent = usual; }, 2000);
   } catch {
     $("status").textContent = "copy the address of this page: it has all settings";
   }

@@ -1,5 +1,6 @@
 // Which texts are shown.
 const HUMAN = "human texts";
+const NONE = "\0"; // stands for texts without a group: no label is like this
 
 // The values of a filter, and the value of each point.
 function filterValues(task) {
@@ -54,13 +55,13 @@ function matches(place, query) {
 }
 
 function computeShown() {
-  const { task, state } = explorer, { points } = task, cells = shownCells();
+  const { task, state, cells } = explorer, { points } = task;
   const facets = filterValues(task).filter(([name]) => state.off[name]?.length);
   const cellShown = [-1, ...task.cells.keys()].map((cell) =>
     facets.every(([name, , value]) => !state.off[name].includes(value(cell))));
   const groups = task.groups.filter(({ name }) => state.off[`group ${name}`]?.length).map(({ name, labels }) => {
     const off = new Set(state.off[`group ${name}`]);
-    return (place) => !off.has(points.groups[name][place] === null ? "none" : labels[points.groups[name][place]]);
+    return (place) => !off.has(labels[points.groups[name][place]] ?? NONE);
   });
   const off = state.off.support ?? [], words = ["outside", "inside"];
   const ranges = Object.entries(state.ranges).filter(([name]) => points.values[name]);
@@ -72,7 +73,7 @@ function computeShown() {
     if (!groups.every((test) => test(place))) continue;
     if (!ranges.every(([name, [low, high]]) => {
       const value = valueOf(name, place, cells);
-      return value !== null && value >= low && value <= high;
+      return value !== null && value >= (low ?? -Infinity) && value <= (high ?? Infinity);
     })) continue;
     if (state.lasso && !inPolygon(axes.x[place], axes.y[place], state.lasso)) continue;
     if (query && !matches(place, query)) continue;
@@ -83,10 +84,11 @@ function computeShown() {
 
 function drawFilters() {
   const { task, state } = explorer;
-  const groups = task.groups.map(({ name, labels }) => [`group ${name}`, [...labels, "none"]]);
+  const groups = task.groups.map(({ name, labels }) =>
+    [`group ${name}`, task.points.groups[name].includes(null) ? [...labels, NONE] : labels]);
   const support = task.projection ? [["support", ["inside", "outside", "not compared"]]] : [];
   const boxes = [...filterValues(task), ...groups, ...support].map(([name, values]) =>
-    element("fieldset", {}, element("legend", {}, name.replace(/^group /, "")), ...values.map((value) => {
+    element("fieldset", {}, element("legend", {}, visible(name.replace(/^group /, ""))), ...values.map((value) => {
       const box = element("input", { type: "checkbox", checked: !state.off[name]?.includes(value) });
       box.addEventListener("change", () => {
         const off = new Set(state.off[name]);
@@ -94,31 +96,41 @@ function drawFilters() {
         state.off[name] = [...off];
         refresh();
       });
-      return element("label", {}, box, " ", element("bdi", {}, visible(value)));
+      return element("label", {}, box, " ", element("bdi", {}, value === NONE ? "none" : visible(value)));
     })));
   $("boxes").replaceChildren(...boxes);
 }
 
 function drawRange() {
-  const { task, state } = explorer, cells = shownCells(), range = state.ranges[state.metric] ?? null;
-  explorer.histogram.show(task.points.id.map((_, place) => valueOf(state.metric, place, cells)), range);
-  $("low").value = range ? Number(range[0].toPrecision(6)) : "";
-  $("high").value = range ? Number(range[1].toPrecision(6)) : "";
+  const { task, state, cells, histogram } = explorer, [low, high] = state.ranges[state.metric] ?? [null, null];
+  histogram.show(task.points.id.map((_, place) => valueOf(state.metric, place, cells)), low, high);
+  for (const [name, bound, extreme] of [["low", low, histogram.low], ["high", high, histogram.high]]) {
+    $(name).value = bound === null ? "" : Number(bound.toPrecision(6));
+    $(name).placeholder = Number.isFinite(extreme) ? showNumber(extreme) : "";
+  }
   const chip = (label, clear) => {
     const button = element("button", { type: "button" }, `${label} ✕`);
     button.setAttribute("aria-label", `Remove the filter: ${label}`);
-    button.addEventListener("click", () => { clear(); refresh(); });
+    button.addEventListener("click", () => {
+      clear();
+      refresh();
+      $("filters").querySelector("summary").focus(); // the button is gone
+    });
     return button;
   };
-  const chips = Object.entries(state.ranges).map(([name, [low, high]]) =>
-    chip(`${labelOf(name)} ${showNumber(low)} to ${showNumber(high)}`, () => { delete state.ranges[name]; }));
+  const chips = Object.entries(state.ranges).filter(([name]) => task.points.values[name]).map(([name, [from, to]]) => {
+    const words = [from === null ? "" : ` from ${showNumber(from)}`, to === null ? "" : ` to ${showNumber(to)}`];
+    return chip(labelOf(name) + words.join(""), () => { delete state.ranges[name]; });
+  });
   if (state.lasso) chips.push(chip("lasso", () => { state.lasso = null; }));
   $("chips").replaceChildren(...chips);
 }
 
-function setRange(range) {
+// Show the texts within a range of the metric; null is an open end.
+function setRange(low, high) {
   const { state } = explorer;
-  if (range) state.ranges[state.metric] = range; else delete state.ranges[state.metric];
+  if (low === null && high === null) delete state.ranges[state.metric];
+  else state.ranges[state.metric] = low !== null && high !== null && low > high ? [high, low] : [low, high];
   refresh();
 }
 

@@ -3,7 +3,7 @@ const BINS = 30;
 
 class Histogram {
   constructor(canvas, onBrush) {
-    Object.assign(this, { canvas, onBrush, values: [], range: null });
+    Object.assign(this, { canvas, onBrush, values: [], range: [null, null] });
     let from = null;
     const value = (event) => this.low + (event.offsetX / canvas.clientWidth) * (this.high - this.low);
     canvas.addEventListener("pointerdown", (event) => {
@@ -17,19 +17,22 @@ class Histogram {
       this.draw();
     });
     canvas.addEventListener("pointerup", (event) => {
-      const still = from === null || Math.abs(value(event) - from) < (this.high - this.low) / 100;
+      if (from === null) return;
+      const still = Math.abs(value(event) - from) < (this.high - this.low) / 100;
       from = null;
-      this.onBrush(still ? null : this.range); // a click clears the range
+      this.onBrush(...(still ? [null, null] : this.range)); // a click clears the range
     });
+    canvas.addEventListener("pointercancel", () => { from = null; });
     new ResizeObserver(() => this.draw()).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
-  show(values, range) {
+  // low, high: the range that is shown; null is an open end
+  show(values, low, high) {
     this.values = values.filter((value) => value !== null);
     this.low = this.values.reduce((a, b) => Math.min(a, b), Infinity);
     this.high = this.values.reduce((a, b) => Math.max(a, b), -Infinity);
-    this.range = range;
+    this.range = [low, high];
     this.counts = new Array(BINS).fill(0);
     const width = (this.high - this.low) / BINS || 1;
     for (const value of this.values) this.counts[Math.min(BINS - 1, Math.floor((value - this.low) / width))]++;
@@ -43,7 +46,7 @@ class Histogram {
     const context = canvas.getContext("2d"), most = Math.max(...counts), bin = (this.high - this.low) / BINS;
     counts.forEach((count, place) => {
       const start = this.low + place * bin;
-      const chosen = !this.range || (start + bin > this.range[0] && start < this.range[1]);
+      const [low, high] = this.range, chosen = start + bin > (low ?? -Infinity) && start < (high ?? Infinity);
       context.fillStyle = style.getPropertyValue(chosen ? "--link" : "--rule");
       const tall = (count / most) * height;
       context.fillRect((place * width) / BINS, height - tall, width / BINS - ratio, tall);

@@ -4,8 +4,9 @@ const RING = 0, DISC = 1, CROSS = 2;
 const MOST_NAMES = 60;
 
 class Scatter {
-  // handlers: select(place or -1), hover(place or -1, left, top), lasso(polygon in data units, or null),
-  // view(window in data units that was moved to: {x, y, width, height} with the middle, or null if all points fit)
+  // handlers: select(place or -1), hover(place or -1, left, top), view(window in data units that was moved to:
+  // {x, y, width, height} with the middle, or null if it fits the points), and, if points can be selected by lasso,
+  // lasso(polygon in data units, or null)
   constructor(canvas, handlers) {
     Object.assign(this, { canvas, handlers, points: null, view: null, lassoing: false, chosen: -1, hovered: -1,
       path: [], lasso: null });
@@ -19,6 +20,7 @@ class Scatter {
   // labels: [x, y] or null, equal: whether both axes have one scale, names: of the points, or undefined}
   show(points) {
     this.points = points;
+    this.fitted = this.fit();
     this.restyle();
   }
 
@@ -41,22 +43,23 @@ class Scatter {
     this.draw();
   }
 
-  // The window of data units that fits the shown points.
+  // The window of data units that fits all points, shown or not, so that the map does not move with the filters.
   fit() {
-    const { shown } = this.points, range = (values) => {
+    const range = (values) => {
       let low = Infinity, high = -Infinity;
-      for (let place = 0; place < values.length; place++) {
-        if (shown[place] && values[place] < low) low = values[place];
-        if (shown[place] && values[place] > high) high = values[place];
+      for (const value of values) {
+        if (value < low) low = value;
+        if (value > high) high = value;
       }
       return low <= high ? [low, high] : [0, 1];
     };
     const [left, right] = range(this.points.x), [bottom, top] = range(this.points.y);
-    this.view = { x: (left + right) / 2, y: (bottom + top) / 2, width: (right - left || 1) * 1.08,
+    return { x: (left + right) / 2, y: (bottom + top) / 2, width: (right - left || 1) * 1.08,
       height: (top - bottom || 1) * 1.08 };
   }
 
   reset() {
+    if (!this.points) return;
     this.view = null;
     this.handlers.view(null);
     this.draw();
@@ -69,8 +72,7 @@ class Scatter {
   }
 
   scales() {
-    if (!this.view) this.fit();
-    const { view } = this, [margin, below] = this.margins();
+    const view = this.view ?? this.fitted, [margin, below] = this.margins();
     const width = this.canvas.width - margin, height = this.canvas.height - below;
     let across = width / view.width, up = height / view.height;
     if (this.points.equal) across = up = Math.min(across, up);
@@ -169,27 +171,41 @@ class Scatter {
   }
 
   zoom(factor, h = this.canvas.width / 2, v = this.canvas.height / 2) {
-    const { across, up, left, bottom } = this.scales(), { view } = this;
+    if (!this.points) return;
+    const { across, up, left, bottom } = this.scales(), view = this.view ?? this.fitted;
     const x = (h - left) / across, y = (bottom - v) / up;
-    view.x = x + (view.x - x) / factor;
-    view.y = y + (view.y - y) / factor;
-    view.width /= factor;
-    view.height /= factor;
-    this.handlers.view(view);
-    this.draw();
+    this.look({ x: x + (view.x - x) / factor, y: y + (view.y - y) / factor, width: view.width / factor,
+      height: view.height / factor });
   }
 
   move(h, v) {
-    const { across, up } = this.scales();
-    this.view.x -= h / across;
-    this.view.y += v / up;
+    if (!this.points) return;
+    const { across, up } = this.scales(), view = this.view ?? this.fitted;
+    this.look({ ...view, x: view.x - h / across, y: view.y + v / up });
+  }
+
+  // Look at a window; its middle stays among the points, and its size within what numbers can tell apart.
+  look({ x, y, width, height }) {
+    const { fitted } = this, clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+    const side = (size, whole) => clamp(size, whole * 1e-6, whole * 10);
+    this.view = {
+      x: clamp(x, fitted.x - fitted.width / 2, fitted.x + fitted.width / 2),
+      y: clamp(y, fitted.y - fitted.height / 2, fitted.y + fitted.height / 2),
+      width: side(width, fitted.width), height: side(height, fitted.height) };
     this.handlers.view(this.view);
     this.draw();
   }
 
-  at(h, v) {
+  // Whether a drag draws a lasso. If not, a finger that moves up or down scrolls the page.
+  setLassoing(on) {
+    this.lassoing = on;
+    this.canvas.style.touchAction = on ? "none" : "";
+  }
+
+  // The point that is nearest to a place, at most some pixels away; -1 if there is none.
+  at(h, v, most = 8) {
     const { across, up, left, bottom } = this.scales(), { x, y, shown } = this.points;
-    let best = -1, nearest = (8 * (devicePixelRatio || 1)) ** 2;
+    let best = -1, nearest = (most * (devicePixelRatio || 1)) ** 2;
     for (let place = 0; place < x.length; place++) {
       if (!shown[place]) continue;
       const distance = (x[place] * across + left - h) ** 2 + (bottom - y[place] * up - v) ** 2;
@@ -207,7 +223,7 @@ class Scatter {
       fingers.set(event.pointerId, position(event));
       moved = false;
       this.path = [];
-      this.drawing = fingers.size === 1 && (this.lassoing || event.shiftKey);
+      this.drawing = handlers.lasso && fingers.size === 1 && (this.lassoing || event.shiftKey);
     });
     canvas.addEventListener("pointermove", (event) => {
       if (!this.points) return;
@@ -240,6 +256,7 @@ class Scatter {
     canvas.addEventListener("pointercancel", up);
     canvas.addEventListener("pointerleave", () => this.hover(-1e9, -1e9));
     canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && document.activeElement !== canvas) return; // the page scrolls
       event.preventDefault();
       this.zoom(2 ** (-event.deltaY / 300), ...position(event));
     }, { passive: false });
@@ -250,7 +267,10 @@ class Scatter {
       else if (event.key === "+" || event.key === "=") this.zoom(1.3);
       else if (event.key === "-") this.zoom(1 / 1.3);
       else if (event.key === "0") this.reset();
-      else if (event.key === "Escape") handlers.lasso(null);
+      else if (event.key === "Enter" && this.points) {
+        const [margin, below] = this.margins();
+        handlers.select(this.at((margin + canvas.width) / 2, (canvas.height - below) / 2, Infinity));
+      } else if (event.key === "Escape" && handlers.lasso) handlers.lasso(null);
       else return;
       event.preventDefault();
     });
@@ -317,10 +337,10 @@ function stamp(data, width, height, mark, h, v) {
 // Round values within a range: [value, label].
 function ticks(low, high) {
   const rough = (high - low) / 6, power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough), found = [];
-  for (let value = Math.ceil(low / step) * step; value < high; value += step) found.push(value);
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough), first = Math.ceil(low / step);
   const decimals = Math.min(20, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
-  return found.map((value) => [value, decimals > 6 || high > 1e6 ? value.toExponential(1) : value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1")]);
+  return Array.from({ length: 8 }, (_, i) => (first + i) * step).filter((value) => value < high).map((value) =>
+    [value, decimals > 6 || high > 1e6 ? value.toExponential(1) : value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1")]);
 }
 
 function inPolygon(x, y, polygon) {

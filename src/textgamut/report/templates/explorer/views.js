@@ -1,6 +1,6 @@
 // The tabs: map, missed texts, two cells side by side.
 function axisValues() {
-  const { task, state } = explorer, cells = shownCells(), key = `${task.entry.name} ${state.x} ${state.y} ${cells}`;
+  const { task, state, cells } = explorer, key = `${task.entry.name} ${state.x} ${state.y} ${cells}`;
   if (explorer.axes?.key !== key) {
     const of = (name, coordinate) => Float32Array.from(
       name === "map" ? task.points[coordinate] : task.points.id.map((_, place) => valueOf(name, place, cells)),
@@ -10,11 +10,12 @@ function axisValues() {
   return explorer.axes;
 }
 
+const RAMP = Array.from({ length: 8 }, (_, i) => `--r${i}`);
 const PALETTE = Array.from({ length: 8 }, (_, i) => `--c${i}`);
 
 // The colour of each point, the colours, and their meaning.
-function coloursOf(cells) {
-  const { task, state } = explorer, { points } = task, name = state.colour;
+function coloursOf() {
+  const { task, state, cells } = explorer, { points } = task, name = state.colour;
   if (name === "support") {
     const colour = (place) => ({ 0: 1, 1: 0 })[insideOf(place, cells)] ?? 2;
     return { colour, colours: ["--c0", "--c1", "--human"], labels: ["inside", "outside", "not compared"] };
@@ -27,13 +28,12 @@ function coloursOf(cells) {
       places: [...group.labels.map((_, i) => i % PALETTE.length), none] };
   }
   if (points.values[name]) {
-    const values = points.id.map((_, place) => valueOf(name, place, cells)), steps = 12;
+    const values = points.id.map((_, place) => valueOf(name, place, cells)), steps = RAMP.length;
     const known = values.filter((value) => value !== null);
     const low = known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
-    const ramp = Array.from({ length: steps }, (_, i) => `hsl(${250 - (i * 200) / steps} 70% ${30 + (i * 35) / steps}%)`);
     const colour = (place) => values[place] === null ? steps
       : Math.min(steps - 1, Math.floor(((values[place] - low) / (high - low || 1)) * steps));
-    return { colour, colours: [...ramp, "--human"], labels: [showNumber(low), showNumber(high), "no value"],
+    return { colour, colours: [...RAMP, "--human"], labels: [`${labelOf(name)} ${showNumber(low)}`, showNumber(high), "no value"],
       places: [0, steps - 1, steps] };
   }
   const methods = [...new Set(task.cells.map((cell) => cell.method))];
@@ -44,8 +44,8 @@ function coloursOf(cells) {
 }
 
 function drawMap() {
-  const { task, state, plot } = explorer, cells = shownCells(), { x, y } = axisValues();
-  const painted = coloursOf(cells), shape = new Uint8Array(task.count), colour = new Uint8Array(task.count);
+  const { task, state, plot, cells } = explorer, { x, y } = axisValues();
+  const painted = coloursOf(), shape = new Uint8Array(task.count), colour = new Uint8Array(task.count);
   const shown = explorer.shown.slice();
   for (let place = 0; place < task.count; place++) {
     shown[place] &= !Number.isNaN(x[place]) && !Number.isNaN(y[place]);
@@ -56,13 +56,14 @@ function drawMap() {
   const metric = state.x !== "map" || state.y !== "map";
   const axis = (name, number) => (name === "map" ? `${task.projection} ${number}` : labelOf(name));
   plot.lasso = state.lasso;
-  plot.chosen = placeOf(state.point);
+  plot.chosen = explorer.place;
   plot.show({ x, y, shown, colour, shape, colours: painted.colours, equal: !metric,
     labels: metric ? [axis(state.x, 1), axis(state.y, 2)] : null });
   drawLegend(painted);
   const picture = `The map is only a picture: a two-dimensional projection (${task.projection}) of the features of `
     + `${task.embedder}. Inside, outside and neighbours are of the metric's own feature space, with all its dimensions. `;
-  $("caption").textContent = `${metric ? "" : picture}Drag to move, turn the wheel to zoom, drag with Shift to select by lasso.`;
+  $("caption").textContent = `${metric ? "" : picture}Drag to move; zoom with the wheel after a click on the map, or with Ctrl; `
+    + "drag with Shift to select by lasso.";
 }
 
 // A sign of a legend: a mark in a colour, which may be the name of a CSS variable, and its meaning.
@@ -84,7 +85,7 @@ function drawLegend({ labels, colours, places = [0, 1, 2] }) {
 }
 
 function drawList() {
-  const { task, state } = explorer, cells = shownCells(), places = [];
+  const { task, state, cells } = explorer, places = [];
   for (let place = 0; place < task.count; place++) if (explorer.shown[place]) places.push(place);
   const [name, direction] = state.order.split(" ");
   if (task.points.values[name]) {
@@ -105,28 +106,33 @@ function drawMissed() {
   fillSelect($("cell"), task.cells.map((_, place) => [String(place), cellName(place)]), String(cell));
   const generated = [], human = [];
   for (let place = 0; place < task.count; place++) {
-    if (!explorer.shown[place]) continue;
     if (task.points.cell[place] === cell && task.points.inside[place] === 0) generated.push(place);
     if (place < task.humans && task.human[cell].inside[place] === 0) human.push(place);
   }
   const distance = (place) => place < task.humans ? task.human[cell].distance[place] : task.points.values.distance[place];
   const row = async (place) => {
     const found = await neighboursOf(task, place, cell), nearest = found?.other[0] ?? null;
+    await Promise.all([place, nearest].map((which) => which === null ? null : textOf(task, which)));
+    if (task !== explorer.task) return ""; // another one was opened meanwhile
     const pair = element("div", { className: "x-missing" });
     for (const [which, more] of [[place, ""], [nearest, ` · nearest, distance ${showNumber(distance(place))}`]]) {
       if (which === null) continue;
       const text = element("div"), button = element("button", { type: "button" }, "Open");
-      showText(text, await textOf(task, which), promptOf(which));
+      showText(text, task.texts[which], promptOf(which));
       button.setAttribute("aria-label", `Open ${task.points.id[which]}`);
-      button.addEventListener("click", () => { state.from = cell; select(which, true); });
+      button.addEventListener("click", () => select(which, true, cell));
       pair.append(element("div", {}, element("small", {}, element("bdi", {}, visible(`${sideName(which)} · ${task.points.id[which]}`)), more, " "), button, text));
     }
     return pair;
   };
-  const sorted = (places) => places.sort((a, b) => distance(b) - distance(a) || a - b);
+  const list = (title, places) => {
+    const shown = places.filter((place) => explorer.shown[place]).sort((a, b) => distance(b) - distance(a) || a - b);
+    const count = shown.length === places.length ? places.length : `${shown.length} of ${places.length}, the filters hide the others`;
+    return section(`${title} (${count})`, shown, row);
+  };
   $("missed-lists").replaceChildren(
-    section(`Generated texts outside the support of the human texts: what precision missed (${generated.length})`, sorted(generated), row),
-    section(`Human texts outside the support of the generated texts: what recall missed (${human.length})`, sorted(human), row));
+    list("Generated texts outside the support of the human texts: what precision missed", generated),
+    list("Human texts outside the support of the generated texts: what recall missed", human));
 }
 
 // The texts of a cell (-1: human texts) by prompt, which may have several.
@@ -141,12 +147,15 @@ function byPrompt(cell) {
 }
 
 // The cells with prompts, and the human texts if they have some.
-const comparable = () => [...explorer.task.cells.keys(), -1].filter((cell) => byPrompt(cell).size);
+const comparable = () => (explorer.task.comparable
+  ??= [...explorer.task.cells.keys(), -1].filter((cell) => byPrompt(cell).size));
 
+let paired = 0;
 async function drawPair() {
-  const { task, state } = explorer, known = comparable();
+  const { task, state } = explorer, known = comparable(), turn = ++paired;
   const methodOf = (cell) => task.cells[cell]?.method, other = known.find((cell) => methodOf(cell) !== methodOf(known[0]));
-  const usual = [known[0], other ?? known[1]], [left, right] = usual.map((cell, i) => (known.includes(state.pair?.[i]) ? state.pair[i] : cell));
+  const usual = [known[0], other ?? known[1]];
+  const [left, right] = usual.map((cell, i) => (known.includes(state.pair?.[i]) ? state.pair[i] : cell));
   const options = known.map((cell) => [String(cell), cell < 0 ? HUMAN : cellName(cell)]);
   fillSelect($("left"), options, String(left));
   fillSelect($("right"), options, String(right));
@@ -156,19 +165,24 @@ async function drawPair() {
   const chosen = prompts.includes(Number(state.prompt)) && state.prompt !== null ? Number(state.prompt) : prompts[0];
   fillSelect($("prompt"), prompts.map((prompt) => [String(prompt), firstWords(task.prompts[prompt], 60)]), String(chosen));
   explorer.prompts = prompts;
+  $("previous").disabled = prompts.indexOf(chosen) <= 0;
+  $("next").disabled = prompts.indexOf(chosen) === prompts.length - 1;
   if (chosen === undefined) {
     $("sides").replaceChildren(element("p", {}, "No prompt of both is shown."));
+    $("pair-prompt").hidden = true;
     return;
   }
-  const both = [first.get(chosen), second.get(chosen)], places = both.flat(), cells = shownCells();
+  const both = [first.get(chosen), second.get(chosen)], places = both.flat();
   await Promise.all(places.map((place) => textOf(task, place)));
+  if (turn !== paired || task !== explorer.task) return;
+  const compared = [left, right].filter((cell) => cell >= 0); // a human text is compared with the other side
   const row = (place, rival) => {
     const text = element("div"), button = element("button", { type: "button" }, "Open");
     showText(text, task.texts[place], promptOf(place));
     button.setAttribute("aria-label", `Open ${task.points.id[place]} by ${sideName(place)}`);
-    button.addEventListener("click", () => select(place, true));
-    const support = ["outside the other side's support", "inside the other side's support"][insideOf(place, cells)] ?? "";
-    return element("div", {}, element("small", {}, `${support} `), button, text, facts(place, cells, rival));
+    button.addEventListener("click", () => select(place, true, compared[0]));
+    const support = ["outside the other side's support", "inside the other side's support"][insideOf(place, compared)] ?? "";
+    return element("div", {}, element("small", {}, `${support} `), button, text, facts(place, compared, rival));
   };
   // Values are compared where there is one text on either side.
   const rivals = places.length === 2 ? [places[1], places[0]] : [null, null];
