@@ -134,6 +134,7 @@ def test_a_click_shows_the_text_and_neighbours_lead_on(browse: Any) -> None:
     assert detail.locator(".x-item").count() == 10
 
 
+@pytest.mark.filterwarnings("ignore:N = ")
 def test_a_click_on_the_map_selects_the_nearest_point(browse: Any) -> None:
     x, y = made_task(60).cells[2].positions[7]
     one = browse("small", f"#texts?view={x},{y},1,1")
@@ -149,6 +150,7 @@ def test_a_click_on_the_map_selects_the_nearest_point(browse: Any) -> None:
     assert one.page.evaluate("scrollY") > 500
 
 
+@pytest.mark.filterwarnings("ignore:N = ")
 def test_a_human_text_is_compared_with_the_cell_that_is_named(browse: Any) -> None:
     """Its distance and its side of the support are not those of the other cells that are shown."""
     task = made_task(40, human_prompts=True)

@@ -21,7 +21,7 @@ from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_pr
 from textgamut.report.papers.scores import CONSTANT, Settings, known, with_paper
 from textgamut.report.tables import rescaled
 
-REVISION = 2
+REVISION = 3
 """Increase when the same texts produce a different table or figure."""
 
 PARAMETERS = {"top_p": "Top-p", "top_k": "Top-k", "temperature": "Temp"}
