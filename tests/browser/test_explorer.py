@@ -272,6 +272,35 @@ def test_the_address_has_the_view_of_the_map(browse: Any) -> None:
     assert "view=" not in one.address()
 
 
+def test_a_finger_scrolls_the_page_and_two_fingers_zoom(browse: Any) -> None:
+    one = browse("small", has_touch=True)
+    one.page.set_viewport_size({"width": 360, "height": 740})
+    canvas = one.page.locator("#x-canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    x, y, top = box["x"] + 150, box["y"] + 250, one.page.evaluate("scrollY")
+    session = one.page.context.new_cdp_session(one.page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        fingers = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
+
+    touch("touchStart", (x, y))
+    for step in range(1, 11):
+        touch("touchMove", (x, y - 20 * step))
+    touch("touchEnd")
+    assert "view=" not in one.address()
+    assert one.page.evaluate("scrollY") > top + 100
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    x, y = box["x"] + 150, box["y"] + 150
+    touch("touchStart", (x - 20, y), (x + 20, y))
+    for step in range(1, 11):
+        touch("touchMove", (x - 20 - 5 * step, y), (x + 20 + 5 * step, y))
+    touch("touchEnd")
+    assert "view=" in one.address()
+
+
 def test_everything_is_reached_by_keyboard(browse: Any) -> None:
     one = browse("small")
     one.page.locator("#x-tab-map").focus()

@@ -13,7 +13,12 @@ class Scatter {
     this.context = canvas.getContext("2d");
     this.listen();
     new ResizeObserver(() => this.resize()).observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restyle());
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) { // paper is always light
+      matchMedia(query).addEventListener("change", () => {
+        this.restyle();
+        if (this.points) this.paint(); // there are no more frames before the page is printed
+      });
+    }
   }
 
   // points: {x, y: Float32Array with NaN, shown: Uint8Array, colour, shape: Uint8Array, colours: CSS colours,
