@@ -234,7 +234,10 @@ class Scatter {
       if (!this.points) return;
       const [h, v] = position(event), before = fingers.get(event.pointerId);
       if (!before) return this.hover(h, v, event);
-      if (Math.hypot(h - before[0], v - before[1]) < 3 * ratio() && !moved) return undefined;
+      const [across, down] = [Math.abs(h - before[0]), Math.abs(v - before[1])];
+      if (Math.hypot(across, down) < 3 * ratio() && !moved) return undefined;
+      const scrolls = event.pointerType === "touch" && fingers.size === 1 && !this.drawing && down >= across;
+      if (scrolls && !moved) return undefined; // until the browser takes the finger over
       moved = true;
       if (this.drawing) {
         const { across, up, left, bottom } = this.scales();
