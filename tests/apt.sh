@@ -1,7 +1,7 @@
 # Sourced by the scripts that install what some tests need besides Python packages.
 
-# install TESTS WHAT PACKAGE...: install packages of Debian or Ubuntu, or say what is needed.
-install() {
+# apt_install TESTS WHAT PACKAGE...: install packages of Debian or Ubuntu, or say what is needed.
+apt_install() {
     tests=$1 what=$2
     shift 2
     if ! command -v apt-get >/dev/null; then

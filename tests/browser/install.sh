@@ -7,4 +7,4 @@ complete() {
     command -v chromium >/dev/null
 }
 
-complete || install tests/browser Chromium chromium fonts-dejavu
+complete || apt_install tests/browser Chromium chromium fonts-dejavu

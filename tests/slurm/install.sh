@@ -14,4 +14,4 @@ if [ "$(id -u)" -ne 0 ]; then
     echo "tests/slurm starts its own Slurm in /etc/slurm: run it as root, in a container" >&2
     exit 1
 fi
-install tests/slurm "Slurm and munge" munge slurm-wlm
+apt_install tests/slurm "Slurm and munge" munge slurm-wlm

@@ -12,5 +12,5 @@ complete() {
     done
 }
 
-complete || install tests/wiki "MediaWiki and PHP" \
+complete || apt_install tests/wiki "MediaWiki and PHP" \
     mediawiki php-cli php-sqlite3 php-intl php-mbstring php-xml

@@ -24,7 +24,7 @@ def digest_of(chunks: Iterable[Chunk]) -> str:
     """Return 16 hexadecimal digits that stand for the names and contents of chunks."""
     found = hashlib.sha256()
     for chunk in chunks:
-        found.update(script_of(chunk))
+        found.update(f"{chunk.name}\n".encode() + chunk.content)
     return found.hexdigest()[:16]
 
 

@@ -28,6 +28,9 @@ EXPLORER_SCRIPTS = (
 )
 """Scripts of the explorer, in the order in which they are included in the page."""
 
+BEST_NOTE = "A value is in bold if it is the best and its interval overlaps with no other one."
+"""How to read the mark of :func:`metric_table`."""
+
 _PARTS = ("_sd", "_low", "_high")
 
 
@@ -201,7 +204,7 @@ def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:
 
 
 def _best(frame: pd.DataFrame, name: str) -> int | None:
-    """Return the row with the best value of a metric, if all have one N and k and its interval no overlap."""
+    """Return the row with the best value of a metric; None if sizes differ or its interval overlaps."""
     better = METRICS[name].better
     if any(frame[size].nunique() > 1 for size in ("n", "k") if size in frame):
         return None

@@ -12,15 +12,14 @@ from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import differences_table, facts_of, models_table
 from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
-from textgamut.report.page import Figure, Section, metric_table
+from textgamut.report.page import BEST_NOTE, Figure, Section, metric_table
 
-NOTES = {
+SPREAD_NOTES = {
     "_low": "In brackets: 95 % intervals from half-samples.",
     "_sd": "±: deviation over k-means seeds.",
 }
 """Suffix of a column -> how to read it."""
 
-BEST_NOTE = "A value is in bold if it is the best and its interval overlaps with no other one."
 DIFFERENCES_NOTE = "First minus second model. In brackets: paired 95 % intervals, each of a single pair."
 
 
@@ -37,7 +36,7 @@ def comparison_section(
     """
     table, facts = models_table(scores), facts_of(scores, references, embedder)
     whole = table["group"] == ALL
-    notes = [note for suffix, note in NOTES.items() if any(table.columns.str.endswith(suffix))]
+    notes = [note for suffix, note in SPREAD_NOTES.items() if any(table.columns.str.endswith(suffix))]
     if len(table[whole]) > 1 and notes:
         notes.append(BEST_NOTE)
     tables = [metric_table(table[whole], {"model": "model"}, "Scores", " ".join(notes))]

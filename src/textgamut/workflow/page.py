@@ -24,7 +24,7 @@ from textgamut.files import read_json, read_table, reading
 from textgamut.metrics.scores.rows import ALL
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.explorer import explorer_data
-from textgamut.report.page import Column, Entry, Figure, Page, Section, Table, metric_table
+from textgamut.report.page import BEST_NOTE, Column, Entry, Figure, Page, Section, Table, metric_table
 from textgamut.report.tables import COLUMNS, read_texts_table, summary_table
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.explorer import explorer_settings, read_explorer
@@ -45,8 +45,8 @@ FIGURES = {
 
 SCORES_NOTE = (
     "In brackets: 95 % interval of one run, from half-samples of its texts, averaged over the runs. ±: "
-    "standard deviation over the runs; of a single run, over half-samples or k-means seeds. A value is in "
-    "bold if it is the best and its interval overlaps with no other one. Compare values only at the same N."
+    "standard deviation over the runs; of a single run, over half-samples or k-means seeds. "
+    f"{BEST_NOTE} Compare values only at the same N."
 )
 TEXTS_NOTE = "±: standard deviation over the texts."
 RANKING_NOTE = (

@@ -82,7 +82,7 @@ function choose(name, key, then = refresh) {
 
 function connect() {
   explorer.plot = new Scatter($("canvas"), {
-    select: (place) => select(place),
+    select: (place) => { if (place !== explorer.place) select(place); },
     hover: showTip,
     lasso: (polygon) => { explorer.state.lasso = polygon; refresh(); },
     view: (view) => { explorer.state.view = view; writeAddress(HASH, textsAddress); },
