@@ -124,28 +124,48 @@ def same_size(
 
 def checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Check that two sets of features can be compared, and return them as floating-point matrices."""
-    sets = []
-    for name, features in (("reference", reference), ("generated", generated)):
-        try:
-            array = np.asarray(features)
-            if array.dtype not in (np.float16, np.float32, np.float64):
-                array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
-        except (TypeError, ValueError) as error:
-            raise DataError(f"{name} features: not a matrix of numbers: {error}") from error
-        if array.ndim != 2:
-            raise DataError(f"{name} features: must be a matrix (texts, dimensions), not {array.shape}")
-        if len(array) < 2:
-            raise DataError(f"{name} features: at least two texts are needed, not {len(array)}")
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-        if len(bad):
-            raise DataError(f"{name} features: row {bad[0]} is not finite ({len(bad)} such rows)")
-        sets.append(array)
-    if sets[0].shape[1] != sets[1].shape[1]:
+    ref, gen = checked_set(reference, "reference features"), checked_set(generated, "generated features")
+    if ref.shape[1] != gen.shape[1]:
         raise DataError(
-            "reference and generated features have different dimensions: "
-            f"{sets[0].shape[1]} and {sets[1].shape[1]}"
+            f"reference and generated features have different dimensions: {ref.shape[1]} and {gen.shape[1]}"
         )
-    return sets[0], sets[1]
+    return ref, gen
+
+
+def checked_set(features: ArrayLike, name: str = "features") -> NDArray[np.floating]:
+    """Check one set of features, and return it as a floating-point matrix."""
+    try:
+        array = np.asarray(features)
+        if array.dtype not in (np.float16, np.float32, np.float64):
+            array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name}: not a matrix of numbers: {error}") from error
+    if array.ndim != 2:
+        raise DataError(f"{name}: must be a matrix (texts, dimensions), not {array.shape}")
+    if len(array) < 2:
+        raise DataError(f"{name}: at least two texts are needed, not {len(array)}")
+    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if len(bad):
+        raise DataError(f"{name}: row {bad[0]} is not finite ({len(bad)} such rows)")
+    return array
+
+
+def unit_blocks(features: NDArray[np.floating], name: str = "features") -> Iterator[NDArray[np.float64]]:
+    """Yield blocks of rows, normalised to unit length in float64.
+
+    Raises:
+        TextgamutError: If a row is zero.
+    """
+    for rows in blocks(*features.shape):
+        block = features[rows].astype(np.float64)
+        # Divided by the largest entry first: squares of huge or tiny numbers are not representable.
+        largest = np.abs(block).max(axis=1, keepdims=True)
+        if not largest.all():
+            row = rows.start + int(np.flatnonzero(largest[:, 0] == 0)[0])
+            raise DataError(f"{name}: row {row} is zero and has no direction")
+        block /= largest
+        block /= np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
+        yield block
 
 
 def blocks(n: int, width: int) -> list[slice]:

@@ -1,12 +1,14 @@
-"""N-gram metrics: Self-BLEU, Distinct-n, Rep-n and diversity, counted exactly.
+"""N-gram metrics: Self-BLEU, Distinct-n, Rep-n, diversity and unigram entropy, counted exactly.
 
 Sources: PR section 5.2 and appendix A (Self-BLEU, corpus Distinct-n); NW section 4.2 (Distinct-n and Rep-n of
-a text); MC appendix A (diversity); Papineni et al. 2002 and Zhu et al. 2018 (BLEU, Self-BLEU).
+a text); MC appendix A (diversity); Papineni et al. 2002 and Zhu et al. 2018 (BLEU, Self-BLEU); Zhang et al.
+2018 (entropy); Liu et al. 2022 (expectation-adjusted Distinct).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from textgamut.errors import DataError
 
-REVISION = 1
+REVISION = 2
 """Increase when the same tokens or texts produce different values."""
 
 SMOOTHING = 0.1
@@ -189,6 +191,63 @@ def text_diversity(words: Sequence[Hashable]) -> float:
         TextgamutError: If ``words`` is a single string.
     """
     return math.prod(1 - repetition_n(words, n) for n in (2, 3, 4))
+
+
+def unigram_entropy(token_lists: Sequence[Sequence[Hashable]]) -> float:
+    """Return the Shannon entropy of the tokens of a set of texts (Ent-1 of Zhang et al. 2018).
+
+    It is computed from the shares of the tokens in the set, in nats. High values indicate a diverse choice of
+    words. This estimate is too low, to first order by (K - 1) / (2 N) for N tokens drawn from K different
+    ones, and by more if many of them are rare, as words are: compare only sets of the same number of tokens.
+
+    Args:
+        token_lists: Texts, each a list of tokens.
+
+    Returns:
+        The entropy, from 0, if all tokens are the same, to the logarithm of the number of different tokens,
+        if all are equally frequent. It does not depend on the order of the texts or tokens.
+
+    Raises:
+        TextgamutError: If there is no token, or a text is a single string.
+    """
+    _check(1, token_lists)
+    counts = Counter(chain.from_iterable(token_lists))
+    total = counts.total()
+    if not total:
+        raise DataError(f"unigram entropy: none of {len(token_lists)} texts has a token")
+    return math.fsum(count / total * math.log(total / count) for count in counts.values())
+
+
+def expectation_adjusted_distinct(token_lists: Sequence[Sequence[Hashable]], vocabulary: int) -> float:
+    """Return the number of distinct tokens over that expected of random tokens (EAD, Liu et al. 2022).
+
+    C tokens drawn uniformly from a vocabulary of V contain V (1 - ((V - 1) / V)^C) different ones on average.
+    Unlike Distinct-1, the quotient of texts drawn in this way does not decrease with their length. That of
+    real texts still does, because few words are frequent.
+
+    Args:
+        token_lists: Texts, each a list of tokens.
+        vocabulary: Number V of tokens that are possible, at least that of the distinct ones in the texts; the
+            same for all sets that are compared. The paper uses the size of a tokenizer's vocabulary.
+
+    Returns:
+        The quotient, in (0, e / (e - 1)]: above 1 where tokens repeat less than random ones.
+
+    Raises:
+        TextgamutError: If there is no token, a text is a single string, or ``vocabulary`` is below the number
+            of distinct tokens.
+    """
+    _check(1, token_lists)
+    total = sum(map(len, token_lists))
+    if not total:
+        raise DataError(f"expectation-adjusted Distinct: none of {len(token_lists)} texts has a token")
+    distinct = len(set(chain.from_iterable(token_lists)))
+    if vocabulary < distinct:
+        raise DataError(f"vocabulary = {vocabulary}: the texts have {distinct} distinct tokens")
+    if vocabulary == 1:
+        return 1.0  # the logarithm below is infinite
+    # Without expm1 and log1p, digits would be lost to the difference from 1 in a large vocabulary.
+    return distinct / (-vocabulary * math.expm1(total * math.log1p(-1 / vocabulary)))
 
 
 def _check(n: int, token_lists: Sequence[Sequence[Hashable]]) -> None:

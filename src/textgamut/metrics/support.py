@@ -1,19 +1,18 @@
 """Support metrics: precision, recall, density and coverage of generated against reference features.
 
-Sources: PR section 4; Kynkäänniemi et al. 2019 (precision, recall); Naeem et al. 2020 (density, coverage).
+Sources: PR section 4; Kynkäänniemi et al. 2019 (precision, recall); Naeem et al. 2020 (density, coverage);
+Salvy, Talbot and Thirion 2025, arXiv 2507.01761 (clipped density, clipped coverage); Khayatkhoei and
+AbdAlmageed 2023, arXiv 2306.09618 (symmetric precision, symmetric recall).
 
 All counts equal those of exact float64 arithmetic, pair by pair, for any block size, number of threads and
-device: fast matrix products decide all pairs except those within their rounding error of a radius, which are
-recomputed individually. Distances are computed in blocks, so memory grows with N x block, not with N x N.
+device (:mod:`textgamut.metrics.distances_in_blocks`).
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,12 +23,20 @@ from textgamut.errors import DataError
 from textgamut.features.reduce import blocks, checked, first_copies, same_size
 from textgamut.features.reduce import reduce_features as reduce_features
 from textgamut.metrics.catalogue import MOST_HALF_SAMPLES
+from textgamut.metrics.distances_in_blocks import (
+    Points,
+    over_blocks,
+    pairs_inside,
+    pairs_within,
+    prepare,
+    radii_of,
+)
 from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:
     import torch
 
-REVISION = 2
+REVISION = 3
 """Increase when the same features produce different values."""
 
 SMALL_N = 1000
@@ -42,7 +49,7 @@ class SmallSampleWarning(UserWarning):
 
 @dataclass(frozen=True)
 class SupportMetrics:
-    """The four support metrics of N references and N generated texts, and the contribution of each text."""
+    """The support metrics of N references and N generated texts, and the contribution of each text."""
 
     precision: float
     """Share of generated texts inside the references' support, in [0, 1]."""
@@ -52,6 +59,31 @@ class SupportMetrics:
     """Mean number of reference balls around a generated text, over k; 0 or more, about 1 for equal sets."""
     coverage: float
     """Share of reference balls that contain a generated text, in [0, 1]."""
+    clipped_density: float
+    """Equivalent share of good generated texts, in [0, 1]: density without the effect of outliers.
+
+    No reference ball is larger than the median one, and no generated text counts more than once, however many
+    balls it is in: the mean of min(balls / k, 1), over the same mean of the references, each in the balls of
+    the others. 1 for equal distributions (more is cut to 1), and close to the share of good texts if the
+    others are far from the references. 0 if all these balls are empty.
+    """
+    clipped_coverage: float
+    """Equivalent share of good generated texts, in [0, 1], a multiple of 1 / N: do they reach all references?
+
+    The mean over the references of min(generated texts in the ball / k, 1), with the balls of coverage, is
+    compared with its expectation if m texts were of the references' distribution and the others far away; the
+    smallest m that suffices, over N. About 1 for equal distributions, half the time exactly 1. Texts that are
+    in many balls make up for others: in high dimensions a narrower distribution has 1, too.
+    """
+    symmetric_precision: float
+    """The smaller of precision and the share of generated texts whose ball contains a reference, in [0, 1].
+
+    In high dimensions precision is near 1 if the generated texts lie within the references' support, but
+    near 0 if they lie around it at the same distance, and recall the other way around. The smaller of both
+    views, in which the sets change places, is low in both cases.
+    """
+    symmetric_recall: float
+    """The smaller of recall and coverage, in [0, 1]; see ``symmetric_precision``."""
     in_reference: NDArray[np.bool_]
     """(N,): which generated texts lie inside the references' support."""
     in_generated: NDArray[np.bool_]
@@ -69,10 +101,15 @@ class SupportMetrics:
 def support_metrics(
     reference: ArrayLike, generated: ArrayLike, k: int = 4, closed: bool = False, device: str | None = None
 ) -> SupportMetrics:
-    """Compute precision, recall, density and coverage (PR section 4.1, steps 3 and 4).
+    """Compute precision, recall, density and coverage (PR section 4.1, steps 3 and 4), and variants of them.
 
     The radius of a point's ball is the distance to its k-th nearest neighbour in its own set, excluding
     itself. Distances are Euclidean.
+
+    The authors' code of the clipped and of the symmetric metrics has k = 5 by default; here all metrics have
+    one k. That of the clipped metrics counts a text on a ball's surface for clipped density (here only if
+    ``closed``) but not for clipped coverage. A reference on the surface of another one's ball is always
+    counted where clipped density is normalised: without it, the ball would not contain its k neighbours.
 
     Args:
         reference: (N, d) features, usually from ``reduce_features``.
@@ -270,7 +307,7 @@ def half_sample_metrics(
         raise DataError(f"the result is of {n} texts, but there are {len(ref)} references, {len(gen)} texts")
     if not 2 <= replicates <= MOST_HALF_SAMPLES:
         raise DataError(f"replicates = {replicates}: must be from 2 to {MOST_HALF_SAMPLES}")
-    references, texts = _points([ref[:n], gen[:n]], choose_device(device))
+    references, texts = prepare([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)
     halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
     precision, density, coverage = _half_samples(references, texts, halves[0], halves[1], k)
@@ -313,18 +350,6 @@ def interval_of(
 # --- one pass over the distances -----------------------------------------------------------------------
 
 
-class _Points(NamedTuple):
-    """One set of points, prepared for matrix products and for exact arithmetic."""
-
-    exact: NDArray[np.float64]
-    """(N, d), on the host, at the same scale."""
-    tensor: torch.Tensor
-    """(N, d + 2), float32, centred, on the device: x, |x|^2, 1."""
-    tolerance: float
-    """Bound of this set's share of the float32 rounding error of a squared distance, including the points,
-    the product and the sum."""
-
-
 def _sweep(
     ref: NDArray[np.floating],
     gen: NDArray[np.floating],
@@ -337,126 +362,112 @@ def _sweep(
         if not 1 <= k < size:
             raise DataError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
     _warn_of_samples(ref, gen, max(k for size, k in points if size == n), closed)
-    references, generated = _points([ref, gen], choose_device(device))
-    balls = {point: np.zeros(point[0], np.int64) for point in points}
-    covered = {point: np.zeros(point[0], bool) for point in points}
-    in_generated = {point: np.zeros(point[0], bool) for point in points}
-    ref_radii, gen_radii = (_radii(features, points) for features in (references, generated))
+    references, generated = prepare([ref, gen], choose_device(device))
+    ref_radii, gen_radii = (radii_of(features, points) for features in (references, generated))
+    counts = {
+        point: _Counts(*(np.zeros(point[0], kind) for kind in (np.int64, np.int64, np.int64, bool, bool)))
+        for point in points
+    }
+    limits = {point: radii.median() for point, radii in ref_radii.items()}
     one_at_a_time = threading.Lock()
 
     def count(rows: slice, squared: torch.Tensor) -> None:
         for size, k in points:
+            found = counts[size, k]
             block = squared[: max(size - rows.start, 0), :size]
-            pairs = (block, references, rows.start, generated)
-            row, column = _pairs_inside(*pairs, ref_radii[size, k], 0, closed)
+            sides = (block, references, rows.start, generated)
+            row, column = pairs_inside(*sides, ref_radii[size, k], 0, closed)
+            clipped = column[pairs_within(*sides, (row, column), limits[size, k], closed)]
+            found.texts[rows.start : rows.start + len(block)] = np.bincount(
+                row - rows.start, minlength=len(block)
+            )
+            row, owner = pairs_inside(*sides, gen_radii[size, k], 1, closed)
+            found.in_generated[row] = True
             with one_at_a_time:
-                balls[size, k] += np.bincount(column, minlength=size)
-            covered[size, k][row] = True
-            row, _ = _pairs_inside(*pairs, gen_radii[size, k], 1, closed)
-            in_generated[size, k][row] = True
+                found.balls[:] += np.bincount(column, minlength=size)
+                found.clipped_balls[:] += np.bincount(clipped, minlength=size)
+                found.filled[owner] = True
 
-    _over_blocks(count, references, generated)
-    return [
-        SupportMetrics(
-            precision=_mean(balls[size, k] > 0),
-            recall=_mean(in_generated[size, k]),
-            density=int(balls[size, k].sum()) / (k * size),
-            coverage=_mean(covered[size, k]),
-            in_reference=balls[size, k] > 0,
-            in_generated=in_generated[size, k],
-            balls=balls[size, k],
-            covered=covered[size, k],
-            n=size,
-            k=k,
-        )
-        for size, k in points
-    ]
+    over_blocks(count, references, generated)
+    results = []
+    for size, k in points:
+        found = counts[size, k]
+        of_references = ref_radii[size, k].balls_around(limits[size, k], empty=not closed)
+        results.append(_summary(found, of_references, size, k))
+    return results
 
 
-@dataclass
-class _Radii:
-    """The squared radii of N balls: all of them up to float32 rounding, exact ones on demand."""
+class _Counts(NamedTuple):
+    """The counts behind the support metrics, (N,) each."""
 
-    points: _Points
-    near: NDArray[np.float32]
-    """(N, m): squared distances of each point to its nearest neighbours, ascending, up to rounding."""
-    neighbours: NDArray[np.int64]
-    """(N, m): these neighbours."""
-    k: int
-    known: NDArray[np.float64]
-    """(N,): exact squared radii, NaN if not yet computed."""
-
-    def exact(self, owners: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the exact squared radii of some balls."""
-        unknown = np.unique(owners)
-        unknown = unknown[np.isnan(self.known[unknown])]
-        squared = _exact(self.points, unknown[:, None], self.points, self.neighbours[unknown])
-        squared = np.sort(squared, axis=1)[:, self.k - 1]
-        # All other points are at least this far away. If the radius is larger, compare with all points.
-        n, m = self.near.shape
-        beyond = self.near[unknown, -1] - 2 * self.points.tolerance
-        for row in np.flatnonzero((squared > beyond) & (squared > 0) & (m < n - 1)):
-            others = np.delete(np.arange(n), unknown[row])
-            distances = _exact(self.points, unknown[row, None], self.points, others)
-            squared[row] = np.partition(distances, self.k - 1)[self.k - 1]
-        self.known[unknown] = squared
-        return self.known[owners]
+    balls: NDArray[np.int64]
+    """Number of reference balls around each generated text."""
+    clipped_balls: NDArray[np.int64]
+    """The same for balls of at most the median radius."""
+    texts: NDArray[np.int64]
+    """Number of generated texts in the ball of each reference."""
+    in_generated: NDArray[np.bool_]
+    """Which references lie in the ball of a generated text."""
+    filled: NDArray[np.bool_]
+    """Which generated texts have a reference in their ball."""
 
 
-def _radii(features: _Points, points: Sequence[tuple[int, int]]) -> dict[tuple[int, int], _Radii]:
-    """Compute the balls of the first N texts for each point (N, k), in one pass over the distances."""
-    # Two extra neighbours, because float32 cannot order neighbours at almost equal distances.
-    counts = {size: min(max(k for n, k in points if n == size) + 2, size - 1) for size, _ in points}
-    near = {size: np.empty((size, count), np.float32) for size, count in counts.items()}
-    neighbours = {size: np.empty((size, count), np.int64) for size, count in counts.items()}
+def _summary(counts: _Counts, balls_of_references: NDArray[np.int64], n: int, k: int) -> SupportMetrics:
+    """Return the metrics.
 
-    def find(rows: slice, squared: torch.Tensor) -> None:
-        # Exclude the point itself by index: a duplicate of it is a neighbour at distance 0.
-        squared.diagonal(rows.start).fill_(np.inf)
-        for size, count in counts.items():
-            block = squared[: max(size - rows.start, 0), :size]
-            some = slice(rows.start, rows.start + len(block))
-            near[size][some], neighbours[size][some] = _nearest(block, count)
-
-    _over_blocks(find, features, features)
-    return {
-        (size, k): _Radii(features, near[size], neighbours[size], k, np.full(size, np.nan))
-        for size, k in points
-    }
-
-
-def _pairs_inside(
-    squared: torch.Tensor,
-    rows_of: _Points,
-    first: int,
-    columns_of: _Points,
-    radii: _Radii,
-    axis: int,
-    closed: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return row and column of the pairs inside a ball, as decided by exact arithmetic.
-
-    ``first`` is the first row of the block. ``axis`` is 0 for balls of the rows, 1 for those of the columns.
+    ``balls_of_references`` is, for each reference, how many of the other references' clipped balls it is in.
     """
-    import torch
+    balls, covered = counts.balls, counts.texts > 0
+    precision, recall, coverage = _mean(balls > 0), _mean(counts.in_generated), _mean(covered)
+    # Whole numbers until the last division, so that the order of the rows cannot matter.
+    clipped, most = (int(np.minimum(of, k).sum()) for of in (counts.clipped_balls, balls_of_references))
+    return SupportMetrics(
+        precision=precision,
+        recall=recall,
+        density=int(balls.sum()) / (k * n),
+        coverage=coverage,
+        clipped_density=min(clipped / most, 1.0) if most else 0.0,
+        clipped_coverage=_equivalent_share(int(np.minimum(counts.texts, k).sum()) / (k * n), n, k),
+        symmetric_precision=min(precision, _mean(counts.filled)),
+        symmetric_recall=min(recall, coverage),
+        in_reference=balls > 0,
+        in_generated=counts.in_generated,
+        balls=balls,
+        covered=covered,
+        n=n,
+        k=k,
+    )
 
-    margin = rows_of.tolerance + columns_of.tolerance + 2 * radii.points.tolerance
-    reach = radii.near[:, radii.k - 1] + np.float32(margin)
-    reach = reach[first : first + len(squared), None] if axis == 0 else reach[None, :]
-    near = (squared <= torch.from_numpy(reach).to(squared.device)).cpu().numpy()
-    row, column = np.divmod(np.flatnonzero(near), squared.shape[1])
-    owner = row + first if axis == 0 else column
-    distance = squared[*map(torch.from_numpy, (row, column))].cpu().numpy()
-    inside = distance < radii.near[owner, radii.k - 1] - margin
-    doubtful = np.flatnonzero(~inside)
-    exact = _exact(rows_of, row[doubtful] + first, columns_of, column[doubtful])
-    limit = radii.exact(owner[doubtful])
-    inside[doubtful] = exact <= limit if closed else exact < limit
-    return row[inside] + first, column[inside]
+
+def _equivalent_share(value: float, n: int, k: int) -> float:
+    """Return the smallest share of good texts for which the expected value is at least this one.
+
+    Rounding errors of the expectation, below 1e-9, cannot change this: its steps are of the order of 1 / n.
+    """
+    least = int(np.searchsorted(_expected_clipped_coverage(n, k), value - 1e-9))
+    return min(least, n) / n
+
+
+def _expected_clipped_coverage(n: int, k: int) -> NDArray[np.float64]:
+    """Return the expected mean of min(texts in a ball / k, 1), for m = 0 ... n good generated texts.
+
+    The probability that a good text is in a reference's ball is that of n - 1 uniform numbers' k-th smallest:
+    it has the distribution Beta(k, n - k), whatever the distribution of the texts. So the number J of good
+    texts in a ball has the distribution BetaBinomial(m, k, n - k), and the value is
+    E[min(J, k)] / k = 1 - sum over j < k of (1 - j / k) P(J = j).
+    """
+    from scipy.special import betaln, gammaln
+
+    expected = np.zeros(n + 1)
+    for j in range(k):
+        m = np.arange(j, n + 1)
+        choices = gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)
+        expected[m] += (1 - j / k) * np.exp(choices + betaln(k + j, n - k + m - j) - betaln(k, n - k))
+    return 1 - expected
 
 
 def _half_samples(
-    owners: _Points, others: _Points, owners_drawn: NDArray[np.bool_], others_drawn: NDArray[np.bool_], k: int
+    owners: Points, others: Points, owners_drawn: NDArray[np.bool_], others_drawn: NDArray[np.bool_], k: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return, for each replicate, the share of others inside a ball, the density, the share of full balls.
 
@@ -471,7 +482,7 @@ def _half_samples(
     inside = np.zeros((replicates, n), bool)
     pairs_inside = np.zeros(replicates, np.int64)
     full = np.zeros((replicates, n), bool)
-    balls = _radii(owners, [(n, count)])[n, count]
+    balls = radii_of(owners, [(n, count)])[n, count]
     one_at_a_time = threading.Lock()
 
     def draw(rows: slice, squared: torch.Tensor) -> None:
@@ -494,111 +505,9 @@ def _half_samples(
                     starts = np.flatnonzero(np.diff(index[order], prepend=-1))
                     target[:, index[order][starts]] |= np.logical_or.reduceat(hit[:, order], starts, axis=1)
 
-    _over_blocks(draw, owners, others)
+    over_blocks(draw, owners, others)
     half = n // 2
     return inside.sum(axis=1) / half, pairs_inside / (k * half), full.sum(axis=1) / half
-
-
-def _points(sets: Sequence[NDArray[np.floating]], device: torch.device) -> list[_Points]:
-    """Centre sets of points, and scale them by a power of two, so that squares do not overflow float32."""
-    import torch
-
-    centre = np.mean([points.mean(axis=0, dtype=np.float64) for points in sets], axis=0)
-    largest = max(max(float(points.max()), -float(points.min())) for points in sets)
-    scale = 2.0 ** -int(np.frexp(largest)[1])
-    prepared = []
-    for points in sets:
-        exact = np.multiply(points, scale, dtype=np.float64, order="C")
-        n, width = exact.shape
-        tensor = np.ones((n, width + 2), np.float32)
-        for rows in blocks(n, width):
-            centred = exact[rows] - centre * scale  # smaller norms, smaller rounding errors
-            tensor[rows, :width] = centred
-            tensor[rows, width] = np.einsum("ij,ij->i", centred, centred)
-        tolerance = (width + 16) * float(np.finfo(np.float32).eps) * float(tensor[:, width].max())
-        prepared.append(_Points(exact, torch.from_numpy(tensor).to(device), tolerance))
-    return prepared
-
-
-def _over_blocks(work: Callable[[slice, torch.Tensor], None], a: _Points, b: _Points) -> None:
-    """Call ``work`` with slices of rows and their (rows, N) squared distances, which it may overwrite.
-
-    The distances are computed by one matrix product, of (-2x, 1, |x|^2) with (y, |y|^2, 1), with an error of
-    at most ``a.tolerance + b.tolerance``. On a CPU, as many blocks are processed in parallel as torch has
-    threads, each in one thread and in a buffer that later blocks reuse. This also parallelises the steps
-    between the products, and avoids allocations.
-    """
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    slices = blocks(len(a.tensor), len(b.tensor))
-    threads = 1 if a.tensor.is_cuda else min(torch.get_num_threads(), len(slices))
-    buffers: queue.SimpleQueue[torch.Tensor] = queue.SimpleQueue()
-    for _ in range(threads):
-        buffers.put(a.tensor.new_empty(slices[0].stop, len(b.tensor)))
-
-    def measure(rows: slice) -> None:
-        left = a.tensor[rows] * -2
-        left[:, -2] = 1
-        left[:, -1] = a.tensor[rows, -2]
-        buffer = buffers.get()
-        try:
-            squared = buffer[: len(left)]
-            if squared.is_cuda:
-                torch.mm(left, b.tensor.T, out=squared)
-            else:
-                np.matmul(left.numpy(), b.tensor.numpy().T, out=squared.numpy())
-            work(rows, squared)
-        finally:
-            buffers.put(buffer)
-
-    if threads == 1:
-        for rows in slices:
-            measure(rows)
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(measure, slices):
-                pass
-    finally:
-        torch.set_num_threads(before)
-
-
-def _nearest(squared: torch.Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the smallest values of each row, ascending, and their columns: (rows, count) each.
-
-    To avoid a search of the whole row, columns are grouped into bundles of eight. The bundles with the
-    smallest minima contain the smallest values.
-    """
-    import torch
-
-    bundles = squared.shape[1] // 8
-    if bundles < count:
-        near, columns = squared.topk(count, dim=1, largest=False)
-        return near.cpu().numpy(), columns.cpu().numpy()
-    lowest = squared[:, : 8 * bundles].view(-1, 8, bundles).amin(dim=1)
-    best = lowest.topk(count, dim=1, largest=False).indices
-    steps = bundles * torch.arange(8, device=best.device)
-    rest = torch.arange(8 * bundles, squared.shape[1], device=best.device).expand(len(best), -1)
-    columns = torch.cat([(best[:, :, None] + steps).flatten(1), rest], dim=1)
-    near, index = squared.gather(1, columns).topk(count, dim=1, largest=False)
-    return near.cpu().numpy(), columns.gather(1, index).cpu().numpy()
-
-
-def _exact(
-    a: _Points, rows: NDArray[np.integer], b: _Points, columns: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """Return squared distances of pairs, from their differences; their order does not change any bit."""
-    rows, columns = np.broadcast_arrays(rows, columns)
-    squared = np.empty(rows.size)
-    for part in blocks(rows.size, a.exact.shape[1]):
-        difference = a.exact[rows.ravel()[part]]
-        difference -= b.exact[columns.ravel()[part]]
-        difference *= difference
-        squared[part] = difference.sum(axis=1)
-    return squared.reshape(rows.shape)
 
 
 def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: int, closed: bool) -> None:

@@ -26,10 +26,14 @@ from textgamut.metrics.entities import entity_metrics
 from textgamut.metrics.judge import judge
 from textgamut.metrics.likelihood import Likelihood
 from textgamut.metrics.readability import readability
+from textgamut.metrics.scores.completions import completions_scores
+from textgamut.metrics.scores.compression import compression_scores
+from textgamut.metrics.scores.distance import distance_scores
 from textgamut.metrics.scores.divergence import divergence_scores
 from textgamut.metrics.scores.likelihood import likelihood_scores
 from textgamut.metrics.scores.ngram import ngram_scores
 from textgamut.metrics.scores.support import support_scores
+from textgamut.metrics.scores.vendi import vendi_scores
 from textgamut.metrics.similarity import bleu, cosine_similarity
 from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
 from textgamut.report.readme import metrics_markdown
@@ -47,6 +51,25 @@ DEMO = {
     "recall": (0.25, 1.0),
     "density": (0.21875, 1.515625),
     "coverage": (0.3125, 1.0),
+    "clipped_density": (0.8260869565217391, 1.0),
+    "clipped_coverage": (0.734375, 1.0),
+    "symmetric_precision": (0.3, 1.0),
+    "symmetric_recall": (0.36666666666666664, 1.0),
+    "vendi": (39.47181778664466, 42.02887616724869),
+    "vendi_reference": (41.65286253872871, 42.734068054635756),
+    "vendi_ratio": (0.9236616026393674, 1.0090273178264846),
+    "rke": (23.707553514104124, 28.77066979504194),
+    "rke_ratio": (0.7857102114720217, 1.013621980191157),
+    "mmd_gaussian": (-0.0008786861639970534, 0.007333175602050953),
+    "mmd_gaussian_p": (0.004975124378109453, 0.6865671641791045),
+    "mmd_polynomial": (-0.009953647574157135, 0.08370381578351355),
+    "mmd_polynomial_p": (0.004975124378109453, 0.6965174129353234),
+    "frechet": (0.8769142510332434, 0.9315781115886543),
+    "unigram_entropy": (4.803222917927201, 6.948533161536912),
+    "compression_ratio": (1.9865454869464492, 2.1073057235923685),
+    "ngram_diversity": (3.4450101223461407, 3.5180040509192296),
+    "self_repetition": (0.03662040962227032, 0.05972531564093517),
+    "homogenization": (0.07283424317466286, 0.0920281343311991),
     "mauve": (0.884563648532804, 0.9528897965497585),
     "frontier_integral": (0.03407398490244708, 0.0666069597603283),
     "f_1_8": (0.931448075207238, 0.9752136555008708),
@@ -79,6 +102,16 @@ TEXTS = [
 ]
 
 
+class Words:
+    """A tokenizer with a vocabulary of 99 words."""
+
+    def __call__(self, texts: list[str], **options: bool) -> dict[str, list[list[str]]]:
+        return {"input_ids": [text.split() for text in texts]}
+
+    def __len__(self) -> int:
+        return 99
+
+
 def computed() -> dict[str, np.ndarray]:
     """Compute every family but the essay score on easy, extreme and empty input: metric -> its values."""
     found: dict[str, list[float]] = {}
@@ -88,10 +121,15 @@ def computed() -> dict[str, np.ndarray]:
             found.setdefault(name, []).extend(np.ravel(column))
 
     sets = np.random.default_rng(0).standard_normal((3, 30, 6))
-    rows, columns = ngram_scores(TEXTS)
+    rows, columns = ngram_scores(TEXTS, Words())
     for reference, generated in [(sets[0], sets[1]), (sets[0], sets[0]), (sets[0], sets[2] + 9)]:
         rows += support_scores(reference, generated, 3).rows
         rows += divergence_scores(reference, generated, 5, [0])
+        rows += vendi_scores(reference, generated)
+        rows += distance_scores(reference, generated, 19)
+        for passing in (np.zeros(30, bool), np.ones(30, bool)):
+            rows += completions_scores(generated, [0, 1, 2] * 10, passing=passing)
+    rows += compression_scores(TEXTS, 30)
     for row in rows:
         add({row["metric"]: row["value"]})
     add(columns)
@@ -125,7 +163,8 @@ def test_the_catalogue_names_what_is_computed_and_values_lie_in_its_ranges() -> 
 
 
 def test_the_scores_of_the_demo_lie_in_the_ranges() -> None:
-    assert set(METRICS) - set(DEMO) == {*metrics_of("essay"), *metrics_of("judge")}
+    elsewhere = {*metrics_of("essay"), *metrics_of("judge"), *metrics_of("completions"), "ead"}
+    assert set(METRICS) - set(DEMO) == elsewhere
     for name, extremes in DEMO.items():
         assert in_range(name, np.array(extremes)), name
 

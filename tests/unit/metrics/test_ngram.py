@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -15,10 +16,12 @@ from textgamut.errors import TextgamutError
 from textgamut.metrics.ngram import (
     distinct_n,
     diversity,
+    expectation_adjusted_distinct,
     repetition_n,
     self_bleu,
     text_distinct_n,
     text_diversity,
+    unigram_entropy,
 )
 
 DECODING = ROOT.parent / "shared/data/decoding"
@@ -210,6 +213,70 @@ def test_published_diversity_of_real_texts(column: str, published: float) -> Non
     assert 100 * diversity(texts) == pytest.approx(theirs, abs=0.02)
 
 
+@given(corpora, st.randoms(use_true_random=False))
+@settings(max_examples=100, deadline=None)
+def test_entropy_equals_its_formula_and_holds_its_range(corpus: list[list[int]], random) -> None:
+    tokens = [token for text in corpus for token in text]
+    if tokens:
+        counts = np.unique(tokens, return_counts=True)[1]
+        shares = counts / len(tokens)
+        value = unigram_entropy(corpus)
+        assert value == pytest.approx(-(shares * np.log(shares)).sum(), abs=1e-12)
+        assert 0 <= value <= math.log(len(counts)) + 1e-12
+        assert unigram_entropy(random.sample(corpus, len(corpus))) == value
+        assert unigram_entropy([random.sample(tokens, len(tokens))]) == value
+    else:
+        with pytest.raises(TextgamutError, match=f"none of {len(corpus)} texts has a token"):
+            unigram_entropy(corpus)
+
+
+def test_entropy_of_equal_and_of_uniform_tokens() -> None:
+    assert unigram_entropy([["a"] * 49, ["a"]]) == 0
+    assert unigram_entropy([["a", "b"], ["c", "d"]]) == pytest.approx(math.log(4))
+    assert unigram_entropy([["a", "a", "b", "c"]]) == pytest.approx(1.5 * math.log(2))
+    assert unigram_entropy([list("abcd")] * 9) == pytest.approx(math.log(4))  # repeated texts change nothing
+
+
+def test_entropy_of_few_tokens_is_too_low_by_the_bias_of_the_docstring() -> None:
+    kinds, tokens, draws = 20, 200, 400
+    rng = np.random.default_rng(0)
+    values = [unigram_entropy([rng.integers(0, kinds, tokens).tolist()]) for _ in range(draws)]
+    assert np.mean(values) - math.log(kinds) == pytest.approx(-(kinds - 1) / (2 * tokens), rel=0.1)
+
+
+@given(corpora, st.integers(4, 60))
+@settings(max_examples=100, deadline=None)
+def test_adjusted_distinct_equals_its_formula(corpus: list[list[int]], vocabulary: int) -> None:
+    tokens = [token for text in corpus for token in text]
+    if tokens:
+        share = Fraction(vocabulary - 1, vocabulary) ** len(tokens)
+        expected = Fraction(len(set(tokens))) / (vocabulary * (1 - share))
+        value = expectation_adjusted_distinct(corpus, vocabulary)
+        assert value == pytest.approx(float(expected), rel=1e-12)
+        assert 0 < value <= math.e / (math.e - 1)
+    else:
+        with pytest.raises(TextgamutError, match=f"none of {len(corpus)} texts has a token"):
+            expectation_adjusted_distinct(corpus, vocabulary)
+
+
+def test_adjusted_distinct_of_random_tokens_is_1_at_any_length() -> None:
+    rng = np.random.default_rng(0)
+    for length in (100, 1000, 10_000):
+        values = [
+            expectation_adjusted_distinct([rng.integers(0, 1000, length).tolist()], 1000) for _ in range(40)
+        ]
+        assert np.mean(values) == pytest.approx(1, abs=0.01)
+
+
+def test_adjusted_distinct_at_its_limits() -> None:
+    assert expectation_adjusted_distinct([["a", "a"]], 1) == 1
+    assert expectation_adjusted_distinct([["a"]], 10**15) == pytest.approx(1, abs=1e-14)
+    # In an endless vocabulary all tokens are expected to be different: Distinct-1.
+    assert expectation_adjusted_distinct([["a", "b", "a", "b"]], 10**15) == pytest.approx(0.5, abs=1e-14)
+    assert expectation_adjusted_distinct([["a", "b"]], 2) == pytest.approx(4 / 3)
+    assert expectation_adjusted_distinct([["a", "b"] * 500], 2) == 1
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -224,6 +291,14 @@ def test_published_diversity_of_real_texts(column: str, published: float) -> Non
         (lambda: distinct_n([], 2), "none of 0 texts has 2 tokens"),
         (lambda: repetition_n("a text", 2), "one string"),
         (lambda: text_distinct_n(["a"], -1), "n = -1"),
+        (lambda: unigram_entropy([]), "none of 0 texts has a token"),
+        (lambda: unigram_entropy(["a text"]), "text 0 is one string"),
+        (lambda: expectation_adjusted_distinct([[]], 5), "none of 1 texts has a token"),
+        (lambda: expectation_adjusted_distinct(["a text"], 5), "text 0 is one string"),
+        (
+            lambda: expectation_adjusted_distinct([["a", "b"]], 1),
+            "vocabulary = 1: the texts have 2 distinct tokens",
+        ),
         (lambda: diversity("a text"), "a list of texts is needed"),
         (lambda: text_diversity("a text"), "one string"),
         (lambda: diversity(["one two three", ""]), "none of 2 texts has the 4 words of a 4-gram"),

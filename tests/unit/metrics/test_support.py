@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
 from textgamut.features import reduce as reduction
-from textgamut.metrics import support
+from textgamut.metrics import distances_in_blocks
 from textgamut.metrics.support import (
     Interval,
     SmallSampleWarning,
@@ -70,7 +70,7 @@ def test_nearest_of_bundles_are_the_nearest_of_all(width: int) -> None:
     random = rng.random((20, width))
     for values in (random, rng.integers(0, 4, (20, width)), np.sort(random)):
         rows = values.astype(np.float32)
-        near, columns = support._nearest(torch.from_numpy(rows), 6)
+        near, columns = distances_in_blocks.nearest(torch.from_numpy(rows), 6)
         assert (near == np.sort(rows, axis=1)[:, :6]).all()
         assert (np.take_along_axis(rows, columns, axis=1) == near).all()
         assert all(len(set(row)) == 6 for row in columns.tolist())

@@ -13,10 +13,12 @@ from textgamut.errors import TextgamutError
 from textgamut.metrics.ngram import (
     distinct_n,
     diversity,
+    expectation_adjusted_distinct,
     repetition_n,
     self_bleu,
     text_distinct_n,
     text_diversity,
+    unigram_entropy,
 )
 from textgamut.metrics.scores.rows import Columns, Row, metric_row, text_rows
 
@@ -28,13 +30,15 @@ def ngram_scores(
 
     Args:
         texts: N texts.
-        tokenizer: A transformers tokenizer, for Self-BLEU and corpus distinct-n. Defaults to words, split on
-            white space, which the other metrics always use.
+        tokenizer: A transformers tokenizer, for Self-BLEU, corpus distinct-n, EAD and unigram entropy.
+            Defaults to words, split on white space, which the other metrics always use; words have no
+            vocabulary, which EAD needs.
         self_bleu_sample: Share of the texts that Self-BLEU scores. Defaults to all texts.
 
     Returns:
-        Rows of Self-BLEU-4, distinct-1 to 4, the means over the texts of their distinct-2 and rep-4, and the
-        diversity of the corpus; and distinct-2, rep-4 and diversity of each text.
+        Rows of Self-BLEU-4, distinct-1 to 4, EAD, unigram entropy, the means over the texts of their
+        distinct-2 and rep-4, and the diversity of the corpus; and distinct-2, rep-4 and diversity of each
+        text.
 
     Warns:
         UserWarning: If texts are too short for a metric, or a metric cannot be computed and has no row.
@@ -51,8 +55,11 @@ def ngram_scores(
     corpus: dict[str, Callable[[], float]] = {
         "self_bleu": lambda: self_bleu(tokens, sample=self_bleu_sample),
         **{f"distinct_{n}": partial(distinct_n, tokens, n) for n in (1, 2, 3, 4)},
+        "unigram_entropy": lambda: unigram_entropy(tokens),
         "diversity": lambda: diversity(texts),
     }
+    if tokenizer is not None:
+        corpus["ead"] = lambda: expectation_adjusted_distinct(tokens, len(tokenizer))
     rows = []
     for name, compute in corpus.items():
         try:

@@ -16,6 +16,9 @@ from textgamut.metrics.support import group_metrics, half_sample_metrics, interv
 if TYPE_CHECKING:
     import pandas as pd
 
+HALF_SAMPLED = ("precision", "recall", "density", "coverage")
+"""The support metrics that have values for groups and for half-samples, and therefore intervals."""
+
 Groups = Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]]
 """For each group column, the group of each reference and of each generated text."""
 
@@ -58,45 +61,29 @@ def support_scores(
     rows = []
     for name in metrics_of("support"):
         value = getattr(result, name)
-        interval = interval_of(name, value, halves[name])._asdict() if halves else {}
+        interval = interval_of(name, value, halves[name])._asdict() if name in halves else {}
         rows.append(facts | {"group": ALL, "metric": name, "value": value} | interval)
     for column, sides in (groups or {}).items():
         for group, metrics in group_metrics(result, *sides).items():
             rows += [
                 facts | {"group": f"{column}={group}", "metric": name, "value": value}
-                for name in metrics_of("support")
+                for name in HALF_SAMPLED
                 if not np.isnan(value := getattr(metrics, name))
             ]
     return SupportScores(rows, *reduced, result.in_reference, result.in_generated, halves)
 
 
-class Difference(NamedTuple):
-    """The difference of a support metric between two models."""
+def half_sample_table(half_samples: Mapping[str, NDArray[np.float64]], draw: int) -> pd.DataFrame:
+    """Return the half-samples of a cell and a draw of references, a row for each.
 
-    metric: str
-    difference: float
-    low: float
-    """Ends of the 95 % interval, NaN if there are no half-samples."""
-    high: float
-
-
-def support_differences(first: SupportScores, second: SupportScores) -> list[Difference]:
-    """Compute the differences, first minus second, between two models with the same N and references.
-
-    The intervals are paired: see ``metrics.support.interval_of``.
+    Returns:
+        Columns ``draw``, ``replicate`` and those of ``HALF_SAMPLED``; no rows if there are no half-samples.
     """
-    values = [
-        {row["metric"]: row["value"] for row in of.rows if row["group"] == ALL} for of in (first, second)
-    ]
-    found = []
-    for name in metrics_of("support"):
-        difference = values[0][name] - values[1][name]
-        low = high = float("nan")
-        if first.half_samples and second.half_samples:
-            apart = first.half_samples[name] - second.half_samples[name]
-            low, high, _ = interval_of(name, difference, apart, difference=True)
-        found.append(Difference(name, difference, low, high))
-    return found
+    import pandas as pd
+
+    values = {name: half_samples.get(name, np.empty(0)) for name in HALF_SAMPLED}
+    count = len(values["precision"])
+    return pd.DataFrame({"draw": np.full(count, draw), "replicate": np.arange(count)} | values)
 
 
 def group_labels(

@@ -1,0 +1,292 @@
+"""How much the completions of one prompt differ, within a model and between models.
+
+All measures compare texts of the same prompt only and average over prompts, so that each prompt counts the
+same, no matter how many completions it has.
+
+Sources: Jiang et al. 2025, "Artificial Hivemind" (cosine within and between models); Zhang et al. 2025,
+"NoveltyBench", arXiv 2504.05228 (distinct_k); Shypula et al. 2025, arXiv 2504.12522 (effective diversity).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textgamut.errors import DataError
+
+REVISION = 1
+"""Increase when the same features produce different values."""
+
+ROUNDING = 1e-12
+"""How far below the threshold a cosine may be, so that equal rows count as the same at threshold 1."""
+
+
+def pairwise_cosine(features: ArrayLike, prompts: Sequence[Hashable]) -> float:
+    """Compute the mean cosine similarity of the completions of one prompt: how much a model repeats itself.
+
+    The mean over the prompts with two or more completions of the mean over all pairs of different
+    completions of that prompt (intra-model repetition of Jiang et al. 2025). 1 minus it is the semantic
+    diversity of Zhang et al. 2025, "Verbalized sampling", except that they set negative cosines to 0. Time is
+    linear in N: the sum over pairs follows from the sum of the unit vectors.
+
+    Args:
+        features: (N, d) features, normalised to unit length here.
+        prompts: (N,) the prompt of each row, anything hashable. Prompts with one completion do not count.
+
+    Returns:
+        The similarity, in [-1, 1]: 1 for the same direction for each prompt, 0 for orthogonal completions.
+        Independent of the order of the rows, up to rounding.
+
+    Raises:
+        DataError: If the features are not a matrix with a row for each prompt, a row is zero or not finite,
+            or no prompt has two completions.
+    """
+    by_prompt = _of_prompts(features, prompts)
+    return _mean([_mean_cosine(units) for units in _repeated(by_prompt).values()])
+
+
+def between_cosine(
+    features_a: ArrayLike,
+    prompts_a: Sequence[Hashable],
+    features_b: ArrayLike,
+    prompts_b: Sequence[Hashable],
+) -> float:
+    """Compute the mean cosine similarity of the completions of two models: how much they are alike.
+
+    The mean over the prompts of both models of the mean over all pairs with one completion of either model
+    (inter-model homogeneity of Jiang et al. 2025). Time is linear in N + M.
+
+    Args:
+        features_a: (N, d) features of the first model, normalised to unit length here.
+        prompts_a: (N,) the prompt of each row.
+        features_b: (M, d) features of the second model.
+        prompts_b: (M,) the prompt of each row. Prompts of one model only do not count.
+
+    Returns:
+        The similarity, in [-1, 1]. Symmetric: swapping the models has no effect.
+
+    Raises:
+        DataError: If the features are not two matrices of the same width with a row for each prompt, a row is
+            zero or not finite, or the models have no prompt in common.
+    """
+    a, b = _of_prompts(features_a, prompts_a, "first "), _of_prompts(features_b, prompts_b, "second ")
+    _check_widths({"first": a, "second": b})
+    if not a.keys() & b.keys():
+        raise DataError("the two models have no prompt in common")
+    return _between(_centres(a), _centres(b))
+
+
+def cosine_matrix(
+    sets: Mapping[str, tuple[ArrayLike, Sequence[Hashable]]],
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Compute how much each of several models repeats itself, and how much each two are alike.
+
+    Args:
+        sets: Name of a model -> (N, d) features and (N,) prompts. N may differ between models.
+
+    Returns:
+        The names of the m models, and an (m, m) symmetric matrix with ``pairwise_cosine`` on the diagonal and
+        ``between_cosine`` off it, in [-1, 1]. NaN on the diagonal if no prompt has two completions, and off
+        it if the two models have no prompt in common.
+
+    Raises:
+        DataError: If there is no model, the features of a model are not a matrix with a row for each prompt,
+            a row is zero or not finite, or two models have features of different widths.
+    """
+    if not sets:
+        raise DataError("the similarity of models needs at least one model")
+    found = {name: _of_prompts(*of_model, f"{name}: ") for name, of_model in sets.items()}
+    _check_widths(found)
+    matrix = np.full((len(found), len(found)), np.nan)
+    for place, by_prompt in enumerate(found.values()):
+        several = [_mean_cosine(units) for units in by_prompt.values() if len(units) > 1]
+        matrix[place, place] = _mean(several) if several else np.nan
+    centres = [_centres(by_prompt) for by_prompt in found.values()]
+    for i, j in itertools.combinations(range(len(found)), 2):
+        if centres[i].keys() & centres[j].keys():
+            matrix[i, j] = matrix[j, i] = _between(centres[i], centres[j])
+    return list(found), matrix
+
+
+def distinct_completions(
+    features: ArrayLike, prompts: Sequence[Hashable], threshold: float, k: int | None = None
+) -> float:
+    """Compute the mean number of different completions among the first k of a prompt.
+
+    This is distinct_k of NoveltyBench (Zhang et al. 2025) with a stand-in for its judgement of what is the
+    same: there, a classifier trained on human labels decides whether two completions are equivalent. Here,
+    they are if their cosine similarity is at least ``threshold``, which depends on the embedder and does not
+    know, for example, that two answers of opposite meaning differ. So values are only comparable at the same
+    embedder and threshold, and not with the published ones. With verdicts of a judge, use ``partition``.
+    Another difference: in the paper, a completion is compared with a random member of each class; here, with
+    its first, so that the value is not random.
+
+    Args:
+        features: (N, d) features, normalised to unit length here.
+        prompts: (N,) the prompt of each row. The completions of a prompt are in the order of the rows.
+        threshold: Cosine similarity from which on two completions are the same, in [-1, 1].
+        k: Number of completions of each prompt, at least 2. Defaults to the smallest number of completions of
+            the prompts with two or more. Prompts with fewer than k completions do not count.
+
+    Returns:
+        The number of classes, in [1, k]: 1 if all completions of each prompt are the same. Depends on the
+        order of the completions of a prompt, as similarity is not transitive.
+
+    Raises:
+        DataError: If the features are not a matrix with a row for each prompt, a row is zero or not finite, a
+            setting is out of range, or no prompt has k completions.
+    """
+    if not -1 <= threshold <= 1:
+        raise DataError(f"threshold = {threshold}: must be a cosine similarity from -1 to 1")
+    by_prompt = _of_prompts(features, prompts)
+    if k is None:
+        k = min(map(len, _repeated(by_prompt).values()))
+    return _mean([_classes(units, threshold) for units in _first(by_prompt, k).values()])
+
+
+def partition(same: Callable[[int, int], bool], count: int) -> list[int]:
+    """Divide items into classes, greedily and in order.
+
+    Each item joins the first class whose first member is the same, and otherwise starts a class.
+
+    Args:
+        same: Whether two items are the same: called with the first member of a class and a later item.
+        count: Number of items.
+
+    Returns:
+        The class of each item: classes are numbered from 0 in the order of their first members.
+    """
+    firsts: list[int] = []
+    classes = []
+    for item in range(count):
+        found = next((number for number, first in enumerate(firsts) if same(first, item)), len(firsts))
+        if found == len(firsts):
+            firsts.append(item)
+        classes.append(found)
+    return classes
+
+
+def _classes(units: NDArray[np.float64], threshold: float) -> int:
+    same = units @ units.T >= threshold - ROUNDING
+    return len(set(partition(lambda i, j: bool(same[i, j]), len(units))))
+
+
+def effective_diversity(
+    features: ArrayLike, prompts: Sequence[Hashable], passes: NDArray[np.bool_], k: int | None = None
+) -> float:
+    """Compute the diversity of the completions of one prompt that are good enough.
+
+    The mean over prompts of the mean over all pairs of completions of 1 - cosine similarity if both pass the
+    bar of quality, and 0 otherwise. It is large only if many completions pass and these differ. After the
+    pairwise effective semantic diversity of Shypula et al. 2025, which compares the meanings of valid
+    completions (of programs: their output); the cosine of features stands in for that. Time is linear in N.
+
+    Args:
+        features: (N, d) features, normalised to unit length here.
+        prompts: (N,) the prompt of each row.
+        passes: bool (N,), which completions pass the bar of quality.
+        k: Number of completions of each prompt, at least 2: the first ones in the order of the rows. Prompts
+            with fewer do not count. Defaults to all completions of the prompts with two or more, as the mean
+            over pairs does not grow with their number.
+
+    Returns:
+        The diversity, in [0, 2]: 0 if no prompt has two different completions that pass, 1 if all pass and
+        are orthogonal. If all pass and k is None, 1 - ``pairwise_cosine``.
+
+    Raises:
+        DataError: If the features are not a matrix with a row for each prompt, a row is zero or not finite,
+            ``passes`` are not N booleans, k is out of range, or no prompt has k (by default two) completions.
+    """
+    passes = np.asarray(passes)
+    if passes.dtype != bool or passes.shape != (len(prompts),):
+        raise DataError(
+            f"passes: must be {len(prompts)} booleans, one for each text, not {passes.dtype} {passes.shape}"
+        )
+    by_prompt = _of_prompts(features, prompts)
+    chosen = _repeated(by_prompt) if k is None else _first(by_prompt, k)
+    rows = _rows(prompts)
+    values = []
+    for prompt, units in chosen.items():
+        good = units[passes[rows[prompt][: len(units)]]]
+        pairs, good_pairs = math.comb(len(units), 2), math.comb(len(good), 2)
+        values.append((1 - _mean_cosine(good)) * good_pairs / pairs if good_pairs else 0.0)
+    return _mean(values)
+
+
+def _rows(prompts: Sequence[Hashable]) -> dict[Hashable, list[int]]:
+    """Return the rows of each prompt, in order."""
+    rows: dict[Hashable, list[int]] = {}
+    for row, prompt in enumerate(prompts):
+        rows.setdefault(prompt, []).append(row)
+    return rows
+
+
+def _of_prompts(
+    features: ArrayLike, prompts: Sequence[Hashable], name: str = ""
+) -> dict[Hashable, NDArray[np.float64]]:
+    """Return the features of the completions of each prompt, with unit length, after checks."""
+    array = np.asarray(features, dtype=np.float64)
+    if array.ndim != 2:
+        raise DataError(f"{name}features: must be a matrix (texts, dimensions), not {array.shape}")
+    if len(array) != len(prompts):
+        raise DataError(f"{name}features: {len(array)} rows, but {len(prompts)} prompts")
+    largest = np.abs(array).max(axis=1, initial=0)
+    for what, bad in (("not finite", ~np.isfinite(largest)), ("zero", largest == 0)):
+        if bad.any():
+            raise DataError(f"{name}features: row {bad.argmax()} is {what} ({bad.sum()} such rows)")
+    array = array / largest[:, None]  # otherwise, squares of very large or small numbers leave the range
+    array /= np.linalg.norm(array, axis=1, keepdims=True)
+    return {prompt: array[rows] for prompt, rows in _rows(prompts).items()}
+
+
+def _check_widths(sets: Mapping[str, Mapping[Hashable, NDArray[np.float64]]]) -> None:
+    widths = {name: units.shape[1] for name, of in sets.items() for units in itertools.islice(of.values(), 1)}
+    if len(set(widths.values())) > 1:
+        shown = ", ".join(f"{name} {width}" for name, width in widths.items())
+        raise DataError(f"features of the models have different numbers of dimensions: {shown}")
+
+
+def _repeated(by_prompt: dict[Hashable, NDArray[np.float64]]) -> dict[Hashable, NDArray[np.float64]]:
+    """Return the prompts with two or more completions."""
+    several = {prompt: units for prompt, units in by_prompt.items() if len(units) > 1}
+    if not several:
+        raise DataError("no prompt has two or more completions")
+    return several
+
+
+def _first(by_prompt: dict[Hashable, NDArray[np.float64]], k: int) -> dict[Hashable, NDArray[np.float64]]:
+    """Return the first k completions of the prompts that have so many."""
+    if operator.index(k) < 2:
+        raise DataError(f"k = {k}: must be at least 2 completions of a prompt")
+    chosen = {prompt: units[:k] for prompt, units in by_prompt.items() if len(units) >= k}
+    if not chosen:
+        largest = max(map(len, by_prompt.values()), default=0)
+        raise DataError(f"no prompt has k = {k} completions, at most {largest}")
+    return chosen
+
+
+def _mean_cosine(units: NDArray[np.float64]) -> float:
+    """Return the mean cosine of all pairs of different rows, of which there must be one, in linear time."""
+    total = units.sum(axis=0)
+    # Subtract the squared lengths as rounded, so that their errors cancel.
+    cosine = (total @ total - np.vdot(units, units)) / (len(units) * (len(units) - 1))
+    return float(np.clip(cosine, -1, 1))
+
+
+def _centres(by_prompt: dict[Hashable, NDArray[np.float64]]) -> dict[Hashable, NDArray[np.float64]]:
+    return {prompt: units.mean(axis=0) for prompt, units in by_prompt.items()}
+
+
+def _between(a: dict[Hashable, NDArray[np.float64]], b: dict[Hashable, NDArray[np.float64]]) -> float:
+    """Return the mean over shared prompts of the product of the mean vectors: the mean over all pairs."""
+    return _mean([float(np.clip(centre @ b[prompt], -1, 1)) for prompt, centre in a.items() if prompt in b])
+
+
+def _mean(values: Sequence[float]) -> float:
+    # The exact sum does not depend on the order of the prompts.
+    return math.fsum(values) / len(values)
