@@ -72,7 +72,7 @@ format: .venv/dev  ## fix style and formatting
 schema: .venv/demo  ## update config/schema.json after a change in src/textgamut/config
 	$(BIN)/python -m textgamut.config.schema > config/schema.json
 
-readme: .venv/demo  ## update the README's tables of metrics after a change in src/textgamut/metrics/catalogue.py
+readme: .venv/demo  ## update the tables of metrics in docs/metrics after a change in src/textgamut/metrics/catalogue.py
 	$(BIN)/python -m textgamut.report.readme
 
 bench: .venv/dev  ## compare speed and memory with other packages

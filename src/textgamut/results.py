@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,6 +75,13 @@ class ScoreResult:
         from textgamut.metrics.scores.rows import ALL
 
         return {row["metric"]: row["value"] for row in self.rows if row["group"] == ALL}
+
+    @property
+    def _half_sampled(self) -> dict[str, float]:
+        """The support metrics with half-samples."""
+        from textgamut.metrics.scores.support import HALF_SAMPLED
+
+        return {name: value for name, value in self._values.items() if name in HALF_SAMPLED}
 
     @property
     def intervals(self) -> dict[str, Interval]:
@@ -161,25 +167,36 @@ class Comparison:
 
     @cached_property
     def differences(self) -> pd.DataFrame:
-        """Differences in the support metrics between each two models, with paired 95 % intervals.
+        """Differences between each two models, with paired 95 % intervals and p-values.
 
         One row per metric and pair, with the columns ``metric``, ``model_1``, ``model_2``, ``difference`` (of
-        the first minus the second), ``low`` and ``high``. The intervals are from half-samples of the
-        references and of the rows of the generated texts that are the same for both models, and therefore
-        narrower than those of independent samples. They are NaN without half-samples. Each interval is that
-        of a single pair: of many pairs, some intervals exclude 0 by chance.
+        the first minus the second), ``low``, ``high``, ``p``, ``p_holm`` (corrected for all rows of the
+        table, Holm 1979) and ``verdict`` on the first model: better, worse, higher, lower, or cannot tell,
+        where ``p_holm`` is 0.05 or more.
+
+        Support metrics: the intervals are from half-samples of the references and of the rows of the
+        generated texts that are the same for both models, and therefore narrower than those of independent
+        samples; NaN without half-samples. Metrics of single texts: Student's t for the means of the prompts
+        or, if the models have no prompts in common, of the rows. Each interval is that of a single pair: of
+        many pairs, some intervals exclude 0 by chance.
         """
-        import pandas as pd
+        from textgamut.metrics.scores.differences import Compared, differences_of
 
-        from textgamut.metrics.scores.support import support_differences
-
-        rows = [
-            {"metric": found.metric, "model_1": first, "model_2": second} | found._asdict()
-            for (first, one), (second, other) in itertools.combinations(self.results.items(), 2)
-            if one.support is not None and other.support is not None
-            for found in support_differences(one.support, other.support)
-        ]
-        return pd.DataFrame(rows, columns=["metric", "model_1", "model_2", "difference", "low", "high"])
+        texts = {name: result.generated.texts for name, result in self.results.items()}
+        if all("prompt" in table for table in texts.values()):
+            by_prompt = {name: table.set_index("prompt") for name, table in texts.items()}
+            prompts = [set(table.index) for table in by_prompt.values()]
+            texts = by_prompt if set.intersection(*prompts) else texts
+        return differences_of(
+            {
+                name: Compared(
+                    result._half_sampled,
+                    result.support.half_samples if result.support else {},
+                    texts[name],
+                )
+                for name, result in self.results.items()
+            }
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``."""

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from textgamut.metrics.scores.rows import Row
     from textgamut.metrics.scores.support import SupportScores
 
+EMBEDDED = {"support", "divergence", "vendi", "distance", "completions"}
+"""Families of the features of texts."""
+
 T = TypeVar("T")
 Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
 
@@ -49,10 +52,14 @@ def score(
         generated_texts: Generated texts, at least two. Metrics that compare the two sides use the first N
             texts of each, where N is the size of the smaller side.
         metrics: Families to compute: ``"support"`` (precision, recall, density, coverage), ``"divergence"``
-            (MAUVE, frontier integral, F_1/8, F_8), ``"ngram"`` (Self-BLEU, distinct-n, rep-4, diversity),
-            ``"likelihood"`` (perplexity, and coherence if ``prompts`` is given).
-        embedder: Model that computes the features for support and divergence: the name of an entry in
-            ``embedders.yaml``, or the folder of a checkpoint.
+            (MAUVE, frontier integral, F_1/8, F_8), ``"vendi"`` (Vendi score and RKE, with their ratios to the
+            references), ``"distance"`` (MMD with p-values, Fréchet distance), ``"completions"`` (variety of
+            the completions of one prompt), ``"ngram"`` (Self-BLEU, distinct-n, rep-4, diversity),
+            ``"compression"`` (compression ratio, n-gram diversity, self-repetition, homogenization, of the
+            first words of each set, as many as the shortest set has), ``"likelihood"`` (perplexity, and
+            coherence if ``prompts`` is given).
+        embedder: Model that computes the features for support, divergence, vendi, distance and completions:
+            the name of an entry in ``embedders.yaml``, or the folder of a checkpoint.
         pooling: Pooling of an embedder given as a folder: ``"mean"``, ``"cls"``, ``"last-token"`` or
             ``"sentence-transformers"``. Required for a folder, ignored otherwise.
         max_tokens: Maximum number of tokens per text of an embedder given as a folder; longer texts are cut.
@@ -63,12 +70,12 @@ def score(
         groups: Name -> (label of each reference, label of each generated text), with None for texts
             without a label. The support metrics are also computed for each label.
         kmeans_seeds: Seeds of the k-means clusterings over which the divergence metrics are averaged.
-        tokenizer: Model with the tokenizer for Self-BLEU and distinct-n: the name of an entry in
-            ``models.yaml``, or a folder. Defaults to words, split on white space.
+        tokenizer: Model with the tokenizer for Self-BLEU, distinct-n, EAD and unigram entropy: the name of an
+            entry in ``models.yaml``, or a folder. Defaults to words, split on white space, without EAD.
         scorer: Model that computes the likelihood: the name of an entry in ``models.yaml``, or a folder.
             Required for ``"likelihood"``.
         prompts: Prompt of each generated text, or None for texts without one. If given, likelihood scores
-            the texts as continuations of their prompts.
+            the texts as continuations of their prompts. Required for ``"completions"``.
         registries: Folder of the user's own registries, which extend the built-in ones. Defaults to
             ``config`` in the working directory, if that exists.
 
@@ -208,6 +215,8 @@ def checked(
             raise ConfigError(f"metrics: no family {family!r}; {nearest(family, scored_families())}")
     if "likelihood" in metrics and not scorer:
         raise ConfigError("metrics: 'likelihood' needs a scorer: a model of models.yaml, or a folder")
+    if "completions" in metrics and prompts is None:
+        raise ConfigError("metrics: 'completions' needs the prompt of each generated text")
     for name, value in (("k", k), ("max_tokens", max_tokens)):
         if value < 1:
             raise ConfigError(f"{name} = {value}: must be at least 1")
@@ -232,10 +241,10 @@ def checked(
                 if not any(label is not None for side in (sides[0], of_model) for label in side[:n]):
                     where = f"groups: {column!r}" + (f" of model {name!r}" if len(generated) > 1 else "")
                     raise DataError(f"{where}: no text has a group")
-    starts = None
+    starts = asked = None
     if prompts is not None:
-        found = _of_models("prompts", prompts, _labels, generated)
-        starts = {name: [prompt or "" for prompt in of_model] for name, of_model in found.items()}
+        asked = _of_models("prompts", prompts, _labels, generated)
+        starts = {name: [prompt or "" for prompt in of_model] for name, of_model in asked.items()}
     if m < max(map(len, generated.values())):
         warnings.warn(
             f"models differ in their number of texts: all cut to the first {m}, the fewest", stacklevel=3
@@ -243,9 +252,9 @@ def checked(
         generated = {name: texts[:m] for name, texts in generated.items()}
 
     # Resolve all names before the first checkpoint is loaded.
-    compares = "support" in metrics or "divergence" in metrics
-    seen_by = _embedder(embedder, pooling, max_tokens, registries) if compares else None
-    if compares:
+    embeds = not EMBEDDED.isdisjoint(metrics)
+    seen_by = _embedder(embedder, pooling, max_tokens, registries) if embeds else None
+    if embeds:
         _for_each(generated, lambda name: check_lengths(reference, generated[name]))
     token_source = None
     if tokenizer is not None and "ngram" in metrics:
@@ -271,18 +280,28 @@ def checked(
 
         from textgamut.features.embed import embed
         from textgamut.features.projection import project_features
+        from textgamut.metrics.scores.completions import completions_scores
+        from textgamut.metrics.scores.compression import compression_scores
+        from textgamut.metrics.scores.distance import distance_scores
         from textgamut.metrics.scores.divergence import joint_divergence_scores
         from textgamut.metrics.scores.likelihood import likelihood_scores
         from textgamut.metrics.scores.ngram import ngram_scores
         from textgamut.metrics.scores.support import support_scores
+        from textgamut.metrics.scores.vendi import vendi_scores
         from textgamut.models.checkpoints import load_causal_model
         from textgamut.models.devices import choose_device
         from textgamut.report.explorer import GeneratedSet, TextSet
+        from textgamut.text import count_words
 
         rows: dict[str, list[Row]] = {name: [] for name in generated}
         columns: dict[str, dict[str, Any]] = {name: {} for name in generated}
         places: list[Any] = [None] * (len(generated) + 1)
         support: dict[str, SupportScores] = {}
+
+        def add(score: Callable[[str], list[Row]]) -> None:
+            for name, found in _for_each(generated, score).items():
+                rows[name] += found
+
         if seen_by is not None and seen_in is not None:
             texts = [text for side in (reference, *generated.values()) for text in side]
             vectors = embed(texts, seen_in, seen_by, choose_device()).vectors
@@ -303,12 +322,22 @@ def checked(
                 joint = joint_divergence_scores(seen, list(features.values()), kmeans_seeds)
                 for name, found in zip(generated, joint, strict=True):
                     rows[name] += found
+            if "vendi" in metrics:
+                add(lambda name: vendi_scores(seen, features[name]))
+            if "distance" in metrics:
+                add(lambda name: distance_scores(seen, features[name]))
+            if "completions" in metrics and asked is not None:
+                add(lambda name: completions_scores(features[name], asked[name][:m]))
         if "ngram" in metrics:
             for name, scored in _for_each(
                 generated, lambda name: ngram_scores(generated[name], tokens)
             ).items():
                 rows[name] += scored[0]
                 columns[name] |= scored[1]
+        if "compression" in metrics:
+            sets = (reference, *generated.values())
+            words = min(sum(map(count_words, texts)) for texts in sets)
+            add(lambda name: compression_scores(generated[name], words))
         if scored_by is not None and scored_in is not None:
             model = load_causal_model(scored_in, torch.float32, choose_device(), adapter=adapter)
 

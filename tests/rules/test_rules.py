@@ -13,7 +13,9 @@ from helpers import ROOT
 
 from textgamut import files
 from textgamut.errors import TextgamutError
+from textgamut.metrics.scores.support import HALF_SAMPLED
 from textgamut.report import tables
+from textgamut.report.tables import read_differences
 from textgamut.sources.cache import digest
 from textgamut.text import count_words
 from textgamut.workflow.weights import WEIGHTS
@@ -351,13 +353,18 @@ def both_sides(folder: Path) -> list[Path]:
 
 
 def test_score_support_scores_every_draw(features: Path) -> None:
-    table = score(features, "support", {"k": 4, "bootstrap": 20}, both_sides(features))
+    halves = features / "halves.parquet"
+    table = score(features, "support", {"k": 4, "bootstrap": 20}, halves, both_sides(features))
     value = table.set_index(["draw", "metric"])["value"]
-    assert len(table) == 2 * 4
+    assert len(table) == 2 * 8
     assert (table["n"] == 50).all()
     assert value[7, "precision"] == value[7, "recall"] == 1.0
     assert value[8, "precision"] < 0.1  # the references are one tight corner of the sphere
-    assert (table["low"] <= table["value"]).all()
+    assert (table["low"] <= table["value"]).sum() == 2 * len(HALF_SAMPLED)
+    of_halves = files.read_table(halves, ["draw", "replicate", *HALF_SAMPLED])
+    assert of_halves.groupby("draw")["replicate"].max().to_dict() == {7: 19, 8: 19}
+    deviations = of_halves[of_halves["draw"] == 7]["density"].std()
+    assert table.set_index(["draw", "metric"])["deviation"][7, "density"] == pytest.approx(deviations)
     meta = files.read_json(features / "scores.json.meta.json")
     assert meta["warnings"] == []  # those of small N are shown once per run
 
@@ -370,7 +377,8 @@ def test_score_support_per_group(features: Path) -> None:
     files.write_table(features / "generations.parquet", generations)
     files.write_table(features / "references.parquet", dataset[["topic"]].assign(text="one two three"))
     settings = {"k": 4, "bootstrap": 20, "groups": ["topic"]}
-    table = score(features, "support", settings, both_sides(features), features / "dataset.parquet")
+    halves, dataset = features / "halves.parquet", features / "dataset.parquet"
+    table = score(features, "support", settings, halves, both_sides(features), dataset)
     meta = files.read_json(features / "scores.json.meta.json")
     assert [text[:48] for text in meta["warnings"]] == ["generated texts have 2 words, references 3 (medi"]
     assert set(table["group"]) == {"all", "topic=a", "topic=b"}
@@ -385,6 +393,118 @@ def test_score_divergence_scores_every_draw(features: Path) -> None:
     assert value["value"][8, "mauve"] < 0.2
     assert value["value"][7, "frontier_integral"] < 0.01 < value["value"][8, "frontier_integral"]
     assert (value["deviation"] >= 0).all()
+
+
+def test_score_vendi_has_the_references_of_each_draw(features: Path) -> None:
+    value = score(features, "vendi", {}).set_index(["draw", "metric"])["value"]
+    assert value[7, "vendi_ratio"] == pytest.approx(1, abs=1e-3)
+    assert value[7, "vendi"] == value[8, "vendi"]  # of the same texts
+    assert value[8, "vendi_reference"] < 1.2  # one tight corner of the sphere
+    assert value[8, "vendi_ratio"] == value[8, "vendi"] / value[8, "vendi_reference"]
+    assert value[8, "rke_ratio"] > 2
+
+
+def test_score_distance_tells_equal_from_other_texts(features: Path) -> None:
+    value = score(features, "distance", {"permutations": 99}).set_index(["draw", "metric"])["value"]
+    for kernel in ("gaussian", "polynomial"):
+        assert value[7, f"mmd_{kernel}"] < 0 < value[8, f"mmd_{kernel}"]
+        assert value[7, f"mmd_{kernel}_p"] == 1
+        assert value[8, f"mmd_{kernel}_p"] == 0.01
+    assert value[7, "frechet"] < 1e-6 < value[8, "frechet"]
+
+
+def test_score_completions_compares_the_texts_of_a_prompt(features: Path) -> None:
+    prompts = [f"p{i // 2}" for i in range(50)]
+    generations = pd.DataFrame({"id": [f"t{i}" for i in range(50)], "prompt_id": prompts})
+    files.write_table(features / "generations.parquet", generations)
+    judged = generations[["id"]].assign(judge_coherence=[5.0, 4.0] * 24 + [5.0, np.nan])[::-1]
+    files.write_table(features / "judge.parquet", judged)
+    bar = {"metric": "judge_coherence", "at_least": 4, "at_most": None}
+    settings = {"threshold": 0.9, "first": None, "quality": bar}
+    more = [features / "judge.parquet"]
+    values = []
+    for quality, scores in ((bar, more), (None, [])):
+        out = features / "completions.json"
+        script("scores", "score_completions")(
+            settings | {"quality": quality}, CELL, features / "generated.npy",
+            features / "generations.parquet", out, scores,
+        )  # fmt: skip
+        values.append({row["metric"]: row["value"] for row in files.read_json(out)})
+    array = files.read_array(features / "generated.npy").astype(float)
+    unit = array / np.linalg.norm(array, axis=1, keepdims=True)
+    cosine = (unit[::2] * unit[1::2]).sum(axis=1)
+    assert values[0]["completion_cosine"] == pytest.approx(cosine.mean())
+    assert values[0]["distinct_completions"] == 1 + (cosine < 0.9).mean()
+    assert values[0]["effective_diversity"] == pytest.approx((1 - cosine)[:-1].sum() / 25)
+    assert values[0].keys() - values[1].keys() == {"effective_diversity"}
+
+
+def test_score_compression_cuts_the_texts_to_the_length_of_the_references(tmp_path: Path) -> None:
+    write = {"generations": ["a b c d e f"] * 4, "references": ["u v w x y z", "a b c d e f"]}
+    for name, texts in write.items():
+        files.write_table(tmp_path / f"{name}.parquet", pd.DataFrame({"text": texts}))
+    found = {}
+    for words in (None, 100):
+        script("scores", "score_compression")(
+            {"words": words}, CELL, tmp_path / "generations.parquet", tmp_path / "references.parquet",
+            tmp_path / "c.json",
+        )  # fmt: skip
+        found[words] = {row["metric"]: row["value"] for row in files.read_json(tmp_path / "c.json")}
+        meta = files.read_json(tmp_path / "c.json.meta.json")
+        assert meta["words"] == (words or 12)
+        assert ("fewer than 100" in " ".join(meta["warnings"])) == (words == 100)
+    assert found[None]["ngram_diversity"] == 2  # 2 of 4 texts, each n-gram twice
+    assert found[100]["ngram_diversity"] == 1
+    assert found[None]["homogenization"] == 1
+
+
+def test_differences_and_similarity_are_of_methods(features: Path, scores: Path) -> None:
+    """Two methods with two seeds each; those of a seed are compared with the same draws of references."""
+    rng = np.random.default_rng(1)
+    methods = [["m1", "d", "one"], ["m2", "d", "two"], ["human", "human", "human"]]
+    cells = [[model, "d", seed] for model in ("m1", "m2") for seed in (1, 2)]
+    halves = []
+    for model, _, seed in cells:
+        values = {name: rng.normal(0.5, 0.01, 40) for name in HALF_SAMPLED}
+        table = pd.DataFrame({"draw": [1, 2] * 20, "replicate": np.arange(40) // 2} | values)
+        halves.append(features / f"{model}{seed}.parquet")
+        files.write_table(halves[-1], table)
+    texts = pd.DataFrame(
+        {"model": ["m1"] * 9 + ["m2"] * 9, "decoding": "d", "prompt_id": [f"p{i}" for i in range(9)] * 2,
+         "diversity": [0.9, 0.8, 0.7] * 3 + [0.1, 0.2, 0.3] * 3}
+    )  # fmt: skip
+    files.write_table(features / "all.parquet", texts)
+    settings = {"task": "t", "embedder": "e", "cells": cells, "methods": methods}
+    paths = [features / f"d.{suffix}" for suffix in ("csv", "html")]
+    script("papers", "tabulate_differences")(settings, scores, halves, [features / "all.parquet"], *paths)
+    table = read_differences(paths[0])
+    assert table["metric"].tolist() == [*HALF_SAMPLED, "diversity"]
+    assert (table[["model_1", "model_2"]] == ["one", "two"]).all(axis=None)
+    assert table["difference"].tolist() == pytest.approx([0, 0, 0, 0, 0.6])
+    assert table["verdict"].tolist() == ["cannot tell"] * 4 + ["better"]
+    assert "cannot tell" in paths[1].read_text()
+    script("papers", "plot_differences")({"task": "t"}, paths[0], features / "d.svg", features / "d.png")
+    assert (features / "d.png").read_bytes()[:4] == b"\x89PNG"
+    script("papers", "tabulate_differences")(settings, scores, [], [], *paths)
+    assert read_differences(paths[0])["p"].isna().all()
+
+    generations = []
+    for model, _, seed in cells:
+        generations.append(features / f"g-{model}{seed}.parquet")
+        files.write_table(generations[-1], pd.DataFrame({"prompt_id": [f"p{i}" for i in range(50)]}))
+    files.write_table(features / "references.parquet", pd.DataFrame({"id": ["p0", "p3", "q"]}))
+    files.write_array(features / "three.npy", files.read_array(features / "same.npy")[[0, 3, 4]])
+    arrays = [features / f"{name}.npy" for name in ("three", "generated", "generated", "opposite", "same")]
+    outputs = [features / f"s.{suffix}" for suffix in ("csv", "svg", "png")]
+    script("papers", "plot_similarity")(
+        settings | {"embedder": "Mini"}, generations, arrays, features / "references.parquet", *outputs
+    )
+    matrix = pd.read_csv(outputs[0], index_col="method")
+    assert list(matrix) == list(matrix.index) == ["one", "two", "human"]
+    assert matrix.loc["one", "one"] == pytest.approx(1)  # both seeds wrote the same
+    assert matrix.loc["one", "human"] == pytest.approx(1, abs=1e-5)
+    assert np.isnan(matrix.loc["human", "human"])  # one text a prompt
+    assert abs(matrix.loc["two", "two"]) < 0.9
 
 
 def test_score_ngram_counts_words(tmp_path: Path) -> None:
@@ -522,6 +642,7 @@ def test_wrong_features_name_no_half_output(tmp_path: Path) -> None:
             tmp_path / "g.npy",
             [tmp_path / "g.npy"],
             tmp_path / "support.json",
+            tmp_path / "halves.parquet",
             [tmp_path / "texts.parquet"] * 2,
         )
     assert not (tmp_path / "support.json").exists()

@@ -22,6 +22,7 @@ from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import embed
 from textgamut.metrics.catalogue import metrics_of
 from textgamut.metrics.ngram import self_bleu
+from textgamut.metrics.scores.support import HALF_SAMPLED
 
 LOW, HIGH = ["cat", "dog", "mat", "bad", "fed", "jam", "lake"], ["TRUST", "SWIRL", "UPON", "SYRUP", "WORST"]
 
@@ -370,9 +371,13 @@ def test_models_share_one_clustering(compare, score, checkpoint: Path) -> None:
 def test_identical_models_do_not_differ(compare) -> None:
     twins = compare(REFERENCE, {"a": GENERATED, "b": list(GENERATED)}, metrics=["support"], bootstrap=20)
     frame = twins.differences
-    assert list(frame) == ["metric", "model_1", "model_2", "difference", "low", "high"]
+    assert list(frame) == [
+        "metric", "model_1", "model_2", "difference", "low", "high", "p", "p_holm", "verdict"
+    ]  # fmt: skip
     assert frame["metric"].tolist() == ["precision", "recall", "density", "coverage"]
     assert (frame[["difference", "low", "high"]] == 0).all(axis=None)
+    assert (frame[["p", "p_holm"]] == 1).all(axis=None)
+    assert set(frame["verdict"]) == {"cannot tell"}
 
 
 def test_differences_of_all_pairs(comparison, compare) -> None:
@@ -383,10 +388,53 @@ def test_differences_of_all_pairs(comparison, compare) -> None:
     recall = frame.set_index(["metric", "model_1", "model_2"]).loc["recall", "a", "c"]
     results = comparison.results
     assert recall["difference"] == results["a"].recall - results["c"].recall
+    of_support = frame[frame["metric"].isin(HALF_SAMPLED)]
     without = compare(REFERENCE, MODELS, metrics=["support"]).differences
-    assert without["low"].isna().all()
-    assert without["difference"].tolist() == frame["difference"].tolist()
-    assert compare(REFERENCE, MODELS, metrics=["ngram"]).differences.empty
+    assert without[["low", "p", "p_holm"]].isna().all(axis=None)
+    assert without["difference"].tolist() == of_support["difference"].tolist()
+    of_texts = compare(REFERENCE, MODELS, metrics=["ngram"]).differences
+    assert of_texts["metric"].tolist() == ["repetition_4", "diversity", "text_distinct_2"] * 3
+    assert compare(REFERENCE, MODELS, metrics=["compression"]).differences.empty
+
+
+def test_texts_are_paired_by_their_prompts(compare) -> None:
+    prompts = [f"p{i}" for i in range(30)]
+    turned = {"a": GENERATED, "b": GENERATED[::-1]}
+    by_row = compare(REFERENCE, turned, metrics=["ngram"]).differences
+    by_prompt = compare(
+        REFERENCE, turned, metrics=["ngram"], prompts={"a": prompts, "b": prompts[::-1]}
+    ).differences
+    elsewhere = compare(
+        REFERENCE, turned, metrics=["ngram"], prompts={"a": prompts, "b": ["other"] * 30}
+    ).differences
+    assert (by_prompt["p"] == 1).all()  # the same texts after the same prompts
+    assert (by_prompt["high"] == 0).all()
+    assert (by_row["high"] > by_row["low"]).any()
+    pd.testing.assert_frame_equal(elsewhere, by_row)
+
+
+def test_the_other_families_have_the_numbers_of_their_functions(score, checkpoint: Path) -> None:
+    prompts = [f"p{i // 3}" for i in range(30)]
+    families = ["vendi", "distance", "completions", "compression"]
+    found = score(REFERENCE, GENERATED, metrics=families, prompts=prompts)
+    entry = Embedder(
+        label="x", source={"kind": "file", "path": str(checkpoint)}, pooling="mean", max_tokens=64
+    )
+    features = [
+        embed(texts, checkpoint, entry, torch.device("cpu")).vectors for texts in (REFERENCE, GENERATED)
+    ]
+    assert found.vendi == pytest.approx(textgamut.vendi_score(features[1]))
+    assert found.vendi_ratio == pytest.approx(found.vendi / textgamut.vendi_score(features[0]))
+    assert found.mmd_gaussian == pytest.approx(textgamut.mmd(*features)["gaussian"].value, abs=1e-6)
+    assert found.frechet == pytest.approx(textgamut.frechet_distance(*features), abs=1e-6)
+    assert found.completion_cosine == pytest.approx(textgamut.pairwise_cosine(features[1], prompts), abs=1e-6)
+    assert 1 <= found.distinct_completions <= 3
+    words = min(sum(len(text.split()) for text in texts) for texts in (REFERENCE, GENERATED))
+    cut = textgamut.cut_to_words(GENERATED, words)
+    assert found.compression_ratio == textgamut.compression_ratio(cut)
+    assert found.homogenization == textgamut.homogenization(cut)
+    with pytest.raises(TextgamutError, match="'completions' needs the prompt of each generated text"):
+        score(REFERENCE, GENERATED, metrics=["completions"])
 
 
 def test_the_table_of_a_comparison_begins_with_the_model(comparison) -> None:

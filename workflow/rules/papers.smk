@@ -204,6 +204,86 @@ rule plot_parameters:
         "../scripts/papers/plot_parameters.py"
 
 
+rule tabulate_differences:
+    """Tabulate the differences between each two methods, with paired intervals and corrected p-values."""
+    input:
+        scores=paths.ALL_SCORES,
+        half_samples=bound(inputs.half_samples),
+        texts=bound(inputs.all_text_scores),
+    output:
+        csv=f"{paths.PAPER_TASK}/differences.csv",
+        html=in_report(
+            f"{paths.PAPER_TASK}/differences.html",
+            "differences",
+            "{task}",
+            "table: differences between methods",
+        ),
+    log:
+        "logs/tabulate_differences/{paper}/{task}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.tabulate_differences),
+    message:
+        "Comparing the methods of {wildcards.task}"
+    script:
+        "../scripts/papers/tabulate_differences.py"
+
+
+rule plot_differences:
+    """Plot the differences between each two methods, with their intervals."""
+    input:
+        table=f"{paths.PAPER_TASK}/differences.csv",
+    output:
+        svg=in_report(
+            f"{paths.PAPER_TASK}/differences.svg",
+            "differences",
+            "{task}",
+            "figure: differences between methods",
+        ),
+        png=f"{paths.PAPER_TASK}/differences.png",
+    log:
+        "logs/plot_differences/{paper}/{task}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.plot_differences),
+    message:
+        "Plotting the differences between the methods of {wildcards.task}"
+    script:
+        "../scripts/papers/plot_differences.py"
+
+
+rule plot_similarity:
+    """Plot the mean cosine of completions of one prompt, within and between methods, as a heat map."""
+    input:
+        generations=bound(inputs.compared_generations),
+        features=bound(inputs.projected_features),
+        references=bound(inputs.first_references),
+    output:
+        csv=f"{paths.PAPER_TASK}/similarity.csv",
+        svg=in_report(
+            f"{paths.PAPER_TASK}/similarity.svg",
+            "similarity",
+            "{task}",
+            "figure: similarity of completions",
+        ),
+        png=f"{paths.PAPER_TASK}/similarity.png",
+    log:
+        "logs/plot_similarity/{paper}/{task}.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.plot_similarity),
+    message:
+        "Plotting the similarity of the completions of {wildcards.task}"
+    script:
+        "../scripts/papers/plot_similarity.py"
+
+
 rule rank_methods:
     """Rank the methods by dominance, Bradley-Terry worth, depth and Q*Text (MC sections 4 and 5)."""
     input:

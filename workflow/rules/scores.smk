@@ -40,6 +40,7 @@ rule score_support:
         dataset=bound(inputs.grouped_dataset),
     output:
         scores=paths.fill_some(paths.FEATURE_SCORES, family="support"),
+        half_samples=paths.HALF_SAMPLES,
     log:
         "logs/score_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:
@@ -104,6 +105,76 @@ rule trace_divergence:
         "../scripts/scores/trace_divergence.py"
 
 
+rule score_vendi:
+    """Compute the Vendi scores of a cell, and their ratios to those of each draw of references."""
+    input:
+        generated=paths.CELL_FEATURES,
+        references=bound(inputs.reference_features),
+    output:
+        scores=paths.fill_some(paths.FEATURE_SCORES, family="vendi"),
+    log:
+        "logs/score_vendi/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.score_vendi),
+    message:
+        "Computing Vendi scores of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_vendi.py"
+
+
+rule score_distance:
+    """Compute MMD and Fréchet distance between a cell and each draw of references."""
+    input:
+        generated=paths.CELL_FEATURES,
+        references=bound(inputs.reference_features),
+    output:
+        scores=paths.fill_some(paths.FEATURE_SCORES, family="distance"),
+    log:
+        "logs/score_distance/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.score_distance),
+    message:
+        "Computing distances of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_distance.py"
+
+
+rule score_completions:
+    """Compute how much the completions of one prompt differ in a cell."""
+    input:
+        generated=paths.CELL_FEATURES,
+        texts=paths.GENERATIONS,
+        quality=bound(inputs.quality_scores),
+    output:
+        scores=paths.fill_some(paths.FEATURE_SCORES, family="completions"),
+    log:
+        "logs/score_completions/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.score_completions),
+    message:
+        "Computing the variety of completions of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_completions.py"
+
+
 rule score_ngram:
     """Compute Self-BLEU, distinct-n, rep-4 and diversity of a cell."""
     input:
@@ -126,6 +197,29 @@ rule score_ngram:
         "Computing n-gram metrics of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
     script:
         "../scripts/scores/score_ngram.py"
+
+
+rule score_compression:
+    """Compute compression ratio, n-gram diversity, self-repetition and homogenization of a cell."""
+    input:
+        texts=paths.GENERATIONS,
+        references=bound(inputs.first_references),
+    output:
+        scores=paths.fill_some(paths.SCORES, family="compression"),
+    log:
+        "logs/score_compression/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    group:
+        "score/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.score_compression),
+    message:
+        "Computing the redundancy of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_compression.py"
 
 
 rule score_likelihood:
@@ -399,3 +493,28 @@ rule collect_texts:
         "Collecting the per-text metrics of {wildcards.task}"
     script:
         "../scripts/scores/collect_texts.py"
+
+
+rule check_metrics:
+    """Put all metrics of distributions through the same sanity checks, on passages of real texts."""
+    input:
+        texts=paths.fill(paths.TEXTS, dataset=inputs.CHECKED_DATASET),
+        card=paths.fill(paths.EMBEDDER_CARD, embedder=inputs.CHECKED_EMBEDDER),
+    output:
+        rows=paths.fill(paths.CHECKS, name="rows.csv"),
+        table=paths.fill(paths.CHECKS, name="table.csv"),
+        svg=paths.fill(paths.CHECKS, name="checks.svg"),
+        png=paths.fill(paths.CHECKS, name="checks.png"),
+    log:
+        "logs/check_metrics.log",
+    conda:
+        "../../envs/cuda.yaml"
+    threads: 2
+    resources:
+        mem_mb=3000,
+    params:
+        settings=bound(settings.check_metrics),
+    message:
+        "Checking the metrics on passages of {inputs.CHECKED_DATASET}"
+    script:
+        "../scripts/metrics/check_metrics.py"

@@ -122,10 +122,10 @@ def score(
         group: Also compute the support metrics for each group of this column, required in all files.
         kmeans_seeds: Seeds of the k-means clusterings for divergence.
         tokenizer: Name of an entry in models.yaml, or folder of a checkpoint, with the tokenizer for
-            Self-BLEU and distinct-n. Defaults to words.
+            Self-BLEU, distinct-n, EAD and unigram entropy. Defaults to words, without EAD.
         scorer: Name of an entry in models.yaml, or folder of a checkpoint, for likelihood.
         prompt: Column of the prompts in the generated files; likelihood then scores the texts as their
-            continuations.
+            continuations. Required for completions, which compares the texts of one prompt.
         config: Folder of your own registries. Defaults to ./config.
         output: Also write a page with the scores and all texts, the tables and a figure to this folder.
         json: Print JSON instead of tables.
@@ -136,6 +136,8 @@ def score(
     settings = settings_of(locals())
     if "likelihood" in metrics and not scorer:
         raise ConfigError("--metrics likelihood needs --scorer: a model of models.yaml, or a folder")
+    if "completions" in metrics and prompt is None:
+        raise ConfigError("--metrics completions needs --prompt: the column of the prompts")
     from textgamut.datasets.rows import STANDARD_INPUT
     from textgamut.datasets.table import labels
 
@@ -274,7 +276,7 @@ def _check_texts(where: str, texts: pd.Series[Any]) -> None:
 def _names(support: bool, models: int) -> list[str]:
     """Return the files that ``--output`` writes, relative to its folder."""
     figures = ["precision-recall.svg", "precision-recall.png"] if support else []
-    return ["index.html", "scores.csv", *figures, *(["differences.csv"] if support and models > 1 else [])]
+    return ["index.html", "scores.csv", *figures, *(["differences.csv"] if models > 1 else [])]
 
 
 def _write(folder: Path, comparison: Comparison, reference: str) -> None:

@@ -197,6 +197,17 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             f"tasks.{slug}.kind: similarity compares a text with the reference of its own prompt, which only "
             f"tasks of kind prompted have: {elsewhere}"
         )
+    if metrics.completions:
+        if isinstance(task, (SubsetsTask, UnpromptedTask)):
+            yield (
+                f"tasks.{slug}.kind: completions needs prompts, which tasks of this kind lack: {elsewhere}"
+            )
+        bar = metrics.completions.quality
+        if bar and bar.metric not in metrics.per_text():
+            yield (
+                f"tasks.{slug}: metrics.completions.quality.metric: no metric {bar.metric!r} of single "
+                f"texts is computed; {nearest(bar.metric, metrics.per_text())}"
+            )
     if metrics.judge and not isinstance(task, BiographiesTask):
         yield f"tasks.{slug}.kind: the judge only rates biographies: {elsewhere}"
     if metrics.likelihood and metrics.likelihood.perplexity_of == "generator":

@@ -12,6 +12,7 @@ from textgamut.metrics.catalogue import (
     FAMILIES,
     LARGEST_KMEANS_SEED,
     MOST_HALF_SAMPLES,
+    MOST_PERMUTATIONS,
     text_metrics_of,
 )
 
@@ -45,13 +46,60 @@ class DivergenceSettings(Strict):
     """Number of clusters. Defaults to a tenth of the number of texts."""
 
 
+class VendiSettings(Strict):
+    """Vendi score and RKE of the generated texts, and their ratios to those of the references."""
+
+
+class DistanceSettings(Strict):
+    """Maximum mean discrepancy with its p-value, and Fréchet distance."""
+
+    permutations: Annotated[int, Field(ge=19, le=MOST_PERMUTATIONS)] = 200
+    """Number of permutations for the p-values; the smallest p-value is 1 / (permutations + 1)."""
+
+
+class QualityBar(Strict):
+    """The quality that a text must have to count for the effective diversity."""
+
+    metric: str
+    """Metric of single texts, of a family that the task computes."""
+    at_least: float | None = None
+    """Smallest value that passes."""
+    at_most: float | None = None
+    """Largest value that passes."""
+
+    @model_validator(mode="after")
+    def _bounds(self) -> QualityBar:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("no bound is named: set at_least, at_most, or both")
+        return self
+
+
+class CompletionsSettings(Strict):
+    """How much the completions of one prompt differ; prompts with a single completion do not count."""
+
+    threshold: Annotated[float, Field(gt=-1, le=1)] = 0.8
+    """Cosine from which on two completions count as the same for distinct_k."""
+    first: TwoOrMore | None = None
+    """Number k of completions per prompt for distinct_k. Defaults to the fewest that a prompt has."""
+    quality: QualityBar | None = None
+    """Bar for the effective diversity, which is not computed without one."""
+
+
 class NgramSettings(Strict):
-    """Self-BLEU, distinct-n, rep-4 and diversity."""
+    """Self-BLEU, distinct-n, EAD, unigram entropy, rep-4 and diversity."""
 
     tokenizer: str | None = None
     """Model that provides the tokenizer (PR: GPT-2). Defaults to words, split on white space."""
     self_bleu_sample: Annotated[float, Field(gt=0, le=1)] | None = None
     """Share of the texts that Self-BLEU scores, each against all others (PR: 0.2). Defaults to all texts."""
+
+
+class CompressionSettings(Strict):
+    """Compression ratio, n-gram diversity, self-repetition and homogenization, at equal total length."""
+
+    words: TwoOrMore | None = None
+    """Number of words to which the texts of a cell are cut in all. Defaults to those of the first draw of
+    references."""
 
 
 class LikelihoodSettings(Strict):
@@ -105,7 +153,11 @@ class Metrics(Strict):
 
     support: SupportSettings | None = None
     divergence: DivergenceSettings | None = None
+    vendi: VendiSettings | None = None
+    distance: DistanceSettings | None = None
+    completions: CompletionsSettings | None = None
     ngram: NgramSettings | None = None
+    compression: CompressionSettings | None = None
     likelihood: LikelihoodSettings | None = None
     readability: ReadabilitySettings | None = None
     entities: EntitiesSettings | None = None

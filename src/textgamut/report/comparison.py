@@ -7,8 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.metrics.catalogue import METRICS, metrics_of
+from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.scores.rows import ALL
+
+DIFFERENCES_NOTE = (
+    "First minus second model. In brackets: paired 95 % intervals, each of a single pair: for support "
+    "metrics from the same half-samples of both models, for metrics of single texts of their means, paired "
+    "by prompt or, without common prompts, by row. p: of no difference, corrected for all rows of the table "
+    "(Holm 1979); from 0.05 on, one cannot tell which model is better."
+)
 
 
 def models_table(scores: pd.DataFrame) -> pd.DataFrame:
@@ -46,19 +53,21 @@ def differences_table(differences: pd.DataFrame) -> pd.DataFrame:
     """Pivot differences to one row per pair of models.
 
     Args:
-        differences: Columns ``metric``, ``model_1``, ``model_2``, ``difference``, ``low``, ``high``.
+        differences: Columns ``metric``, ``model_1``, ``model_2``, ``difference``, ``low``, ``high``,
+            ``verdict``.
 
     Returns:
-        Columns ``model_1``, ``model_2``, and for each metric its difference, ``{metric}_low`` and
-        ``{metric}_high``.
+        Columns ``model_1``, ``model_2``, and for each metric its difference, ``{metric}_low``,
+        ``{metric}_high`` and ``{metric}_verdict``.
     """
     pairs: dict[tuple[str, str], dict[str, Any]] = {}
     for row in differences.to_dict("records"):
         names = {"model_1": row["model_1"], "model_2": row["model_2"]}
         of_pair = pairs.setdefault((row["model_1"], row["model_2"]), names)
         of_pair |= {row["metric"]: row["difference"]}
-        of_pair |= {f"{row['metric']}_{end}": row[end] for end in ("low", "high")}
-    columns = [f"{name}{part}" for name in metrics_of("support") for part in ("", "_low", "_high")]
+        of_pair |= {f"{row['metric']}_{part}": row[part] for part in ("low", "high", "verdict")}
+    found = [name for name in METRICS if (differences["metric"] == name).any()]
+    columns = [f"{name}{part}" for name in found for part in ("", "_low", "_high", "_verdict")]
     return pd.DataFrame(list(pairs.values()), columns=["model_1", "model_2", *columns])
 
 
@@ -74,7 +83,10 @@ def facts_of(scores: pd.DataFrame, references: int, embedder: str | None) -> str
 
 
 def cells_of(table: pd.DataFrame, metric: str, sign: str = "") -> Sequence[str]:
-    """Return a metric's column of either table as text: "0.823 [0.801, 0.845]", "0.912 ± 0.003"."""
+    """Return a metric's column of either table as text: "0.823 [0.801, 0.845]", "0.912 ± 0.003".
+
+    Differences are followed by their verdict: "+0.041 [+0.012, +0.070] better".
+    """
     cells = []
     for row in table.to_dict("records"):
         low, deviation = row.get(f"{metric}_low"), row.get(f"{metric}_sd")
@@ -83,5 +95,7 @@ def cells_of(table: pd.DataFrame, metric: str, sign: str = "") -> Sequence[str]:
             cell += f" [{low:{sign}.3f}, {row[f'{metric}_high']:{sign}.3f}]"
         elif not pd.isna(deviation):
             cell += f" ± {deviation:.3f}"
+        if f"{metric}_verdict" in row and not pd.isna(low):
+            cell += f" {row[f'{metric}_verdict']}"
         cells.append(cell)
     return cells

@@ -10,7 +10,7 @@ import pandas as pd
 
 from textgamut.report.rendering import load_template
 
-REVISION = 2
+REVISION = 3
 """Increase when the same table produces a different page."""
 
 
@@ -51,7 +51,9 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Return a value as it is shown: a float with 3 decimals, a missing value as a dash."""
+    """Return a value as it is shown: a float with 3 decimals (2 digits if tiny), nothing as a dash."""
     if pd.isna(value):
         return "—"
+    if isinstance(value, float) and 0 < abs(value) < 0.0005:  # such as a squared MMD
+        return f"{value:.1e}"
     return f"{value:.3f}" if isinstance(value, float) else str(value)

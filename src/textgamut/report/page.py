@@ -14,6 +14,7 @@ import pandas as pd
 from textgamut import __version__, files
 from textgamut.metrics.catalogue import ARROWS, METRICS
 from textgamut.report.chunks import DIGEST, digest_of, script_of
+from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
 from textgamut.report.explorer import ExplorerData
 from textgamut.report.html import cell_text
@@ -188,6 +189,31 @@ def metric_table(
         best = _best(frame, name) if mark and metric else None
         cells.append([_entry(frame, name, row, row == best) for row in range(len(frame))])
     return Table(caption, columns, list(zip(*cells, strict=True)), note)
+
+
+def difference_table(differences: pd.DataFrame) -> Table:
+    """Return a table of the differences between models, a row for each pair and metric.
+
+    Args:
+        differences: Columns ``metric``, ``model_1``, ``model_2``, ``difference``, ``low``, ``high``,
+            ``p_holm``, ``verdict``.
+    """
+    names = ("metric", "first model", "second model", "difference", "p", "the first is")
+    columns = [Column(name, numeric=name in ("difference", "p")) for name in names]
+    rows = []
+    for row in differences.to_dict("records"):
+        heading = METRICS[row["metric"]].heading
+        interval = "" if pd.isna(row["low"]) else f"[{cell_text(row['low'])}, {cell_text(row['high'])}]"
+        p, known = cell_text(row["p_holm"]), None if pd.isna(row["p_holm"]) else row["p_holm"]
+        rows.append(
+            [
+                *(Entry(text, text) for text in (heading, row["model_1"], row["model_2"])),
+                Entry(cell_text(row["difference"]), row["difference"], interval),
+                Entry(p, known),
+                Entry(row["verdict"], row["verdict"]),
+            ]
+        )
+    return Table("Differences between models", columns, rows, DIFFERENCES_NOTE)
 
 
 def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:

@@ -1,4 +1,4 @@
-"""Write the README's tables of metrics from the catalogue: ``python -m textgamut.report.readme``."""
+"""Write the tables of metrics in docs/metrics from the catalogue: ``python -m textgamut.report.readme``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def metrics_markdown() -> str:
     metrics = [
         (
             f"`{family}`",
-            f"{metric.label} {metric.arrow}".rstrip(),
+            metric.heading,
             f"`{metric.name}`",
             {"set": "a set", "text": "a text", "both": "both"}[metric.level],
             _range(*metric.range),
@@ -40,7 +40,7 @@ def metrics_markdown() -> str:
 
 
 def updated(readme: str) -> str:
-    """Return a README with its tables of metrics updated from the catalogue.
+    """Return the page of the metrics with its tables updated from the catalogue.
 
     Raises:
         TextgamutError: If the two comments that mark the position of the tables are missing.
@@ -48,7 +48,7 @@ def updated(readme: str) -> str:
     head, begin, rest = readme.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
-        raise TextgamutError(f"README: the tables of metrics belong between {BEGIN!r} and {END!r}")
+        raise TextgamutError(f"docs/metrics/README.md: the tables belong between {BEGIN!r} and {END!r}")
     return f"{head}{BEGIN}\n\n{metrics_markdown()}\n\n{END}{tail}"
 
 
@@ -64,5 +64,5 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 if __name__ == "__main__":
-    path = Path("README.md")
+    path = Path("docs/metrics/README.md")
     write_bytes(path, updated(path.read_text("utf-8")).encode())

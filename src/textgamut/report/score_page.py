@@ -9,18 +9,16 @@ from textgamut.errors import printable
 from textgamut.metrics.scores.rows import ALL
 from textgamut.metrics.support import SMALL_N
 from textgamut.progress import recorded_warnings
-from textgamut.report.comparison import differences_table, facts_of, models_table
+from textgamut.report.comparison import facts_of, models_table
 from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
-from textgamut.report.page import BEST_NOTE, Figure, Section, metric_table
+from textgamut.report.page import BEST_NOTE, Figure, Section, difference_table, metric_table
 
 SPREAD_NOTES = {
     "_low": "In brackets: 95 % intervals from half-samples.",
     "_sd": "±: deviation over k-means seeds.",
 }
 """Suffix of a column -> how to read it."""
-
-DIFFERENCES_NOTE = "First minus second model. In brackets: paired 95 % intervals, each of a single pair."
 
 
 def comparison_section(
@@ -44,9 +42,7 @@ def comparison_section(
         labels = {"model": "model", "group": "group"}
         tables.append(metric_table(table[~whole], labels, "Scores by group", mark=False))
     if len(differences):
-        labels = {"model_1": "first model", "model_2": "second model"}
-        shown = differences_table(differences)
-        tables.append(metric_table(shown, labels, "Differences between models", DIFFERENCES_NOTE, mark=False))
+        tables.append(difference_table(differences))
     figures = []
     if "precision" in table:
         figures.append(Figure("Precision and recall", render(scores_figure(table, facts), "svg")))

@@ -261,6 +261,12 @@ def read_texts_table(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
 
 
+def read_differences(path: Path) -> pd.DataFrame:
+    """Read the table of ``metrics.scores.differences.differences_of`` from CSV; all names remain strings."""
+    names = dict.fromkeys(("metric", "model_1", "model_2", "verdict"), str)
+    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
+
+
 def rescaled(table: pd.DataFrame, metric: str, deviations: bool = False) -> pd.Series[float]:
     """Rescale the means or deviations of a metric in :func:`texts_table` for a figure (NW section 6).
 

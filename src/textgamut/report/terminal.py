@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from textgamut.errors import printable
-from textgamut.metrics.catalogue import METRICS, metrics_of
+from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.scores.rows import ALL, Row
+from textgamut.metrics.scores.support import HALF_SAMPLED
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
 from textgamut.report.comparison import cells_of, differences_table, facts_of, models_table
@@ -52,10 +53,9 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
         if row["group"] != ALL:
             values.setdefault(row["group"], {})[row["metric"]] = row["value"]
     if values:
-        support = metrics_of("support")
-        groups = _table("group", *support)
+        groups = _table("group", *HALF_SAMPLED)
         for group, found in values.items():
-            of_group = (f"{found[name]:.4f}" if name in found else "—" for name in support)
+            of_group = (f"{found[name]:.4f}" if name in found else "—" for name in HALF_SAMPLED)
             groups.add_row(Text(printable(group)), *(Text(cell) for cell in of_group))
         console.print()
         console.print(groups)
@@ -91,7 +91,7 @@ def print_comparison(
         _print_columns(
             console,
             [("group", list(groups["group"])), ("model", list(groups["model"]))],
-            [(name, cells_of(groups, name)) for name in metrics_of("support")],
+            [(name, cells_of(groups, name)) for name in HALF_SAMPLED],
         )
     notes = {"_low": "[ ]: 95 % interval", "_sd": "±: deviation over k-means seeds"}
     shown = [note for part, note in notes.items() if any(str(name).endswith(part) for name in table)]
@@ -99,12 +99,13 @@ def print_comparison(
         console.print(", ".join(shown), style="dim", markup=False)
     if len(differences):
         pairs = differences_table(differences)
-        console.print(Text("\nDifferences, with paired 95 % intervals", style="bold"))
+        title = "\nDifferences, with paired 95 % intervals; verdicts: p below 0.05 after Holm's correction"
+        console.print(Text(title, style="bold"))
         few = pairs.head(MOST_PAIRS)
         _print_columns(
             console,
             [("", list(few["model_1"].map(number) + " - " + few["model_2"].map(number)))],
-            [(name, cells_of(few, name, "+")) for name in metrics_of("support")],
+            [(name, cells_of(few, name, "+")) for name in METRICS if name in few],
         )
         if len(pairs) > MOST_PAIRS:
             more = f"... and {len(pairs) - MOST_PAIRS:,} more pairs, which --output and --json contain"

@@ -20,8 +20,8 @@ RECORDING = ("transformers", "vllm")
 WHOLE = ("prompted", "continuation")
 """Kinds of tasks that measure the whole continuation, unless it is cut."""
 
-FEATURE_FAMILIES = ("support", "divergence")
-"""Families that compare the features of two sets. The references are not compared with themselves."""
+FEATURE_FAMILIES = ("support", "divergence", "vendi", "distance", "completions")
+"""Families of the features of generated texts, and of references. They do not score the references."""
 
 
 def family_of(config: Config, task: str, name: str) -> Any:

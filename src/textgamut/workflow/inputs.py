@@ -6,15 +6,20 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from textgamut.config.cells import Config
+from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.base import expanded
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, FinetunedSource, GenerationsSource
 from textgamut.config.experiment import PromptedTask, ScoresTask
+from textgamut.metrics.catalogue import METRICS
 from textgamut.workflow import outputs, paths
-from textgamut.workflow.families import family_of, generator_scores
+from textgamut.workflow.families import family_of, generator_scores, text_score_files
 from textgamut.workflow.methods import scored_cells
 from textgamut.workflow.paths import fill
+
+CHECKED_DATASET = "news-articles"
+CHECKED_EMBEDDER = "minilm"
+"""Dataset and embedder of the sanity checks of the metrics."""
 
 
 def source_files(source: Any) -> list[str]:
@@ -215,6 +220,15 @@ def grouped_dataset(config: Config, wildcards: Any) -> list[str]:
     return [task_texts(config, wildcards)] if grouped else []
 
 
+def quality_scores(config: Config, wildcards: Any) -> list[str]:
+    """Return the per-text scores of a cell that its bar of quality for the effective diversity reads."""
+    quality = family_of(config, wildcards.task, "completions").quality
+    if quality is None:
+        return []
+    cell = Cell(wildcards.task, wildcards.model, wildcards.decoding, int(wildcards.seed))
+    return text_score_files(config, cell, METRICS[quality.metric].family)
+
+
 def ngram_cards(config: Config, wildcards: Any) -> list[str]:
     """Return the card of the model with the tokenizer of the n-gram metrics, if there is one."""
     return model_cards(family_of(config, wildcards.task, "ngram").tokenizer)
@@ -302,6 +316,21 @@ def text_scores(config: Config, wildcards: Any) -> list[str]:
 def scores(config: Config, wildcards: Any) -> list[str]:
     """Return the scores of all cells of a task."""
     return outputs.task_score_files(config, wildcards.task)
+
+
+def half_samples(config: Config, wildcards: Any) -> list[str]:
+    """Return the half-samples of all cells of a task."""
+    return outputs.half_sample_files(config, wildcards.task)
+
+
+def all_text_scores(config: Config, wildcards: Any) -> list[str]:
+    """Return the table of a task's per-text metrics, if it has any."""
+    return [fill(paths.ALL_TEXT_SCORES, wildcards)] if text_scores(config, wildcards) else []
+
+
+def compared_generations(config: Config, wildcards: Any) -> list[str]:
+    """Return the texts of all cells of a task."""
+    return [fill(paths.GENERATIONS, cell) for cell in config.cells(wildcards.task)]
 
 
 def sweeps(config: Config, wildcards: Any) -> list[str]:

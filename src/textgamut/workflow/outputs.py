@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from textgamut.config.cells import HUMAN, Config
 from textgamut.metrics.catalogue import text_metrics_of
+from textgamut.report.figures.differences import MOST_COMPARED
 from textgamut.report.figures.texts import MOST_METHODS
 from textgamut.report.tables import parameter_groups
 from textgamut.workflow import paths, targets
@@ -93,9 +94,31 @@ def task_files(config: Config, task: str) -> list[str]:
         names += ["precision-recall.svg", "precision-recall.png"]
         if max(len(settings.seeds), len(settings.draws)) > 1:
             names += ["variance.csv", "variance.html"]
+    if compared_methods(config, task):
+        names += ["differences.csv", "differences.html"]
+        if len(compared_methods(config, task)) <= MOST_COMPARED:
+            names += ["differences.svg", "differences.png"]
+    if config.metrics(task).completions:
+        names += ["similarity.csv", "similarity.svg", "similarity.png"]
     if settings.sweep:
         names += ["sweep.svg", "sweep.png"]
     return [f"{folder}/{name}" for name in names]
+
+
+def compared_methods(config: Config, task: str) -> list[tuple[str, str]]:
+    """Return the methods of a task between which differences are tabulated; none if there is nothing to."""
+    families = computed_families(config, task)
+    measured = "support" in families or any(map(text_metrics_of, families))
+    generated = [method for method in methods(config, task) if method[0] != HUMAN]
+    return generated if measured and 2 <= len(generated) <= MOST_METHODS else []
+
+
+def half_sample_files(config: Config, task: str) -> list[str]:
+    """Return the half-samples of a task's cells; none without support metrics."""
+    if config.metrics(task).support is None:
+        return []
+    embedder = config.experiment.embedder
+    return [fill(paths.HALF_SAMPLES, cell, embedder=embedder) for cell in config.cells(task)]
 
 
 def page_tasks(config: Config, page: str) -> list[str]:
@@ -123,7 +146,7 @@ def page_rankings(config: Config, tasks: Collection[str]) -> dict[str, list[str]
 
 def page_files(config: Config, tasks: Collection[str]) -> list[str]:
     """Return the tables and figures that a page reads; users may edit the others."""
-    read = (".svg", ".parquet", "/texts.csv", "/ranking.csv")
+    read = (".svg", ".parquet", "/texts.csv", "/ranking.csv", "/differences.csv")
     measured = [task for task in config.measured() if task in tasks]
     cards = {fill(paths.DATASET_CARD, dataset=config.experiment.tasks[task].dataset) for task in measured}
     return sorted(cards) + [file for file in result_files(config, tasks) if file.endswith(read)]

@@ -24,8 +24,18 @@ from textgamut.files import read_json, read_table, reading
 from textgamut.metrics.scores.rows import ALL
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.explorer import explorer_data
-from textgamut.report.page import BEST_NOTE, Column, Entry, Figure, Page, Section, Table, metric_table
-from textgamut.report.tables import COLUMNS, read_texts_table, summary_table
+from textgamut.report.page import (
+    BEST_NOTE,
+    Column,
+    Entry,
+    Figure,
+    Page,
+    Section,
+    Table,
+    difference_table,
+    metric_table,
+)
+from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.explorer import explorer_settings, read_explorer
 from textgamut.workflow.methods import method_names
@@ -33,7 +43,9 @@ from textgamut.workflow.paths import fill
 
 FIGURES = {
     "precision-recall": "Precision and recall",
+    "differences": "Differences between methods",
     "sweep": "Precision and recall for other N and k",
+    "similarity": "Similarity of the completions of one prompt",
     "texts": "Metrics of single texts",
     "parameters": "Metrics of single texts by parameter of decoding",
     "correlations": "Correlations between the metrics of single texts",
@@ -206,6 +218,9 @@ def _task_section(
             table = read_texts_table(texts)
         shown = {"method": "method", "texts": "texts", "empty": "empty"}
         tables.append(metric_table(table, shown, "Means of the metrics of single texts", TEXTS_NOTE))
+    if (differences := folder / task / "differences.csv").as_posix() in results:
+        with reading(differences):
+            tables.append(difference_table(read_differences(differences)))
     return Section(
         name=task,
         title=task,

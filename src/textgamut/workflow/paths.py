@@ -44,6 +44,8 @@ GENERATIONS = f"{CELL}/generations.parquet"
 SCORES = f"{CELL}/scores/{{family}}.json"
 TEXT_SCORES = f"{CELL}/scores/{{family}}.parquet"
 FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
+HALF_SAMPLES = f"{CELL}/scores/{{embedder}}/half-samples.parquet"
+"""Support metrics of the half-samples of a cell, for the intervals of differences between cells."""
 NEIGHBOURS = f"{CELL}/explain/{{embedder}}.parquet"
 
 FEATURES = "{folder}/features/{embedder}.npy"
@@ -62,6 +64,9 @@ PAGE = "results/papers/{page}/index.html"
 RANKING = "results/papers/{paper}/{ranked}/ranking"
 TUNING = f"{RANKING}/tuning.csv"
 RATED = f"{RANKING}/rated.csv"
+
+CHECKS = "results/sanity/{name}"
+"""Results of the sanity checks of the metrics, which belong to no experiment."""
 
 PLAN = ".snakemake/plan.json"
 """The jobs of a run that load weights; written when it starts."""

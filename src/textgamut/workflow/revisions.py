@@ -14,6 +14,9 @@ from textgamut.datasets import card, extract
 from textgamut.features import embed, projection, reduce
 from textgamut.generation import given
 from textgamut.metrics import (
+    completions,
+    compression,
+    distance,
     divergence,
     entities,
     essay,
@@ -21,10 +24,13 @@ from textgamut.metrics import (
     likelihood,
     ngram,
     readability,
+    sanity,
     similarity,
     support,
     tokens_per_word,
+    vendi,
 )
+from textgamut.metrics.scores import differences as score_differences
 from textgamut.metrics.scores import neighbours
 from textgamut.metrics.scores import sweep as sweep_scores
 from textgamut.models import checkpoints, finetuning
@@ -42,15 +48,18 @@ from textgamut.rankings import (
 from textgamut.report import criteria, explorer, html, page, tables
 from textgamut.report.figures import (
     bars,
+    differences,
     hasse,
     lines,
     precision_recall,
     rankings,
     scatter,
+    similarity_matrix,
     sweep,
     text_bars,
     texts,
 )
+from textgamut.report.figures import sanity as sanity_figure
 from textgamut.report.papers import page as paper_page
 from textgamut.report.papers import rankings as paper_rankings
 from textgamut.report.papers import samples as paper_samples
@@ -81,6 +90,10 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "score_support": (support, reduce),
     "score_divergence": (divergence, reduce),
     "trace_divergence": (divergence, reduce),
+    "score_vendi": (vendi, reduce),
+    "score_distance": (distance, reduce),
+    "score_completions": (completions, vendi, reduce),
+    "score_compression": (compression, ngram),
     "score_ngram": (ngram, checkpoints),
     "score_likelihood": (likelihood, checkpoints),
     "score_perplexity": (likelihood, templates, checkpoints),
@@ -89,6 +102,19 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "score_similarity": (similarity,),
     "score_essay": (essay,),
     "score_judge": (judge,),
+    "check_metrics": (
+        sanity,
+        embed,
+        checkpoints,
+        support,
+        divergence,
+        vendi,
+        distance,
+        ngram,
+        compression,
+        reduce,
+        sanity_figure,
+    ),
     "sweep_support": (sweep_scores, support, reduce),
     "explain_support": (support, reduce, neighbours),
     "project_features": (projection,),
@@ -100,6 +126,9 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "tabulate_scores": (tables, html),
     "tabulate_variance": (tables, html),
     "tabulate_texts": (tables, html),
+    "tabulate_differences": (score_differences, support, reduce, html, tables),
+    "plot_differences": (differences, tables),
+    "plot_similarity": (completions, similarity_matrix),
     "make_page": (criteria, explorer, html, page, tables),
     "make_target": (
         tables,

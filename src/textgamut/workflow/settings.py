@@ -289,6 +289,29 @@ def trace_divergence(config: Config, wildcards: Any) -> Settings:
 
 
 @_rule
+def score_vendi(config: Config, wildcards: Any) -> Settings:
+    return _task(config, wildcards, "draws")
+
+
+@_rule
+def score_distance(config: Config, wildcards: Any) -> Settings:
+    family: Settings = family_of(config, wildcards.task, "distance").model_dump(mode="json")
+    return _task(config, wildcards, "draws") | family
+
+
+@_rule
+def score_completions(config: Config, wildcards: Any) -> Settings:
+    settings: Settings = family_of(config, wildcards.task, "completions").model_dump(mode="json")
+    return settings
+
+
+@_rule
+def score_compression(config: Config, wildcards: Any) -> Settings:
+    settings: Settings = family_of(config, wildcards.task, "compression").model_dump(mode="json")
+    return settings
+
+
+@_rule
 def score_ngram(config: Config, wildcards: Any) -> Settings:
     family = family_of(config, wildcards.task, "ngram")
     source = _source(config, family.tokenizer) if family.tokenizer else None
@@ -417,6 +440,51 @@ def tabulate_texts(config: Config, wildcards: Any) -> Settings:
         "task": wildcards.task,
         "methods": method_names(config, wildcards.task),
         "missing": missing_families(config),
+    }
+
+
+@_rule
+def check_metrics(config: Config, _wildcards: Any) -> Settings:
+    return {
+        "embedder": config.embedders[inputs.CHECKED_EMBEDDER].science(),
+        "group": "topic",
+        "words": 50,
+        "passages": 22_000,
+        "outliers": 100,
+        "plan": {
+            "main": ["politics", "world"],
+            "mode": ["sport", "health"],  # no other topic alone has enough passages
+            "n": 1000,
+            "sizes": [100, 300, 1000, 3000, 10_000],
+            "dimensions": [8, 32, 128],
+            "repeats": 5,
+            "seed": 0,
+        },
+    }
+
+
+@_rule
+def tabulate_differences(config: Config, wildcards: Any) -> Settings:
+    return {
+        "task": wildcards.task,
+        "embedder": config.experiment.embedder,
+        "cells": [list(cell[1:]) for cell in config.cells(wildcards.task)],
+        "methods": method_names(config, wildcards.task),
+    }
+
+
+@_rule
+def plot_differences(_config: Config, wildcards: Any) -> Settings:
+    return {"task": wildcards.task}
+
+
+@_rule
+def plot_similarity(config: Config, wildcards: Any) -> Settings:
+    return {
+        "task": wildcards.task,
+        "embedder": config.embedders[config.experiment.embedder].label,
+        "cells": [list(cell[1:]) for cell in config.cells(wildcards.task)],
+        "methods": method_names(config, wildcards.task),
     }
 
 

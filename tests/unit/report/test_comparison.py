@@ -17,8 +17,11 @@ SCORES = pd.DataFrame(
     columns=["model", "group", "metric", "value", "low", "high", "deviation"],
 )
 DIFFERENCES = pd.DataFrame(
-    [("precision", "b", "<a>", 0.5, 0.3, 0.7), ("recall", "b", "<a>", -0.1, None, None)],
-    columns=["metric", "model_1", "model_2", "difference", "low", "high"],
+    [
+        ("precision", "b", "<a>", 0.5, 0.3, 0.7, "better"),
+        ("recall", "b", "<a>", -0.1, None, None, "cannot tell"),
+    ],
+    columns=["metric", "model_1", "model_2", "difference", "low", "high", "verdict"],
 )
 
 
@@ -39,5 +42,5 @@ def test_models_are_rows_in_their_order_and_groups_come_last() -> None:
 def test_the_table_of_differences_has_a_row_for_each_pair() -> None:
     table = differences_table(DIFFERENCES)
     assert table[["model_1", "model_2"]].to_numpy().tolist() == [["b", "<a>"]]
-    assert list(cells_of(table, "precision", "+")) == ["+0.500 [+0.300, +0.700]"]
+    assert list(cells_of(table, "precision", "+")) == ["+0.500 [+0.300, +0.700] better"]
     assert list(cells_of(table, "recall", "+")) == ["-0.100"]

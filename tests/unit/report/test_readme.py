@@ -1,4 +1,4 @@
-"""The README's tables of metrics: those of the catalogue, and nothing else is changed."""
+"""The tables of metrics in docs/metrics: those of the catalogue, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textgamut.report.readme import BEGIN, END, metrics_markdown, updated
 
 
 def test_the_readme_is_up_to_date() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
+    readme = (ROOT / "docs/metrics/README.md").read_text("utf-8")
     assert updated(readme) == readme, "run `make readme`"
 
 

@@ -71,7 +71,15 @@ def compared(count: int, **more: float) -> pd.DataFrame:
 def differing(scores: pd.DataFrame) -> pd.DataFrame:
     pairs = itertools.combinations(scores["model"].unique(), 2)
     rows = [
-        {"metric": metric, "model_1": a, "model_2": b, "difference": 0.1, "low": -0.25, "high": 0.3}
+        {
+            "metric": metric,
+            "model_1": a,
+            "model_2": b,
+            "difference": 0.1,
+            "low": -0.25,
+            "high": 0.3,
+            "verdict": "better" if metric == "recall" else "cannot tell",
+        }
         for a, b in pairs
         for metric in ("precision", "recall", "density", "coverage")
     ]
@@ -89,9 +97,9 @@ def test_several_models_and_their_differences(capsys: pytest.CaptureFixture) -> 
     assert sum(line.startswith("1  ") for line in lines) == 2  # the columns do not fit into one block
     assert any(line.rstrip().endswith("0.900 ± 0.010") for line in lines)
     place = next(i for i, line in enumerate(lines) if line.startswith("Differences"))
-    assert lines[place + 1].split() == ["precision", "recall", "density", "coverage"]
-    assert lines[place + 2].split()[:6] == ["1", "-", "2", "+0.100", "[-0.250,", "+0.300]"]
-    assert [line[:5] for line in lines[place + 2 :]] == ["1 - 2", "1 - 3", "2 - 3"]
+    assert lines[place + 1].split() == ["precision", "recall", "density"]  # the fourth is below
+    assert "+0.100 [-0.250, +0.300] better" in lines[place + 2]
+    assert [line[:5] for line in lines[place + 2 : place + 5]] == ["1 - 2", "1 - 3", "2 - 3"]
 
 
 def test_of_many_pairs_the_first_are_printed(capsys: pytest.CaptureFixture) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_array, read_table, write_json, write_meta
+import pandas as pd
+
+from textgamut.files import read_array, read_table, write_json, write_meta, write_table
 from textgamut.metrics.lengths import check_lengths
-from textgamut.metrics.scores.support import group_labels, support_scores
+from textgamut.metrics.scores.support import group_labels, half_sample_table, support_scores
 from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
 from textgamut.progress import recorded_warnings
@@ -21,6 +23,7 @@ def score_support(
     generated: Path,
     references: list[Path],
     scores: Path,
+    half_samples: Path,
     texts: Sequence[Path],
     dataset: Path | None = None,
 ) -> None:
@@ -28,7 +31,7 @@ def score_support(
     started = time.monotonic()
     features = read_array(generated)
     columns = settings.get("groups", [])
-    rows, components = [], []
+    rows, components, halves = [], [], []
     with lease(1, wait=False), recorded_warnings(SmallSampleWarning) as messages:
         sides = [read_table(path, ["text"])["text"] for path in texts]
         check_lengths(itertools.chain(*sides[1:]), sides[0])
@@ -41,7 +44,9 @@ def score_support(
             result = support_scores(read_array(path), features, settings["k"], settings["bootstrap"], groups)
             components.append(result.reference.shape[1])
             rows += [cell | {"draw": draw} | row for row in result.rows]
+            halves.append(half_sample_table(result.half_samples, draw))
     write_meta(scores, settings, started, components=components, warnings=messages)
+    write_table(half_samples, pd.concat(halves))
     write_json(scores, rows)
 
 
@@ -53,6 +58,7 @@ if __name__ == "__main__":
             Path(snakemake.input.generated),
             [Path(path) for path in snakemake.input.references],
             Path(snakemake.output.scores),
+            Path(snakemake.output.half_samples),
             [Path(path) for path in snakemake.input.texts],
             next(map(Path, snakemake.input.dataset), None),
         )

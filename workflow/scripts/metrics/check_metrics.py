@@ -1,0 +1,141 @@
+"""Check the metrics of two sets of texts on passages of real texts: which ones pass which sanity checks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from textgamut.config.entries.embedders import Embedder
+from textgamut.features.embed import load_embedder
+from textgamut.files import read_table, write_bytes, write_meta
+from textgamut.metrics.sanity import (
+    CHECKS,
+    Corpus,
+    Plan,
+    Sample,
+    Verdict,
+    cut_passages,
+    degenerate_texts,
+    run_checks,
+    verdicts,
+)
+from textgamut.models.checkpoints import prepare
+from textgamut.models.devices import device_name, lease
+from textgamut.report.figures.sanity import sanity_figure
+from textgamut.report.figures.style import render
+from textgamut.workflow.jobs import job
+
+
+def check_metrics(
+    settings: dict[str, Any], texts: Path, rows: Path, table: Path, svg: Path, png: Path, threads: int
+) -> None:
+    """Cut texts into passages, embed these, run the checks; write all rows, metrics by checks, and a figure.
+
+    Args:
+        settings: ``embedder``; ``group``: the column of the topics; ``words`` of a passage; ``passages``: the
+            largest number of passages, as most of the time is that of the embedding; ``outliers``: the number
+            of texts from which outliers are drawn; ``plan``: fields of ``metrics.sanity.Plan``.
+        texts: Column ``text``, and that of the topics.
+        rows: CSV, one row for each check, situation and metric.
+        table: CSV, one row for each metric and one column for each check.
+        svg: The figure.
+        png: The figure.
+        threads: Number of threads.
+    """
+    started = time.monotonic()
+    torch.set_num_threads(threads)
+    lists = {name: tuple(value) for name, value in settings["plan"].items() if isinstance(value, list)}
+    plan = Plan(**settings["plan"] | lists)
+    words, group = settings["words"], settings["group"]
+    frame = read_table(texts, ["text", group])
+    topics = [
+        None if missing else str(topic)
+        for topic, missing in zip(frame[group], frame[group].isna(), strict=True)
+    ]
+    passages = _some(cut_passages(list(frame["text"]), words), topics, settings["passages"], plan.seed)
+    of_passage = [topics[article] for article, _ in passages]
+    perfect = np.flatnonzero([topic in plan.main for topic in of_passage])
+    halves = [" ".join(passages[row][1].split()[: words // 2]) for row in perfect]
+    embedder = Embedder.model_validate(settings["embedder"] | {"label": "embedder of the checks"})
+    with lease(1) as device:
+        loaded = load_embedder(prepare(embedder.source), embedder, device)
+
+        def sample(texts: list[str]) -> Sample:
+            return Sample(loaded.embed(texts).vectors, texts)
+
+        corpus = Corpus(
+            passages=sample([text for _, text in passages]),
+            shortened=sample(halves),
+            shortened_rows=perfect,
+            # With an article on one side only, its passages would lack their nearest neighbours on the other
+            # side, and two halves of the same corpus would differ.
+            articles=[str(row) for row in range(len(passages))],
+            topics=of_passage,
+            outliers=sample(degenerate_texts(list(frame["text"]), settings["outliers"], words, plan.seed)),
+        )
+        embedded = time.monotonic()
+        found = run_checks(corpus, plan)
+    judged = verdicts(found)
+    write_meta(
+        rows,
+        settings,
+        started,
+        device=device_name(device),
+        passages=len(passages),
+        articles=len({article for article, _ in passages}),
+        seconds_of_checks=round(time.monotonic() - embedded, 1),
+    )
+    write_bytes(table, _table(judged).to_csv(index=False).encode())
+    figure = sanity_figure(judged, f"Sanity checks of the metrics, on passages of {words} words")
+    write_bytes(png, render(figure, "png"))
+    write_bytes(svg, render(figure, "svg"))
+    write_bytes(rows, pd.DataFrame(map(asdict, found)).to_csv(index=False).encode())
+
+
+def _some(
+    passages: list[tuple[int, str]], topics: list[str | None], most: int, seed: int
+) -> list[tuple[int, str]]:
+    """Return all passages with a topic, and those of random other articles up to ``most`` in all."""
+    articles = dict.fromkeys(article for article, _ in passages)
+    number = Counter(article for article, _ in passages)
+    order = np.random.default_rng(seed).permutation([a for a in articles if topics[a] is None])
+    chosen = {article for article in articles if topics[article] is not None}
+    room = most - sum(number[article] for article in chosen)
+    for article in order:
+        room -= number[article]
+        if room < 0:
+            break
+        chosen.add(article)
+    return [passage for passage in passages if passage[0] in chosen]
+
+
+def _table(judged: list[Verdict]) -> pd.DataFrame:
+    """Return the verdicts as a table: "pass", "fail" or "-", with the change in brackets."""
+    frame = pd.DataFrame(map(asdict, judged))
+    says = frame["passed"].map({True: "pass", False: "fail"}).fillna("-")
+    changes = [f" ({change:+.2f})" if np.isfinite(change) else "" for change in frame["change"]]
+    frame["cell"] = says + changes
+    wide = frame.pivot(index=["metric", "role"], columns="check", values="cell").reset_index()
+    order = {name: place for place, name in enumerate(frame["metric"].unique())}
+    columns = ["metric", "role", *(check.name for check in CHECKS if check.name in wide)]
+    return wide.sort_values("metric", key=lambda names: names.map(order))[columns]
+
+
+if __name__ == "__main__":
+    with job() as snakemake:
+        check_metrics(
+            snakemake.params.settings,
+            Path(snakemake.input.texts),
+            Path(snakemake.output.rows),
+            Path(snakemake.output.table),
+            Path(snakemake.output.svg),
+            Path(snakemake.output.png),
+            snakemake.threads,
+        )

@@ -1,0 +1,67 @@
+"""Plot the mean cosine of completions of one prompt, within and between methods, as a heat map."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from textgamut.config.cells import HUMAN
+from textgamut.files import read_array, read_table, write_bytes, write_meta
+from textgamut.metrics.completions import cosine_matrix
+from textgamut.report.figures.similarity_matrix import similarity_matrix_figure
+from textgamut.report.figures.style import render
+from textgamut.workflow.jobs import job
+
+NOTE = (
+    "Mean cosine of {embedder} features over the pairs of completions of one prompt, with the same weight "
+    "for each prompt: on the diagonal within a method, over all its seeds; elsewhere between two methods."
+)
+
+
+def plot_similarity(
+    settings: dict[str, Any],
+    generations: list[Path],
+    features: list[Path],
+    references: Path,
+    csv: Path,
+    svg: Path,
+    png: Path,
+) -> None:
+    """Plot the cells in the settings: ``features`` are those of the references, then of each cell."""
+    started = time.monotonic()
+    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+    texts: dict[str, list[tuple[Any, list[str]]]] = {}
+    for (model, decoding, _), of_cell, path in zip(settings["cells"], generations, features[1:], strict=True):
+        prompts = list(read_table(of_cell, ["prompt_id"])["prompt_id"])
+        texts.setdefault(names[model, decoding], []).append((read_array(path), prompts))
+    human = list(read_table(references, ["id"])["id"])
+    asked = {prompt for of_method in texts.values() for _, prompts in of_method for prompt in prompts}
+    if asked & set(human):  # only some tasks have human texts after the same prompts
+        texts[HUMAN] = [(read_array(features[0]), human)]
+    sets = {
+        name: (np.concatenate([array for array, _ in runs]), [prompt for _, ids in runs for prompt in ids])
+        for name, runs in texts.items()
+    }
+    found, matrix = cosine_matrix(sets)
+    title = f"Similarity of the completions of one prompt on {settings['task']}"
+    human_label = HUMAN if HUMAN in found else None
+    figure = similarity_matrix_figure(matrix, found, title, NOTE.format(**settings), human_label)
+    write_meta(csv, settings, started)
+    write_bytes(png, render(figure, "png"))
+    write_bytes(svg, render(figure, "svg"))
+    write_bytes(csv, pd.DataFrame(matrix, index=found, columns=found).to_csv(index_label="method").encode())
+
+
+if __name__ == "__main__":
+    with job() as snakemake:
+        plot_similarity(
+            snakemake.params.settings,
+            [Path(path) for path in snakemake.input.generations],
+            [Path(path) for path in snakemake.input.features],
+            Path(snakemake.input.references),
+            Path(snakemake.output.csv),
+            Path(snakemake.output.svg),
+            Path(snakemake.output.png),
+        )

@@ -1,0 +1,35 @@
+"""Compute MMD and Fréchet distance between a cell and each draw of references."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from textgamut.files import read_array, write_json, write_meta
+from textgamut.metrics.scores.distance import distance_scores
+from textgamut.progress import recorded_warnings
+from textgamut.workflow.jobs import cell_of, job
+
+
+def score_distance(
+    settings: dict[str, Any], cell: dict[str, Any], generated: Path, references: list[Path], scores: Path
+) -> None:
+    started = time.monotonic()
+    features = read_array(generated)
+    rows = []
+    with recorded_warnings() as messages:
+        for draw, path in zip(settings["draws"], references, strict=True):
+            found = distance_scores(read_array(path), features, settings["permutations"])
+            rows += [cell | {"draw": draw} | row for row in found]
+    write_meta(scores, settings, started, warnings=messages)
+    write_json(scores, rows)
+
+
+if __name__ == "__main__":
+    with job() as snakemake:
+        score_distance(
+            snakemake.params.settings,
+            cell_of(snakemake.wildcards),
+            Path(snakemake.input.generated),
+            [Path(path) for path in snakemake.input.references],
+            Path(snakemake.output.scores),
+        )
