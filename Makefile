@@ -4,7 +4,7 @@ CORES  ?= all
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser test-slurm test-vllm lint format schema readme bench clean
+.PHONY: help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser test-slurm test-vllm lint format schema sanity readme bench clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -72,6 +72,12 @@ format: .venv/dev  ## fix style and formatting
 schema: .venv/demo  ## update config/schema.json after a change in src/textgamut/config
 	$(BIN)/python -m textgamut.config.schema > config/schema.json
 
+sanity: .venv/demo  ## put the metrics through the sanity checks on real texts, and update their table in docs/metrics
+	$(BIN)/snakemake --cores all check_metrics
+	cp results/sanity/table.csv docs/metrics/sanity.csv
+	cp results/sanity/checks.png docs/metrics/sanity.png
+	$(MAKE) readme
+
 readme: .venv/demo  ## update the tables of metrics in docs/metrics after a change in src/textgamut/metrics/catalogue.py
 	$(BIN)/python -m textgamut.report.readme
 
@@ -85,6 +91,8 @@ bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/contrastive.py
 	$(BIN)/python benchmarks/per_text.py
+	$(BIN)/python benchmarks/set_metrics.py
+	$(BIN)/python benchmarks/differences.py
 	$(BIN)/python benchmarks/explorer.py
 	$(BIN)/python benchmarks/rankings.py
 	$(BIN)/python benchmarks/score_table.py

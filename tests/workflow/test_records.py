@@ -18,6 +18,8 @@ TABLES = {
     "plot_precision_recall": 1,
     "tabulate_scores": 1,
     "tabulate_variance": 1,
+    "tabulate_differences": 1,
+    "plot_differences": 1,
     "make_page": 1,
     "all": 1,
 }

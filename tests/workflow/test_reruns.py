@@ -17,9 +17,11 @@ NEWS = "results/news/{model}/short/seed{seed}"
 PAGE = {"make_page": 1, "all": 1}
 TABLES = {"collect_scores": 1, "plot_precision_recall": 1, "tabulate_scores": 1} | PAGE
 """Of the task news, or of the task topics."""
-PLOTS = TABLES | {"tabulate_variance": 1}
+DIFFERENCES = {"tabulate_differences": 1, "plot_differences": 1}
+"""Of the task news, the only one with two methods."""
+PLOTS = TABLES | DIFFERENCES | {"tabulate_variance": 1}
 """Of the task news, whose table of deviations is the only one."""
-BOTH = {
+BOTH = DIFFERENCES | {
     "collect_scores": 2,
     "plot_precision_recall": 2,
     "tabulate_scores": 2,
@@ -43,7 +45,7 @@ ONE_CELL = (
         ("models", ["plain", "gpus"], 2, {}),
         ("models", ["plain", "tokens_per_second"], 9, {}),
         ("models", ["plain", "shards"], 2, {"generate_texts": 2} | ONE_CELL),  # which generate nothing anew
-        ("models", ["plain", "label"], "Plain", {"plot_precision_recall": 1} | PAGE),
+        ("models", ["plain", "label"], "Plain", {"plot_precision_recall": 1} | DIFFERENCES | PAGE),
         # a second seed, a model, a decoding setting more
         ("demo", ["tasks", "news", "seeds"], [1, 2],
          {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2,

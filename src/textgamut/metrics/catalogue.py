@@ -64,6 +64,9 @@ class Metric:
     """The publication that defines it, and its use in the papers."""
     rescale: tuple[float, float] | None = None
     """Range by which figures rescale its means (NW section 6), or None for the range of these means."""
+    fails: tuple[str, ...] = ()
+    """Sanity checks that it fails, as measured for ``docs/metrics/sanity.md``; its table shows which metrics
+    were checked."""
 
     @property
     def arrow(self) -> str:
@@ -76,10 +79,18 @@ class Metric:
         return f"{self.label} {self.arrow}".rstrip()
 
     @property
+    def mark(self) -> str:
+        """A dagger after its name if it fails a sanity check."""
+        return " †" if self.fails else ""
+
+    @property
     def reads_as(self) -> str:
         """Meaning of a value, and the direction of better values."""
         return f"{self.says} {self.arrow}".rstrip()
 
+
+FAILS_NOTE = "†: fails sanity checks, so that its values can mislead"
+"""Meaning of the dagger."""
 
 ARROWS: dict[str | None, str] = {"higher": "↑", "lower": "↓", None: ""}
 """Which values are better -> an arrow."""
@@ -154,6 +165,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Kynkäänniemi et al. 2019; PR section 4",
+            fails=("ideal value", "copies of references", "length halved", "texts repeated", "topic moved"),
         ),
         Metric(
             name="recall",
@@ -164,6 +176,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Kynkäänniemi et al. 2019; PR section 4",
+            fails=("ideal value", "copies of references", "topic moved"),
         ),
         Metric(
             name="density",
@@ -175,6 +188,7 @@ METRICS: dict[str, Metric] = {
             better=None,
             level="set",
             source="Naeem et al. 2020",
+            fails=("length halved", "texts repeated", "topic moved"),
         ),
         Metric(
             name="coverage",
@@ -185,6 +199,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Naeem et al. 2020",
+            fails=("mode invented", "length halved"),
         ),
         Metric(
             name="clipped_density",
@@ -196,6 +211,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Salvy et al. 2025",
+            fails=("mode dropped", "length halved", "texts repeated", "topic moved"),
         ),
         Metric(
             name="clipped_coverage",
@@ -207,6 +223,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Salvy et al. 2025",
+            fails=("mode invented", "length halved", "topic moved"),
         ),
         Metric(
             name="symmetric_precision",
@@ -218,6 +235,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Khayatkhoei and AbdAlmageed 2023",
+            fails=("mode dropped", "texts repeated"),
         ),
         Metric(
             name="symmetric_recall",
@@ -229,6 +247,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Khayatkhoei and AbdAlmageed 2023",
+            fails=("ideal value", "mode invented", "copies of references"),
         ),
         Metric(
             name="mauve",
@@ -262,6 +281,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Sajjadi et al. 2018; PR appendix A.1",
+            fails=("texts repeated",),
         ),
         Metric(
             name="f_8",
@@ -284,6 +304,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Friedman and Dieng 2023",
+            fails=("mode invented", "length halved"),
         ),
         Metric(
             name="vendi_reference",
@@ -305,6 +326,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Friedman and Dieng 2023",
+            fails=("mode invented", "length halved"),
         ),
         Metric(
             name="rke",
@@ -316,6 +338,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Jalali et al. 2023; Pasarkar and Dieng 2024",
+            fails=("mode invented", "length halved"),
         ),
         Metric(
             name="rke_ratio",
@@ -327,6 +350,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Jalali et al. 2023",
+            fails=("mode invented", "length halved"),
         ),
         Metric(
             name="mmd_gaussian",
@@ -338,6 +362,7 @@ METRICS: dict[str, Metric] = {
             better="lower",
             level="set",
             source="Gretton et al. 2012",
+            fails=("mode dropped", "length halved"),
         ),
         Metric(
             name="mmd_gaussian_p",
@@ -360,6 +385,7 @@ METRICS: dict[str, Metric] = {
             better="lower",
             level="set",
             source="Bińkowski et al. 2018",
+            fails=("mode dropped", "length halved"),
         ),
         Metric(
             name="mmd_polynomial_p",
@@ -382,6 +408,14 @@ METRICS: dict[str, Metric] = {
             better="lower",
             level="set",
             source="Heusel et al. 2017; Xiang et al. 2021",
+            fails=(
+                "ideal value",
+                "copies of references",
+                "fewer texts",
+                "more texts",
+                "dimension",
+                "topic moved",
+            ),
         ),
         Metric(
             name="completion_cosine",
@@ -436,6 +470,7 @@ METRICS: dict[str, Metric] = {
             better="lower",
             level="set",
             source="Zhu et al. 2018; PR section 5.2",
+            fails=("mode dropped",),
         ),
         *(
             Metric(
@@ -448,6 +483,7 @@ METRICS: dict[str, Metric] = {
                 better="higher",
                 level="set",
                 source="Li et al. 2016; PR section 5.2",
+                fails=("mode dropped",) if n == 2 else (),
             )
             for n in (1, 2, 3, 4)
         ),
@@ -493,6 +529,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="both",
             source="Su et al. 2022; MC appendix A",
+            fails=("responds at all",),
         ),
         Metric(
             name="compression_ratio",
@@ -504,6 +541,7 @@ METRICS: dict[str, Metric] = {
             better="lower",
             level="set",
             source="Shaib et al. 2024",
+            fails=("mode dropped", "texts repeated"),
         ),
         Metric(
             name="ngram_diversity",
@@ -514,6 +552,7 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Padmakumar and He 2024; Shaib et al. 2024",
+            fails=("mode dropped",),
         ),
         Metric(
             name="self_repetition",
@@ -525,6 +564,7 @@ METRICS: dict[str, Metric] = {
             better="lower",
             level="set",
             source="Salkar et al. 2022; Shaib et al. 2024",
+            fails=("mode dropped",),
         ),
         Metric(
             name="homogenization",
@@ -535,6 +575,7 @@ METRICS: dict[str, Metric] = {
             better="lower",
             level="set",
             source="Padmakumar and He 2024; Shaib et al. 2024",
+            fails=("mode dropped", "length halved", "texts repeated"),
         ),
         Metric(
             name="perplexity",

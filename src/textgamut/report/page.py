@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from textgamut import __version__, files
-from textgamut.metrics.catalogue import ARROWS, METRICS
+from textgamut.metrics.catalogue import ARROWS, FAILS_NOTE, METRICS
 from textgamut.report.chunks import DIGEST, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
@@ -20,7 +20,7 @@ from textgamut.report.explorer import ExplorerData
 from textgamut.report.html import cell_text
 from textgamut.report.rendering import load_template
 
-REVISION = 1
+REVISION = 2
 """Increase when the same results produce a different page."""
 
 EXPLORER_SCRIPTS = (
@@ -58,8 +58,11 @@ class Column:
 
     @property
     def says(self) -> str:
-        """Meaning of the values of a metric."""
-        return METRICS[self.metric].says if self.metric else ""
+        """Meaning of the values of a metric, and which sanity checks it fails."""
+        if not self.metric:
+            return ""
+        metric = METRICS[self.metric]
+        return metric.says + (f". It fails the checks: {', '.join(metric.fails)}" if metric.fails else "")
 
 
 @dataclass(frozen=True)
@@ -184,10 +187,14 @@ def metric_table(
         metric = METRICS.get(name)
         numeric = pd.api.types.is_numeric_dtype(frame[name])
         arrow = ARROWS[(better or {}).get(name, metric.better if metric else None)]
-        label = f"{metric.label if metric else labels[name]} {arrow}".rstrip()
+        label = f"{metric.label if metric else labels[name]} {arrow}".rstrip() + (
+            metric.mark if metric else ""
+        )
         columns.append(Column(label, numeric, name if metric else ""))
         best = _best(frame, name) if mark and metric else None
         cells.append([_entry(frame, name, row, row == best) for row in range(len(frame))])
+    if any(METRICS[column.metric].fails for column in columns if column.metric):
+        note = f"{note} {FAILS_NOTE}: see the metrics below.".lstrip()
     return Table(caption, columns, list(zip(*cells, strict=True)), note)
 
 

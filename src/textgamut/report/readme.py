@@ -6,12 +6,18 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
+
 from textgamut.errors import TextgamutError
 from textgamut.files import write_bytes
 from textgamut.metrics.catalogue import FAMILIES, METRICS
+from textgamut.metrics.sanity import CHECKS
 
-BEGIN = "<!-- Made by `make readme` from src/textgamut/metrics/catalogue.py: begin -->"
+BEGIN = "<!-- Made by `make readme`: begin -->"
 END = "<!-- end -->"
+
+SANITY_TABLE = Path("docs/metrics/sanity.csv")
+"""A copy of the table of the rule check_metrics."""
 
 
 def metrics_markdown() -> str:
@@ -28,6 +34,7 @@ def metrics_markdown() -> str:
             {"set": "a set", "text": "a text", "both": "both"}[metric.level],
             _range(*metric.range),
             "; ".join(filter(None, (metric.says, metric.definition))),
+            ", ".join(metric.fails),
             metric.source,
         )
         for family in FAMILIES
@@ -35,21 +42,21 @@ def metrics_markdown() -> str:
         if metric.family == family
     ]
     table_of_families = _table(("family", "what it measures", "in `textgamut score`"), families)
-    header = ("family", "metric", "column", "of", "range", "reads as", "source")
+    header = ("family", "metric", "column", "of", "range", "reads as", "fails the checks", "source")
     return f"{table_of_families}\n\n{_table(header, metrics)}"
 
 
-def updated(readme: str) -> str:
-    """Return the page of the metrics with its tables updated from the catalogue.
+def updated(page: str, tables: str) -> str:
+    """Return a page with the tables between its two comments replaced.
 
     Raises:
         TextgamutError: If the two comments that mark the position of the tables are missing.
     """
-    head, begin, rest = readme.partition(BEGIN)
+    head, begin, rest = page.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
-        raise TextgamutError(f"docs/metrics/README.md: the tables belong between {BEGIN!r} and {END!r}")
-    return f"{head}{BEGIN}\n\n{metrics_markdown()}\n\n{END}{tail}"
+        raise TextgamutError(f"the tables belong between {BEGIN!r} and {END!r}")
+    return f"{head}{BEGIN}\n\n{tables}\n\n{END}{tail}"
 
 
 def _range(low: float, high: float) -> str:
@@ -63,6 +70,37 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join([lines[0], "|" + " --- |" * (lines[0].count("|") - 1), *lines[1:]])
 
 
+def sanity_markdown() -> str:
+    """Return the sanity table, ``docs/metrics/sanity.csv``, as Markdown, and what each check is."""
+    table = pd.read_csv(SANITY_TABLE, dtype=str, keep_default_na=False)
+    labels = {check.name: check.label for check in CHECKS}
+    names = [name for name in table if name in labels]
+    header = ("metric", "measures", *(labels[name] for name in names))
+    rows = [
+        (METRICS[row["metric"]].label, row["role"], *(_verdict(row[name], name) for name in names))
+        for row in table.to_dict("records")
+    ]
+    checks = [(check.label, check.description, check.criterion) for check in CHECKS]
+    return f"{_table(header, rows)}\n\n{_table(('check', 'situation', 'passed if'), checks)}"
+
+
+def _verdict(cell: str, check: str) -> str:
+    """Return "pass (-0.04)" as "-0.04", "fail (-0.20)" as "**✗ -0.20**"."""
+    word, _, change = cell.partition(" ")
+    if check == "responds":  # its change is the unit of all others
+        change = ""
+    change = change.strip("()").replace("+0.00", "0.00").replace("-0.00", "0.00")
+    if word == "fail":
+        return f"**✗ {change}**" if change else "**✗**"
+    return (change or "✓") if word == "pass" else "—"
+
+
+PAGES = {
+    Path("docs/metrics/README.md"): metrics_markdown,
+    Path("docs/metrics/sanity.md"): sanity_markdown,
+}
+"""Page -> its tables."""
+
 if __name__ == "__main__":
-    path = Path("docs/metrics/README.md")
-    write_bytes(path, updated(path.read_text("utf-8")).encode())
+    for path, tables in PAGES.items():
+        write_bytes(path, updated(path.read_text("utf-8"), tables()).encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from textgamut.errors import printable
-from textgamut.metrics.catalogue import METRICS
+from textgamut.metrics.catalogue import FAILS_NOTE, METRICS
 from textgamut.metrics.scores.rows import ALL, Row
 from textgamut.metrics.scores.support import HALF_SAMPLED
 from textgamut.rankings.method_scores import MethodScores
@@ -45,8 +45,10 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
     for row in rows:
         if row["group"] == ALL:
             cells = (row["metric"], f"{row['value']:.4f}", _uncertainty(row))
-            whole.add_row(*(Text(cell) for cell in cells), Text(METRICS[row["metric"]].reads_as, style="dim"))
+            metric = METRICS[row["metric"]]
+            whole.add_row(*(Text(cell) for cell in cells), Text(metric.reads_as + metric.mark, style="dim"))
     console.print(whole)
+    _print_fails_note(console, [row["metric"] for row in rows])
 
     values: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -83,8 +85,12 @@ def print_comparison(
     _print_columns(
         console,
         [("", list(number.values())), ("model", list(number))],
-        [(f"{name} {METRICS[name].arrow}".rstrip(), cells_of(whole, name)) for name in metrics],
+        [
+            (f"{name} {METRICS[name].arrow}".rstrip() + METRICS[name].mark, cells_of(whole, name))
+            for name in metrics
+        ],
     )
+    _print_fails_note(console, metrics)
     groups = table[table["group"] != ALL]
     if len(groups):
         console.print()
@@ -110,6 +116,11 @@ def print_comparison(
         if len(pairs) > MOST_PAIRS:
             more = f"... and {len(pairs) - MOST_PAIRS:,} more pairs, which --output and --json contain"
             console.print(more, style="dim", highlight=False)
+
+
+def _print_fails_note(console: Console, metrics: Iterable[str]) -> None:
+    if any(METRICS[name].fails for name in metrics):
+        console.print(f"{FAILS_NOTE} (docs/metrics/sanity.md)", style="dim", highlight=False)
 
 
 def _print_columns(

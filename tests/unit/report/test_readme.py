@@ -2,33 +2,53 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pandas as pd
 import pytest
 from helpers import ROOT
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics.catalogue import METRICS
-from textgamut.report.readme import BEGIN, END, metrics_markdown, updated
+from textgamut.metrics.sanity import CHECKS
+from textgamut.report.readme import BEGIN, END, PAGES, metrics_markdown, updated
 
 
-def test_the_readme_is_up_to_date() -> None:
-    readme = (ROOT / "docs/metrics/README.md").read_text("utf-8")
-    assert updated(readme) == readme, "run `make readme`"
+@pytest.mark.parametrize("path", PAGES, ids=str)
+def test_the_pages_are_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    page = path.read_text("utf-8")
+    assert updated(page, PAGES[path]()) == page, "run `make readme`"
+
+
+def test_the_catalogue_names_the_checks_that_a_metric_fails() -> None:
+    """As measured: docs/metrics/sanity.csv. Ratios to the references are judged with the metric itself."""
+    table = pd.read_csv(ROOT / "docs/metrics/sanity.csv", dtype=str).set_index("metric")
+    labels = {check.name: check.label for check in CHECKS}
+    failed = {
+        name: tuple(labels[check] for check in labels if str(row[check]).startswith("fail"))
+        for name, row in table.iterrows()
+    }
+    failed |= {name: failed[f"{name}_ratio"] for name in ("vendi", "rke")}
+    assert {name: metric.fails for name, metric in METRICS.items() if metric.fails} == {
+        name: found for name, found in failed.items() if found
+    }
 
 
 def test_only_what_lies_between_the_comments_is_replaced() -> None:
-    assert updated(f"before\n{BEGIN}\nold\n{END}\nafter\n") == (
-        f"before\n{BEGIN}\n\n{metrics_markdown()}\n\n{END}\nafter\n"
+    assert updated(f"before\n{BEGIN}\nold\n{END}\nafter\n", "new") == (
+        f"before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"
     )
 
 
 def test_missing_comments_are_an_error() -> None:
     with pytest.raises(TextgamutError, match="belong between"):
-        updated(f"{BEGIN}\nno end")
+        updated(f"{BEGIN}\nno end", "new")
 
 
-def test_every_metric_has_a_row_of_seven_cells() -> None:
+def test_every_metric_has_a_row_of_eight_cells() -> None:
     metrics = metrics_markdown().split("\n\n")[1].splitlines()
     assert len(metrics) == 2 + len(METRICS)
-    assert {line.count("|") for line in metrics} == {8}
+    assert {line.count("|") for line in metrics} == {9}
     row = next(line for line in metrics if "`coherence`" in line)
     assert "| coherence ↑ | `coherence` | both | 0 and less |" in row

@@ -1,7 +1,5 @@
 """Check the metrics of two sets of texts on passages of real texts: which ones pass which sanity checks."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from dataclasses import asdict
