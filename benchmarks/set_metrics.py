@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/set_metrics.py [--n 4000] [--dimensions 384] [--words 256]
 
-Features are random, with decreasing variances; words follow Zipf's law. vendi-score computes the
-eigenvalues of the N x N matrix of cosines, textgamut those of a d x d matrix. Each time is the median of three.
+Features are random, with decreasing variances; words follow Zipf's law. vendi-score computes the eigenvalues
+of the N x N matrix of cosines, textgamut those of a d x d matrix. Each time is the median of three.
 """
 
 from __future__ import annotations

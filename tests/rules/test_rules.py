@@ -377,8 +377,8 @@ def test_score_support_per_group(features: Path) -> None:
     files.write_table(features / "generations.parquet", generations)
     files.write_table(features / "references.parquet", dataset[["topic"]].assign(text="one two three"))
     settings = {"k": 4, "bootstrap": 20, "groups": ["topic"]}
-    halves, dataset = features / "halves.parquet", features / "dataset.parquet"
-    table = score(features, "support", settings, halves, both_sides(features), dataset)
+    more = features / "halves.parquet", both_sides(features), features / "dataset.parquet"
+    table = score(features, "support", settings, *more)
     meta = files.read_json(features / "scores.json.meta.json")
     assert [text[:48] for text in meta["warnings"]] == ["generated texts have 2 words, references 3 (medi"]
     assert set(table["group"]) == {"all", "topic=a", "topic=b"}

@@ -21,12 +21,16 @@ DIFFERENCES = {"tabulate_differences": 1, "plot_differences": 1}
 """Of the task news, the only one with two methods."""
 PLOTS = TABLES | DIFFERENCES | {"tabulate_variance": 1}
 """Of the task news, whose table of deviations is the only one."""
-BOTH = DIFFERENCES | {
-    "collect_scores": 2,
-    "plot_precision_recall": 2,
-    "tabulate_scores": 2,
-    "tabulate_variance": 1,
-} | PAGE
+BOTH = (
+    DIFFERENCES
+    | {
+        "collect_scores": 2,
+        "plot_precision_recall": 2,
+        "tabulate_scores": 2,
+        "tabulate_variance": 1,
+    }
+    | PAGE
+)
 MAP = {"project_features": 1}
 ONE_CELL = (
     {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | PLOTS

@@ -262,8 +262,14 @@ two, pair = [[1.0, 0], [0, 1]], ["p", "p"]
             "^features of the models have different numbers of dimensions: first 2, second 1$",
         ),
         (lambda: cosine_matrix({}), "at least one model"),
-        (lambda: cosine_matrix({"a": (two, pair), "b": (two, ["p"])}), "^b: features: 2 rows, but 1"),
-        (lambda: cosine_matrix({"a": (two, pair), "b": ([[1]], ["p"])}), "dimensions: a 2, b 1$"),
+        (
+            lambda: cosine_matrix({"a": (np.array(two), pair), "b": (np.array(two), ["p"])}),
+            "^b: features: 2 rows, but 1",
+        ),
+        (
+            lambda: cosine_matrix({"a": (np.array(two), pair), "b": (np.ones((1, 1)), ["p"])}),
+            "dimensions: a 2, b 1$",
+        ),
         (
             lambda: distinct_completions(two, pair, 1.1),
             r"^threshold = 1.1: must be a cosine .* from -1 to 1$",

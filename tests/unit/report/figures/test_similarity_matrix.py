@@ -27,9 +27,8 @@ def cells(figure) -> dict[tuple[int, int], str]:
 
 def names(figure) -> tuple[list[str], list[str]]:
     axes = figure.axes[0]
-    return tuple(
-        [label.get_text() for label in of] for of in (axes.get_xticklabels(), axes.get_yticklabels())
-    )
+    columns, rows = axes.get_xticklabels(), axes.get_yticklabels()
+    return [label.get_text() for label in columns], [label.get_text() for label in rows]
 
 
 def test_every_value_is_in_its_cell_and_the_human_texts_are_last():
@@ -124,7 +123,7 @@ def test_nothing_overlaps_or_leaves_the_figure(count, letters):
     assert whole.x1 * figure.dpi <= page.x1
     assert whole.y1 * figure.dpi <= page.y1
     below = min(label.get_window_extent().y0 for label in columns)
-    assert below > figure._supxlabel.get_window_extent().y1
+    assert below > figure._supxlabel.get_window_extent().y1  # type: ignore[attr-defined]
 
 
 def test_same_bytes_every_time():
