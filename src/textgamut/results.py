@@ -184,7 +184,9 @@ class Comparison:
 
         texts = {name: result.generated.texts for name, result in self.results.items()}
         if all("prompt" in table for table in texts.values()):
-            by_prompt = {name: table.set_index("prompt") for name, table in texts.items()}
+            by_prompt = {
+                name: table[table["prompt"] != ""].set_index("prompt") for name, table in texts.items()
+            }
             prompts = [set(table.index) for table in by_prompt.values()]
             texts = by_prompt if set.intersection(*prompts) else texts
         return differences_of(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from textgamut.errors import ConfigError, DataError, nearest, printable
-from textgamut.metrics.catalogue import MOST_HALF_SAMPLES, scored_families
+from textgamut.metrics.catalogue import MOST_HALF_SAMPLES, feature_families, scored_families
 from textgamut.results import Comparison, ScoreResult
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from textgamut.config.entries.sources import Source
     from textgamut.metrics.scores.rows import Row
     from textgamut.metrics.scores.support import SupportScores
-
-EMBEDDED = {"support", "divergence", "vendi", "distance", "completions"}
-"""Families of the features of texts."""
 
 T = TypeVar("T")
 Pooling = Literal["mean", "cls", "last-token", "sentence-transformers"]
@@ -140,9 +137,10 @@ def compare(
     All models are cut to the first texts, as many as the smallest one has, because most metrics depend on the
     number of texts. Metrics that compare the two sides use the first N texts of each side, where N is the
     size of the smallest of all sets. So each model has the scores that :func:`score` gives for as many texts,
-    up to the rounding of its features (the texts of all models are embedded together). The exception is
-    ``"divergence"``: all models share one PCA and one clustering per seed, with as many clusters as for a
-    single model, so that their values are comparable; they depend on which models are compared.
+    up to the rounding of its features (the texts of all models are embedded together). The exceptions depend
+    on which models are compared: in ``"divergence"``, all models share one PCA and one clustering per seed,
+    with as many clusters as for a single model, so that their values are comparable; in ``"compression"``,
+    all are cut to the words of the shortest set.
 
     Args, Raises, Warns:
         As :func:`score`, except that ``generated_texts`` are the name of each model -> its texts, ``prompts``
@@ -150,7 +148,8 @@ def compare(
         column -> (label of each reference, name of each model -> label of each of its texts).
 
     Returns:
-        The scores of each model, and the differences between models in the support metrics.
+        The scores of each model, and the differences between models in the support metrics and in those of
+        single texts.
 
     Examples:
         >>> comparison = textgamut.compare(reference_texts, {"a": texts_a, "b": texts_b})  # doctest: +SKIP
@@ -252,7 +251,7 @@ def checked(
         generated = {name: texts[:m] for name, texts in generated.items()}
 
     # Resolve all names before the first checkpoint is loaded.
-    embeds = not EMBEDDED.isdisjoint(metrics)
+    embeds = not set(feature_families()).isdisjoint(metrics)
     seen_by = _embedder(embedder, pooling, max_tokens, registries) if embeds else None
     if embeds:
         _for_each(generated, lambda name: check_lengths(reference, generated[name]))
@@ -327,7 +326,13 @@ def checked(
             if "distance" in metrics:
                 add(lambda name: distance_scores(seen, features[name]))
             if "completions" in metrics and asked is not None:
-                add(lambda name: completions_scores(features[name], asked[name][:m]))
+
+                def completions_of(name: str) -> list[Row]:
+                    known = [row for row, prompt in enumerate(asked[name][:m]) if prompt]
+                    prompts_of = [asked[name][row] for row in known]
+                    return completions_scores(features[name][known], prompts_of)
+
+                add(completions_of)
         if "ngram" in metrics:
             for name, scored in _for_each(
                 generated, lambda name: ngram_scores(generated[name], tokens)

@@ -446,7 +446,8 @@ def test_score_compression_cuts_the_texts_to_the_length_of_the_references(tmp_pa
     found = {}
     for words in (None, 100):
         script("scores", "score_compression")(
-            {"words": words}, CELL, tmp_path / "generations.parquet", tmp_path / "references.parquet",
+            {"words": words}, CELL, tmp_path / "generations.parquet",
+            [] if words else [tmp_path / "references.parquet"],
             tmp_path / "c.json",
         )  # fmt: skip
         found[words] = {row["metric"]: row["value"] for row in files.read_json(tmp_path / "c.json")}
@@ -497,7 +498,11 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
     arrays = [features / f"{name}.npy" for name in ("three", "generated", "generated", "opposite", "same")]
     outputs = [features / f"s.{suffix}" for suffix in ("csv", "svg", "png")]
     script("papers", "plot_similarity")(
-        settings | {"embedder": "Mini"}, generations, arrays, features / "references.parquet", *outputs
+        settings | {"embedder": "Mini", "prompts_per_seed": False},
+        generations,
+        arrays,
+        features / "references.parquet",
+        *outputs,
     )
     matrix = pd.read_csv(outputs[0], index_col="method")
     assert list(matrix) == list(matrix.index) == ["one", "two", "human"]

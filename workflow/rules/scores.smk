@@ -203,7 +203,7 @@ rule score_compression:
     """Compute compression ratio, n-gram diversity, self-repetition and homogenization of a cell."""
     input:
         texts=paths.GENERATIONS,
-        references=bound(inputs.first_references),
+        references=bound(inputs.length_of_references),
     output:
         scores=paths.fill_some(paths.SCORES, family="compression"),
     log:

@@ -106,7 +106,8 @@ def score(
 
     Several models, each in a file or named in a column, are cut to the same number of texts and compared,
     with paired intervals of their differences. The metrics of divergence, such as MAUVE, are then from one
-    clustering for all models, and depend on which models these are; all others are those of a model alone.
+    clustering for all models, those of compression are at the length of the shortest set, and both depend on
+    which models these are; all others are those of a model alone.
 
     Args:
         reference: File of human texts.
@@ -288,7 +289,7 @@ def _write(folder: Path, comparison: Comparison, reference: str) -> None:
 
     scores, differences = comparison.to_frame(), comparison.differences
     write(folder / "scores.csv", scores.to_csv(index=False).encode())
-    if len(differences):
+    if len(comparison.results) > 1:
         write(folder / "differences.csv", differences.to_csv(index=False).encode())
     table = models_table(scores)
     if "precision" in table:

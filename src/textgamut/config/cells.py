@@ -35,7 +35,7 @@ RESERVED = {
     "taggers": {"card": "the card of a dataset"},
     "tasks": {
         ALL_TASKS: "the ranking over all tasks",
-        "papers": "the folder of that name in results",
+        **dict.fromkeys(("papers", "sanity"), "the folder of that name in results"),
         **dict.fromkeys(("models", "embedders", "taggers"), "the folder of that name in data"),
     },
     "subsets": {HUMAN: "references"},

@@ -140,7 +140,7 @@ def checked_set(features: ArrayLike, name: str = "features") -> NDArray[np.float
             array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
     except (TypeError, ValueError) as error:
         raise DataError(f"{name}: not a matrix of numbers: {error}") from error
-    if array.ndim != 2:
+    if array.ndim != 2 or not array.shape[1]:
         raise DataError(f"{name}: must be a matrix (texts, dimensions), not {array.shape}")
     if len(array) < 2:
         raise DataError(f"{name}: at least two texts are needed, not {len(array)}")

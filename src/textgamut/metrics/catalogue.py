@@ -35,6 +35,8 @@ class Family:
     """What the family measures, in one line."""
     from_files: bool = False
     """Whether ``textgamut score`` computes it from two files of texts."""
+    of_features: bool = False
+    """Whether it is computed from the features of generated texts, and not for the references."""
     of_texts: bool = False
     """Whether it scores single texts; tasks with such a family have tables and figures of single texts."""
 
@@ -79,6 +81,11 @@ class Metric:
         return f"{self.label} {self.arrow}".rstrip()
 
     @property
+    def text_heading(self) -> str:
+        """Heading of the mean over single texts, which is not the value of the set if it has both levels."""
+        return f"{self.label} of a text {self.arrow}".rstrip() if self.level == "both" else self.heading
+
+    @property
     def mark(self) -> str:
         """A dagger after its name if it fails a sanity check."""
         return " †" if self.fails else ""
@@ -102,26 +109,31 @@ FAMILIES: dict[str, Family] = {
             name="support",
             description="how far two sets of embedded texts lie inside each other's nearest-neighbour balls",
             from_files=True,
+            of_features=True,
         ),
         Family(
             name="divergence",
             description="how far the k-means histograms of two sets of embedded texts differ",
             from_files=True,
+            of_features=True,
         ),
         Family(
             name="vendi",
             description="how many effectively different embedded texts a set holds",
             from_files=True,
+            of_features=True,
         ),
         Family(
             name="distance",
             description="how far the distributions of two sets of embedded texts lie apart, with a test",
             from_files=True,
+            of_features=True,
         ),
         Family(
             name="completions",
             description="how much the completions of one prompt differ",
             from_files=True,
+            of_features=True,
         ),
         Family(name="ngram", description="how repetitive the wording is", from_files=True),
         Family(
@@ -737,6 +749,11 @@ def text_metrics_of(family: str) -> list[str]:
     """
     of_texts = [METRICS[name] for name in metrics_of(family) if METRICS[name].level != "set"]
     return [metric.name for metric in sorted(of_texts, key=lambda metric: metric.level == "both")]
+
+
+def feature_families() -> list[str]:
+    """Return the names of the families of the features of generated texts."""
+    return [family.name for family in FAMILIES.values() if family.of_features]
 
 
 def scored_families() -> list[str]:

@@ -9,12 +9,13 @@ import pandas as pd
 
 from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.scores.rows import ALL
+from textgamut.report.html import cell_text
 
 DIFFERENCES_NOTE = (
-    "First minus second model. In brackets: paired 95 % intervals, each of a single pair: for support "
-    "metrics from the same half-samples of both models, for metrics of single texts of their means, paired "
-    "by prompt or, without common prompts, by row. p: of no difference, corrected for all rows of the table "
-    "(Holm 1979); from 0.05 on, one cannot tell which model is better."
+    "First minus second model. In brackets: paired 95 % intervals, each of a single pair. Support metrics: "
+    "from the same half-samples of both models. Metrics of a text: of their means over the prompts (in "
+    "textgamut score over the rows, if there are no common prompts). p: of no difference, corrected for all "
+    "rows of the table (Holm 1979); from 0.05 on, one cannot tell which model is better."
 )
 
 
@@ -90,11 +91,11 @@ def cells_of(table: pd.DataFrame, metric: str, sign: str = "") -> Sequence[str]:
     cells = []
     for row in table.to_dict("records"):
         low, deviation = row.get(f"{metric}_low"), row.get(f"{metric}_sd")
-        cell = "—" if pd.isna(row[metric]) else f"{row[metric]:{sign}.3f}"
+        cell = cell_text(row[metric], sign)
         if not pd.isna(low):
-            cell += f" [{low:{sign}.3f}, {row[f'{metric}_high']:{sign}.3f}]"
+            cell += f" [{cell_text(low, sign)}, {cell_text(row[f'{metric}_high'], sign)}]"
         elif not pd.isna(deviation):
-            cell += f" ± {deviation:.3f}"
+            cell += f" ± {cell_text(deviation)}"
         if f"{metric}_verdict" in row and not pd.isna(low):
             cell += f" {row[f'{metric}_verdict']}"
         cells.append(cell)

@@ -50,10 +50,10 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
     )
 
 
-def cell_text(value: Any) -> str:
+def cell_text(value: Any, sign: str = "") -> str:
     """Return a value as it is shown: a float with 3 decimals (2 digits if tiny), nothing as a dash."""
     if pd.isna(value):
         return "—"
     if isinstance(value, float) and 0 < abs(value) < 0.0005:  # such as a squared MMD
-        return f"{value:.1e}"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+        return f"{value:{sign}.1e}"
+    return f"{value:{sign}.3f}" if isinstance(value, float) else str(value)

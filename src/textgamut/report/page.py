@@ -209,7 +209,7 @@ def difference_table(differences: pd.DataFrame) -> Table:
     columns = [Column(name, numeric=name in ("difference", "p")) for name in names]
     rows = []
     for row in differences.to_dict("records"):
-        heading = METRICS[row["metric"]].heading
+        heading = METRICS[row["metric"]].text_heading
         interval = "" if pd.isna(row["low"]) else f"[{cell_text(row['low'])}, {cell_text(row['high'])}]"
         p, known = cell_text(row["p_holm"]), None if pd.isna(row["p_holm"]) else row["p_holm"]
         rows.append(

@@ -111,7 +111,7 @@ def print_comparison(
         _print_columns(
             console,
             [("", list(few["model_1"].map(number) + " - " + few["model_2"].map(number)))],
-            [(name, cells_of(few, name, "+")) for name in METRICS if name in few],
+            [(_of_texts(name), cells_of(few, name, "+")) for name in METRICS if name in few],
         )
         if len(pairs) > MOST_PAIRS:
             more = f"... and {len(pairs) - MOST_PAIRS:,} more pairs, which --output and --json contain"
@@ -121,6 +121,10 @@ def print_comparison(
 def _print_fails_note(console: Console, metrics: Iterable[str]) -> None:
     if any(METRICS[name].fails for name in metrics):
         console.print(f"{FAILS_NOTE} (docs/metrics/sanity.md)", style="dim", highlight=False)
+
+
+def _of_texts(metric: str) -> str:
+    return f"{metric} of a text" if METRICS[metric].level == "both" else metric
 
 
 def _print_columns(

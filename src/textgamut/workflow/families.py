@@ -8,6 +8,7 @@ from typing import Any
 
 from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.config.entries.base import expanded
+from textgamut.metrics.catalogue import feature_families
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 
@@ -20,8 +21,8 @@ RECORDING = ("transformers", "vllm")
 WHOLE = ("prompted", "continuation")
 """Kinds of tasks that measure the whole continuation, unless it is cut."""
 
-FEATURE_FAMILIES = ("support", "divergence", "vendi", "distance", "completions")
-"""Families of the features of generated texts, and of references. They do not score the references."""
+FEATURE_FAMILIES = tuple(feature_families())
+"""Families of the features of generated texts. They do not score the references."""
 
 
 def family_of(config: Config, task: str, name: str) -> Any:
@@ -57,7 +58,7 @@ def computed_families(config: Config, task: str) -> list[str]:
 
 
 def compares_features(families: Iterable[str]) -> bool:
-    """Return whether any of the families compares the features of two sets."""
+    """Return whether any of the families needs the features of the texts of a task and of its references."""
     return not set(FEATURE_FAMILIES).isdisjoint(families)
 
 

@@ -229,6 +229,13 @@ def quality_scores(config: Config, wildcards: Any) -> list[str]:
     return text_score_files(config, cell, METRICS[quality.metric].family)
 
 
+def length_of_references(config: Config, wildcards: Any) -> list[str]:
+    """Return the references to whose length the texts of a cell are cut; [] if the length is set."""
+    if family_of(config, wildcards.task, "compression").words:
+        return []
+    return [first_references(config, wildcards)]
+
+
 def ngram_cards(config: Config, wildcards: Any) -> list[str]:
     """Return the card of the model with the tokenizer of the n-gram metrics, if there is one."""
     return model_cards(family_of(config, wildcards.task, "ngram").tokenizer)
@@ -324,8 +331,9 @@ def half_samples(config: Config, wildcards: Any) -> list[str]:
 
 
 def all_text_scores(config: Config, wildcards: Any) -> list[str]:
-    """Return the table of a task's per-text metrics, if it has any."""
-    return [fill(paths.ALL_TEXT_SCORES, wildcards)] if text_scores(config, wildcards) else []
+    """Return the table of a task's per-text metrics, if it has any and its methods have common prompts."""
+    paired = outputs.has_common_prompts(config, wildcards.task) and text_scores(config, wildcards)
+    return [fill(paths.ALL_TEXT_SCORES, wildcards)] if paired else []
 
 
 def compared_generations(config: Config, wildcards: Any) -> list[str]:

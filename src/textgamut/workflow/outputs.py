@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from textgamut.config.cells import HUMAN, Config
+from textgamut.config.experiment import SubsetsTask, UnpromptedTask
 from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.figures.differences import MOST_COMPARED
 from textgamut.report.figures.texts import MOST_METHODS
@@ -108,9 +109,15 @@ def task_files(config: Config, task: str) -> list[str]:
 def compared_methods(config: Config, task: str) -> list[tuple[str, str]]:
     """Return the methods of a task between which differences are tabulated; none if there is nothing to."""
     families = computed_families(config, task)
-    measured = "support" in families or any(map(text_metrics_of, families))
+    of_texts = has_common_prompts(config, task) and any(map(text_metrics_of, families))
+    measured = "support" in families or of_texts
     generated = [method for method in methods(config, task) if method[0] != HUMAN]
     return generated if measured and 2 <= len(generated) <= MOST_METHODS else []
+
+
+def has_common_prompts(config: Config, task: str) -> bool:
+    """Return whether the methods of a task write after the same prompts, so that texts can be paired."""
+    return not isinstance(config.experiment.tasks[task], (SubsetsTask, UnpromptedTask))
 
 
 def half_sample_files(config: Config, task: str) -> list[str]:

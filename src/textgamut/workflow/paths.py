@@ -44,7 +44,7 @@ GENERATIONS = f"{CELL}/generations.parquet"
 SCORES = f"{CELL}/scores/{{family}}.json"
 TEXT_SCORES = f"{CELL}/scores/{{family}}.parquet"
 FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
-HALF_SAMPLES = f"{CELL}/scores/{{embedder}}/half-samples.parquet"
+HALF_SAMPLES = f"{CELL}/scores/{{embedder}}/support.parquet"
 """Support metrics of the half-samples of a cell, for the intervals of differences between cells."""
 NEIGHBOURS = f"{CELL}/explain/{{embedder}}.parquet"
 

@@ -480,8 +480,10 @@ def plot_differences(_config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def plot_similarity(config: Config, wildcards: Any) -> Settings:
+    task = config.experiment.tasks[wildcards.task]
     return {
         "task": wildcards.task,
+        "prompts_per_seed": getattr(task, "prompts", None) == "per-seed",
         "embedder": config.embedders[config.experiment.embedder].label,
         "cells": [list(cell[1:]) for cell in config.cells(wildcards.task)],
         "methods": method_names(config, wildcards.task),

@@ -270,8 +270,8 @@ class TestOneMoreEntry:
 
     def test_the_readme_lists_it(self) -> None:
         assert (
-            "| `ngram` | Sonority index ↓ | `sonority` | a text | 0 to 4 | how a text sounds | nobody |"
-            in (metrics_markdown())
+            "| `ngram` | Sonority index ↓ | `sonority` | a text | 0 to 4 | how a text sounds | not checked "
+            "| nobody |" in (metrics_markdown())
         )
 
     def test_the_command_line_offers_its_family(self) -> None:

@@ -46,7 +46,11 @@ def test_a_criterion_has_the_arrow_of_its_ranking() -> None:
 def test_spread_and_interval_are_shown_with_the_value() -> None:
     frame = scores("precision", [0.25], 0.125).assign(precision_sd=0.5, runs=4, hidden="x")
     table = metric_table(frame, {"model": "method", "runs": "runs"}, "Scores", "A note.")
-    assert [column.label for column in table.columns] == ["method", "precision ↑", "runs"]
+    assert [column.label for column in table.columns] == ["method", "precision ↑ †", "runs"]
+    assert (
+        table.note == "A note. †: fails sanity checks, so that its values can mislead: see the metrics below."
+    )
+    assert "It fails the checks: ideal value" in table.columns[1].says
     name, value, runs = table.rows[0]
     assert (name.text, value.text, value.range, runs.text) == ("m0", "0.250", "± 0.500 [0.125, 0.375]", "4")
     assert (name.value, value.value, runs.value) == ("m0", 0.25, 4.0)

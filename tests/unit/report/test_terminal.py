@@ -33,8 +33,9 @@ def test_scores_with_their_uncertainty_and_meaning(capsys: pytest.CaptureFixture
     assert words[1][:7] == ["precision", "0.7688", "0.700", "to", "0.812", "(95", "%)"]
     assert words[2][:3] == ["recall", "0.5000", "references"]
     assert words[3][:5] == ["mauve", "0.9000", "±", "0.0123", "(k-means)"]
-    assert lines[1].endswith("↑")
-    assert len(lines) == 4
+    assert lines[1].endswith("↑ †")
+    assert lines[3].rstrip().endswith("↑")
+    assert lines[4:] == ["†: fails sanity checks, so that its values can mislead (docs/metrics/sanity.md)"]
 
 
 def test_groups_have_a_table_of_their_own_with_dashes_for_what_is_missing(
@@ -91,7 +92,7 @@ def test_several_models_and_their_differences(capsys: pytest.CaptureFixture) -> 
     print_comparison(scores, differing(scores), 5000, "[b]MiniLM[/b]")
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == "3 models against 5,000 references, N = 4,000, k = 4, [b]MiniLM[/b]"
-    assert lines[0].split() == ["model", "precision", "↑", "recall", "↑", "density"]
+    assert lines[0].split() == ["model", "precision", "↑", "†", "recall", "↑", "†", "density", "†"]
     intervals = "0.700 [0.400, 0.810]  0.512 [0.400, 0.810]  1.000 [0.400, 0.810]"
     assert lines[1].rstrip() == f"1  [red]1\\x1b{25 * 'x'}  {intervals}"
     assert sum(line.startswith("1  ") for line in lines) == 2  # the columns do not fit into one block

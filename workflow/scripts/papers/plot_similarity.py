@@ -33,8 +33,11 @@ def plot_similarity(
     started = time.monotonic()
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
     texts: dict[str, list[tuple[Any, list[str]]]] = {}
-    for (model, decoding, _), of_cell, path in zip(settings["cells"], generations, features[1:], strict=True):
+    cells = zip(settings["cells"], generations, features[1:], strict=True)
+    for (model, decoding, seed), of_cell, path in cells:
         prompts = list(read_table(of_cell, ["prompt_id"])["prompt_id"])
+        if settings["prompts_per_seed"]:  # the same id may then be another prompt
+            prompts = [f"seed {seed}: {prompt}" for prompt in prompts]
         texts.setdefault(names[model, decoding], []).append((read_array(path), prompts))
     human = list(read_table(references, ["id"])["id"])
     asked = {prompt for of_method in texts.values() for _, prompts in of_method for prompt in prompts}

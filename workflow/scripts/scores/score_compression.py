@@ -12,11 +12,12 @@ from textgamut.workflow.jobs import cell_of, job
 
 
 def score_compression(
-    settings: dict[str, Any], cell: dict[str, Any], generations: Path, references: Path, scores: Path
+    settings: dict[str, Any], cell: dict[str, Any], generations: Path, references: list[Path], scores: Path
 ) -> None:
+    """Score a cell, cut to the number of words in the settings, or else to that of the references."""
     started = time.monotonic()
     texts = list(read_table(generations, ["text"])["text"])
-    words = settings["words"] or sum(map(count_words, read_table(references, ["text"])["text"]))
+    words = settings["words"] or sum(map(count_words, read_table(references[0], ["text"])["text"]))
     with recorded_warnings() as messages:
         rows = compression_scores(texts, words)
     write_meta(scores, settings, started, words=words, warnings=messages)
@@ -29,6 +30,6 @@ if __name__ == "__main__":
             snakemake.params.settings,
             cell_of(snakemake.wildcards),
             Path(snakemake.input.texts),
-            Path(snakemake.input.references),
+            [Path(path) for path in snakemake.input.references],
             Path(snakemake.output.scores),
         )

@@ -27,6 +27,9 @@ def compression_scores(texts: Sequence[str], words: int) -> list[Row]:
     Warns:
         UserWarning: If the texts have fewer words, or a metric cannot be computed and has no row.
     """
+    if not words:
+        warnings.warn("no metrics of compression: a set of texts has no words", stacklevel=2)
+        return []
     found = sum(map(count_words, texts))
     if found < words:
         warnings.warn(

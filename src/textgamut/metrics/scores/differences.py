@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 REVISION = 1
 """Increase when the same scores produce other differences."""
 
+ROUNDING = 1e-12
+"""Differences and deviations below this share of the values are due to rounding."""
+
 CANNOT_TELL = "cannot tell"
 
 
@@ -109,7 +112,8 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
     """Compute the difference of the mean of a metric of single texts, paired by prompt.
 
     The texts of a prompt are averaged, and the means of the prompts that both models have are compared by
-    Student's t for pairs. Prompts without a value are left out.
+    Student's t for pairs. Prompts without a value are left out. If all differences are equal but not 0, there
+    is no p-value: nothing is known of their spread.
 
     Args:
         metric: Name of the metric.
@@ -132,10 +136,11 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
         error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
         reach = error * float(stats.t.ppf(0.975, len(apart) - 1))
         low, high = difference - reach, difference + reach
-        if error > 0:
+        rounding = float(np.abs(both).max()) * ROUNDING
+        if error > rounding:
             p = float(2 * stats.t.sf(abs(difference) / error, len(apart) - 1))
-        else:
-            p = float(difference == 0)
+        elif abs(difference) <= rounding:
+            p = 1.0
     return Difference(metric, difference, low, high, p)
 
 
@@ -185,12 +190,14 @@ def pooled(frames: Sequence[Mapping[str, NDArray[np.float64]]]) -> dict[str, NDA
     """Average the half-samples of a model over its runs: metric -> (replicates,) values.
 
     Replicate i of a run with another draw is of other references, and with another seed of other texts, so
-    that the average over the runs varies as the average of the metric does.
+    that the average over the runs varies as the average of the metric does. This assumes that draws share
+    few references, and that seeds have texts of their own: from a pool that is not much larger than a draw,
+    intervals and p-values are too small.
     """
     return {name: np.mean([frame[name] for frame in frames], axis=0) for name in frames[0]}
 
 
 def _two_sided(difference: float, deviation: float) -> float:
-    if deviation == 0:
-        return float(difference == 0)
+    if deviation <= ROUNDING:  # of values of about 1
+        return 1.0 if abs(difference) <= ROUNDING else math.nan
     return math.erfc(abs(difference) / deviation / math.sqrt(2))

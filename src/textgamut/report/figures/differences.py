@@ -78,7 +78,7 @@ def differences_figure(differences: pd.DataFrame, title: str) -> Figure:
             )[0]
         style_axes(panel, "x", label_size=8)
         panel.locator_params(axis="x", nbins=4)
-        panel.set_title(METRICS[name].heading, loc="left", fontsize=9, color=INK, parse_math=False)
+        panel.set_title(METRICS[name].text_heading, loc="left", fontsize=9, color=INK, parse_math=False)
         panel.set_ylim(-0.6, len(pairs) - 0.4)
     for panel in panels[:, 0]:
         panel.set_yticks(range(len(labels)), labels[::-1], fontsize=8, parse_math=False)

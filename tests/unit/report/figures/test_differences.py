@@ -30,7 +30,12 @@ def test_each_metric_has_a_panel_and_each_pair_a_line() -> None:
     figure = differences_figure(differences, "On news")
     shown = [panel for panel in figure.axes if panel.get_visible()]
     titles = [panel.get_title(loc="left") for panel in shown]
-    assert titles == ["precision ↑", "density", "diversity ↑", "coherence ↑"]  # as in the catalogue
+    assert titles == [
+        "precision ↑",
+        "density",
+        "diversity of a text ↑",
+        "coherence of a text ↑",
+    ]  # as in the catalogue
     labels = [tick.get_text() for tick in shown[0].get_yticklabels()]
     assert labels == ["b_1\n- c", "$a$\n- c", "$a$\n- b_1"]
     of_precision = differences[differences["metric"] == "precision"].set_index(["model_1", "model_2"])
