@@ -17,9 +17,11 @@ NEWS = "results/news/{model}/short/seed{seed}"
 PAGE = {"make_page": 1, "all": 1}
 TABLES = {"collect_scores": 1, "plot_precision_recall": 1, "tabulate_scores": 1} | PAGE
 """Of the task news, or of the task topics."""
+ALONE = TABLES | {"tabulate_variance": 1}
+"""Of a task with one method."""
 DIFFERENCES = {"tabulate_differences": 1, "plot_differences": 1}
 """Of the task news, the only one with two methods."""
-PLOTS = TABLES | DIFFERENCES | {"tabulate_variance": 1}
+PLOTS = ALONE | DIFFERENCES
 """Of the task news, whose table of deviations is the only one."""
 BOTH = (
     DIFFERENCES
@@ -55,17 +57,18 @@ ONE_CELL = (
          {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2,
           "explain_support": 2} | MAP | PLOTS),
         ("demo", ["tasks", "topics", "seeds"], [1, 2],
-         {"draw_subset": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | PLOTS),
+         {"draw_subset": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | ALONE),
         # a draw more: every cell of the task is scored again, none is generated again
         ("demo", ["tasks", "news", "draws"], [1, 2, 3],
          {"draw_references": 1, "embed_texts": 1, "score_support": 2} | PLOTS),
         ("demo", ["tasks", "news", "k"], 3, {"score_support": 2, "explain_support": 2} | PLOTS),
         # a family of metrics more, and no other is computed again; a sweep; groups; the half-samples
-        ("demo", ["metrics"], {"support": None, "ngram": None}, {"score_ngram": 3} | BOTH),
+        ("demo", ["metrics"], {"support": None, "ngram": None},
+         {"score_ngram": 3, "collect_texts": 1} | BOTH),
         ("demo", ["metrics"], {"support": None, "divergence": {"seeds": [1]}},
          {"score_divergence": 3} | BOTH),
         ("demo", ["metrics"], {"support": None, "likelihood": {"scorer": "chat"}},
-         {"score_likelihood": 3} | BOTH),
+         {"score_likelihood": 3, "collect_texts": 1} | BOTH),
         ("demo", ["tasks", "topics", "metrics"], {"support": None, "readability": None},
          {"score_readability": 1, "collect_texts": 1, "tabulate_texts": 1, "plot_texts": 1,
           "plot_correlations": 1} | TABLES),
@@ -74,7 +77,7 @@ ONE_CELL = (
          {"sweep_support": 2, "plot_sweep": 1} | PAGE),
         ("demo", ["tasks", "news", "groups"], ["topic"], {"score_support": 2} | PLOTS),
         # a model less: the rest stands
-        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], MAP | PLOTS),
+        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], MAP | ALONE),
         # another map of the same features
         ("demo", ["projection"], "tsne", {"project_features": 2} | PAGE),
         # exchanging two values must be seen: n and k hold the same two numbers as before
@@ -116,7 +119,8 @@ def test_metrics_of_wording_alone_need_no_embedder(edited: Path) -> None:
     shutil.rmtree(edited / "results/papers")
     for path in edited.glob("**/features"):
         shutil.rmtree(path)
-    assert plan(edited) == {"score_ngram": 3, "collect_scores": 2, "tabulate_scores": 2} | PAGE
+    tables = {"collect_scores": 2, "tabulate_scores": 2, "collect_texts": 1}
+    assert plan(edited) == {"score_ngram": 3} | tables | DIFFERENCES | PAGE
 
 
 def test_a_third_model_reruns_nothing_else(edited: Path) -> None:
