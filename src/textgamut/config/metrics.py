@@ -13,6 +13,7 @@ from textgamut.metrics.catalogue import (
     LARGEST_KMEANS_SEED,
     MOST_HALF_SAMPLES,
     MOST_PERMUTATIONS,
+    SAME_COMPLETION,
     text_metrics_of,
 )
 
@@ -77,7 +78,7 @@ class QualityBar(Strict):
 class CompletionsSettings(Strict):
     """How much the completions of one prompt differ; prompts with a single completion do not count."""
 
-    threshold: Annotated[float, Field(gt=-1, le=1)] = 0.8
+    threshold: Annotated[float, Field(gt=-1, le=1)] = SAME_COMPLETION
     """Cosine from which on two completions count as the same for distinct_k."""
     first: TwoOrMore | None = None
     """Number k of completions per prompt for distinct_k. Defaults to the fewest that a prompt has."""

@@ -21,6 +21,9 @@ MOST_HALF_SAMPLES = 100_000
 MOST_PERMUTATIONS = 10_000
 """Maximum number of permutations of a test, which are in memory at once."""
 
+SAME_COMPLETION = 0.8
+"""Cosine from which on two completions count as the same for distinct_k, unless set."""
+
 LARGEST_KMEANS_SEED = 2**31 - 3
 """Maximum seed of k-means: faiss has signed integers of 32 bits, and adds 2."""
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
+from textgamut.metrics.prompts import rows_of
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -209,21 +210,13 @@ def effective_diversity(
         )
     by_prompt = _of_prompts(features, prompts)
     chosen = _repeated(by_prompt) if k is None else _first(by_prompt, k)
-    rows = _rows(prompts)
+    rows = rows_of(prompts)
     values = []
     for prompt, units in chosen.items():
         good = units[passes[rows[prompt][: len(units)]]]
         pairs, good_pairs = math.comb(len(units), 2), math.comb(len(good), 2)
         values.append((1 - _mean_cosine(good)) * good_pairs / pairs if good_pairs else 0.0)
     return _mean(values)
-
-
-def _rows(prompts: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """Return the rows of each prompt, in order."""
-    rows: dict[Hashable, list[int]] = {}
-    for row, prompt in enumerate(prompts):
-        rows.setdefault(prompt, []).append(row)
-    return rows
 
 
 def _of_prompts(
@@ -241,7 +234,7 @@ def _of_prompts(
             raise DataError(f"{name}features: row {bad.argmax()} is {what} ({bad.sum()} such rows)")
     array = array / largest[:, None]  # otherwise, squares of very large or small numbers leave the range
     array /= np.linalg.norm(array, axis=1, keepdims=True)
-    return {prompt: array[rows] for prompt, rows in _rows(prompts).items()}
+    return {prompt: array[rows] for prompt, rows in rows_of(prompts).items()}
 
 
 def _check_widths(sets: Mapping[str, Mapping[Hashable, NDArray[np.float64]]]) -> None:

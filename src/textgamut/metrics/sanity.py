@@ -26,8 +26,8 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,9 @@ from textgamut.metrics.ngram import distinct_n, diversity, self_bleu
 from textgamut.metrics.support import support_metrics
 from textgamut.metrics.vendi import vendi_score
 from textgamut.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REVISION = 1
 """Increase when the same texts and features produce different rows."""
@@ -147,6 +150,23 @@ def cut_passages(texts: Sequence[str], words: int) -> list[tuple[int, str]]:
         starts = range(0, len(tokens) - words + 1, words)
         found += [(number, " ".join(tokens[start : start + words])) for start in starts]
     return found
+
+
+def choose_passages(
+    passages: list[tuple[int, str]], topics: list[str | None], most: int, seed: int
+) -> list[tuple[int, str]]:
+    """Return all passages with a topic, and those of random other articles up to ``most`` in all."""
+    articles = dict.fromkeys(article for article, _ in passages)
+    number = Counter(article for article, _ in passages)
+    order = np.random.default_rng(seed).permutation([a for a in articles if topics[a] is None])
+    chosen = {article for article in articles if topics[article] is not None}
+    room = most - sum(number[article] for article in chosen)
+    for article in order:
+        room -= number[article]
+        if room < 0:
+            break
+        chosen.add(article)
+    return [passage for passage in passages if passage[0] in chosen]
 
 
 def degenerate_texts(texts: Sequence[str], count: int, words: int, seed: int = 0) -> list[str]:
@@ -508,6 +528,20 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
         passed = all(row.passed for row in judged)
         found.append(Verdict(check, metric, worst.role, passed, worst.change, worst.condition))
     return found
+
+
+def verdict_table(judged: Sequence[Verdict]) -> pd.DataFrame:
+    """Return the verdicts as a table: "pass", "fail" or "-", with the change in brackets."""
+    import pandas as pd
+
+    frame = pd.DataFrame(map(asdict, judged))
+    says = frame["passed"].map({True: "pass", False: "fail"}).fillna("-")
+    changes = [f" ({change:+.2f})" if np.isfinite(change) else "" for change in frame["change"]]
+    frame["cell"] = says + changes
+    wide = frame.pivot(index=["metric", "role"], columns="check", values="cell").reset_index()
+    order = {name: place for place, name in enumerate(frame["metric"].unique())}
+    columns = ["metric", "role", *(check.name for check in CHECKS if check.name in wide)]
+    return wide.sort_values("metric", key=lambda names: names.map(order))[columns]
 
 
 # --- situations -----------------------------------------------------------------------------------------

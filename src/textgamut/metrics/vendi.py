@@ -7,7 +7,6 @@ Sources: Friedman and Dieng 2023 (order 1); Jalali et al. 2023 (order 2, the RKE
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
 from textgamut.features.reduce import checked_set, unit_blocks
+from textgamut.metrics.prompts import rows_of
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -79,10 +79,7 @@ def conditional_vendi(features: ArrayLike, prompts: Sequence[Hashable], q: float
     points = checked_set(features)
     if len(prompts) != len(points):
         raise DataError(f"{len(prompts)} prompts for {len(points)} rows of features")
-    rows: dict[Hashable, list[int]] = defaultdict(list)
-    for row, prompt in enumerate(prompts):
-        rows[prompt].append(row)
-    several = [of_prompt for of_prompt in rows.values() if len(of_prompt) > 1]
+    several = [of_prompt for of_prompt in rows_of(prompts).values() if len(of_prompt) > 1]
     if not several:
         raise DataError("no prompt has two or more completions")
     units = np.concatenate(list(unit_blocks(points)))

@@ -1,7 +1,6 @@
 """Check the metrics of two sets of texts on passages of real texts: which ones pass which sanity checks."""
 
 import time
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,14 @@ from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import load_embedder
 from textgamut.files import read_table, write_bytes, write_meta
 from textgamut.metrics.sanity import (
-    CHECKS,
     Corpus,
     Plan,
     Sample,
-    Verdict,
+    choose_passages,
     cut_passages,
     degenerate_texts,
     run_checks,
+    verdict_table,
     verdicts,
 )
 from textgamut.models.checkpoints import prepare
@@ -57,7 +56,9 @@ def check_metrics(
         None if missing else str(topic)
         for topic, missing in zip(frame[group], frame[group].isna(), strict=True)
     ]
-    passages = _some(cut_passages(list(frame["text"]), words), topics, settings["passages"], plan.seed)
+    passages = choose_passages(
+        cut_passages(list(frame["text"]), words), topics, settings["passages"], plan.seed
+    )
     of_passage = [topics[article] for article, _ in passages]
     perfect = np.flatnonzero([topic in plan.main for topic in of_passage])
     halves = [" ".join(passages[row][1].split()[: words // 2]) for row in perfect]
@@ -90,40 +91,11 @@ def check_metrics(
         articles=len({article for article, _ in passages}),
         seconds_of_checks=round(time.monotonic() - embedded, 1),
     )
-    write_bytes(table, _table(judged).to_csv(index=False).encode())
+    write_bytes(table, verdict_table(judged).to_csv(index=False).encode())
     figure = sanity_figure(judged, f"Sanity checks of the metrics, on passages of {words} words")
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))
     write_bytes(rows, pd.DataFrame(map(asdict, found)).to_csv(index=False).encode())
-
-
-def _some(
-    passages: list[tuple[int, str]], topics: list[str | None], most: int, seed: int
-) -> list[tuple[int, str]]:
-    """Return all passages with a topic, and those of random other articles up to ``most`` in all."""
-    articles = dict.fromkeys(article for article, _ in passages)
-    number = Counter(article for article, _ in passages)
-    order = np.random.default_rng(seed).permutation([a for a in articles if topics[a] is None])
-    chosen = {article for article in articles if topics[article] is not None}
-    room = most - sum(number[article] for article in chosen)
-    for article in order:
-        room -= number[article]
-        if room < 0:
-            break
-        chosen.add(article)
-    return [passage for passage in passages if passage[0] in chosen]
-
-
-def _table(judged: list[Verdict]) -> pd.DataFrame:
-    """Return the verdicts as a table: "pass", "fail" or "-", with the change in brackets."""
-    frame = pd.DataFrame(map(asdict, judged))
-    says = frame["passed"].map({True: "pass", False: "fail"}).fillna("-")
-    changes = [f" ({change:+.2f})" if np.isfinite(change) else "" for change in frame["change"]]
-    frame["cell"] = says + changes
-    wide = frame.pivot(index=["metric", "role"], columns="check", values="cell").reset_index()
-    order = {name: place for place, name in enumerate(frame["metric"].unique())}
-    columns = ["metric", "role", *(check.name for check in CHECKS if check.name in wide)]
-    return wide.sort_values("metric", key=lambda names: names.map(order))[columns]
 
 
 if __name__ == "__main__":

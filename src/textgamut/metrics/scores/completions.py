@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError, TextgamutError
+from textgamut.metrics.catalogue import SAME_COMPLETION
 from textgamut.metrics.completions import distinct_completions, effective_diversity, pairwise_cosine
 from textgamut.metrics.scores.rows import Row, metric_row
 from textgamut.metrics.vendi import conditional_vendi
@@ -17,14 +18,11 @@ from textgamut.metrics.vendi import conditional_vendi
 if TYPE_CHECKING:
     import pandas as pd
 
-THRESHOLD = 0.8
-"""Cosine from which on two completions count as the same, unless set."""
-
 
 def completions_scores(
     features: ArrayLike,
     prompts: Sequence[Hashable],
-    threshold: float = THRESHOLD,
+    threshold: float = SAME_COMPLETION,
     first: int | None = None,
     passing: NDArray[np.bool_] | None = None,
 ) -> list[Row]:
