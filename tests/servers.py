@@ -205,6 +205,44 @@ class FaultProxy:
             return self._continue
 
 
+class JudgeServer(ThreadingHTTPServer):
+    """Answers a chat as `said` says, after a pause that turns the order of the answers around."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _JudgeHandler)
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.said: Callable[[str], str] = lambda _: ""
+        self.pause: Callable[[str], float] = lambda _: 0.0
+        self.asked: list[dict] = []
+        self.at_once = self.most_at_once = 0
+        self.lock = threading.Lock()
+
+
+class _JudgeHandler(BaseHTTPRequestHandler):
+    server: JudgeServer
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        server, prompt = self.server, body["messages"][0]["content"]
+        with server.lock:
+            server.asked.append(body)
+            server.at_once += 1
+            server.most_at_once = max(server.most_at_once, server.at_once)
+        time.sleep(server.pause(prompt))
+        with server.lock:
+            server.at_once -= 1
+        choice = {"message": {"role": "assistant", "content": server.said(prompt)}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 100, "completion_tokens": 20}
+        answer = json.dumps({"model": "judge", "choices": [choice], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 def random_faults(seed: int, kinds: list[str], share: float, count: int) -> list[str]:
     """Draw a script: of `count` requests, each one is spoilt with probability `share`."""
     draw = random.Random(seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from helpers import ROOT, copy_project, dry_run, edit, jobs, run_warm
+from servers import JudgeServer
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
@@ -22,25 +22,11 @@ pytestmark = pytest.mark.slow
 PAPERS = ("pr", "nw", "mc")
 
 
-class Judge(BaseHTTPRequestHandler):
-    """A judge whose ratings depend on the text: no small model answers in the form that is asked for."""
-
-    def do_POST(self) -> None:
-        question = json.loads(self.rfile.read(int(self.headers["content-length"])))["messages"][-1]["content"]
-        number = sum(map(ord, question))
-        ratings = {"score_coherence": 1 + number % 5, "score_insightful": 1 + number // 5 % 5}
-        ratings |= {"score_likely": 1 + number // 7 % 5, "similarity_score": number % 2}
-        choice = {"index": 0, "finish_reason": "stop", "message": {"content": json.dumps(ratings)}}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        answer = json.dumps({"id": "x", "model": "judge", "choices": [choice], "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_: object) -> None:
-        """Write nothing to standard error."""
+def ratings(question: str) -> str:
+    """Ratings that depend on the text: no small model answers in the form that is asked for."""
+    number = sum(map(ord, question))
+    found = {"score_coherence": 1 + number % 5, "score_insightful": 1 + number // 5 % 5}
+    return json.dumps(found | {"score_likely": 1 + number // 7 % 5, "similarity_score": number % 2})
 
 
 # Two jobs with a thread each are faster than one with two, for models as small as these.
@@ -49,9 +35,10 @@ ONE_THREAD = [f"{rule}=1" for rule in ("generate_texts", "embed_texts", "score_l
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
+    server = JudgeServer()
+    server.said = ratings
     Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
+    yield server.url
     server.shutdown()
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from helpers import ROOT
+from servers import JudgeServer
 
 from textgamut import files
+from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
 from textgamut.metrics.scores.support import HALF_SAMPLED
 from textgamut.report import tables
@@ -437,6 +440,33 @@ def test_score_completions_compares_the_texts_of_a_prompt(features: Path) -> Non
     assert values[0]["distinct_completions"] == 1 + (cosine < 0.9).mean()
     assert values[0]["effective_diversity"] == pytest.approx((1 - cosine)[:-1].sum() / 25)
     assert values[0].keys() - values[1].keys() == {"effective_diversity"}
+
+
+def test_score_judged_completions_asks_about_the_prompts_of_the_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TEXTGAMUT_OFFLINE", raising=False)
+    monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path))
+    generations = pd.DataFrame({"prompt_id": ["p", "q"] * 3, "text": ["a", "a", "b", "b", "c", "a "]})
+    files.write_table(tmp_path / "generations.parquet", generations)
+    prompts = pd.DataFrame({"id": ["p", "q"] * 2, "base": ["w", "x", "y", "z"], "seed": [1, 1, 2, 2]})
+    files.write_table(tmp_path / "prompts.parquet", prompts)
+    with JudgeServer() as server:
+        server.said = lambda question: '{"equivalent": 0}'
+        Thread(target=server.serve_forever, daemon=True).start()
+        source = OpenAISource(kind="openai", url=server.url, model="judge")
+        script("scores", "score_judged_completions")(
+            {"first": 3, "source": {}}, CELL | {"seed": 2}, source, 2,
+            tmp_path / "generations.parquet", tmp_path / "prompts.parquet", tmp_path / "scores.json",
+        )  # fmt: skip
+        server.shutdown()
+    (row,) = files.read_json(tmp_path / "scores.json")
+    assert (row["metric"], row["value"], row["n"]) == ("judged_distinct", (3 + 2) / 2, 6)
+    record = files.read_json(files.meta_path(tmp_path / "scores.json"))
+    assert (record["k"], record["prompts"], record["unparsed"]) == (3, 2, 0)
+    asked = [body["messages"][0]["content"] for body in server.asked]
+    assert sum('Prompt: "y"' in question for question in asked) == 3
+    assert sum('Prompt: "z"' in question for question in asked) == 1
 
 
 def test_score_compression_cuts_the_texts_to_the_length_of_the_references(tmp_path: Path) -> None:

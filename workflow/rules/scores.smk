@@ -175,6 +175,31 @@ rule score_completions:
         "../scripts/scores/score_completions.py"
 
 
+rule score_judged_completions:
+    """Count the different completions of one prompt in a cell, with a served model as judge."""
+    input:
+        texts=paths.GENERATIONS,
+        prompts=bound(inputs.prompts),
+        card=bound(inputs.judge_cards, family="judged_completions"),
+    output:
+        scores=paths.fill_some(paths.SCORES, family="judged_completions"),
+    log:
+        "logs/score_judged_completions/{task}/{model}/{decoding}/seed{seed}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    conda:
+        "../../envs/cpu.yaml"
+    resources:  # not in params, so that changing them does not trigger a rerun
+        source=bound(resources.judge_source, family="judged_completions"),
+        batch_size=bound(resources.judge_batch_size, family="judged_completions"),
+    params:
+        settings=bound(settings.score_judged_completions),
+    message:
+        "Judging the completions of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/score_judged_completions.py"
+
+
 rule score_ngram:
     """Compute Self-BLEU, distinct-n, rep-4 and diversity of a cell."""
     input:

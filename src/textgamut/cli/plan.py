@@ -115,7 +115,11 @@ def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
         asked, read = whole(judging.questions), whole(judging.prompt_tokens)
         cost = f"about {read} prompt tokens, US$ {decimal(judging.dollars)}"
         done = f" ({judging.cells_done:,} of {judging.cells:,} cells are done)" if judging.cells_done else ""
-        console.print(Text(f"To ask {judging.judge} as judge: {asked} questions, {cost}{done}"))
+        about = {
+            "judge": f"{asked} questions",
+            "judged_completions": f"at most {asked} questions on completions",
+        }
+        console.print(Text(f"To ask {judging.judge} as judge: {about[judging.family]}, {cost}{done}"))
     disk = ", ".join(f"{name} {_bytes(size)}" for name, size in plan.disk.items())
     console.print(Text(f"Disk, about: {disk}"))
     sums = [*plan.totals.values(), *plan.disk.values(), plan.embedded_texts]

@@ -28,7 +28,7 @@ from textgamut.config.experiment import (
     Task,
     UnpromptedTask,
 )
-from textgamut.config.metrics import Metrics
+from textgamut.config.metrics import CompletionsSettings, JudgedCompletionsSettings, Metrics
 from textgamut.config.targets import (
     Continuations,
     EmbedderCorrelations,
@@ -71,8 +71,8 @@ def broken_references(config: Config) -> Iterator[str]:
             name = metrics.entities.tagger
             yield from check(f"{where}metrics.entities.tagger", name, config.taggers, "tagger")
             used.append((f"tagger {name!r}", config.taggers.get(name)))
-        if metrics.judge:
-            name, key = metrics.judge.model, f"{where}metrics.judge.model"
+        for family, name in metrics.judges().items():
+            key = f"{where}metrics.{family}.model"
             yield from check(key, name, config.models, "model")
             model = config.models.get(name)
             used.append((f"model {name!r}", model))
@@ -197,11 +197,20 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             f"tasks.{slug}.kind: similarity compares a text with the reference of its own prompt, which only "
             f"tasks of kind prompted have: {elsewhere}"
         )
-    if metrics.completions:
+    for name in ("completions", "judged_completions"):
+        family: CompletionsSettings | JudgedCompletionsSettings | None = getattr(metrics, name)
+        if family is None:
+            continue
         if isinstance(task, (SubsetsTask, UnpromptedTask)):
+            yield f"tasks.{slug}.kind: {name} needs prompts, which tasks of this kind lack: {elsewhere}"
+            continue
+        kept = min(config.size(cell).kept for cell in config.cells(slug))
+        if kept < (family.first or 2):
             yield (
-                f"tasks.{slug}.kind: completions needs prompts, which tasks of this kind lack: {elsewhere}"
+                f"tasks.{slug}: metrics.{name} compares {family.first or 'several'} completions of a prompt, "
+                f"but cells have {kept}: raise completions and keep"
             )
+    if metrics.completions:
         bar = metrics.completions.quality
         if bar and bar.metric not in metrics.per_text():
             yield (

@@ -86,6 +86,16 @@ class CompletionsSettings(Strict):
     """Bar for the effective diversity, which is not computed without one."""
 
 
+class JudgedCompletionsSettings(Strict):
+    """How many completions of one prompt a served model finds different: distinct_k of NoveltyBench."""
+
+    model: str
+    """Entry of models.yaml with engine openai that compares the completions."""
+    first: TwoOrMore | None = None
+    """Number k of completions per prompt that are compared, by up to k (k - 1) / 2 questions. Defaults to the
+    fewest that a prompt has."""
+
+
 class NgramSettings(Strict):
     """Self-BLEU, distinct-n, EAD, unigram entropy, rep-4 and diversity."""
 
@@ -157,6 +167,7 @@ class Metrics(Strict):
     vendi: VendiSettings | None = None
     distance: DistanceSettings | None = None
     completions: CompletionsSettings | None = None
+    judged_completions: JudgedCompletionsSettings | None = None
     ngram: NgramSettings | None = None
     compression: CompressionSettings | None = None
     likelihood: LikelihoodSettings | None = None
@@ -191,6 +202,11 @@ class Metrics(Strict):
     def of_texts(self) -> bool:
         """Return whether a requested family measures only single texts, which are then tabulated."""
         return any(FAMILIES[family].of_texts for family in self.families())
+
+    def judges(self) -> dict[str, str]:
+        """Return the served models that judge texts: family -> slug."""
+        asked = {"judge": self.judge, "judged_completions": self.judged_completions}
+        return {family: settings.model for family, settings in asked.items() if settings}
 
     def models(self) -> dict[str, str]:
         """Return the models that the metrics load: setting -> slug."""

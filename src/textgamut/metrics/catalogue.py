@@ -40,6 +40,8 @@ class Family:
     """Whether ``textgamut score`` computes it from two files of texts."""
     of_features: bool = False
     """Whether it is computed from the features of generated texts, and not for the references."""
+    of_prompts: bool = False
+    """Whether it compares the completions of one prompt, and is not computed for the references."""
     of_texts: bool = False
     """Whether it scores single texts; tasks with such a family have tables and figures of single texts."""
 
@@ -137,6 +139,12 @@ FAMILIES: dict[str, Family] = {
             description="how much the completions of one prompt differ",
             from_files=True,
             of_features=True,
+            of_prompts=True,
+        ),
+        Family(
+            name="judged_completions",
+            description="how many completions of one prompt a served model finds different",
+            of_prompts=True,
         ),
         Family(name="ngram", description="how repetitive the wording is", from_files=True),
         Family(
@@ -474,6 +482,17 @@ METRICS: dict[str, Metric] = {
             better="higher",
             level="set",
             source="Shypula et al. 2025",
+        ),
+        Metric(
+            name="judged_distinct",
+            family="judged_completions",
+            label="distinct_k (judge)",
+            says="different completions among the first k of a prompt",
+            definition="greedy classes of completions that a served model finds equivalent",
+            range=(1, inf),
+            better="higher",
+            level="set",
+            source="Zhang et al. 2025a",
         ),
         Metric(
             name="self_bleu",

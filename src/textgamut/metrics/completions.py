@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
-from textgamut.metrics.prompts import rows_of
+from textgamut.metrics.prompts import first_of, partition, repeated, rows_of
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -48,7 +47,7 @@ def pairwise_cosine(features: ArrayLike, prompts: Sequence[Hashable]) -> float:
             or no prompt has two completions.
     """
     by_prompt = _of_prompts(features, prompts)
-    return _mean([_mean_cosine(units) for units in _repeated(by_prompt).values()])
+    return _mean([_mean_cosine(units) for units in repeated(by_prompt).values()])
 
 
 def between_cosine(
@@ -123,9 +122,9 @@ def distinct_completions(
     same: there, a classifier trained on human labels decides whether two completions are equivalent. Here,
     they are if their cosine similarity is at least ``threshold``, which depends on the embedder and does not
     know, for example, that two answers of opposite meaning differ. So values are only comparable at the same
-    embedder and threshold, and not with the published ones. With verdicts of a judge, use ``partition``.
-    Another difference: in the paper, a completion is compared with a random member of each class; here, with
-    its first, so that the value is not random.
+    embedder and threshold, and not with the published ones. ``metrics.judged_completions`` asks a served
+    model instead. Another difference: in the paper, a completion is compared with a random member of each
+    class; here, with its first, so that the value is not random.
 
     Args:
         features: (N, d) features, normalised to unit length here.
@@ -145,31 +144,7 @@ def distinct_completions(
     if not -1 <= threshold <= 1:
         raise DataError(f"threshold = {threshold}: must be a cosine similarity from -1 to 1")
     by_prompt = _of_prompts(features, prompts)
-    if k is None:
-        k = min(map(len, _repeated(by_prompt).values()))
-    return _mean([_classes(units, threshold) for units in _first(by_prompt, k).values()])
-
-
-def partition(same: Callable[[int, int], bool], count: int) -> list[int]:
-    """Divide items into classes, greedily and in order.
-
-    Each item joins the first class whose first member is the same, and otherwise starts a class.
-
-    Args:
-        same: Whether two items are the same: called with the first member of a class and a later item.
-        count: Number of items.
-
-    Returns:
-        The class of each item: classes are numbered from 0 in the order of their first members.
-    """
-    firsts: list[int] = []
-    classes = []
-    for item in range(count):
-        found = next((number for number, first in enumerate(firsts) if same(first, item)), len(firsts))
-        if found == len(firsts):
-            firsts.append(item)
-        classes.append(found)
-    return classes
+    return _mean([_classes(units, threshold) for units in first_of(by_prompt, k).values()])
 
 
 def _classes(units: NDArray[np.float64], threshold: float) -> int:
@@ -177,9 +152,7 @@ def _classes(units: NDArray[np.float64], threshold: float) -> int:
     return len(set(partition(lambda i, j: bool(same[i, j]), len(units))))
 
 
-def effective_diversity(
-    features: ArrayLike, prompts: Sequence[Hashable], passes: NDArray[np.bool_], k: int | None = None
-) -> float:
+def effective_diversity(features: ArrayLike, prompts: Sequence[Hashable], passes: NDArray[np.bool_]) -> float:
     """Compute the diversity of the completions of one prompt that are good enough.
 
     The mean over prompts of the mean over all pairs of completions of 1 - cosine similarity if both pass the
@@ -191,29 +164,24 @@ def effective_diversity(
         features: (N, d) features, normalised to unit length here.
         prompts: (N,) the prompt of each row.
         passes: bool (N,), which completions pass the bar of quality.
-        k: Number of completions of each prompt, at least 2: the first ones in the order of the rows. Prompts
-            with fewer do not count. Defaults to all completions of the prompts with two or more, as the mean
-            over pairs does not grow with their number.
 
     Returns:
         The diversity, in [0, 2]: 0 if no prompt has two different completions that pass, 1 if all pass and
-        are orthogonal. If all pass and k is None, 1 - ``pairwise_cosine``.
+        are orthogonal. If all pass, 1 - ``pairwise_cosine``.
 
     Raises:
         DataError: If the features are not a matrix with a row for each prompt, a row is zero or not finite,
-            ``passes`` are not N booleans, k is out of range, or no prompt has k (by default two) completions.
+            ``passes`` are not N booleans, or no prompt has two completions.
     """
     passes = np.asarray(passes)
     if passes.dtype != bool or passes.shape != (len(prompts),):
         raise DataError(
             f"passes: must be {len(prompts)} booleans, one for each text, not {passes.dtype} {passes.shape}"
         )
-    by_prompt = _of_prompts(features, prompts)
-    chosen = _repeated(by_prompt) if k is None else _first(by_prompt, k)
     rows = rows_of(prompts)
     values = []
-    for prompt, units in chosen.items():
-        good = units[passes[rows[prompt][: len(units)]]]
+    for prompt, units in repeated(_of_prompts(features, prompts)).items():
+        good = units[passes[rows[prompt]]]
         pairs, good_pairs = math.comb(len(units), 2), math.comb(len(good), 2)
         values.append((1 - _mean_cosine(good)) * good_pairs / pairs if good_pairs else 0.0)
     return _mean(values)
@@ -242,25 +210,6 @@ def _check_widths(sets: Mapping[str, Mapping[Hashable, NDArray[np.float64]]]) ->
     if len(set(widths.values())) > 1:
         shown = ", ".join(f"{name} {width}" for name, width in widths.items())
         raise DataError(f"features of the models have different numbers of dimensions: {shown}")
-
-
-def _repeated(by_prompt: dict[Hashable, NDArray[np.float64]]) -> dict[Hashable, NDArray[np.float64]]:
-    """Return the prompts with two or more completions."""
-    several = {prompt: units for prompt, units in by_prompt.items() if len(units) > 1}
-    if not several:
-        raise DataError("no prompt has two or more completions")
-    return several
-
-
-def _first(by_prompt: dict[Hashable, NDArray[np.float64]], k: int) -> dict[Hashable, NDArray[np.float64]]:
-    """Return the first k completions of the prompts that have so many."""
-    if operator.index(k) < 2:
-        raise DataError(f"k = {k}: must be at least 2 completions of a prompt")
-    chosen = {prompt: units[:k] for prompt, units in by_prompt.items() if len(units) >= k}
-    if not chosen:
-        largest = max(map(len, by_prompt.values()), default=0)
-        raise DataError(f"no prompt has k = {k} completions, at most {largest}")
-    return chosen
 
 
 def _mean_cosine(units: NDArray[np.float64]) -> float:

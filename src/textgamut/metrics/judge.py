@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import DataError
-from textgamut.progress import Progress
+from textgamut.metrics import questions
 from textgamut.sources.chat_server import ServedModel
 
 REVISION = 1
@@ -25,8 +23,6 @@ REVISION = 1
 
 BATCH = 10
 """Number of texts in a question about diversity."""
-MAX_NEW_TOKENS = 256
-"""Maximum number of tokens of an answer; the three scores take about 30."""
 
 QUALITY = (
     "You will be asked to rate a Wikipedia biography based on coherence, insightfulness, and likelihood on a "
@@ -110,14 +106,7 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
     Warns:
         UserWarning: If texts are empty, or answers cannot be parsed.
     """
-    if isinstance(texts, str):
-        raise DataError("a list of texts is needed, not one string")
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise DataError(f"text {row} is not a string: {text!r}")
-    if workers < 1:
-        raise DataError(f"workers = {workers}: must be at least 1")
-
+    questions.check(texts, workers)
     rows = [row for row, text in enumerate(texts) if text.strip()]
     if len(rows) < len(texts):
         warnings.warn(f"{len(texts) - len(rows)} of {len(texts)} texts are empty: not judged", stacklevel=2)
@@ -127,12 +116,19 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
         DIVERSITY.replace("{concatenated_texts}", "\n\n".join(quoted[start : start + BATCH]))
         for start in range(0, len(quoted) - BATCH + 1, BATCH)
     ]
-    answers = _ask(quality + diversity, served, workers)
+    distinct = list(dict.fromkeys(quality + diversity))
+    found = questions.in_parallel(
+        lambda prompt: questions.ask(prompt, served), distinct, workers, "questions"
+    )
+    answers = dict(zip(distinct, found, strict=True))
 
     scores = np.full((len(texts), len(QUALITY_KEYS)), np.nan)
-    given = [_parse(answers[prompt], QUALITY_KEYS, lambda score: 1 <= score <= 5) for prompt in quality]
+    given = [
+        questions.parse(answers[prompt], QUALITY_KEYS, lambda score: 1 <= score <= 5) for prompt in quality
+    ]
     verdicts = [
-        _parse(answers[prompt], DIVERSITY_KEYS, lambda score: score in (0, 1)) for prompt in diversity
+        questions.parse(answers[prompt], DIVERSITY_KEYS, lambda score: score in (0, 1))
+        for prompt in diversity
     ]
     for row, values in zip(rows, given, strict=True):
         if values is not None:
@@ -153,39 +149,3 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
         empty=len(texts) - len(rows),
         facts=served.facts,
     )
-
-
-def _ask(prompts: Sequence[str], served: ServedModel, workers: int) -> dict[str, str]:
-    """Return the answer to each prompt; each distinct prompt is sent once."""
-    settings = {"max_tokens": MAX_NEW_TOKENS, "temperature": 0.0}
-    distinct = list(dict.fromkeys(prompts))
-    progress = Progress(len(distinct), "questions")
-    answers = {}
-    pool = ThreadPoolExecutor(workers)
-    try:
-        prompt_of = {pool.submit(served.ask, prompt, settings): prompt for prompt in distinct}
-        for future in as_completed(prompt_of):
-            answers[prompt_of[future]] = future.result().text
-            progress.advance(1)
-    finally:
-        pool.shutdown(cancel_futures=True)
-    return answers
-
-
-def _parse(answer: str, keys: Sequence[str], valid: Callable[[float], bool]) -> list[float] | None:
-    """Return the scores in the JSON object of an answer, or None if it has no such object."""
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        content = json.loads(answer[start : end + 1], object_pairs_hook=_without_repeats)
-        scores = [content[key] for key in keys]
-    except (ValueError, KeyError, RecursionError):
-        return None
-    if all(type(score) in (int, float) and valid(score) for score in scores):  # True is an int by isinstance
-        return scores
-    return None
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("duplicate key")
-    return dict(pairs)

@@ -8,7 +8,7 @@ from typing import Any
 
 from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.config.entries.base import expanded
-from textgamut.metrics.catalogue import feature_families
+from textgamut.metrics.catalogue import FAMILIES, feature_families
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 
@@ -22,7 +22,10 @@ WHOLE = ("prompted", "continuation")
 """Kinds of tasks that measure the whole continuation, unless it is cut."""
 
 FEATURE_FAMILIES = tuple(feature_families())
-"""Families of the features of generated texts. They do not score the references."""
+"""Families of the features of generated texts."""
+
+GENERATED_ONLY = tuple(name for name, family in FAMILIES.items() if family.of_features or family.of_prompts)
+"""Families that do not score the references."""
 
 
 def family_of(config: Config, task: str, name: str) -> Any:

@@ -267,14 +267,14 @@ def tagger_card(config: Config, wildcards: Any) -> str:
     return fill(paths.TAGGER_CARD, tagger=family_of(config, wildcards.task, "entities").tagger)
 
 
-def judge(config: Config, wildcards: Any) -> Model:
-    """Return the model that judges the texts of a task."""
-    return config.models[family_of(config, wildcards.task, "judge").model]
+def judge(config: Config, wildcards: Any, family: str = "judge") -> Model:
+    """Return the model that judges the texts of a task for a family of metrics."""
+    return config.models[family_of(config, wildcards.task, family).model]
 
 
-def judge_cards(config: Config, wildcards: Any) -> list[str]:
-    """Return the card of the judge."""
-    return model_cards(family_of(config, wildcards.task, "judge").model)
+def judge_cards(config: Config, wildcards: Any, family: str = "judge") -> list[str]:
+    """Return the card of the judge of a family of metrics."""
+    return model_cards(family_of(config, wildcards.task, family).model)
 
 
 def scored_generations(config: Config, wildcards: Any) -> list[str]:

@@ -12,7 +12,7 @@ from textgamut.report.figures.texts import MOST_METHODS
 from textgamut.report.tables import parameter_groups
 from textgamut.workflow import paths, targets
 from textgamut.workflow.families import (
-    FEATURE_FAMILIES,
+    GENERATED_ONLY,
     computed_families,
     score_files,
     text_score_files,
@@ -57,7 +57,7 @@ def task_score_files(config: Config, task: str) -> list[str]:
         file
         for cell in scored_cells(config, task)
         for family in computed_families(config, task)
-        if cell.model != HUMAN or family not in FEATURE_FAMILIES
+        if cell.model != HUMAN or family not in GENERATED_ONLY
         for file in score_files(config, cell, family)
     ]
 

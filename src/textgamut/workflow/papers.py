@@ -212,9 +212,8 @@ def _keys(config: Config, need: Need) -> list[str]:
     """Return the environment variables with the keys of the served models, judges included."""
     models = [cell.model for cell in generated_cells(config, need)]
     for task, families in need.families.items():
-        judge = config.metrics(task).judge
-        if judge and "judge" in families:
-            models.append(judge.model)
+        judges = config.metrics(task).judges().items()
+        models += [judge for family, judge in judges if family in families]
     sources = [config.models[model].source for model in dict.fromkeys(models)]
     keys = [source.key_variable for source in sources if isinstance(source, OpenAISource)]
     return [key for key in dict.fromkeys(keys) if key]

@@ -12,8 +12,9 @@ The estimates are kept simple:
   same device as the newest), else the registry's ``tokens_per_second``, else unknown, as are the hours.
 - *Done*: finished shards with the current settings of model and decoding. Journals of unfinished shards are
   not counted. Only ``snakemake -n`` lists exactly which jobs will run.
-- *Judging*: one question per text and one per ten texts, so that each text is read twice; the texts have the
-  length of their cell's, and an answer has ``ANSWER_TOKENS``. Cells with scores of a judge are done.
+- *Judging*: for ``judge`` one question per text and one per ten texts, so that each text is read twice; for
+  ``judged_completions`` one per pair of completions of a prompt, an upper bound. The texts have the length of
+  their cell's, and an answer has ``ANSWER_TOKENS``. Cells with scores of a judge are done.
 - *Second passes*: a generator that computes the perplexity of its own texts is not loaded again if their
   log-likelihoods were recorded. A second pass would take two operations per parameter and token, at
   ``OPERATIONS`` per second, and a load of the weights for each cell, at ``LOADING`` bytes per second. The
@@ -27,6 +28,7 @@ The estimates are kept simple:
 from __future__ import annotations
 
 import json
+import math
 import re
 import statistics
 from collections import defaultdict
@@ -41,6 +43,7 @@ from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import GenerationsSource, OpenAISource
 from textgamut.files import meta_path, reading
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
+from textgamut.metrics.judged_completions import EQUIVALENCE
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, generator_scores, scores_again
 from textgamut.workflow.inputs import loaded_model
@@ -90,10 +93,12 @@ class Judging:
     """Cost of a judge. Values are None if unknown."""
 
     judge: str
+    family: str
+    """Family of metrics that the judge computes: ``judge`` or ``judged_completions``."""
     cells: int
     cells_done: int
     questions: int | None
-    """Questions still to be asked."""
+    """Questions still to be asked; their largest number, if that depends on the answers."""
     prompt_tokens: int | None
     """Approximate upper bound of the tokens of these questions."""
     dollars: float | None
@@ -398,31 +403,56 @@ def _dollars(model: Model, new: float | None, read: float | None) -> float | Non
 def _judgings(
     config: Config, need: Need, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
 ) -> Iterator[Judging]:
-    """Yield the cost of each judge."""
-    cells_of: dict[str, list[Cell]] = defaultdict(list)
+    """Yield the cost of each judge in each family of metrics that it computes."""
+    cells_of: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for cell in need.cells:
-        settings = config.metrics(cell.task).judge
-        if settings and "judge" in need.families[cell.task]:
-            cells_of[settings.model].append(cell)
-    quality, diversity = (len(question) / CHARACTERS_PER_TOKEN for question in (QUALITY, DIVERSITY))
-    for judge, cells in cells_of.items():
-        left = [cell for cell in cells if not (folder / fill(paths.SCORES, cell, family="judge")).exists()]
-        known = [(cell, texts) for cell in left if (texts := prompts[cell.task]) is not None]
-        all_known = len(known) == len(left)
-        questions = sum(texts + texts // BATCH for _, texts in known)
-        read = sum(
-            texts * (quality + length) + texts // BATCH * (diversity + BATCH * length)
-            for cell, texts in known
-            for length in [lengths.of(cell, config.decoding[cell.decoding])]
-        )
+        for family, judge in config.metrics(cell.task).judges().items():
+            if family in need.families[cell.task]:
+                cells_of[judge, family].append(cell)
+    for (judge, family), cells in cells_of.items():
+        left = [cell for cell in cells if not (folder / fill(paths.SCORES, cell, family=family)).exists()]
+        counts = []
+        for cell in left:
+            length = lengths.of(cell, config.decoding[cell.decoding])
+            if family == "judge":
+                counts.append(_questions_on_biographies(prompts[cell.task], length))
+            else:
+                counts.append(_questions_on_completions(config, cell, prompts[cell.task], length, folder))
+        totals = [Sum.of(*values) for values in zip(*counts, strict=True)] or [Sum(0, 0), Sum(0, 0)]
+        asked, read = (None if total.unknown else total.known for total in totals)
         yield Judging(
             judge=judge,
+            family=family,
             cells=len(cells),
             cells_done=len(cells) - len(left),
-            questions=questions if all_known else None,
-            prompt_tokens=round(read) if all_known else None,
-            dollars=_dollars(config.models[judge], ANSWER_TOKENS * questions, read) if all_known else None,
+            questions=None if asked is None else round(asked),
+            prompt_tokens=None if read is None else round(read),
+            dollars=_dollars(config.models[judge], None if asked is None else asked * ANSWER_TOKENS, read),
         )
+
+
+def _questions_on_biographies(texts: int | None, length: float) -> tuple[int | None, float | None]:
+    """Return the number of questions on the texts of a cell, and of their tokens."""
+    if texts is None:
+        return None, None
+    quality, diversity = (len(question) / CHARACTERS_PER_TOKEN for question in (QUALITY, DIVERSITY))
+    read = texts * (quality + length) + texts // BATCH * (diversity + BATCH * length)
+    return texts + texts // BATCH, read
+
+
+def _questions_on_completions(
+    config: Config, cell: Cell, prompts: int | None, length: float, folder: Path
+) -> tuple[int | None, float | None]:
+    """Return the largest number of questions on the completions of a cell, and of their tokens."""
+    size, settings = config.size(cell), config.metrics(cell.task).judged_completions
+    prompts = size.n or prompts
+    if prompts is None:
+        return None, None
+    questions = prompts * math.comb((settings and settings.first) or size.kept, 2)
+    prompt = _prompt_length(config, cell.task, cell.model, folder)
+    if prompt is None:
+        return questions, None
+    return questions, questions * (len(EQUIVALENCE) / CHARACTERS_PER_TOKEN + prompt + 2 * length)
 
 
 def _recorded(

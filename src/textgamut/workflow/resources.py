@@ -97,14 +97,14 @@ def model_source(config: Config, wildcards: Any) -> str:
     return inputs.loaded_model(config, wildcards.model).source.model_dump_json()
 
 
-def judge_source(config: Config, wildcards: Any) -> str:
-    """Return the full source of the judge as JSON."""
-    return inputs.judge(config, wildcards).source.model_dump_json()
+def judge_source(config: Config, wildcards: Any, family: str = "judge") -> str:
+    """Return the full source of the judge of a family of metrics as JSON."""
+    return inputs.judge(config, wildcards, family).source.model_dump_json()
 
 
-def judge_batch_size(config: Config, wildcards: Any) -> int:
-    """Return the number of concurrent questions to a judge."""
-    return inputs.judge(config, wildcards).batch_size
+def judge_batch_size(config: Config, wildcards: Any, family: str = "judge") -> int:
+    """Return the number of concurrent questions to the judge of a family of metrics."""
+    return inputs.judge(config, wildcards, family).batch_size
 
 
 def key_variable(config: Config, wildcards: Any) -> str:

@@ -306,6 +306,13 @@ def score_completions(config: Config, wildcards: Any) -> Settings:
 
 
 @_rule
+def score_judged_completions(config: Config, wildcards: Any) -> Settings:
+    judge = inputs.judge(config, wildcards, "judged_completions")
+    first = family_of(config, wildcards.task, "judged_completions").first
+    return {"source": _science_of_source(judge), "first": first}
+
+
+@_rule
 def score_compression(config: Config, wildcards: Any) -> Settings:
     settings: Settings = family_of(config, wildcards.task, "compression").model_dump(mode="json")
     return settings

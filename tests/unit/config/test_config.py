@@ -115,6 +115,22 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "tasks.wiki.kind: the judge only rates biographies",
         ),
         (
+            change("tasks", "wiki", "metrics", "judged_completions", value={"model": "gemma-3-270m"}),
+            "tasks.wiki.metrics.judged_completions.model: model 'gemma-3-270m' cannot be a judge",
+        ),
+        (
+            change("tasks", "wiki", "metrics", "judged_completions", value={"model": "gpt-3.5-turbo"}),
+            "tasks.wiki: metrics.judged_completions compares several completions of a prompt",
+        ),
+        (
+            change("tasks", "wiki", "metrics", "completions", value={"first": 3}),
+            "tasks.wiki: metrics.completions compares 3 completions of a prompt, but cells have 1",
+        ),
+        (
+            change("tasks", "topics", "metrics", value={"judged_completions": {"model": "gpt-3.5-turbo"}}),
+            "tasks.topics.kind: judged_completions needs prompts, which tasks of this kind lack",
+        ),
+        (
             change(
                 "tasks",
                 "topics",

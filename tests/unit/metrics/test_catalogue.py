@@ -24,6 +24,7 @@ from textgamut.errors import TextgamutError
 from textgamut.metrics.catalogue import FAMILIES, METRICS, Metric, metrics_of, text_metrics_of
 from textgamut.metrics.entities import entity_metrics
 from textgamut.metrics.judge import judge
+from textgamut.metrics.judged_completions import judge_completions
 from textgamut.metrics.likelihood import Likelihood
 from textgamut.metrics.readability import readability
 from textgamut.metrics.scores.completions import completions_scores
@@ -144,6 +145,9 @@ def computed() -> dict[str, np.ndarray]:
     verdicts = judge(["x"] * 10, served)
     add({f"judge_{name}": getattr(verdicts, name)
          for name in ("coherence", "insightfulness", "plausibility", "diversity")})  # fmt: skip
+    same = SimpleNamespace(ask=lambda prompt, settings: SimpleNamespace(text='{"equivalent": 1}'), facts={})
+    distinct = judge_completions(["x", "y", ""], ["p"] * 3, {"p": "w"}, same).distinct
+    add({"judged_distinct": distinct})
     return {name: np.array(values, dtype=float) for name, values in found.items()}
 
 
@@ -163,7 +167,13 @@ def test_the_catalogue_names_what_is_computed_and_values_lie_in_its_ranges() -> 
 
 
 def test_the_scores_of_the_demo_lie_in_the_ranges() -> None:
-    elsewhere = {*metrics_of("essay"), *metrics_of("judge"), *metrics_of("completions"), "ead"}
+    elsewhere = {
+        *metrics_of("essay"),
+        *metrics_of("judge"),
+        *metrics_of("completions"),
+        "judged_distinct",
+        "ead",
+    }
     assert set(METRICS) - set(DEMO) == elsewhere
     for name, extremes in DEMO.items():
         assert in_range(name, np.array(extremes)), name

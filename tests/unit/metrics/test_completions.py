@@ -14,8 +14,8 @@ from textgamut.metrics.completions import (
     distinct_completions,
     effective_diversity,
     pairwise_cosine,
-    partition,
 )
+from textgamut.metrics.prompts import partition
 
 Texts = tuple[np.ndarray, list[str]]
 
@@ -73,12 +73,12 @@ def loop_distinct(texts: Texts, threshold: float, k: int) -> float:
     return float(np.mean(counts))
 
 
-def loop_effective(texts: Texts, passes: np.ndarray, k: int | None) -> float:
+def loop_effective(texts: Texts, passes: np.ndarray) -> float:
     features, prompts = texts
     means = []
     for prompt in set(prompts):
-        rows = [row for row, of_row in enumerate(prompts) if of_row == prompt][:k]
-        if len(rows) < (k or 2):
+        rows = [row for row, of_row in enumerate(prompts) if of_row == prompt]
+        if len(rows) < 2:
             continue
         distances = [
             1 - cosine(features[i], features[j]) if passes[i] and passes[j] else 0
@@ -118,14 +118,13 @@ class TestLoops:
         fewest = min(count for count in counts if count > 1)
         assert distinct_completions(*texts, threshold) == distinct_completions(*texts, threshold, fewest)
 
-    @given(seeds, counts_of, st.floats(0, 1), st.none() | st.integers(2, 6))
+    @given(seeds, counts_of, st.floats(0, 1))
     @settings(max_examples=60, deadline=None)
-    def test_effective(self, seed, counts, share, k):
+    def test_effective(self, seed, counts, share):
         texts = made(seed, counts)
-        k = k and min(k, max(counts))
         passes = np.random.default_rng(seed).random(len(texts[1])) < share
-        found = effective_diversity(*texts, passes, k)
-        assert found == pytest.approx(loop_effective(texts, passes, k), abs=1e-12)
+        found = effective_diversity(*texts, passes)
+        assert found == pytest.approx(loop_effective(texts, passes), abs=1e-12)
         assert 0 <= found <= 2
 
     def test_matrix(self):
@@ -184,7 +183,6 @@ class TestTruths:
         assert distinct_completions(features, prompts, 0.0) == 1
         assert effective_diversity(features, prompts, np.ones(6, bool)) == 1
         assert effective_diversity(features, prompts, passing) == pytest.approx(1 / 3)  # 1 of 3 pairs
-        assert effective_diversity(features, prompts, passing, k=2) == 1
         assert effective_diversity(features, prompts, np.arange(6) < 2) == 0  # one of each prompt passes
 
     def test_opposite_completions(self):
@@ -284,7 +282,6 @@ two, pair = [[1.0, 0], [0, 1]], ["p", "p"]
         ),
         (lambda: effective_diversity(two, pair, np.array([True])), r"not bool \(1,\)$"),
         (lambda: effective_diversity(two, ["p", "q"], np.array([True] * 2)), "two or more completions$"),
-        (lambda: effective_diversity(two, pair, np.array([True] * 2), 3), "k = 3 completions, at most 2$"),
     ],
 )
 def test_bad_input(call, message: str) -> None:

@@ -20,6 +20,7 @@ from textgamut.config.cells import Config
 from textgamut.config.entries.models import Reasoning
 from textgamut.config.loading import load_config, validate_config
 from textgamut.metrics.judge import DIVERSITY, QUALITY
+from textgamut.metrics.judged_completions import EQUIVALENCE
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 from textgamut.workflow.plan import Line, Plan, make_plan
@@ -354,6 +355,28 @@ def test_a_judge_is_asked_about_every_text_and_every_ten(tmp_path) -> None:
     files.write_json(tmp_path / "results/t/fast/plain/seed1/scores/judge.json", {})
     (judging,) = make_plan(config, tmp_path).judgings
     assert (judging.cells_done, judging.questions) == (1, 49)
+
+
+def test_a_judge_of_completions_is_asked_about_pairs(tmp_path) -> None:
+    wanted = {"judge": {"model": "judge"}, "judged_completions": {"model": "judge", "first": 4}}
+    blocks = [{"models": ["fast"], "decodings": ["plain"], "completions": 6, "keep": 5}]
+    config = configured(blocks, kind="prompted", n=45, metrics={"judged_completions": {"model": "judge"}})
+    (judging,) = make_plan(config, tmp_path).judgings
+    assert (judging.family, judging.questions) == ("judged_completions", 2 * 45 * 10)
+    assert judging.prompt_tokens is judging.dollars is None  # the prompts are not drawn yet
+    files.write_json(
+        tmp_path / fill(paths.LENGTHS, task="t", model="fast", tokens=100), {"mean": 20, "longest": 30}
+    )
+    (judging,) = make_plan(config, tmp_path).judgings
+    assert judging.prompt_tokens == round(900 * (len(EQUIVALENCE) / 4 + 20 + 2 * 100))
+    assert judging.dollars == pytest.approx((judging.prompt_tokens * 2 + 900 * 30 * 8) / 1e6, rel=1e-4)
+    first = configured(
+        blocks, kind="prompted", n=45, metrics={"judged_completions": wanted["judged_completions"]}
+    )
+    assert make_plan(first, tmp_path).judgings[0].questions == 2 * 45 * 6
+    files.write_json(tmp_path / "results/t/fast/plain/seed2/scores/judged_completions.json", {})
+    (judging,) = make_plan(first, tmp_path).judgings
+    assert (judging.cells, judging.cells_done, judging.questions) == (2, 1, 45 * 6)
 
 
 def test_a_task_that_is_not_judged_asks_nobody(tmp_path) -> None:

@@ -34,7 +34,14 @@ JOB = SimpleNamespace(
 
 def job_of(rule: str, config: Config) -> SimpleNamespace | None:
     """Return wildcards for which the rule makes sense in the demo; None if it has no such job."""
-    if rule in ("score_essay", "train_essay_model", "score_judge", "read_scores", "make_target"):
+    if rule in (
+        "score_essay",
+        "train_essay_model",
+        "score_judge",
+        "score_judged_completions",
+        "read_scores",
+        "make_target",
+    ):
         return None
     if rule == "import_texts":  # see test_given.py
         return None

@@ -1,0 +1,157 @@
+"""A served model as judge of the completions of one prompt: how many of them are different.
+
+Source: Zhang et al. 2025, "NoveltyBench", arXiv 2504.05228. The question is textgamut's: there, a classifier
+trained on human labels decides which completions are equivalent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.errors import DataError
+from textgamut.metrics import questions
+from textgamut.metrics.prompts import first_of, partition, rows_of
+from textgamut.sources.chat_server import ServedModel
+
+REVISION = 1
+"""Increase when the same texts produce different questions, or the same answers different values."""
+
+EQUIVALENCE = (
+    "You will be shown a prompt and two texts that were written for it. Decide whether the two texts are "
+    "equivalent: a reader who has seen one of them would gain nothing from seeing the other as well. Texts "
+    "that say the same in other words are equivalent. Texts that give another answer, tell another story or "
+    'take another approach are not. Provide the answer in JSON {"equivalent": answer}, where the answer is 1 '
+    "if the texts are equivalent, and 0 if they are not.\n\n"
+    "Prompt: {prompt}\n"
+    "First text: {first}\n"
+    "Second text: {second}\n"
+    "Answer:"
+)
+"""Question about two completions; ``{prompt}``, ``{first}`` and ``{second}`` are JSON strings."""
+
+
+@dataclass(frozen=True)
+class JudgedCompletions:
+    """Verdicts of a judge on the completions of P prompts."""
+
+    distinct: NDArray[np.float64]
+    """(P,): number of different completions of each prompt among its first k, in [1, k]; NaN if an answer on
+    them cannot be parsed."""
+    k: int
+    """Number of completions of each prompt that are compared."""
+    unparsed: int
+    """Number of prompts without a value, because an answer on them cannot be parsed."""
+    facts: dict[str, Any]
+    """Metadata of the judge and its calls; see ``ServedModel.facts``."""
+
+
+def judge_completions(
+    texts: Sequence[str],
+    prompts: Sequence[Hashable],
+    wordings: Mapping[Hashable, str],
+    served: ServedModel,
+    k: int | None = None,
+    workers: int = 1,
+) -> JudgedCompletions:
+    """Count the different completions among the first k of each prompt, with a served model as judge.
+
+    This is distinct_k of NoveltyBench (Zhang et al. 2025). The first k completions of a prompt are divided
+    into classes in their order: each is compared with the first member of each class, and joins the first
+    class that the judge finds equivalent, or else starts one. So a prompt takes from k - 1 to k (k - 1) / 2
+    questions, one after the other; ``workers`` prompts are judged at a time. Texts that are equal, except for
+    white space at either end, are equivalent, and an empty text is equivalent to no other, without a
+    question. In the paper, a completion is compared with a random member of a class; here, with its first, so
+    that the value is not random.
+
+    The temperature is 0 and all answers are cached, so an interrupted run asks only the missing questions.
+    Texts and prompts are untrusted: each is embedded in the question as a JSON string, which it cannot
+    terminate, but the judge may still follow instructions inside it.
+
+    An answer must contain one JSON object, with any text before and after it, whose ``equivalent`` is 0 or 1.
+    A prompt with another answer has no value, and is counted as unparsed.
+
+    Args:
+        texts: N completions. Those of a prompt are in the order of the rows.
+        prompts: (N,) the prompt of each completion, anything hashable.
+        wordings: Prompt -> its text.
+        served: The judge.
+        k: Number of completions of each prompt, at least 2. Defaults to the smallest number of completions of
+            the prompts with two or more. Prompts with fewer than k completions do not count.
+        workers: Maximum number of concurrent requests, 1 or more.
+
+    Returns:
+        The verdicts on the prompts with k completions, in the order of their first completion.
+
+    Raises:
+        TextgamutError: If ``texts`` are not N strings, ``prompts`` are not N, a prompt has no wording, k or
+            ``workers`` is out of range, or no prompt has k completions; or if a question gets no answer (see
+            ``ServedModel.ask``). Running requests then finish, and their answers are cached.
+
+    Warns:
+        UserWarning: If answers cannot be parsed.
+    """
+    questions.check(texts, workers)
+    if len(texts) != len(prompts):
+        raise DataError(f"{len(texts)} texts, but {len(prompts)} prompts")
+    chosen = first_of(rows_of(prompts), k)
+    if missing := [prompt for prompt in chosen if prompt not in wordings]:
+        raise DataError(f"prompt {missing[0]!r} has no wording")
+
+    def judged(prompt: Hashable) -> int | str:
+        completions = [texts[row].strip() for row in chosen[prompt]]
+        try:
+            return _classes(wordings[prompt], completions, served)
+        except _UnparsedError as unparsed:
+            return unparsed.answer
+
+    found = questions.in_parallel(judged, chosen, workers, "prompts")
+    if unparsed := [answer for answer in found if isinstance(answer, str)]:
+        warnings.warn(
+            f"{len(unparsed)} of {len(found)} prompts have an answer that cannot be parsed: left out, for "
+            f"example: {unparsed[0][:200]!r}",
+            stacklevel=2,
+        )
+    distinct = [np.nan if isinstance(count, str) else count for count in found]
+    size = len(next(iter(chosen.values())))
+    return JudgedCompletions(np.array(distinct, dtype=float), size, len(unparsed), served.facts)
+
+
+class _UnparsedError(Exception):
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+
+
+def _classes(prompt: str, completions: Sequence[str], served: ServedModel) -> int:
+    """Return the number of classes of the completions of a prompt.
+
+    Raises:
+        _UnparsedError: If an answer cannot be parsed.
+    """
+
+    def equivalent(first: int, second: int) -> bool:
+        pair = completions[first], completions[second]
+        if pair[0] == pair[1] or not all(pair):
+            return pair[0] == pair[1]
+        answer = questions.ask(question(prompt, *pair), served)
+        verdict = questions.parse(answer, ["equivalent"], lambda number: number in (0, 1))
+        if verdict is None:
+            raise _UnparsedError(answer)
+        return verdict == [1]
+
+    return len(set(partition(equivalent, len(completions))))
+
+
+def question(prompt: str, first: str, second: str) -> str:
+    """Return the question whether two completions of a prompt are equivalent."""
+    texts = {"prompt": prompt, "first": first, "second": second}
+    quoted = {name: json.dumps(text, ensure_ascii=False) for name, text in texts.items()}
+    # In one pass: a text may contain "{second}".
+    return re.sub(r"\{(prompt|first|second)\}", lambda found: quoted[found[1]], EQUIVALENCE)

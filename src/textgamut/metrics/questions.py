@@ -1,0 +1,94 @@
+"""Questions to a served model as judge: asked side by side, with answers in JSON that are never guessed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, TypeVar
+
+from textgamut.errors import DataError
+from textgamut.progress import Progress
+from textgamut.sources.chat_server import ServedModel
+
+MAX_NEW_TOKENS = 256
+"""Maximum number of tokens of an answer; three scores take about 30."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def ask(question: str, served: ServedModel) -> str:
+    """Return the answer to a question at temperature 0, from the cache or from the server.
+
+    Raises:
+        TextgamutError: If the question gets no answer, see ``ServedModel.ask``.
+    """
+    return served.ask(question, {"max_tokens": MAX_NEW_TOKENS, "temperature": 0.0}).text
+
+
+def in_parallel(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int, unit: str
+) -> list[Result]:
+    """Return the result of a function for each item, in their order, and log the progress.
+
+    Args:
+        function: Called from several threads.
+        items: The items.
+        workers: Maximum number of calls at a time, 1 or more.
+        unit: Plural of what an item is, for the log.
+
+    Raises:
+        Exception: That of the first call to fail. The calls that run then finish, and no others start.
+    """
+    items = list(items)
+    progress = Progress(len(items), unit)
+    pool = ThreadPoolExecutor(workers)
+    try:
+        calls = [pool.submit(function, item) for item in items]
+        for call in as_completed(calls):
+            call.result()
+            progress.advance(1)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return [call.result() for call in calls]
+
+
+def parse(answer: str, keys: Sequence[str], valid: Callable[[float], bool]) -> list[float] | None:
+    """Return the numbers in the JSON object of an answer, or None if it has no such object.
+
+    Args:
+        answer: The answer, with any text before and after the object.
+        keys: Keys of the object, all of which must have a number.
+        valid: Which numbers are valid.
+    """
+    start, end = answer.find("{"), answer.rfind("}")
+    try:
+        content = json.loads(answer[start : end + 1], object_pairs_hook=_without_repeats)
+        numbers = [content[key] for key in keys]
+    except (ValueError, KeyError, RecursionError):
+        return None
+    if all(type(number) in (int, float) and valid(number) for number in numbers):  # True is an int
+        return numbers
+    return None
+
+
+def check(texts: Sequence[str], workers: int) -> None:
+    """Check what is asked about.
+
+    Raises:
+        DataError: If ``texts`` is a single string, a text is not a string, or ``workers`` is below 1.
+    """
+    if isinstance(texts, str):
+        raise DataError("a list of texts is needed, not one string")
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(f"text {row} is not a string: {text!r}")
+    if workers < 1:
+        raise DataError(f"workers = {workers}: must be at least 1")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("duplicate key")
+    return dict(pairs)
