@@ -72,10 +72,11 @@ format: .venv/dev  ## fix style and formatting
 schema: .venv/demo  ## update config/schema.json after a change in src/textgamut/config
 	$(BIN)/python -m textgamut.config.schema > config/schema.json
 
+CHECKED = news-articles
 sanity: .venv/demo  ## put the metrics through the sanity checks on real texts, and update their table in docs/metrics
-	$(BIN)/snakemake --cores all check_metrics
-	cp results/sanity/table.csv docs/metrics/sanity.csv
-	cp results/sanity/checks.png docs/metrics/sanity.png
+	$(BIN)/snakemake --cores all results/sanity/$(CHECKED)/table.csv
+	cp results/sanity/$(CHECKED)/table.csv docs/metrics/sanity-$(CHECKED).csv
+	cp results/sanity/$(CHECKED)/checks.png docs/metrics/sanity-$(CHECKED).png
 	$(MAKE) readme
 
 readme: .venv/demo  ## update the tables of metrics in docs/metrics after a change in src/textgamut/metrics/catalogue.py

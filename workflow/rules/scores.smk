@@ -523,15 +523,15 @@ rule collect_texts:
 rule check_metrics:
     """Put all metrics of distributions through the same sanity checks, on passages of real texts."""
     input:
-        texts=paths.fill(paths.TEXTS, dataset=inputs.CHECKED_DATASET),
+        texts=paths.TEXTS,
         card=paths.fill(paths.EMBEDDER_CARD, embedder=inputs.CHECKED_EMBEDDER),
     output:
-        rows=paths.fill(paths.CHECKS, name="rows.csv"),
-        table=paths.fill(paths.CHECKS, name="table.csv"),
-        svg=paths.fill(paths.CHECKS, name="checks.svg"),
-        png=paths.fill(paths.CHECKS, name="checks.png"),
+        rows=paths.fill_some(paths.CHECKS, name="rows.csv"),
+        table=paths.fill_some(paths.CHECKS, name="table.csv"),
+        svg=paths.fill_some(paths.CHECKS, name="checks.svg"),
+        png=paths.fill_some(paths.CHECKS, name="checks.png"),
     log:
-        "logs/check_metrics.log",
+        "logs/check_metrics/{dataset}.log",
     conda:
         "../../envs/cuda.yaml"
     threads: 2
@@ -540,6 +540,6 @@ rule check_metrics:
     params:
         settings=bound(settings.check_metrics),
     message:
-        "Checking the metrics on passages of {inputs.CHECKED_DATASET}"
+        "Checking the metrics on passages of {wildcards.dataset}"
     script:
         "../scripts/metrics/check_metrics.py"

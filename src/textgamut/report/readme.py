@@ -11,7 +11,7 @@ import pandas as pd
 from textgamut.errors import TextgamutError
 from textgamut.files import write_bytes
 from textgamut.metrics.catalogue import FAMILIES, METRICS, Metric
-from textgamut.metrics.sanity import CHECKS
+from textgamut.metrics.sanity.checks import CHECKS
 
 BEGIN = "<!-- Made by `make readme`: begin -->"
 END = "<!-- end -->"

@@ -17,9 +17,8 @@ from textgamut.workflow.families import family_of, generator_scores, text_score_
 from textgamut.workflow.methods import scored_cells
 from textgamut.workflow.paths import fill
 
-CHECKED_DATASET = "news-articles"
 CHECKED_EMBEDDER = "minilm"
-"""Dataset and embedder of the sanity checks of the metrics."""
+"""Embedder of the sanity checks of the metrics."""
 
 
 def source_files(source: Any) -> list[str]:

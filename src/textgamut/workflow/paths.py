@@ -65,8 +65,8 @@ RANKING = "results/papers/{paper}/{ranked}/ranking"
 TUNING = f"{RANKING}/tuning.csv"
 RATED = f"{RANKING}/rated.csv"
 
-CHECKS = "results/sanity/{name}"
-"""Results of the sanity checks of the metrics, which belong to no experiment."""
+CHECKS = "results/sanity/{dataset}/{name}"
+"""Results of the sanity checks of the metrics on the texts of a dataset, which belong to no experiment."""
 
 PLAN = ".snakemake/plan.json"
 """The jobs of a run that load weights; written when it starts."""

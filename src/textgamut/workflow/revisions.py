@@ -25,12 +25,12 @@ from textgamut.metrics import (
     likelihood,
     ngram,
     readability,
-    sanity,
     similarity,
     support,
     tokens_per_word,
     vendi,
 )
+from textgamut.metrics.sanity import checks
 from textgamut.metrics.scores import differences as score_differences
 from textgamut.metrics.scores import neighbours
 from textgamut.metrics.scores import sweep as sweep_scores
@@ -105,7 +105,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "score_essay": (essay,),
     "score_judge": (judge,),
     "check_metrics": (
-        sanity,
+        checks,
         embed,
         checkpoints,
         support,

@@ -451,23 +451,35 @@ def tabulate_texts(config: Config, wildcards: Any) -> Settings:
 
 
 @_rule
-def check_metrics(config: Config, _wildcards: Any) -> Settings:
+def check_metrics(config: Config, wildcards: Any) -> Settings:
+    texts, sides = CHECKED[wildcards.dataset]
+    plan = {"n": 1000, "dimensions": [8, 32, 128], "repeats": 5, "seed": 0}
     return {
+        "dataset": wildcards.dataset,
         "embedder": config.embedders[inputs.CHECKED_EMBEDDER].science(),
         "group": "topic",
-        "words": 50,
-        "passages": 22_000,
         "outliers": 100,
-        "plan": {
+        **texts,
+        "plan": {**plan, **sides},
+    }
+
+
+CHECKED: dict[str, tuple[Settings, Settings]] = {
+    "news-articles": (
+        {"words": 50, "passages": 22_000},
+        {
             "main": ["politics", "world"],
             "mode": ["sport", "health"],  # no other topic alone has enough passages
-            "n": 1000,
             "sizes": [100, 300, 1000, 3000, 10_000],
-            "dimensions": [8, 32, 128],
-            "repeats": 5,
-            "seed": 0,
         },
-    }
+    ),
+    "ag-news-test": (
+        {"words": 30, "passages": 7600},  # four of five items have 30 words
+        {"main": ["world", "business"], "mode": ["sport"], "sizes": [100, 300, 1000, 3000]},
+    ),
+}
+"""Dataset of the sanity checks -> its passages and topics. The perfect model writes about two topics; others lack
+or invent the mode; the wholly wrong one writes about all other topics."""
 
 
 @_rule

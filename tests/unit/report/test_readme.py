@@ -10,7 +10,7 @@ from helpers import ROOT
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics.catalogue import METRICS
-from textgamut.metrics.sanity import CHECKS
+from textgamut.metrics.sanity.checks import CHECKS
 from textgamut.report.readme import BEGIN, END, PAGES, metrics_markdown, updated
 
 

@@ -12,16 +12,14 @@ import torch
 from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import load_embedder
 from textgamut.files import read_table, write_bytes, write_meta
-from textgamut.metrics.sanity import (
+from textgamut.metrics.sanity.checks import run_checks, verdict_table, verdicts
+from textgamut.metrics.sanity.corpus import (
     Corpus,
     Plan,
     Sample,
     choose_passages,
     cut_passages,
     degenerate_texts,
-    run_checks,
-    verdict_table,
-    verdicts,
 )
 from textgamut.models.checkpoints import prepare
 from textgamut.models.devices import device_name, lease
@@ -36,8 +34,8 @@ def check_metrics(
     """Cut texts into passages, embed these, run the checks; write all rows, metrics by checks, and a figure.
 
     Args:
-        settings: ``embedder``; ``group``: the column of the topics; ``words`` of a passage; ``passages``: the
-            largest number of passages, as most of the time is that of the embedding; ``outliers``: the number
+        settings: ``dataset``: its slug; ``embedder``; ``group``: the column of the topics; ``words`` of a
+            passage; ``passages``: the largest number of passages, as most of the time is that of the embedding; ``outliers``: the number
             of texts from which outliers are drawn; ``plan``: fields of ``metrics.sanity.Plan``.
         texts: Column ``text``, and that of the topics.
         rows: CSV, one row for each check, situation and metric.
@@ -73,9 +71,6 @@ def check_metrics(
             passages=sample([text for _, text in passages]),
             shortened=sample(halves),
             shortened_rows=perfect,
-            # With an article on one side only, its passages would lack their nearest neighbours on the other
-            # side, and two halves of the same corpus would differ.
-            articles=[str(row) for row in range(len(passages))],
             topics=of_passage,
             outliers=sample(degenerate_texts(list(frame["text"]), settings["outliers"], words, plan.seed)),
         )
@@ -92,7 +87,9 @@ def check_metrics(
         seconds_of_checks=round(time.monotonic() - embedded, 1),
     )
     write_bytes(table, verdict_table(judged).to_csv(index=False).encode())
-    figure = sanity_figure(judged, f"Sanity checks of the metrics, on passages of {words} words")
+    figure = sanity_figure(
+        judged, f"Sanity checks of the metrics: {settings['dataset']}, passages of {words} words"
+    )
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))
     write_bytes(rows, pd.DataFrame(map(asdict, found)).to_csv(index=False).encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from textgamut.metrics.catalogue import METRICS
-from textgamut.metrics.sanity import CHECKS, Verdict
+from textgamut.metrics.sanity.checks import CHECKS, Verdict
 from textgamut.report.figures.style import (
     INK,
     SOFT_INK,

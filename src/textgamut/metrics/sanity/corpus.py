@@ -1,0 +1,115 @@
+"""What the checks compare: passages of real texts with topics, of which both sides are drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.errors import DataError
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One side: N texts and their features."""
+
+    features: NDArray[np.float32]
+    """(N, d)."""
+    texts: Sequence[str]
+    """N texts."""
+
+    def take(self, rows: NDArray[np.integer]) -> Sample:
+        """Return the texts in some rows."""
+        return Sample(self.features[rows], [self.texts[row] for row in rows])
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Passages of real texts, from which the checks draw both sides: no passage is on both.
+
+    A text may give passages to both sides. If each text were on one side only, its passages would lack their
+    nearest neighbours on the other, and two halves of one corpus would not be of one distribution.
+    """
+
+    passages: Sample
+    shortened: Sample
+    """The first half of the words of each passage of the perfect model's topics."""
+    shortened_rows: NDArray[np.int64]
+    """The rows of these passages, ascending."""
+    topics: Sequence[str | None]
+    """The topic of each passage, None if unknown."""
+    outliers: Sample
+    """Texts that are far from all passages and from each other."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Sizes and topics of the checks."""
+
+    main: tuple[str, ...]
+    """Topics of the perfect model."""
+    mode: tuple[str, ...]
+    """Topics that a model lacks or invents."""
+    n: int = 1000
+    """Number of texts on each side."""
+    sizes: tuple[int, ...] = (100, 300, 1000, 3000, 10_000)
+    """Numbers of texts of the checks of sample size."""
+    dimensions: tuple[int, ...] = (8, 32, 128)
+    """Dimensions of projected features."""
+    repeats: int = 5
+    """Number of draws, two or more."""
+    seed: int = 0
+
+
+def cut_passages(texts: Sequence[str], words: int) -> list[tuple[int, str]]:
+    """Cut texts into passages of a number of words that do not overlap; what remains of a text is left out.
+
+    Returns:
+        The number of the text, from 0, and the passage, for each passage.
+    """
+    found = []
+    for number, text in enumerate(texts):
+        tokens = text.split()
+        starts = range(0, len(tokens) - words + 1, words)
+        found += [(number, " ".join(tokens[start : start + words])) for start in starts]
+    return found
+
+
+def choose_passages(
+    passages: list[tuple[int, str]], topics: list[str | None], most: int, seed: int
+) -> list[tuple[int, str]]:
+    """Return all passages with a topic, and those of random other articles up to ``most`` in all."""
+    articles = dict.fromkeys(article for article, _ in passages)
+    number = Counter(article for article, _ in passages)
+    order = np.random.default_rng(seed).permutation([a for a in articles if topics[a] is None])
+    chosen = {article for article in articles if topics[article] is not None}
+    room = most - sum(number[article] for article in chosen)
+    for article in order:
+        room -= number[article]
+        if room < 0:
+            break
+        chosen.add(article)
+    return [passage for passage in passages if passage[0] in chosen]
+
+
+def degenerate_texts(texts: Sequence[str], count: int, words: int, seed: int = 0) -> list[str]:
+    """Return texts that repeat one rare word: loops, as models produce, that resemble no text of a corpus.
+
+    Args:
+        texts: The corpus. The words are lower-case words of five letters or more that occur in one text.
+        count: Number of texts, each with another word.
+        words: Number of words of each.
+        seed: Seed of the choice of words.
+
+    Raises:
+        TextgamutError: If the corpus has too few such words.
+    """
+    frequency = Counter(word for text in texts for word in set(text.split()))
+    rare = [w for w, times in frequency.items() if times == 1 and len(w) >= 5 and w.isalpha() and w.islower()]
+    if len(rare) < count:
+        raise DataError(f"{count} rare words are needed for the outliers, but the texts have {len(rare)}")
+    chosen = np.random.default_rng(seed).choice(sorted(rare), count, replace=False)
+    return [" ".join([str(word)] * words) for word in chosen]

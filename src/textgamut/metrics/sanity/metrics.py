@@ -1,0 +1,154 @@
+"""The metrics under check, and what each claims to measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from textgamut.features.reduce import reduce_features
+from textgamut.metrics.compression import (
+    compression_ratio,
+    cut_to_words,
+    homogenization,
+    ngram_diversity,
+    self_repetition,
+)
+from textgamut.metrics.distance import frechet_distance, mmd
+from textgamut.metrics.divergence import divergence_metrics
+from textgamut.metrics.ngram import distinct_n, diversity, self_bleu
+from textgamut.metrics.sanity.corpus import Sample
+from textgamut.metrics.support import support_metrics
+from textgamut.metrics.vendi import vendi_score
+
+K = 4
+"""Number of neighbours of the support metrics, as in PR."""
+PAIRS = 10_000
+"""Number of pairs of texts of homogenization, a tenth of its default, which takes most of the time."""
+
+Role = Literal["fidelity", "diversity", "both"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A metric under check: what it claims to measure."""
+
+    name: str
+    """Name in the catalogue of metrics."""
+    role: Role
+    better: Literal["higher", "lower"]
+    ideal: float
+    """Value for equal distributions."""
+    compares: bool = True
+    """Whether it compares the generated texts with the references. If not, the value under check is that of
+    the generated texts over that of as many references."""
+    reads: Literal["features", "words"] = "features"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Metrics that are computed together."""
+
+    name: str
+    metrics: tuple[Judged, ...]
+    compute: Callable[[Sample, Sample], Mapping[str, float]]
+    """Value of each metric for (references, generated texts) of equal number."""
+
+
+def _support(reference: Sample, generated: Sample) -> dict[str, float]:
+    found = support_metrics(*reduce_features(reference.features, generated.features), k=K)
+    return {metric.name: getattr(found, metric.name) for metric in SUPPORT}
+
+
+def _divergence(reference: Sample, generated: Sample) -> dict[str, float]:
+    found = divergence_metrics(reference.features, generated.features, seeds=(0,))
+    return {metric.name: getattr(found, metric.name) for metric in DIVERGENCE}
+
+
+def _vendi(reference: Sample, generated: Sample) -> dict[str, float]:
+    sides = [[vendi_score(side.features, q) for q in (1, 2)] for side in (generated, reference)]
+    return _ratios(VENDI, *sides)
+
+
+def _distance(reference: Sample, generated: Sample) -> dict[str, float]:
+    found = mmd(reference.features, generated.features, permutations=1)  # the values do not depend on these
+    frechet = frechet_distance(reference.features, generated.features)
+    return {f"mmd_{kernel}": of.value for kernel, of in found.items()} | {"frechet": frechet}
+
+
+def _ngram(reference: Sample, generated: Sample) -> dict[str, float]:
+    sides = []
+    for side in (generated, reference):
+        words = [text.split() for text in side.texts]
+        sides.append((self_bleu(words), distinct_n(words, 2), diversity(side.texts)))
+    return _ratios(NGRAM, *sides)
+
+
+def _compression(reference: Sample, generated: Sample) -> dict[str, float]:
+    both = (generated.texts, reference.texts)
+    total = min(sum(len(text.split()) for text in texts) for texts in both)
+    sides = []
+    for texts in both:
+        cut = cut_to_words(texts, total)
+        words = [text.split() for text in cut]
+        alike = homogenization(cut, pairs=PAIRS)
+        sides.append((compression_ratio(cut), ngram_diversity(words), self_repetition(words), alike))
+    return _ratios(COMPRESSION, *sides)
+
+
+def _ratios(metrics: Sequence[Judged], ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
+    values = zip(metrics, ours, theirs, strict=True)
+    return {
+        metric.name: value / of_references if of_references else math.nan
+        for metric, value, of_references in values
+    }
+
+
+SUPPORT = (
+    Judged(name="precision", role="fidelity", better="higher", ideal=1),
+    Judged(name="recall", role="diversity", better="higher", ideal=1),
+    Judged(name="density", role="fidelity", better="higher", ideal=1),
+    Judged(name="coverage", role="diversity", better="higher", ideal=1),
+    Judged(name="clipped_density", role="fidelity", better="higher", ideal=1),
+    Judged(name="clipped_coverage", role="diversity", better="higher", ideal=1),
+    Judged(name="symmetric_precision", role="fidelity", better="higher", ideal=1),
+    Judged(name="symmetric_recall", role="diversity", better="higher", ideal=1),
+)
+DIVERGENCE = (
+    Judged(name="mauve", role="both", better="higher", ideal=1),
+    Judged(name="frontier_integral", role="both", better="lower", ideal=0),
+    Judged(name="f_1_8", role="fidelity", better="higher", ideal=1),
+    Judged(name="f_8", role="diversity", better="higher", ideal=1),
+)
+VENDI = (
+    Judged(name="vendi_ratio", role="diversity", better="higher", ideal=1, compares=False),
+    Judged(name="rke_ratio", role="diversity", better="higher", ideal=1, compares=False),
+)
+DISTANCE = (
+    Judged(name="mmd_gaussian", role="both", better="lower", ideal=0),
+    Judged(name="mmd_polynomial", role="both", better="lower", ideal=0),
+    Judged(name="frechet", role="both", better="lower", ideal=0),
+)
+NGRAM = (
+    Judged(name="self_bleu", role="diversity", better="lower", ideal=1, compares=False, reads="words"),
+    Judged(name="distinct_2", role="diversity", better="higher", ideal=1, compares=False, reads="words"),
+    Judged(name="diversity", role="diversity", better="higher", ideal=1, compares=False, reads="words"),
+)
+COMPRESSION = (
+    Judged(
+        name="compression_ratio", role="diversity", better="lower", ideal=1, compares=False, reads="words"
+    ),
+    Judged(name="ngram_diversity", role="diversity", better="higher", ideal=1, compares=False, reads="words"),
+    Judged(name="self_repetition", role="diversity", better="lower", ideal=1, compares=False, reads="words"),
+    Judged(name="homogenization", role="diversity", better="lower", ideal=1, compares=False, reads="words"),
+)
+
+GROUPS: tuple[Group, ...] = (
+    Group("support", SUPPORT, _support),
+    Group("divergence", DIVERGENCE, _divergence),
+    Group("vendi", VENDI, _vendi),
+    Group("distance", DISTANCE, _distance),
+    Group("ngram", NGRAM, _ngram),
+    Group("compression", COMPRESSION, _compression),
+)
