@@ -217,6 +217,14 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
                 f"tasks.{slug}: metrics.completions.quality.metric: no metric {bar.metric!r} of single "
                 f"texts is computed; {nearest(bar.metric, metrics.per_text())}"
             )
+        elif (
+            bar
+            and bar.metric == "essay"
+            and metrics.essay
+            and not os.path.isfile(expanded(metrics.essay.essays))
+        ):
+            missing = expanded(metrics.essay.essays)
+            yield f"tasks.{slug}: metrics.completions.quality.metric: essay: there is no file {missing}"
     if metrics.judge and not isinstance(task, BiographiesTask):
         yield f"tasks.{slug}.kind: the judge only rates biographies: {elsewhere}"
     if metrics.likelihood and metrics.likelihood.perplexity_of == "generator":

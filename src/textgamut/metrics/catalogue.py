@@ -72,8 +72,8 @@ class Metric:
     rescale: tuple[float, float] | None = None
     """Range by which figures rescale its means (NW section 6), or None for the range of these means."""
     fails: tuple[str, ...] = ()
-    """Sanity checks that it fails, as measured for ``docs/metrics/sanity.md``; its table shows which metrics
-    were checked."""
+    """Sanity checks that it fails on all corpora, as measured for ``docs/metrics/sanity.md``; its tables show
+    which metrics were checked."""
 
     @property
     def arrow(self) -> str:

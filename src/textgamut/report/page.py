@@ -198,7 +198,7 @@ def metric_table(
     return Table(caption, columns, list(zip(*cells, strict=True)), note)
 
 
-def difference_table(differences: pd.DataFrame) -> Table:
+def differences_on_page(differences: pd.DataFrame) -> Table:
     """Return a table of the differences between models, a row for each pair and metric.
 
     Args:

@@ -16,13 +16,16 @@ from textgamut.metrics.sanity.checks import CHECKS
 BEGIN = "<!-- Made by `make readme`: begin -->"
 END = "<!-- end -->"
 
-SANITY_TABLE = Path("docs/metrics/sanity.csv")
-"""A copy of the table of the rule check_metrics."""
+SANITY_TABLES = {
+    "News articles": Path("docs/metrics/sanity-news-articles.csv"),
+    "AG news": Path("docs/metrics/sanity-ag-news-test.csv"),
+}
+"""Heading -> a copy of the table of the rule check_metrics."""
 
 
 def metrics_markdown() -> str:
     """Return the catalogue as Markdown: a table of the families and a table of the metrics."""
-    checked = set(pd.read_csv(SANITY_TABLE, dtype=str)["metric"])
+    checked = {name for table in SANITY_TABLES.values() for name in pd.read_csv(table, dtype=str)["metric"]}
     families = [
         (f"`{family.name}`", family.description, "yes" if family.from_files else "no")
         for family in FAMILIES.values()
@@ -78,17 +81,22 @@ def _fails(metric: Metric, checked: set[str]) -> str:
 
 
 def sanity_markdown() -> str:
-    """Return the sanity table, ``docs/metrics/sanity.csv``, as Markdown, and what each check is."""
-    table = pd.read_csv(SANITY_TABLE, dtype=str, keep_default_na=False)
+    """Return the sanity tables as Markdown, and what each check is."""
     labels = {check.name: check.label for check in CHECKS}
-    names = [name for name in table if name in labels]
-    header = ("metric", "measures", *(labels[name] for name in names))
-    rows = [
-        (METRICS[row["metric"]].label, row["role"], *(_verdict(row[name], name) for name in names))
-        for row in table.to_dict("records")
-    ]
+    parts = []
+    for heading, path in SANITY_TABLES.items():
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        names = [name for name in table if name in labels]
+        header = ("metric", "measures", *(labels[name] for name in names))
+        rows = [
+            (METRICS[row["metric"]].label, row["role"], *(_verdict(row[name], name) for name in names))
+            for row in table.to_dict("records")
+        ]
+        figure = f"![Metrics and checks on {heading}: passed, failed, not applicable]({path.stem}.png)"
+        parts.append(f"### {heading}\n\n{_table(header, rows)}\n\n{figure}")
     checks = [(check.label, check.description, check.criterion) for check in CHECKS]
-    return f"{_table(header, rows)}\n\n{_table(('check', 'situation', 'passed if'), checks)}"
+    parts.append(f"### What each check is\n\n{_table(('check', 'situation', 'passed if'), checks)}")
+    return "\n\n".join(parts)
 
 
 def _verdict(cell: str, check: str) -> str:

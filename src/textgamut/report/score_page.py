@@ -12,7 +12,7 @@ from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import facts_of, models_table
 from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
-from textgamut.report.page import BEST_NOTE, Figure, Section, difference_table, metric_table
+from textgamut.report.page import BEST_NOTE, Figure, Section, differences_on_page, metric_table
 
 SPREAD_NOTES = {
     "_low": "In brackets: 95 % intervals from half-samples.",
@@ -42,7 +42,7 @@ def comparison_section(
         labels = {"model": "model", "group": "group"}
         tables.append(metric_table(table[~whole], labels, "Scores by group", mark=False))
     if len(differences):
-        tables.append(difference_table(differences))
+        tables.append(differences_on_page(differences))
     figures = []
     if "precision" in table:
         figures.append(Figure("Precision and recall", render(scores_figure(table, facts), "svg")))

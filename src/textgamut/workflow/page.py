@@ -32,7 +32,7 @@ from textgamut.report.page import (
     Page,
     Section,
     Table,
-    difference_table,
+    differences_on_page,
     metric_table,
 )
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
@@ -220,7 +220,7 @@ def _task_section(
         tables.append(metric_table(table, shown, "Means of the metrics of single texts", TEXTS_NOTE))
     if (differences := folder / task / "differences.csv").as_posix() in results:
         with reading(differences):
-            tables.append(difference_table(read_differences(differences)))
+            tables.append(differences_on_page(read_differences(differences)))
     return Section(
         name=task,
         title=task,

@@ -123,6 +123,21 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "tasks.wiki: metrics.judged_completions compares several completions of a prompt",
         ),
         (
+            change(
+                "tasks",
+                "wiki",
+                value=DEMO["tasks"]["wiki"]
+                | {
+                    "keep": 2,
+                    "metrics": {
+                        "essay": {"essays": "missing.tsv"},
+                        "completions": {"quality": {"metric": "essay", "at_least": 5}},
+                    },
+                },
+            ),
+            "tasks.wiki: metrics.completions.quality.metric: essay: there is no file",
+        ),
+        (
             change("tasks", "wiki", "metrics", "completions", value={"first": 3}),
             "tasks.wiki: metrics.completions compares 3 completions of a prompt, but cells have 1",
         ),

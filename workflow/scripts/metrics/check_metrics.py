@@ -35,8 +35,9 @@ def check_metrics(
 
     Args:
         settings: ``dataset``: its slug; ``embedder``; ``group``: the column of the topics; ``words`` of a
-            passage; ``passages``: the largest number of passages, as most of the time is that of the embedding; ``outliers``: the number
-            of texts from which outliers are drawn; ``plan``: fields of ``metrics.sanity.Plan``.
+            passage; ``passages``: the largest number of passages, as most of the time is that of the
+            embedding; ``outliers``: the number of texts from which outliers are drawn; ``plan``: fields of
+            ``metrics.sanity.corpus.Plan``.
         texts: Column ``text``, and that of the topics.
         rows: CSV, one row for each check, situation and metric.
         table: CSV, one row for each metric and one column for each check.

@@ -4,12 +4,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from textgamut.config.cells import HUMAN
 from textgamut.files import read_array, read_table, write_bytes, write_meta
 from textgamut.metrics.completions import cosine_matrix
+from textgamut.metrics.scores.completions import texts_of_methods
 from textgamut.report.figures.similarity_matrix import similarity_matrix_figure
 from textgamut.report.figures.style import render
 from textgamut.workflow.jobs import job
@@ -32,21 +32,13 @@ def plot_similarity(
     """Plot the cells in the settings: ``features`` are those of the references, then of each cell."""
     started = time.monotonic()
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-    texts: dict[str, list[tuple[Any, list[str]]]] = {}
     cells = zip(settings["cells"], generations, features[1:], strict=True)
-    for (model, decoding, seed), of_cell, path in cells:
-        prompts = list(read_table(of_cell, ["prompt_id"])["prompt_id"])
-        if settings["prompts_per_seed"]:  # the same id may then be another prompt
-            prompts = [f"seed {seed}: {prompt}" for prompt in prompts]
-        texts.setdefault(names[model, decoding], []).append((read_array(path), prompts))
-    human = list(read_table(references, ["id"])["id"])
-    asked = {prompt for of_method in texts.values() for _, prompts in of_method for prompt in prompts}
-    if asked & set(human):  # only some tasks have human texts after the same prompts
-        texts[HUMAN] = [(read_array(features[0]), human)]
-    sets = {
-        name: (np.concatenate([array for array, _ in runs]), [prompt for _, ids in runs for prompt in ids])
-        for name, runs in texts.items()
-    }
+    texts = [
+        (names[model, decoding], seed, read_array(path), read_table(of_cell, ["prompt_id"])["prompt_id"])
+        for (model, decoding, seed), of_cell, path in cells
+    ]
+    human = read_array(features[0]), read_table(references, ["id"])["id"]
+    sets = texts_of_methods(texts, HUMAN, human, settings["prompts_per_seed"])
     found, matrix = cosine_matrix(sets)
     title = f"Similarity of the completions of one prompt on {settings['task']}"
     human_label = HUMAN if HUMAN in found else None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_bytes, write_meta
-from textgamut.metrics.scores.differences import Compared, differences_of, pooled
+from textgamut.metrics.scores.differences import compared_methods, differences_of
 from textgamut.metrics.scores.rows import ALL
 from textgamut.metrics.scores.support import HALF_SAMPLED
 from textgamut.report.comparison import DIFFERENCES_NOTE
@@ -26,27 +26,14 @@ def tabulate_differences(
     started = time.monotonic()
     frame = read_table(scores, COLUMNS)
     frame = frame[(frame["group"] == ALL) & (frame["embedder"] == settings["embedder"])]
-    frame = frame[frame["metric"].isin(HALF_SAMPLED)].sort_values(["seed", "draw"])
-    means = frame.groupby(["model", "decoding", "metric"], observed=True)["value"].mean()
-    runs: dict[tuple[str, str], list[Any]] = {}
-    for (model, decoding, _), path in zip(settings["cells"], half_samples, strict=bool(half_samples)):
-        table = read_table(path, ["draw", *HALF_SAMPLED])
-        for _, draw in table.groupby("draw"):
-            of_draw = {name: draw[name].to_numpy(dtype=float) for name in HALF_SAMPLED}
-            runs.setdefault((model, decoding), []).append(of_draw)
-    of_texts = None
-    if texts:
-        of_texts = read_table(texts[0], ["model", "decoding", "prompt_id"]).set_index("prompt_id")
-    compared = {}
-    for model, decoding, name in settings["methods"]:
-        if [model, decoding] not in [cell[:2] for cell in settings["cells"]]:  # the human texts
-            continue
-        own = None
-        if of_texts is not None:
-            own = of_texts[(of_texts["model"] == model) & (of_texts["decoding"] == decoding)]
-        values = means.loc[model, decoding].to_dict() if (model, decoding) in means else {}
-        known = runs.get((model, decoding))
-        compared[name] = Compared(values, pooled(known) if known else {}, own)
+    cells = [(model, decoding) for model, decoding, _ in settings["cells"]]
+    tables = (read_table(path, ["draw", *HALF_SAMPLED]) for path in half_samples)
+    of_texts = read_table(texts[0], ["model", "decoding", "prompt_id"]) if texts else None
+    # The human texts are a method without cells.
+    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+    generated = {method: name for method, name in names.items() if method in cells}
+    pairs = zip(cells, tables, strict=bool(half_samples))
+    compared = compared_methods(frame, pairs, of_texts, generated)
     differences = differences_of(compared)
     write_meta(csv, settings, started)
     title = f"Differences between the methods of {settings['task']}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
 from textgamut.metrics.catalogue import METRICS
+from textgamut.metrics.scores.support import HALF_SAMPLED
 from textgamut.metrics.support import interval_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ ROUNDING = 1e-12
 """Differences and deviations below this share of the values are due to rounding."""
 
 CANNOT_TELL = "cannot tell"
+
+Method = tuple[str, str]
+"""A model and a decoding setting."""
 
 
 class Difference(NamedTuple):
@@ -49,6 +53,42 @@ class Compared(NamedTuple):
     generated texts for all models; empty if there are no half-samples."""
     texts: pd.DataFrame | None
     """A column for each metric of single texts, indexed by prompt, which may have several texts."""
+
+
+def compared_methods(
+    scores: pd.DataFrame,
+    half_samples: Iterable[tuple[Method, pd.DataFrame]],
+    texts: pd.DataFrame | None,
+    names: Mapping[Method, str],
+) -> dict[str, Compared]:
+    """Put together what the methods of a task are compared by, averaged over their seeds and draws.
+
+    Args:
+        scores: Scores of all texts of the cells, with one embedder: ``model``, ``decoding``, ``seed``,
+            ``draw``, ``metric``, ``value``.
+        half_samples: The method of each cell, and its half-samples: ``draw`` and a column for each metric.
+        texts: ``model``, ``decoding``, ``prompt_id`` and metrics of single texts, or None.
+        names: Method -> its name, for all methods to compare.
+
+    Returns:
+        Name of each method -> what is known of it.
+    """
+    kept = scores[scores["metric"].isin(HALF_SAMPLED)].sort_values(["seed", "draw"])
+    means = kept.groupby(["model", "decoding", "metric"], observed=True)["value"].mean()
+    runs: dict[Method, list[dict[str, NDArray[np.float64]]]] = {}
+    for method, table in half_samples:
+        for _, draw in table.groupby("draw"):
+            of_draw = {name: draw[name].to_numpy(dtype=float) for name in HALF_SAMPLED}
+            runs.setdefault(method, []).append(of_draw)
+    compared = {}
+    for method, name in names.items():
+        own = None
+        if texts is not None:
+            of_method = (texts["model"] == method[0]) & (texts["decoding"] == method[1])
+            own = texts[of_method].set_index("prompt_id")
+        values = means.loc[method].to_dict() if method in means else {}
+        compared[name] = Compared(values, pooled(runs[method]) if method in runs else {}, own)
+    return compared
 
 
 def differences_of(models: Mapping[str, Compared]) -> pd.DataFrame:
