@@ -15,6 +15,7 @@ from helpers import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
+from textgamut.config.cells import Config
 from textgamut.config.entries.datasets import (
     AgNewsDataset,
     ContinuationsDataset,
@@ -26,6 +27,7 @@ from textgamut.datasets.creative import CREATIVE
 from textgamut.datasets.extract import extract
 from textgamut.datasets.rows import rows_of_parquet
 from textgamut.errors import TextgamutError
+from textgamut.sources.cache import digest
 
 SHARED = ROOT.parent / "shared/data"
 
@@ -195,8 +197,10 @@ def test_ag_news_of_an_unknown_label(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason=f"the real items of AG news are not in {SHARED}")
-def test_the_real_test_items_of_ag_news() -> None:
-    frame = ag_news(SHARED / "ag_news/test.csv")
+def test_the_real_test_items_of_ag_news(demo: Config) -> None:
+    file = SHARED / "ag_news/test.csv"
+    assert demo.datasets["ag-news-test"].source.sha256 == digest(file)
+    frame = ag_news(file)
     assert len(frame) == 7600
     assert frame["topic"].value_counts().to_dict() == {
         "world": 1900,
