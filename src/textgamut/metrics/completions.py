@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -111,6 +111,37 @@ def cosine_matrix(
         if centres[i].keys() & centres[j].keys():
             matrix[i, j] = matrix[j, i] = _between(centres[i], centres[j])
     return list(found), matrix
+
+
+def texts_of_methods(
+    cells: Iterable[tuple[str, int, NDArray[np.floating], Iterable[str]]],
+    human: str,
+    references: tuple[NDArray[np.floating], Iterable[str]],
+    prompts_per_seed: bool,
+) -> dict[str, tuple[NDArray[np.floating], list[str]]]:
+    """Put together the texts of each method, and the human texts if they are after the same prompts.
+
+    Args:
+        cells: Of each cell: the name of its method, its seed, (N, d) features, and the prompts of the texts.
+        human: Name of the human texts.
+        references: (M, d) features and prompts of the human texts.
+        prompts_per_seed: Whether a prompt of one seed is another one with the same name in the next seed.
+
+    Returns:
+        Name -> features and prompts, as for ``cosine_matrix``.
+    """
+    runs: dict[str, list[tuple[NDArray[np.floating], list[str]]]] = {}
+    for name, seed, features, prompts in cells:
+        named = [f"seed {seed}: {prompt}" if prompts_per_seed else prompt for prompt in prompts]
+        runs.setdefault(name, []).append((features, named))
+    asked = {prompt for of_method in runs.values() for _, prompts in of_method for prompt in prompts}
+    features, own = references[0], list(references[1])
+    if asked & set(own):
+        runs[human] = [(features, own)]
+    return {
+        name: (np.concatenate([array for array, _ in sets]), [prompt for _, ids in sets for prompt in ids])
+        for name, sets in runs.items()
+    }
 
 
 def distinct_completions(

@@ -202,7 +202,7 @@ def test_every_metric_is_in_the_catalogue_and_its_direction_agrees() -> None:
 
 
 def test_passages_do_not_overlap_and_degenerate_texts_repeat_rare_words() -> None:
-    texts = ["a b c d e f g", "a", "h i j"]
+    texts = ["a b c d e f g", "a", "h i j a b c"]
     assert cut_passages(texts, 3) == [(0, "a b c"), (0, "d e f"), (2, "h i j")]
     corpus = ["common banana", "common cherry Berlin", "common x1234 date"]
     found = degenerate_texts(corpus, 2, 3)

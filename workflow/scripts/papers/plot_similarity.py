@@ -8,8 +8,7 @@ import pandas as pd
 
 from textgamut.config.cells import HUMAN
 from textgamut.files import read_array, read_table, write_bytes, write_meta
-from textgamut.metrics.completions import cosine_matrix
-from textgamut.metrics.scores.completions import texts_of_methods
+from textgamut.metrics.completions import cosine_matrix, texts_of_methods
 from textgamut.report.figures.similarity_matrix import similarity_matrix_figure
 from textgamut.report.figures.style import render
 from textgamut.workflow.jobs import job

@@ -67,15 +67,17 @@ class Plan:
 def cut_passages(texts: Sequence[str], words: int) -> list[tuple[int, str]]:
     """Cut texts into passages of a number of words that do not overlap; what remains of a text is left out.
 
+    Of equal passages, the first is kept.
+
     Returns:
         The number of the text, from 0, and the passage, for each passage.
     """
-    found = []
+    first: dict[str, int] = {}
     for number, text in enumerate(texts):
         tokens = text.split()
-        starts = range(0, len(tokens) - words + 1, words)
-        found += [(number, " ".join(tokens[start : start + words])) for start in starts]
-    return found
+        for start in range(0, len(tokens) - words + 1, words):
+            first.setdefault(" ".join(tokens[start : start + words]), number)
+    return [(number, passage) for passage, number in first.items()]
 
 
 def choose_passages(
