@@ -442,21 +442,21 @@ def test_score_completions_compares_the_texts_of_a_prompt(features: Path) -> Non
     assert values[0].keys() - values[1].keys() == {"effective_diversity"}
 
 
-def test_score_judged_completions_asks_about_the_prompts_of_the_seed(
+def test_score_judged_completions_asks_about_the_prompts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TEXTGAMUT_OFFLINE", raising=False)
     monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path))
     generations = pd.DataFrame({"prompt_id": ["p", "q"] * 3, "text": ["a", "a", "b", "b", "c", "a "]})
     files.write_table(tmp_path / "generations.parquet", generations)
-    prompts = pd.DataFrame({"id": ["p", "q"] * 2, "base": ["w", "x", "y", "z"], "seed": [1, 1, 2, 2]})
+    prompts = pd.DataFrame({"id": ["o", "q", "p"], "base": ["x", "z", "y"]})
     files.write_table(tmp_path / "prompts.parquet", prompts)
     with JudgeServer() as server:
         server.said = lambda question: '{"equivalent": 0}'
         Thread(target=server.serve_forever, daemon=True).start()
         source = OpenAISource(kind="openai", url=server.url, model="judge")
         script("scores", "score_judged_completions")(
-            {"first": 3, "source": {}}, CELL | {"seed": 2}, source, 2,
+            {"first": 3, "source": {}}, CELL, source, 2,
             tmp_path / "generations.parquet", tmp_path / "prompts.parquet", tmp_path / "scores.json",
         )  # fmt: skip
         server.shutdown()

@@ -532,6 +532,8 @@ rule check_metrics:
         png=paths.fill_some(paths.CHECKS, name="checks.png"),
     log:
         "logs/check_metrics/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(settings.CHECKED),
     conda:
         "../../envs/cuda.yaml"
     threads: 2

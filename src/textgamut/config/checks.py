@@ -201,14 +201,23 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
         family: CompletionsSettings | JudgedCompletionsSettings | None = getattr(metrics, name)
         if family is None:
             continue
-        if isinstance(task, (SubsetsTask, UnpromptedTask)):
-            yield f"tasks.{slug}.kind: {name} needs prompts, which tasks of this kind lack: {elsewhere}"
+        judged = name == "judged_completions"
+        if isinstance(task, (SubsetsTask, UnpromptedTask)) or (judged and not isinstance(task, PromptedTask)):
+            what = "several completions of a prompt" if judged else "prompts"
+            yield f"tasks.{slug}.kind: {name} needs {what}, which tasks of this kind lack: {elsewhere}"
             continue
-        kept = min(config.size(cell).kept for cell in config.cells(slug))
-        if kept < (family.first or 2):
+        numbers = {config.size(cell).kept: cell for cell in reversed(config.cells(slug))}
+        fewest = min(numbers)
+        if fewest < (family.first or 1 + judged):
+            cell = numbers[fewest]
             yield (
                 f"tasks.{slug}: metrics.{name} compares {family.first or 'several'} completions of a prompt, "
-                f"but cells have {kept}: raise completions and keep"
+                f"but {cell.model}, {cell.decoding} has {fewest}: raise completions and keep"
+            )
+        elif len(numbers) > 1 and not family.first:
+            yield (
+                f"tasks.{slug}: metrics.{name}.first: cells have different numbers of completions "
+                f"({', '.join(map(str, sorted(numbers)))}): set first, so that their values compare"
             )
     if metrics.completions:
         bar = metrics.completions.quality

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from textgamut.metrics import questions
 from textgamut.sources.chat_server import ServedModel
 
-REVISION = 1
+REVISION = 2
 """Increase when the same texts produce different questions, or the same answers different scores."""
 
 BATCH = 10
@@ -87,8 +87,8 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
     which a text cannot terminate, but the judge may still follow instructions inside it. Whether the name of
     a special token in a text is treated as plain text depends on the server.
 
-    An answer must contain one JSON object, with any text before and after it, and the requested scores as
-    numbers: from 1 to 5, or 0 or 1 for diversity. Other answers are counted as unparsed.
+    An answer must contain one JSON object with the requested scores as numbers, from 1 to 5, or 0 or 1 for
+    diversity, and may have any text before and after it. Other answers are counted as unparsed.
 
     Args:
         texts: N texts.
@@ -123,13 +123,8 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
     answers = dict(zip(distinct, found, strict=True))
 
     scores = np.full((len(texts), len(QUALITY_KEYS)), np.nan)
-    given = [
-        questions.parse(answers[prompt], QUALITY_KEYS, lambda score: 1 <= score <= 5) for prompt in quality
-    ]
-    verdicts = [
-        questions.parse(answers[prompt], DIVERSITY_KEYS, lambda score: score in (0, 1))
-        for prompt in diversity
-    ]
+    given = [questions.parse(answers[prompt], QUALITY_KEYS, _is_rating) for prompt in quality]
+    verdicts = [questions.parse(answers[prompt], DIVERSITY_KEYS, _is_0_or_1) for prompt in diversity]
     for row, values in zip(rows, given, strict=True):
         if values is not None:
             scores[row] = values
@@ -149,3 +144,11 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
         empty=len(texts) - len(rows),
         facts=served.facts,
     )
+
+
+def _is_rating(score: Any) -> bool:
+    return questions.is_number(score) and 1 <= score <= 5
+
+
+def _is_0_or_1(score: Any) -> bool:
+    return questions.is_number(score) and score in (0, 1)

@@ -65,18 +65,22 @@ def judge_completions(
 
     This is distinct_k of NoveltyBench (Zhang et al. 2025). The first k completions of a prompt are divided
     into classes in their order: each is compared with the first member of each class, and joins the first
-    class that the judge finds equivalent, or else starts one. So a prompt takes from k - 1 to k (k - 1) / 2
-    questions, one after the other; ``workers`` prompts are judged at a time. Texts that are equal, except for
-    white space at either end, are equivalent, and an empty text is equivalent to no other, without a
-    question. In the paper, a completion is compared with a random member of a class; here, with its first, so
-    that the value is not random.
+    class that the judge finds equivalent, or else starts one. In the paper, a completion is compared with a
+    random member of a class; here, with its first, so that the value is not random.
+
+    A prompt takes at most k (k - 1) / 2 questions, one after the other; ``workers`` prompts are judged at a
+    time. Nothing is asked about texts that are equal, except for white space at either end: they are
+    equivalent. Nor about empty texts: they are equivalent to each other and to no other, so that they count
+    as one completion.
 
     The temperature is 0 and all answers are cached, so an interrupted run asks only the missing questions.
     Texts and prompts are untrusted: each is embedded in the question as a JSON string, which it cannot
     terminate, but the judge may still follow instructions inside it.
 
-    An answer must contain one JSON object, with any text before and after it, whose ``equivalent`` is 0 or 1.
-    A prompt with another answer has no value, and is counted as unparsed.
+    An answer must contain one JSON object with ``equivalent``: 0 or 1, false or true; it may have any text
+    before and after it. A prompt with another answer has no value, and is counted as unparsed. As a prompt
+    with many different completions takes more questions, it is more often without a value, so that the mean
+    over the others is too small.
 
     Args:
         texts: N completions. Those of a prompt are in the order of the rows.
@@ -141,10 +145,10 @@ def _classes(prompt: str, completions: Sequence[str], served: ServedModel) -> in
         if pair[0] == pair[1] or not all(pair):
             return pair[0] == pair[1]
         answer = questions.ask(question(prompt, *pair), served)
-        verdict = questions.parse(answer, ["equivalent"], lambda number: number in (0, 1))
+        verdict = questions.parse(answer, ["equivalent"], lambda value: value in (0, 1))  # also true or false
         if verdict is None:
             raise _UnparsedError(answer)
-        return verdict == [1]
+        return bool(verdict[0])
 
     return len(set(partition(equivalent, len(completions))))
 

@@ -54,23 +54,33 @@ def in_parallel(
     return [call.result() for call in calls]
 
 
-def parse(answer: str, keys: Sequence[str], valid: Callable[[float], bool]) -> list[float] | None:
-    """Return the numbers in the JSON object of an answer, or None if it has no such object.
+def parse(answer: str, keys: Sequence[str], valid: Callable[[Any], bool]) -> list[Any] | None:
+    """Return the values in the JSON object of an answer, or None if it is not certain which are meant.
 
     Args:
-        answer: The answer, with any text before and after the object.
-        keys: Keys of the object, all of which must have a number.
-        valid: Which numbers are valid.
+        answer: The answer, with any text before and after the object. Objects without all keys are ignored.
+        keys: Keys of the object.
+        valid: Which values are valid.
     """
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        content = json.loads(answer[start : end + 1], object_pairs_hook=_without_repeats)
-        numbers = [content[key] for key in keys]
-    except (ValueError, KeyError, RecursionError):
-        return None
-    if all(type(number) in (int, float) and valid(number) for number in numbers):  # True is an int
-        return numbers
-    return None
+    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats)
+    found, place = [], answer.find("{")
+    while place >= 0:
+        try:
+            content, end = decoder.raw_decode(answer, place)
+        except RecursionError:
+            return None
+        except ValueError:  # not JSON: a brace of the text
+            end = place + 1
+        else:
+            if all(key in content for key in keys):
+                found.append([content[key] for key in keys])
+        place = answer.find("{", end)
+    return found[0] if len(found) == 1 and all(map(valid, found[0])) else None
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value of JSON is a number; for Python, ``true`` is one too."""
+    return type(value) in (int, float)
 
 
 def check(texts: Sequence[str], workers: int) -> None:

@@ -46,7 +46,7 @@ def metrics_markdown() -> str:
         if metric.family == family
     ]
     table_of_families = _table(("family", "what it measures", "in `textgamut score`"), families)
-    header = ("family", "metric", "column", "of", "range", "reads as", "fails the checks", "source")
+    header = ("family", "metric", "column", "of", "range", "reads as", "fails on both corpora", "source")
     return f"{table_of_families}\n\n{_table(header, metrics)}"
 
 
@@ -75,7 +75,7 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _fails(metric: Metric, checked: set[str]) -> str:
-    """Return the checks that a metric fails, "none", or "not checked"."""
+    """Return the checks that a metric fails on all corpora, "none", or "not checked"."""
     alike = {metric.name, f"{metric.name}_ratio"}  # a Vendi score is judged relative to the references
     return ", ".join(metric.fails) or ("none" if alike & checked else "not checked")
 

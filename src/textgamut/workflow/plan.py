@@ -449,9 +449,10 @@ def _questions_on_completions(
     if prompts is None:
         return None, None
     questions = prompts * math.comb((settings and settings.first) or size.kept, 2)
-    prompt = _prompt_length(config, cell.task, cell.model, folder)
-    if prompt is None:
+    table = folder / fill(paths.PROMPTS, task=cell.task)
+    if not table.exists():
         return questions, None
+    prompt = _mean_characters(table, ["base"]) / CHARACTERS_PER_TOKEN
     return questions, questions * (len(EQUIVALENCE) / CHARACTERS_PER_TOKEN + prompt + 2 * length)
 
 
@@ -505,14 +506,19 @@ def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float
             mean: float = json.loads(lengths.read_text(encoding="utf-8"))["mean"]
         return mean
     if isinstance(config.models[model].source, OpenAISource) and prompts.exists():
-        import pandas as pd
-
         columns = ["base"] if config.models[model].chat == "none" else ["user", "start"]
-        with reading(prompts):
-            texts = pd.read_parquet(prompts, columns=columns).fillna("").sum(axis=1)
         system = len(config.models[model].system or "")
-        return float(texts.str.len().mean() + system) / CHARACTERS_PER_TOKEN
+        return (_mean_characters(prompts, columns) + system) / CHARACTERS_PER_TOKEN
     return None
+
+
+def _mean_characters(prompts: Path, columns: list[str]) -> float:
+    """Return the mean length of the prompts in a table, in some columns together."""
+    import pandas as pd
+
+    with reading(prompts):
+        texts = pd.read_parquet(prompts, columns=columns).fillna("").sum(axis=1)
+    return float(texts.str.len().mean())
 
 
 def _embedded(

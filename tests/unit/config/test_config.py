@@ -139,11 +139,36 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (
             change("tasks", "wiki", "metrics", "completions", value={"first": 3}),
-            "tasks.wiki: metrics.completions compares 3 completions of a prompt, but cells have 1",
+            "tasks.wiki: metrics.completions compares 3 completions of a prompt, but",
         ),
         (
             change("tasks", "topics", "metrics", value={"judged_completions": {"model": "gpt-3.5-turbo"}}),
-            "tasks.topics.kind: judged_completions needs prompts, which tasks of this kind lack",
+            "tasks.topics.kind: judged_completions needs several completions of a prompt, which tasks of",
+        ),
+        (
+            change("tasks", "news", "metrics", value={"judged_completions": {"model": "gpt-3.5-turbo"}}),
+            "tasks.news.kind: judged_completions needs several completions of a prompt, which tasks of this",
+        ),
+        (
+            change("tasks", "topics", "metrics", value={"completions": {}}),
+            "tasks.topics.kind: completions needs prompts, which tasks of this kind lack",
+        ),
+        (
+            change(
+                "tasks",
+                "wiki",
+                value=DEMO["tasks"]["wiki"]
+                | {
+                    "completions": 4,
+                    "keep": 4,
+                    "metrics": {"completions": {}},
+                    "cells": [
+                        *DEMO["tasks"]["wiki"]["cells"],
+                        {"models": ["gemma-3-270m"], "decodings": ["nucleus-0.95"], "keep": 2},
+                    ],
+                },
+            ),
+            "tasks.wiki: metrics.completions.first: cells have different numbers of completions (2, 4)",
         ),
         (
             change(

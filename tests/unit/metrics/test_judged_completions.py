@@ -15,8 +15,13 @@ from servers import FaultProxy, JudgeServer
 
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
-from textgamut.metrics.judged_completions import EQUIVALENCE, judge_completions, question
-from textgamut.metrics.scores.judged_completions import judged_completions_scores
+from textgamut.metrics.judged_completions import (
+    EQUIVALENCE,
+    JudgedCompletions,
+    judge_completions,
+    question,
+)
+from textgamut.metrics.scores.judged_completions import MOST_UNPARSED, judged_completions_scores
 from textgamut.sources.chat_server import ServedModel
 
 
@@ -80,7 +85,7 @@ def test_the_classes_of_a_prompt_are_counted(server: JudgeServer, tmp_path: Path
 def test_if_equivalence_is_one_it_counts_the_kinds(
     server: JudgeServer, tmp_path: Path, kinds: list[list[int]], k: int
 ) -> None:
-    """Of texts that an equivalence relation divides, distinct_k is the number of kinds, in any order."""
+    """Of texts that an equivalence relation divides, distinct_k is the number of kinds among the first k."""
     texts = [f"kind{kind} text {i} of {j}" for i, of in enumerate(kinds) for j, kind in enumerate(of)]
     prompts = [i for i, of in enumerate(kinds) for _ in of]
     wordings = {i: f"prompt {i}" for i in range(len(kinds))}
@@ -88,8 +93,8 @@ def test_if_equivalence_is_one_it_counts_the_kinds(
     found = judge_completions(texts, prompts, wordings, served(server, tmp_path), k, workers=2)
     assert found.distinct.tolist() == [len(set(of[:k])) for of in kinds]
     assert len(server.asked) - before <= len(kinds) * math.comb(k, 2)
-    backwards = judge_completions(texts, prompts, wordings, served(server, tmp_path), k, workers=1)
-    np.testing.assert_array_equal(found.distinct, backwards.distinct)
+    reverse = judge_completions(texts[::-1], prompts[::-1], wordings, served(server, tmp_path), k)
+    assert reverse.distinct.tolist() == [len(set(of[::-1][:k])) for of in kinds[::-1]]
 
 
 def test_equal_and_empty_texts_are_not_asked_about(server: JudgeServer, tmp_path: Path) -> None:
@@ -108,17 +113,36 @@ def test_prompts_with_few_completions_do_not_count(server: JudgeServer, tmp_path
 
 
 def test_answers_that_do_not_parse_leave_their_prompt_out(server: JudgeServer, tmp_path: Path) -> None:
-    answers = {"p": "They differ.", "q": '{"equivalent": 0.5}', "r": 'So: {"equivalent": 1.0}.'}
+    answers = {"p": "They differ.", "q": '{"equivalent": 0.5}', "r": 'So: {"equivalent": true}.'}
     server.said = lambda asked: answers[next(p for p, words in WORDINGS.items() if words == quoted(asked)[0])]
     texts, prompts = ["a", "b"] * 3, ["p", "p", "q", "q", "r", "r"]
     with pytest.warns(UserWarning, match="2 of 3 prompts have an answer that cannot be parsed.*They differ"):
         found = judge_completions(texts, prompts, WORDINGS, served(server, tmp_path))
     np.testing.assert_array_equal(found.distinct, [np.nan, np.nan, 1])
     assert found.unparsed == 2
-    assert judged_completions_scores(found, 6)[0]["value"] == 1
-    with pytest.warns(UserWarning, match="2 of 2 prompts"):
-        none = judge_completions(texts[:4], prompts[:4], WORDINGS, served(server, tmp_path))
-    assert judged_completions_scores(none, 4) == []
+    with pytest.warns(UserWarning, match="no judged_distinct: 2 of 3 prompts have no value"):
+        assert judged_completions_scores(found, 6) == []
+
+
+def test_the_mean_over_the_prompts_with_a_value_is_right_within_2_percent() -> None:
+    """Up to the largest share of prompts without a value: each answer fails with the same probability."""
+    rng = np.random.default_rng(0)
+    counts, asked = [], []
+    for _ in range(20_000):
+        firsts: list[int] = []
+        questions = 0
+        for kind in rng.integers(0, rng.integers(1, 11), 10):
+            place = firsts.index(kind) if kind in firsts else len(firsts)
+            questions += min(place + 1, len(firsts))
+            firsts += [kind] if place == len(firsts) else []
+        counts.append(len(firsts))
+        asked.append(questions)
+    count = np.array(counts, float)
+    failed = rng.random(len(count)) > 0.9975 ** np.array(asked)
+    assert 0.8 * MOST_UNPARSED < failed.mean() <= MOST_UNPARSED
+    verdict = JudgedCompletions(np.where(failed, np.nan, count), 10, int(failed.sum()), {})
+    (row,) = judged_completions_scores(verdict, 1)
+    assert -0.02 < row["value"] / count.mean() - 1 < -0.005
 
 
 def test_no_text_gets_out_of_its_quotation_marks(server: JudgeServer, tmp_path: Path) -> None:

@@ -358,20 +358,18 @@ def test_a_judge_is_asked_about_every_text_and_every_ten(tmp_path) -> None:
 
 
 def test_a_judge_of_completions_is_asked_about_pairs(tmp_path) -> None:
-    wanted = {"judge": {"model": "judge"}, "judged_completions": {"model": "judge", "first": 4}}
     blocks = [{"models": ["fast"], "decodings": ["plain"], "completions": 6, "keep": 5}]
     config = configured(blocks, kind="prompted", n=45, metrics={"judged_completions": {"model": "judge"}})
     (judging,) = make_plan(config, tmp_path).judgings
     assert (judging.family, judging.questions) == ("judged_completions", 2 * 45 * 10)
     assert judging.prompt_tokens is judging.dollars is None  # the prompts are not drawn yet
-    files.write_json(
-        tmp_path / fill(paths.LENGTHS, task="t", model="fast", tokens=100), {"mean": 20, "longest": 30}
-    )
+    prompts = pd.DataFrame({"id": ["p", "q"], "base": ["a" * 40, "b" * 120]})
+    files.write_table(tmp_path / fill(paths.PROMPTS, task="t"), prompts)
     (judging,) = make_plan(config, tmp_path).judgings
     assert judging.prompt_tokens == round(900 * (len(EQUIVALENCE) / 4 + 20 + 2 * 100))
     assert judging.dollars == pytest.approx((judging.prompt_tokens * 2 + 900 * 30 * 8) / 1e6, rel=1e-4)
     first = configured(
-        blocks, kind="prompted", n=45, metrics={"judged_completions": wanted["judged_completions"]}
+        blocks, kind="prompted", n=45, metrics={"judged_completions": {"model": "judge", "first": 4}}
     )
     assert make_plan(first, tmp_path).judgings[0].questions == 2 * 45 * 6
     files.write_json(tmp_path / "results/t/fast/plain/seed2/scores/judged_completions.json", {})

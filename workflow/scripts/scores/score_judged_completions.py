@@ -10,7 +10,6 @@ from textgamut.metrics.judged_completions import judge_completions
 from textgamut.metrics.scores.judged_completions import judged_completions_scores
 from textgamut.progress import recorded_warnings
 from textgamut.sources.chat_server import ServedModel
-from textgamut.tasks.seeds import of_seed
 from textgamut.workflow.jobs import cell_of, job
 
 
@@ -25,8 +24,8 @@ def score_judged_completions(
 ) -> None:
     started = time.monotonic()
     texts = read_table(generations, ["prompt_id", "text"])
-    own = of_seed(read_table(prompts, ["id", "base"]), cell["seed"])
-    wordings = dict(zip(own["id"], own["base"], strict=True))
+    asked = read_table(prompts, ["id", "base"])
+    wordings = dict(zip(asked["id"], asked["base"], strict=True))
     with recorded_warnings() as messages:
         verdict = judge_completions(
             list(texts["text"]),

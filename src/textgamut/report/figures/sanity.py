@@ -36,7 +36,7 @@ def sanity_figure(verdicts: Sequence[Verdict], title: str) -> Figure:
     """Plot a matrix of metrics and checks, with the verdict and the size of the change in each cell.
 
     Args:
-        verdicts: Result of ``metrics.sanity.verdicts``.
+        verdicts: Result of ``metrics.sanity.checks.verdicts``.
         title: Title of the figure. It is shown literally.
     """
     from matplotlib.patches import Rectangle
