@@ -73,11 +73,8 @@ def test_score_similarity_pairs_a_text_with_the_reference_of_its_prompt(
     assert 0 < texts["bleu"][2] < 20  # the full stop
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_score_entities_shares_the_texts_among_processes(
-    generations: Path, tmp_path: Path, method: str
-) -> None:
-    """Also among those that read the script anew, as on macOS: they must not do the job once more."""
+def test_score_entities_shares_the_texts_among_processes(generations: Path, tmp_path: Path) -> None:
+    """Among processes that read the script anew, as on macOS: they must not do the job once more."""
     import spacy
 
     tagger = spacy.blank("en")
@@ -95,7 +92,7 @@ class Files(Named):
             yield from [value] if isinstance(value, str) else value
 
 if __name__ == "__main__":
-    multiprocessing.set_start_method({method!r})
+    multiprocessing.set_start_method("spawn")
 snakemake = Named(
     wildcards=Named(**{CELL | {"seed": "1"}!r}), params=Named(settings={settings!r}), threads=2,
     input=Files(texts={str(generations)!r}, references=[{str(references)!r}]),

@@ -1,4 +1,4 @@
-"""Kill -9 a generation job 20 times; say whether the file is that of an undisturbed run."""
+"""Kill -9 a generation job 10 times; say whether the file is that of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unit.generation.test_shard import Cell
 
 from textgamut.generation.shard import ShardJob
 
-KILLS = 20
+KILLS = 10
 
 
 def start(cell: Cell, job: ShardJob) -> int:

@@ -240,8 +240,8 @@ def test_more_shards_than_samples(cell: Cell) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_20_random_moments_the_file_is_the_same_to_the_byte(cell: Cell) -> None:
-    """kill -9 of the job; forks of one process that has torch loaded, so that 20 fit into seconds."""
+def test_killed_at_10_random_moments_the_file_is_the_same_to_the_byte(cell: Cell) -> None:
+    """kill -9 of the job; forks of one process that has torch loaded, so that 10 fit into seconds."""
     path = [str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, str(ROOT / "tests/unit/generation/killed_shard.py"), str(cell.folder)],
@@ -252,6 +252,6 @@ def test_killed_at_20_random_moments_the_file_is_the_same_to_the_byte(cell: Cell
     )
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(done.stdout.splitlines()[-1])
-    assert told["kills"] == 20
-    assert told["resumes"] > 5  # that found samples of an earlier life
+    assert told["kills"] == 10
+    assert told["resumes"] > 2  # that found samples of an earlier life
     assert told["same"] is True

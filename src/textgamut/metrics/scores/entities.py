@@ -33,14 +33,15 @@ def entity_scores(
         As ``metrics.entities`` and :func:`text_rows`, or if a prompt has no reference.
     """
     words = np.array([count_words(text) for text in texts["text"]])
-    found = find_entities(list(texts["text"]), tagger, processes=processes)
-    of_references = None
+    own, asked, places = list(texts["text"]), [], np.array([], dtype=np.intp)
     if references is not None:
         rows = prompt_rows(texts["prompt_id"], references["id"])
         used, places = np.unique(rows, return_inverse=True)
-        named = find_entities(list(references["text"].iloc[used]), tagger, processes=processes)
-        of_references = [named[place] for place in places]
-    metrics = entity_metrics(found, words, of_references)
+        asked = list(references["text"].iloc[used])
+    # In one call, since each starts its processes anew.
+    found = find_entities(own + asked, tagger, processes=processes)
+    of_references = None if references is None else [found[len(own) + place] for place in places]
+    metrics = entity_metrics(found[: len(own)], words, of_references)
     columns = {"information_density": metrics.information_density}
     if metrics.entity_overlap is not None:
         columns["entity_overlap"] = metrics.entity_overlap
