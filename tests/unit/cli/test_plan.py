@@ -70,6 +70,22 @@ def test_the_table_tells_what_is_known_and_what_is_not(project, capsys) -> None:
     assert lines[-3].startswith("?: unknown.") or lines[-2].startswith("?: unknown.")
 
 
+def test_judges_are_named_with_what_they_are_asked(project, capsys) -> None:
+    source = MODELS["served"]["source"] | {"endpoint": "chat"}
+    judge = MODELS["served"] | {"chat": "template", "source": source}
+    (project / "config/models.yaml").write_text(yaml.safe_dump(MODELS | {"judge": judge}))
+    task = TASK | {"kind": "prompted", "dataset": "wiki-sample", "n": 10, "completions": 4}
+    task |= {"metrics": {"judged_completions": {"model": "judge"}}}
+    del task["max_words"]
+    experiment = {"name": "x", "embedder": "minilm", "tasks": {"t": task}}
+    (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
+    assert main(["plan"]) == 0
+    shown = capsys.readouterr().out
+    assert (
+        "To ask judge as judge: at most 360 questions on completions, about ? prompt tokens, US$ ?" in shown
+    )
+
+
 def test_json_says_the_same(project, capsys) -> None:
     assert main(["plan", "--configfile", "config/demo.yaml", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)

@@ -14,6 +14,7 @@ from textgamut.metrics.completions import (
     distinct_completions,
     effective_diversity,
     pairwise_cosine,
+    texts_of_methods,
 )
 from textgamut.metrics.prompts import partition
 
@@ -217,6 +218,24 @@ class TestTruths:
     def test_what_is_missing_in_the_matrix_is_nan(self):
         _, matrix = cosine_matrix({"one": ([[1, 0]], ["p"]), "two": ([[1, 0], [2, 0]], ["q", "q"])})
         np.testing.assert_array_equal(matrix, [[np.nan, np.nan], [np.nan, 1]])
+
+
+class TestTextsOfMethods:
+    def test_cells_are_joined_and_human_texts_only_if_their_prompts_are_the_same(self):
+        cells = [
+            ("m", 1, np.eye(2), ["p", "q"]),
+            ("n", 1, np.eye(2), ["p", "q"]),
+            ("m", 2, -np.eye(2), ["p", "q"]),
+        ]
+        human = np.ones((3, 2)), ["p", "q", "r"]
+        found = texts_of_methods(cells, "human", human, prompts_per_seed=False)
+        assert {name: prompts for name, (_, prompts) in found.items()} == {
+            "m": ["p", "q", "p", "q"], "n": ["p", "q"], "human": ["p", "q", "r"]
+        }  # fmt: skip
+        np.testing.assert_array_equal(found["m"][0], [[1, 0], [0, 1], [-1, 0], [0, -1]])
+        apart = texts_of_methods(cells, "human", human, prompts_per_seed=True)
+        assert apart["m"][1] == ["seed 1: p", "seed 1: q", "seed 2: p", "seed 2: q"]
+        assert "human" not in apart
 
 
 class TestPartition:

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import yaml
 from helpers import ROOT
-from made_paper import ARTICLES, EXPERIMENT, read_paper, write_paper, write_support
+from made_paper import ARTICLES, EXPERIMENT, MODELS, TARGETS, read_paper, write_paper, write_support
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
@@ -85,6 +86,23 @@ def test_keys_of_served_models_are_named(config, monkeypatch) -> None:
     assert state.cost.dollars.unknown == 1  # the prompts are not drawn yet
     monkeypatch.setenv("PAPER_KEY", "secret")
     assert target_state(config, "figure_1").needs == ["PAPER_KEY"]
+
+
+def test_the_key_of_a_judge_is_named(folder) -> None:
+    """Only where its family is needed."""
+    metrics = {"judged_completions": {"model": "judge"}, "readability": {}}
+    task = ARTICLES | {"completions": 3, "metrics": metrics}
+    table = TARGETS["table_9"]
+    targets = {
+        f"table_{i}": table | {"metrics": [name]} for i, name in enumerate(("judged_distinct", "flesch"))
+    }
+    write_paper(folder, tasks={"articles": task}, targets=targets)
+    source = {"kind": "openai", "url": "http://localhost:1/v1", "model": "m", "key_variable": "JUDGE_KEY"}
+    judge = {"label": "J", "family": "j", "engine": "openai", "chat": "template", "gpus": 0, "source": source}
+    (folder / "config/models.yaml").write_text(yaml.safe_dump(MODELS | {"judge": judge}))
+    config = read_paper(folder)
+    assert target_state(config, "table_0").needs == ["JUDGE_KEY (not set)"]
+    assert target_state(config, "table_1").needs == []
 
 
 def test_a_target_without_the_users_file_cannot_be_made(config, folder) -> None:

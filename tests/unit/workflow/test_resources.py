@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from helpers import ROOT
 
 from textgamut.config.cells import Config
@@ -38,6 +39,14 @@ def test_gpus_in_the_form_that_a_cluster_wants(form: str, name: str, request_of_
     assert set(requested) == {name, "lease"}
     assert requested[name](CHAT) == request_of_two
     assert requested["lease"](CHAT) == 2
+
+
+def test_judges_have_hours_on_slurm() -> None:
+    rules = (ROOT / "workflow/rules/scores.smk").read_text().split("\nrule ")
+    judges = {rule.split(":")[0] for rule in rules if "resources.judge_source" in rule}
+    assert judges == {"score_judge", "score_judged_completions"}
+    times = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())["set-resources"]
+    assert {times[judge]["runtime"] for judge in judges} == {600}
 
 
 def test_no_gpu_is_no_request_to_slurm() -> None:
