@@ -280,7 +280,7 @@ def start_extraction(api: str, cache: Path, folder: Path, rate: float = 1000) ->
 
 
 @pytest.mark.slow
-def test_killed_twenty_times_the_table_is_the_same_to_the_byte(filled: Wiki, tmp_path: Path) -> None:
+def test_killed_eight_times_the_table_is_the_same_to_the_byte(filled: Wiki, tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
 
     def start(folder: Path) -> subprocess.Popen[str]:
@@ -293,11 +293,11 @@ def test_killed_twenty_times_the_table_is_the_same_to_the_byte(filled: Wiki, tmp
     random_ = random.Random(0)
     kills = 0
     progress = set()
-    for kill in range(20):
+    for kill in range(8):
         running = start(broken)
         assert running.stdout
         assert running.stdout.readline() == "ready\n"
-        while cached(broken) < cached(whole) * kill // 30 and running.poll() is None:
+        while cached(broken) < cached(whole) * kill // 12 and running.poll() is None:
             time.sleep(0.005)
         time.sleep(random_.uniform(0.0, 0.05))
         kills += running.poll() is None
@@ -305,8 +305,8 @@ def test_killed_twenty_times_the_table_is_the_same_to_the_byte(filled: Wiki, tmp
         running.wait()
         progress.add(cached(broken))
         assert not list(broken.glob("references.parquet"))
-    assert kills == 20
-    assert len(progress) > 5  # the kills fell on different moments
+    assert kills == 8
+    assert len(progress) > 4  # the kills fell on different moments
     assert start(broken).wait() == 0
     tables = [(folder / "references.parquet").read_bytes() for folder in (whole, broken)]
     assert tables[0] == tables[1]
