@@ -409,6 +409,8 @@ def _judgings(
         for family, judge in config.metrics(cell.task).judges().items():
             if family in need.families[cell.task]:
                 cells_of[judge, family].append(cell)
+    compared = {cell.task for (_, family), cells in cells_of.items() if family != "judge" for cell in cells}
+    asked_with = {task: _wording_length(task, folder) for task in compared}
     for (judge, family), cells in cells_of.items():
         left = [cell for cell in cells if not (folder / fill(paths.SCORES, cell, family=family)).exists()]
         counts = []
@@ -417,7 +419,8 @@ def _judgings(
             if family == "judge":
                 counts.append(_questions_on_biographies(prompts[cell.task], length))
             else:
-                counts.append(_questions_on_completions(config, cell, prompts[cell.task], length, folder))
+                wording = asked_with[cell.task]
+                counts.append(_questions_on_completions(config, cell, prompts[cell.task], wording, length))
         totals = [Sum.of(*values) for values in zip(*counts, strict=True)] or [Sum(0, 0), Sum(0, 0)]
         asked, read = (None if total.unknown else total.known for total in totals)
         yield Judging(
@@ -441,7 +444,7 @@ def _questions_on_biographies(texts: int | None, length: float) -> tuple[int | N
 
 
 def _questions_on_completions(
-    config: Config, cell: Cell, prompts: int | None, length: float, folder: Path
+    config: Config, cell: Cell, prompts: int | None, wording: float | None, length: float
 ) -> tuple[int | None, float | None]:
     """Return the largest number of questions on the completions of a cell, and of their tokens."""
     size, settings = config.size(cell), config.metrics(cell.task).judged_completions
@@ -449,11 +452,15 @@ def _questions_on_completions(
     if prompts is None:
         return None, None
     questions = prompts * math.comb((settings and settings.first) or size.kept, 2)
-    table = folder / fill(paths.PROMPTS, task=cell.task)
-    if not table.exists():
+    if wording is None:
         return questions, None
-    prompt = _mean_characters(table, ["base"]) / CHARACTERS_PER_TOKEN
-    return questions, questions * (len(EQUIVALENCE) / CHARACTERS_PER_TOKEN + prompt + 2 * length)
+    return questions, questions * (len(EQUIVALENCE) / CHARACTERS_PER_TOKEN + wording + 2 * length)
+
+
+def _wording_length(task: str, folder: Path) -> float | None:
+    """Return the mean number of tokens of a task's prompts in a question, or None if these are not drawn."""
+    table = folder / fill(paths.PROMPTS, task=task)
+    return _mean_characters(table, ["base"]) / CHARACTERS_PER_TOKEN if table.exists() else None
 
 
 def _recorded(

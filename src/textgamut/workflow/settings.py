@@ -478,8 +478,8 @@ CHECKED: dict[str, tuple[Settings, Settings]] = {
         {"main": ["world", "business"], "mode": ["sport"], "sizes": [100, 300, 1000, 3000]},
     ),
 }
-"""Dataset of the sanity checks -> its passages, and its topics: the perfect model writes
-about ``main``; a model lacks or invents ``mode``; a wholly wrong one writes about all but ``main``."""
+"""Dataset of the sanity checks -> its passages, and its topics: the perfect model writes about ``main``; a
+model lacks or invents ``mode``; a wholly wrong one writes about all but ``main``."""
 
 
 @_rule
