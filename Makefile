@@ -4,7 +4,7 @@ CORES  ?= all
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser test-slurm test-vllm lint format schema sanity readme bench clean
+.PHONY: install help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser docs test-docs test-slurm test-vllm lint format schema sanity bench release-check clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -16,6 +16,8 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 .venv/dev: .venv/demo
 	$(PIP) --editable '.[demo,test,dev]'
 	@touch $@
+
+install: .venv/demo  ## install textgamut into .venv, with all that the demo needs
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,9 +46,16 @@ test-wiki: .venv/dev  ## test the extraction from Wikipedia with a real MediaWik
 	sh tests/wiki/install.sh
 	TEXTGAMUT_REQUIRE_WIKI=1 $(BIN)/pytest tests/wiki
 
-test-browser: .venv/dev  ## test the page of results in a real Chromium (installed with apt-get if missing)
+test-browser: docs  ## test the page of results and the documentation in a real Chromium (installed with apt-get if missing)
 	sh tests/browser/install.sh
 	TEXTGAMUT_REQUIRE_BROWSER=1 $(BIN)/pytest tests/browser
+
+docs: .venv/dev  ## build the documentation: docs/_build/html/index.html
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "Done. Open docs/_build/html/index.html"
+
+test-docs: docs  ## build the documentation, and do all that the README and the tutorials say, `make demo` among it
+	$(BIN)/pytest tests/docs
 
 test-slurm: .venv/dev  ## test the workflow on Slurm with two virtual nodes (installed with apt-get if missing)
 	sh tests/slurm/install.sh
@@ -73,14 +82,10 @@ schema: .venv/demo  ## update config/schema.json after a change in src/textgamut
 	$(BIN)/python -m textgamut.config.schema > config/schema.json
 
 CHECKED = news-articles
-sanity: .venv/demo  ## put the metrics through the sanity checks on real texts, and update their table in docs/metrics
+sanity: .venv/demo  ## put the metrics through the sanity checks on real texts, and update their results in docs
 	$(BIN)/snakemake --cores all results/sanity/$(CHECKED)/table.csv
-	cp results/sanity/$(CHECKED)/table.csv docs/metrics/sanity-$(CHECKED).csv
-	cp results/sanity/$(CHECKED)/checks.png docs/metrics/sanity-$(CHECKED).png
-	$(MAKE) readme
-
-readme: .venv/demo  ## update the tables of metrics in docs/metrics after a change in src/textgamut/metrics/catalogue.py
-	$(BIN)/python -m textgamut.report.readme
+	cp results/sanity/$(CHECKED)/table.csv docs/reference/sanity-$(CHECKED).csv
+	cp results/sanity/$(CHECKED)/checks.png docs/images/sanity-$(CHECKED).png
 
 bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/support.py
@@ -101,6 +106,10 @@ bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/ufg_depth.py --most 1
 	$(BIN)/python benchmarks/labels.py
 	$(BIN)/python benchmarks/reruns.py
+
+release-check: .venv/dev  ## check what a release needs: distributions, versions, licences, environments of conda
+	$(BIN)/pytest tests/wheel tests/release tests/unit/test_release.py tests/unit/test_environments.py
+	$(BIN)/python tests/licences.py
 
 clean:  ## delete results and data, but not the shared cache
 	rm -rf results/*/ results/*.parquet results/*.json data/*/ logs .snakemake report.html

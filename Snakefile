@@ -21,7 +21,7 @@ from textgamut.workflow.arguments import (
 )
 from textgamut.workflow.companions import write_plan
 from textgamut.workflow.families import missing_families
-from textgamut.workflow.notices import small_tasks
+from textgamut.workflow.notices import check_packages, small_tasks
 from textgamut.workflow.weights import weights_of
 
 # Not read with `configfile:`, which would merge an experiment into the default one, key by key.
@@ -72,6 +72,11 @@ onstart:
         logger.warning(notice)
     workflow.dag.keep_finished()
     planned = list(workflow.dag.needrun_jobs())
+    if not workflow.deployment_settings.deployment_method:
+        try:
+            check_packages(job.rule.name for job in planned)
+        except TextgamutError as error:
+            raise WorkflowError(str(error))
     write_plan(
         Path(paths.PLAN),
         planned,

@@ -48,7 +48,9 @@ class ScoreResult:
     embedder: str | None
     """Label of the embedder; None if no metric needed one."""
     reference_texts: tuple[str, ...]
+    """The references, in the given order."""
     generated_texts: tuple[str, ...]
+    """The generated texts that were scored, in the given order."""
     support: SupportScores | None
     """Reduced features and memberships of the first N texts of each side; None if ``"support"`` was not
     computed."""

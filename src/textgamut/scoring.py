@@ -142,14 +142,35 @@ def compare(
     with as many clusters as for a single model, so that their values are comparable; in ``"compression"``,
     all are cut to the words of the shortest set.
 
-    Args, Raises, Warns:
-        As :func:`score`, except that ``generated_texts`` are the name of each model -> its texts, ``prompts``
-        the name of each model -> the prompt of each of its texts, and ``groups`` the name of each group
-        column -> (label of each reference, name of each model -> label of each of its texts).
+    Args:
+        reference_texts: As for :func:`score`.
+        generated_texts: Name of each model -> its texts.
+        metrics: As for :func:`score`.
+        embedder: As for :func:`score`.
+        pooling: As for :func:`score`.
+        max_tokens: As for :func:`score`.
+        k: As for :func:`score`.
+        bootstrap: As for :func:`score`.
+        groups: Name of each group column -> (label of each reference, name of each model -> label of each of
+            its texts), with None for texts without a label.
+        kmeans_seeds: As for :func:`score`.
+        tokenizer: As for :func:`score`.
+        scorer: As for :func:`score`.
+        prompts: Name of each model -> prompt of each of its texts, or None for texts without one.
+        registries: As for :func:`score`.
 
     Returns:
         The scores of each model, and the differences between models in the support metrics and in those of
         single texts.
+
+    Raises:
+        DataError: As :func:`score`.
+        ConfigError: As :func:`score`.
+        SourceError: As :func:`score`.
+        ModelError: As :func:`score`.
+
+    Warns:
+        UserWarning: As :func:`score`.
 
     Examples:
         >>> comparison = textgamut.compare(reference_texts, {"a": texts_a, "b": texts_b})  # doctest: +SKIP

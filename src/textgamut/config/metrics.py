@@ -128,7 +128,7 @@ class LikelihoodSettings(Strict):
 
 
 class ReadabilitySettings(Strict):
-    """Flesch reading ease and Gunning fog (NW section 4.2)."""
+    """Flesch reading ease and Gunning fog (NW section 4.2). Needs the extra ``readability``."""
 
 
 class EntitiesSettings(Strict):

@@ -160,6 +160,7 @@ class TokensPerWord(TargetBase):
 
     shape: Literal["tokens-per-word"]
     dataset: str
+    """Entry of ``datasets.yaml`` with the texts."""
     models: Names
     """Models that provide the tokenizers."""
     reads: ClassVar[Sequence[str]] = ("tokens",)
@@ -222,6 +223,7 @@ class LabelCounts(TargetBase):
 
     shape: Literal["label-counts"]
     dataset: str
+    """Entry of ``datasets.yaml`` with the texts."""
     column: str
     """Column of the labels."""
     reads: ClassVar[Sequence[str]] = ("labels",)

@@ -19,6 +19,9 @@ BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
 
 MERGE = "tag:yaml.org,2002:merge"
 
+WITH_BOOLEANS = ("batch_invariant", "chat_arguments")
+"""Keys whose values can be true or false."""
+
 MOST_VALUES = 100_000
 """Maximum number of values in a file, aliases resolved: nested aliases can stand for billions."""
 
@@ -30,8 +33,9 @@ class _Loader(yaml.SafeLoader):
     """A safe loader that refuses what can be misunderstood.
 
     It refuses duplicate keys, of which PyYAML keeps the last; tags; and plain values that YAML 1.1 reads
-    differently from how they look, such as ``on`` (true) or ``0100`` (64). Only ``chat_arguments`` can be
-    ``true`` or ``false``. Dates stay text, and ``1e-3`` is a number as in YAML 1.2.
+    differently from how they look, such as ``on`` (true) or ``0100`` (64). Only ``batch_invariant``
+    and ``chat_arguments`` can be ``true`` or ``false``. Dates stay text, and ``1e-3`` is a number as in YAML
+    1.2.
     """
 
     yaml_implicit_resolvers = {
@@ -42,14 +46,14 @@ class _Loader(yaml.SafeLoader):
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
         self._sizes: dict[yaml.Node, int] = {}
-        self._in_arguments = False
+        self._booleans = False
 
     def compose_node(self, parent: Any, index: Any) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if getattr(event, "tag", None):
             _refuse(event.start_mark, f"tags such as {event.tag} are not supported")
-        outside = self._in_arguments
-        self._in_arguments |= isinstance(index, yaml.ScalarNode) and index.value == "chat_arguments"
+        outside = self._booleans
+        self._booleans |= isinstance(index, yaml.ScalarNode) and index.value in WITH_BOOLEANS
         node = super().compose_node(parent, index)
         if isinstance(event, yaml.AliasEvent):
             if node not in self._sizes:
@@ -65,7 +69,7 @@ class _Loader(yaml.SafeLoader):
                 _refuse(event.start_mark, f"more than {MOST_VALUES:,} values")
             if isinstance(node, yaml.MappingNode):
                 _merge(node)
-        self._in_arguments = outside
+        self._booleans = outside
         return node
 
     # Not in construct_mapping: there, a merge (`<<: *other`) has already added its keys.
@@ -86,9 +90,9 @@ class _Loader(yaml.SafeLoader):
         if node.style is not None:  # in quotes, or a block
             return
         text, advice = node.value, ""
-        if node.tag == BOOLEAN and not (self._in_arguments and text in ("true", "false")):
+        if node.tag == BOOLEAN and not (self._booleans and text in ("true", "false")):
             made = str(self.construct_yaml_bool(node)).lower()
-            advice = f"{text} as {made}, but no setting is true or false: write a number"
+            advice = f"{text} as {made}, but only {' and '.join(WITH_BOOLEANS)} can be true or false"
         elif node.tag == INTEGER and not re.fullmatch(r"[-+]?(0|[1-9][0-9_]*)", text):
             made = str(self.construct_yaml_int(node))
             advice = f"{text} as the number {made}: write {made}"

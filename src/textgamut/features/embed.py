@@ -122,7 +122,7 @@ def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.
         The features, row i for text i.
 
     Raises:
-        TextgamutError: If there are no texts, or as :func:`load_embedder`.
+        TextgamutError: If there are no texts, or the checkpoint cannot be loaded.
     """
     return load_embedder(folder, embedder, device).embed(texts)
 

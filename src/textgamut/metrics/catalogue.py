@@ -1,7 +1,7 @@
 """The catalogue of metrics: every fact about a metric, once.
 
-Settings, tables, figures, the command line and the README read these two tables. To add a metric to a family,
-write the function that computes it and add one entry here. A new family also needs its settings in
+Settings, tables, figures, the command line and the documentation read these two tables. To add a metric to a
+family, write the function that computes it and add one entry here. A new family also needs its settings in
 ``config.metrics`` and a rule.
 
 This module imports nothing of the package, so that the configuration can use it.
@@ -55,7 +55,7 @@ class Metric:
     family: str
     """Name of its family."""
     label: str
-    """Name in tables, figures and the README."""
+    """Name in tables, figures and the documentation."""
     says: str
     """Meaning of a value, in a few words."""
     definition: str = ""
@@ -72,8 +72,8 @@ class Metric:
     rescale: tuple[float, float] | None = None
     """Range by which figures rescale its means (NW section 6), or None for the range of these means."""
     fails: tuple[str, ...] = ()
-    """Sanity checks that it fails on all corpora, as measured for ``docs/metrics/sanity.md``; its tables show
-    which metrics were checked."""
+    """Sanity checks that it fails on all corpora, as measured for ``docs/reference/sanity.md``; its tables
+    show which metrics were checked."""
 
     @property
     def arrow(self) -> str:
@@ -155,7 +155,11 @@ FAMILIES: dict[str, Family] = {
         Family(
             name="likelihood", description="how probable a language model finds the texts", from_files=True
         ),
-        Family(name="readability", description="how hard English texts are to read", of_texts=True),
+        Family(
+            name="readability",
+            description="how hard English texts are to read; needs the extra `readability`",
+            of_texts=True,
+        ),
         Family(
             name="entities",
             description="how many named entities texts mention, and share with their references",

@@ -45,11 +45,11 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
 
     The kernels, of rows of unit length:
 
-    - ``gaussian``: exp(-|x - y|² / (2 s²)), where s² is the mean of |x - y|² over all pairs of rows of both
-      sets. Of texts, whose distances differ little, it is close to the squared median, the usual choice, but
-      needs no pass over the pairs.
-    - ``polynomial``: (cos(x, y) + 1)³, the kernel of KID for rows of length √d (Bińkowski et al. 2018). KID
-      is its mean over subsets.
+    - ``gaussian``: ``exp(-|x - y|² / (2 s²))``, where s² is the mean of ``|x - y|²`` over all pairs of rows
+      of both sets. Of texts, whose distances differ little, it is close to the squared median, the usual
+      choice, but needs no pass over the pairs.
+    - ``polynomial``: ``(cos(x, y) + 1)³``, the kernel of KID for rows of length √d (Bińkowski et al. 2018).
+      KID is its mean over subsets.
 
     Both kernels use one pass over the cosines. Values are computed in float64, permutations in float32.
     Memory grows with N x block, time with N².
@@ -137,8 +137,8 @@ def _unbiased(inside: Any, of_first: Any, whole: Any, n: int, m: int) -> Any:
 def frechet_distance(reference: ArrayLike, generated: ArrayLike) -> float:
     """Compute the squared Fréchet distance between normal distributions fitted to two sets.
 
-    |m1 - m2|² + tr(C1 + C2 - 2 (C1 C2)^(1/2)), with the means m and the covariances C of rows of unit length:
-    with other features FID (Heusel et al. 2017), here that of texts (Xiang et al. 2021).
+    ``|m1 - m2|² + tr(C1 + C2 - 2 (C1 C2)^(1/2))``, with the means m and the covariances C of rows of unit
+    length: with other features FID (Heusel et al. 2017), here that of texts (Xiang et al. 2021).
 
     Args:
         reference: (N, d) features.

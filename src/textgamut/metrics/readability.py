@@ -5,13 +5,14 @@ Sources: NW section 4.2, equations 1 and 2; Flesch 1948 (reading ease); Gunning 
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.errors import DataError
+from textgamut.errors import ConfigError, DataError
 
 REVISION = 1
 """Increase when the same texts produce different values."""
@@ -28,6 +29,16 @@ class Readability:
     """(N,): Flesch reading ease, lower is harder; 0 to 100 for usual prose, unbounded for other texts."""
     gunning_fog: NDArray[np.float64]
     """(N,): Gunning fog index, 0.4 or more, higher is harder; roughly the required years of schooling."""
+
+
+def check_textstat() -> None:
+    """Check that textstat is installed, which is not required since its dictionary is under the GPL.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    if importlib.util.find_spec("textstat") is None:
+        raise ConfigError("the family readability needs textstat: pip install 'textgamut[readability]'")
 
 
 def readability(texts: Sequence[str]) -> Readability:
@@ -54,12 +65,13 @@ def readability(texts: Sequence[str]) -> Readability:
         The values, row i for text i.
 
     Raises:
-        TextgamutError: If ``texts`` is a single string.
+        TextgamutError: If ``texts`` is a single string, or textstat is not installed.
     """
-    from textstat.textstat import textstatistics
-
     if isinstance(texts, str):
         raise DataError("a list of texts is needed, not one string")
+    check_textstat()
+    from textstat.textstat import textstatistics
+
     counter = textstatistics()  # a separate instance: the settings of textstat's own one are global
     counter.set_rm_apostrophe(False)  # as textstat does when it counts words
     flesch, fog = np.full((2, len(texts)), np.nan)

@@ -174,9 +174,13 @@ class GroupMetrics(NamedTuple):
     """The support metrics of one group; NaN if it has no text in the set that a metric averages over."""
 
     precision: float
+    """Share of the group's generated texts inside the references' support."""
     recall: float
+    """Share of the group's references inside the generated texts' support."""
     density: float
+    """Mean number of reference balls around a generated text of the group, over k."""
     coverage: float
+    """Share of the balls of the group's references that contain a generated text."""
     references: int
     """Number of references of the group; recall and coverage are shares of these."""
     generated: int
@@ -237,7 +241,9 @@ class Interval(NamedTuple):
     """The uncertainty of a metric under resampling of the references and the generated texts."""
 
     low: float
+    """Lower end."""
     high: float
+    """Upper end."""
     deviation: float
     """Standard deviation, in the unit of the metric."""
 

@@ -51,6 +51,8 @@ def prepare(source: Source) -> Path:
     from filelock import FileLock
 
     target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
+    if target.exists():  # without the lock, whose file another user of the cache may not be able to write
+        return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{target}.lock"):
         if not target.exists():

@@ -62,7 +62,7 @@ def dominance_orders(oriented: ArrayLike) -> NDArray[np.bool_]:
 
     Returns:
         bool (P, M, M): ``orders[p, i, j]`` is True if i dominates j on prompt p, or i = j. It takes P M^2
-        bytes; for many methods use :func:`dominance_counts`.
+        bytes; for many methods use ``rankings.dominance.dominance_counts``.
 
     Raises:
         TextgamutError: If the shape is wrong, or a score is nan.

@@ -76,6 +76,7 @@ class TunedQText:
     """Parameters fitted to human ratings."""
 
     parameters: QTextParameters
+    """The best parameters."""
     correlation: float
     """Spearman's correlation of Q*Text with the ratings used for tuning, in [-1, 1]; it is optimistic."""
     start_correlation: float
@@ -115,8 +116,8 @@ def q_text(
         coherence: (N,) higher is better, a mean log-likelihood.
         diversity: (N,) higher is better.
         parameters: Weights, targets and penalties.
-        limits: Minimum and maximum of each criterion, from :func:`q_text_limits` of other rows. Values beyond
-            them count as the limit. Defaults to those of the given rows.
+        limits: Minimum and maximum of each criterion, from ``rankings.qtext.q_text_limits`` of other rows.
+            Values beyond them count as the limit. Defaults to those of the given rows.
 
     Returns:
         (N,) scores in [0, 100]; the attainable range depends on the parameters, see ``PAPER``.

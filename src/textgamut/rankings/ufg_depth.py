@@ -61,7 +61,7 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     enumerated for each p.
 
     Args:
-        orders: bool (n, m, m), from :func:`textgamut.rankings.dominance.dominance_orders`:
+        orders: bool (n, m, m), from :func:`textgamut.dominance_orders`:
             ``orders[k, i, j]`` is True if method i dominates method j in observation k, or i = j. Orders may
             repeat. The result depends neither on their order nor on that of the methods.
 

@@ -120,7 +120,7 @@ def print_comparison(
 
 def _print_fails_note(console: Console, metrics: Iterable[str]) -> None:
     if any(METRICS[name].fails for name in metrics):
-        console.print(f"{FAILS_NOTE} (docs/metrics/sanity.md)", style="dim", highlight=False)
+        console.print(f"{FAILS_NOTE} (docs/reference/sanity.md)", style="dim", highlight=False)
 
 
 def _of_texts(metric: str) -> str:

@@ -1,8 +1,11 @@
-"""Warnings that are shown before a run starts."""
+"""Warnings that are shown before a run starts, and what stops it there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from textgamut.config.cells import Config
+from textgamut.metrics.readability import check_textstat
 from textgamut.metrics.support import SMALL_N
 
 
@@ -14,3 +17,16 @@ def small_tasks(config: Config) -> list[str]:
         for task, settings in config.experiment.tasks.items()
         if settings.n and settings.n < SMALL_N and config.metrics(task).support is not None
     ]
+
+
+def check_packages(rules: Iterable[str]) -> None:
+    """Check that packages of extras which the jobs of a run need are installed, before the first one starts.
+
+    Args:
+        rules: The rules of the jobs.
+
+    Raises:
+        ConfigError: If one is missing.
+    """
+    if "score_readability" in set(rules):
+        check_textstat()

@@ -77,7 +77,8 @@ def test_packages_are_held_against_their_ranges(tmp_path: Path, monkeypatch, cap
         tmp_path, monkeypatch, "Requires-Python: >=3.11", "Provides-Extra: demo", "Provides-Extra: more",
         "Requires-Dist: torch>=2", "Requires-Dist: numpy<1", "Requires-Dist: no-such-package>=3",
         'Requires-Dist: old-python-only; python_version < "3"', 'Requires-Dist: rich<1; extra == "demo"',
-        'Requires-Dist: no-such-extra; extra == "more"',
+        'Requires-Dist: no-such-extra; extra == "more"', 'Requires-Dist: textgamut[more]; extra == "demo"',
+        "Provides-Extra: docs", 'Requires-Dist: no-such-theme; extra == "docs"',
     )  # fmt: skip
     checks = found("software")
     assert checks["Python"].state == "good"
@@ -85,6 +86,8 @@ def test_packages_are_held_against_their_ranges(tmp_path: Path, monkeypatch, cap
     assert (checks["numpy"].state, checks["no-such-package"].state) == ("broken", "broken")
     assert "needs <1" in checks["numpy"].detail
     assert (checks["for demo"].state, checks["for more"].state) == ("attention", "missing")
+    assert "textgamut" not in checks["for demo"].detail
+    assert "for docs" not in checks
     assert main(["doctor", "--offline"]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == "Broken, but needed by all runs: numpy (software), no-such-package (software)"

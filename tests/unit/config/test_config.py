@@ -349,6 +349,13 @@ def test_a_user_extends_and_overrides_the_shipped_entries(tmp_path: Path) -> Non
     assert str(caught.value).startswith(f"{path}: nucleus-0.95.strategy: this key is required")
 
 
+def test_settings_that_are_true_or_false_can_be_written(tmp_path: Path) -> None:
+    source = "{kind: file, path: config}"
+    model = f"label: x, family: x, chat: none, engine: vllm, batch_invariant: true, source: {source}"
+    (tmp_path / "models.yaml").write_text(f"a: {{{model}}}\n")
+    assert load_registry("models", tmp_path)["a"].batch_invariant is True
+
+
 def test_registries_of_ones_own_may_be_missing_but_not_their_folder(tmp_path: Path) -> None:
     assert load_registry("models", tmp_path) == load_registry("models", ROOT / "config")
     with pytest.raises(TextgamutError, match=r"nowhere: there is no such folder"):

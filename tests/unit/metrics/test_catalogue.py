@@ -37,7 +37,6 @@ from textgamut.metrics.scores.support import support_scores
 from textgamut.metrics.scores.vendi import vendi_scores
 from textgamut.metrics.similarity import bleu, cosine_similarity
 from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
-from textgamut.report.readme import metrics_markdown
 from textgamut.report.tables import (
     correlation_table,
     parameter_table,
@@ -277,12 +276,6 @@ class TestOneMoreEntry:
         assert main(["score", "--reference", str(file), "--generated", str(file), "--metrics", "ngram"]) == 0
         line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("sonority"))
         assert " ".join(line.split()) == "sonority 0.2500 how a text sounds ↓"
-
-    def test_the_readme_lists_it(self) -> None:
-        assert (
-            "| `ngram` | Sonority index ↓ | `sonority` | a text | 0 to 4 | how a text sounds | not checked "
-            "| nobody |" in (metrics_markdown())
-        )
 
     def test_the_command_line_offers_its_family(self) -> None:
         code = (

@@ -146,3 +146,9 @@ def test_without_network() -> None:
 def test_bad_input() -> None:
     with pytest.raises(TextgamutError, match="a list of texts is needed"):
         readability("a text")
+
+
+def test_without_textstat_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textstat", None)  # how Python marks what cannot be found
+    with pytest.raises(TextgamutError, match=r"pip install 'textgamut\[readability\]'"):
+        readability(REAL)

@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from textgamut.config.entries.sources import FileSource
 from textgamut.errors import ModelError, TextgamutError
-from textgamut.models.checkpoints import load_tokenizer, prepare
+from textgamut.models.checkpoints import REVISION, digest_of, load_tokenizer, prepare
 
 
 @pytest.mark.parametrize(("bos", "count"), [("auto", 1), ("always", 1), ("never", 0)])
@@ -56,3 +56,16 @@ def test_gguf_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path.write_bytes(b"GGUF")
     with pytest.raises(ModelError, match=r"model.gguf: .* needs the package gguf: pip install"):
         prepare(FileSource(kind="file", path=str(path)))
+
+
+def test_a_converted_checkpoint_of_another_user_needs_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"GGUF")
+    source = FileSource(kind="file", path=str(path))
+    converted = tmp_path / f"cache/checkpoints/{digest_of(source, path)}-r{REVISION}"
+    converted.mkdir(parents=True)
+    assert prepare(source) == converted
+    assert list(converted.parent.iterdir()) == [converted]

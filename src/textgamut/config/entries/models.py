@@ -77,6 +77,7 @@ class Model(Strict):
     family: Text
     """Models of the same family share a colour in figures."""
     source: ModelSource
+    """Where the weights come from, the server that has them, or the texts that were generated elsewhere."""
     adapter: Source | None = None
     """A LoRA adapter, a folder in peft's format, which is merged into the weights when these are loaded. It
     needs the extra ``lora`` and the engine transformers."""

@@ -88,6 +88,7 @@ class HfSource(Strict):
 
     kind: Literal["hf"]
     repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$|^[\w.-]+$")]
+    """Owner and name, or the name alone."""
     revision: Commit
     """The full commit hash, since a branch may change."""
     files: list[str] = []
@@ -105,6 +106,7 @@ class HfDatasetSource(Strict):
     config: str | None = None
     """Configuration ("subset" on the hub's pages); needed if the repository has several and no default."""
     split: Text = "train"
+    """Name of the split."""
 
 
 class _WikiSource(Strict):
@@ -145,6 +147,7 @@ class OpenAISource(Strict):
     model: Text
     """Name of the model on the server."""
     endpoint: Literal["chat", "completions"] = "chat"
+    """``chat`` for models with ``chat: template``, ``completions``, which continues a text, for others."""
     key_variable: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None = None
     """Environment variable that holds the API key. If not given, no key is sent."""
     price_input: Annotated[float, Field(ge=0, le=1e9)] | None = None
@@ -176,6 +179,7 @@ class FinetunedSource(Strict):
     seed: Natural = 0
     """Seed of the draw, of the order of the texts and of dropout."""
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 5e-5
+    """Learning rate of the first step."""
     batch_size: Count = 8
     """Texts per step of the optimizer, shared by the GPUs of the model."""
     max_tokens: TwoOrMore = 512

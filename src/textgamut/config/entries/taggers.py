@@ -10,5 +10,6 @@ class Tagger(Strict):
     """A spaCy pipeline that finds the named entities of a text."""
 
     label: Text
+    """Name of the pipeline."""
     source: Source
     """The pipeline's folder, which contains its ``config.cfg``."""

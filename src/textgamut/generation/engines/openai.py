@@ -32,7 +32,7 @@ class OpenAIEngine:
     Temperature, top-p and the number of new tokens are always sent. Top-k, min-p and the penalties are sent
     only if they are enabled, since OpenAI's protocol has no ``top_k``, ``min_p`` and ``repetition_penalty``;
     a server that does not support them returns an error or ignores them. A server may use its own defaults
-    for settings that are not sent (docs/generation.md).
+    for settings that are not sent (docs/how-to/decoding.md).
 
     The seed of a sample depends on (seed, prompt, completion). Its effect depends on the server. No server
     guarantees identical texts for identical requests; only the cache makes the texts reproducible.

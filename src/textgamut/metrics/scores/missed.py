@@ -29,11 +29,15 @@ class MissedText:
     """A text outside the other side's support, and its nearest neighbour on the other side."""
 
     id: str
+    """``row-1`` for the first text of its side, and so on."""
     text: str
+    """The text."""
     distance: float
     """Euclidean distance to the neighbour in the reduced feature space, >= 0."""
     neighbour_id: str
+    """The same of the neighbour."""
     neighbour_text: str
+    """The neighbour."""
 
 
 def missed_texts(side: EmbeddedTexts, other: EmbeddedTexts, inside: ArrayLike) -> list[MissedText]:

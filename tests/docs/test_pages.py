@@ -1,0 +1,59 @@
+"""The README and the tutorials: all that they tell a reader to do is done, in a copy of the project."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from docs.reader import Reader
+from helpers import ROOT
+
+PAGES = [
+    "docs/tutorials/score.md",  # makes the files that the next two use
+    "README.md",  # runs the demo, which the last two use
+    "docs/tutorials/compare.md",
+    "docs/tutorials/rank.md",
+    "docs/tutorials/table.md",
+]
+DRAWN = {"README.md", "docs/tutorials/rank.md", "docs/tutorials/table.md"}
+"""Pages with numbers of texts that a model draws, which differ between machines."""
+ELSEWHERE = ("make test", "source .venv", "snakemake --profile")
+"""Commands that CI, its clone, and tests/slurm run."""
+NOT_COPIED = (
+    ".git",
+    ".venv*",
+    "_build",
+    "logs",
+    ".snakemake",
+    ".*_cache",
+    "__pycache__",
+    "*.parquet",
+    "report.html",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project as it is after `git clone`, with this environment."""
+    folder = tmp_path_factory.mktemp("docs") / "textgamut"
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED), symlinks=True)
+    for name in ("data", "results"):
+        shutil.rmtree(folder / name)
+        folder.joinpath(name).mkdir()
+    folder.joinpath(".venv").symlink_to(sys.prefix)
+    for name in ("pyproject.toml", "constraints.txt"):
+        os.utime(folder / name, (0, 0))  # so that `make` does not install the copy into this environment
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_says_works(folder: Path, page: str) -> None:
+    Reader(folder, ELSEWHERE).follow(ROOT / page, exact=page not in DRAWN)
+
+
+def test_ci_runs_the_tests_of_the_readme() -> None:
+    assert "\nmake test " in (ROOT / "README.md").read_text()
+    assert "\nmake test\n" in (ROOT / ".ci/run").read_text()

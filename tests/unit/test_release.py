@@ -1,0 +1,44 @@
+"""A release: its version and date are the same wherever they are written."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import date
+
+import yaml
+from helpers import ROOT
+
+import textgamut
+
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+HEADINGS = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_package_has_the_version_of_its_metadata() -> None:
+    assert textgamut.__version__ == VERSION
+
+
+def test_the_newest_release_in_the_changelog_is_this_one() -> None:
+    unreleased, newest, *_ = HEADINGS
+    version, day = newest.split(" - ")
+    assert unreleased == "Unreleased"
+    assert version == VERSION
+    assert date.fromisoformat(day) == CITATION["date-released"]
+
+
+def test_releases_are_in_order() -> None:
+    releases = [heading.split(" - ") for heading in HEADINGS[1:]]
+    keys = [(day, tuple(map(int, version.split(".")))) for version, day in releases]
+    assert keys == sorted(keys, reverse=True)
+
+
+def test_the_citation_is_that_of_this_release() -> None:
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert str(CITATION["version"]) == VERSION
+    assert CITATION["cff-version"] == "1.2.0"
+    assert CITATION["license"] == about["license"]
+    assert CITATION["title"] == about["name"]
+    assert CITATION["authors"] == about["authors"]
+    assert len(CITATION["references"]) == 3
