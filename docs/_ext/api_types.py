@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 ALIASES = {"_Orders": "NDArray[np.bool_]"}
 """Private name of a type -> what it stands for."""
 
-ARRAY = re.compile(r": (?:ndarray)+\[(?:tuple)+\[(?:Any)+, \.\.\.\], (?:dtype)+\[(\w+?)\1\]\]")
-"""Type of an array in a signature, where Sphinx has each name twice, to choose from."""
+LONG = re.compile("ndarray|Annotated")
+"""In a type whose alias is resolved, which makes it long."""
 
 
 def written_types(
@@ -43,17 +44,31 @@ def plain_colons(_app: Sphinx, kind: str, _name: str, _object: Any, _options: An
         lines[number] = lines[number].replace(described, f": {described}", 1)
 
 
-def short_arrays(_app: Sphinx, _domain: str, kind: str, content: Element) -> None:
-    """Show the type of an attribute that is an array as it is written, too."""
-    for hint in list(content.parent[0].findall(addnodes.desc_annotation)) if kind == "attribute" else []:
-        if found := ARRAY.fullmatch(hint.astext()):
-            hint.clear()
-            hint += nodes.Text(f": NDArray[np.{found[1]}]")
+def short_types(_app: Sphinx, _domain: str, kind: str, content: Element) -> None:
+    """Show the type of an attribute as it is written where it would be long."""
+    signature = content.parent[0]
+    if kind in ("attribute", "property"):
+        for hint in list(signature.findall(addnodes.desc_annotation)):
+            if LONG.search(hint.astext()):
+                hint.clear()
+                hint += nodes.Text(f": {_written(signature['module'], signature['fullname'])}")
+
+
+def _written(module: str, attribute: str) -> str:
+    """Return the type of a field or of a property of a class as it is written."""
+    name, _, field = attribute.rpartition(".")
+    owner = getattr(importlib.import_module(module), name)
+    found = inspect.getattr_static(owner, field, None)
+    hint = (
+        found.fget.__annotations__["return"] if isinstance(found, property) else owner.__annotations__[field]
+    )
+    written = str(getattr(hint, "__forward_arg__", hint))  # a named tuple has references
+    return ALIASES.get(written, written)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all, the second before napoleon."""
     app.connect("autodoc-process-signature", written_types)
     app.connect("autodoc-process-docstring", plain_colons, priority=100)
-    app.connect("object-description-transform", short_arrays)
+    app.connect("object-description-transform", short_types)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

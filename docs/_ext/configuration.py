@@ -24,14 +24,17 @@ Schema = Mapping[str, Any]
 
 PATTERNS = {
     rf"^{SLUG_PATTERN}$": "slug",
-    rf"^{SLUG_PATTERN}(/{SLUG_PATTERN})?$": "slug, or two with a slash",
-    DATE_PATTERN: "date, or date and time",
+    rf"^{SLUG_PATTERN}(/{SLUG_PATTERN})?$": "slug or slug/slug",
+    DATE_PATTERN: "date (and time)",
     r"^[0-9a-f]{64}$": "64 hexadecimal digits",
     r"^[0-9a-f]{40}$": "40 hexadecimal digits",
     r"^(table|figure)_[a-z0-9]+$": "name such as `table_1a`",
     r"^[a-z_][a-z0-9_]*$": "name",
 }
 """Pattern of a text -> what it is called. URLs are recognised by the beginning of theirs."""
+
+WORDS = {"HfSource": "model on the hub", "HfDatasetSource": "dataset on the hub"}
+"""Models of the same key -> what tells them apart, where that is not the name of the class."""
 
 
 @functools.cache
@@ -103,7 +106,7 @@ def _sections(names: list[str]) -> Iterator[str]:
                 begun.add(shared.__name__)
                 yield _section(shared.__name__, heading, "", common)
             others = f"[{heading[0].lower()}{heading[1:]}](#{anchor(shared.__name__)})"
-            doc += f"\n\nBeside the {others}:" if own else f"\n\nIt has no others than the {others}."
+            doc += f"\n\nIn addition to the {others}:" if own else f"\n\nIt has only the {others}."
         elif not own:
             doc += "\n\nIt has no settings."
         yield _section(name, title + (f", {_words(name)}" if title in repeated else ""), doc, own)
@@ -142,7 +145,7 @@ def _title(name: str) -> str:
 
 
 def _words(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
+    return WORDS.get(name) or re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
 
 
 def _fields(name: str) -> dict[str, Schema]:
@@ -222,7 +225,7 @@ def _plain(schema: Schema) -> str:
     if kind == "array" and schema.get("maxItems") == 0:
         return "empty list"
     if kind == "array":
-        elements = re.sub("^(integer|number)", r"\1s", type_of(schema["items"]))
+        elements = re.sub("^(integer|number|text)", r"\1s", type_of(schema["items"]))
         return f"list of {elements}" + (", not empty" if schema.get("minItems") else "")
     if kind == "object":
         return _mapping(schema)

@@ -104,11 +104,11 @@ def _results(found: pd.DataFrame) -> list[str]:
 
 
 def _verdict(cell: str, check: str) -> str:
-    """Return "pass (-0.04)" as "-0.04", "fail (-0.20)" as "**✗ -0.20**"."""
+    """Return "pass (-0.04)" as "-0.04", "fail (-0.20)" as "**✗&nbsp;-0.20**"."""
     word, _, change = cell.partition(" ")
     if check == "responds":  # its change is the unit of all others
         change = ""
     change = change.strip("()").replace("+0.00", "0.00").replace("-0.00", "0.00")
     if word == "fail":
-        return f"**✗ {change}**" if change else "**✗**"
+        return f"**✗&nbsp;{change}**" if change else "**✗**"
     return (change or "✓") if word == "pass" else "—"

@@ -21,7 +21,6 @@ from textgamut.workflow.targets import TUNED, target_settings
 
 CONFIG = Path(__file__).parents[2] / "config"
 
-
 COLUMNS = ("", "shows, *shape*", "cells", "GPU hours", "needs", "published")
 
 
@@ -51,9 +50,8 @@ def _targets(path: Path) -> str:
         f"All together, with cells that they share counted once: {decimal(state.cost.gpu_hours)} GPU hours.",
         f"`make test-papers` makes {_all_or_some(tested, [*config.experiment.targets])} with small models.",
     ]
-    if not any(target.cells for target in state.targets):
-        notes = []
-    return "\n\n".join([table(COLUMNS, rows), *notes]) + "\n"
+    costs = any(target.cells for target in state.targets)
+    return "\n\n".join([table(COLUMNS, rows), *(notes if costs else [])]) + "\n"
 
 
 def _all_or_some(tested: Collection[str], targets: Sequence[str]) -> str:

@@ -17,7 +17,6 @@ from textgamut.config.loading import load_registry
 
 COLUMNS: dict[str, dict[str, Callable[[Any], str]]] = {
     "models": {
-        "label": lambda entry: entry.label,
         "source": lambda entry: source_of(entry.source),
         "chat": lambda entry: f"`{entry.chat}`",
     },
@@ -32,14 +31,13 @@ COLUMNS: dict[str, dict[str, Callable[[Any], str]]] = {
         "new tokens": lambda entry: f"{entry.min_new_tokens} to {entry.max_new_tokens}",
     },
     "embedders": {
-        "label": lambda entry: entry.label,
         "source": lambda entry: source_of(entry.source),
         "pooling": lambda entry: f"`{entry.pooling}`",
         "tokens": lambda entry: f"{entry.max_tokens:,}",
     },
-    "taggers": {"label": lambda entry: entry.label, "source": lambda entry: source_of(entry.source)},
+    "taggers": {"source": lambda entry: source_of(entry.source)},
 }
-"""Registry -> its columns, besides the slug and the comment in the file."""
+"""Registry -> its columns, besides the slug with the label, and the comment in the file."""
 
 
 def entries_table(registry: str) -> str:
@@ -49,10 +47,16 @@ def entries_table(registry: str) -> str:
     text = (files("textgamut.config") / "defaults" / f"{registry}.yaml").read_text("utf-8")
     columns = COLUMNS[registry]
     rows = [
-        (f"`{slug}`", *(column(entry) for column in columns.values()), _comment(text, slug))
+        (_name(slug, entry), *(column(entry) for column in columns.values()), _comment(text, slug))
         for slug, entry in entries.items()
     ]
     return table(("slug", *columns, "note"), rows) + "\n"
+
+
+def _name(slug: str, entry: Any) -> str:
+    """Return the slug of an entry, with its label below if it has one."""
+    label = getattr(entry, "label", "")
+    return f"`{slug}`<br>{label}" if label else f"`{slug}`"
 
 
 def _comment(text: str, slug: str) -> str:

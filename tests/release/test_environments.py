@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from helpers import ROOT
-
-NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}
+from unit.test_environments import NAMES
 
 
 def requirements(name: str) -> list[str]:

@@ -9,22 +9,17 @@ from datetime import date
 import yaml
 from helpers import ROOT
 
-import textgamut
+from textgamut import __version__
 
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 HEADINGS = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-
-
-def test_the_package_has_the_version_of_its_metadata() -> None:
-    assert textgamut.__version__ == VERSION
 
 
 def test_the_newest_release_in_the_changelog_is_this_one() -> None:
     unreleased, newest, *_ = HEADINGS
     version, day = newest.split(" - ")
     assert unreleased == "Unreleased"
-    assert version == VERSION
+    assert version == __version__
     assert date.fromisoformat(day) == CITATION["date-released"]
 
 
@@ -36,7 +31,7 @@ def test_releases_are_in_order() -> None:
 
 def test_the_citation_is_that_of_this_release() -> None:
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert str(CITATION["version"]) == VERSION
+    assert str(CITATION["version"]) == __version__
     assert CITATION["cff-version"] == "1.2.0"
     assert CITATION["license"] == about["license"]
     assert CITATION["title"] == about["name"]

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from pathlib import Path
 import pytest
 from helpers import ROOT
 
+from textgamut import __version__
 from textgamut.config.cells import Config
 from textgamut.datasets.extract import extract
 from textgamut.sources.fetch import fetch
@@ -104,11 +104,10 @@ def package_files() -> set[str]:
 
 
 def test_the_distributions_are_named_after_the_version_and_pass_the_checks_of_twine(dist: Path) -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     built = sorted(dist.iterdir())
     assert [path.name for path in built] == [
-        f"textgamut-{version}-py3-none-any.whl",
-        f"textgamut-{version}.tar.gz",
+        f"textgamut-{__version__}-py3-none-any.whl",
+        f"textgamut-{__version__}.tar.gz",
     ]
     run(sys.executable, "-m", "twine", "check", "--strict", *built, folder=dist)
 

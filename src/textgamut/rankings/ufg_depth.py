@@ -35,19 +35,16 @@ _Orders = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class UfgDepth:
-    """Depth of each distinct partial order, the deepest first; ties are in the order of their entries.
-
-    Attributes:
-        orders: bool (u, m, m), the distinct orders; ``orders[k, i, j]`` is True if i dominates j or i = j.
-        counts: int (u,), number of observations of each order.
-        depth: (u,), in [0, 1]: the deepest is the most central; all nan if there is no premise.
-        n_premises: Number of premises.
-    """
+    """Depth of each distinct partial order, the deepest first; ties are in the order of their entries."""
 
     orders: _Orders
+    """(u, m, m): the distinct orders; ``orders[k, i, j]`` is True if i dominates j or i = j."""
     counts: NDArray[np.int64]
+    """(u,): number of observations of each order."""
     depth: NDArray[np.float64]
+    """(u,): depth, in [0, 1]; the deepest is the most central. All nan if there is no premise."""
     n_premises: int
+    """Number of premises."""
 
 
 def ufg_depth(orders: _Orders) -> UfgDepth:

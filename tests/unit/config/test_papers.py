@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from helpers import ROOT
+from helpers import EXPERIMENTS, ROOT
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
@@ -21,6 +22,19 @@ NEWS = pd.DataFrame(
         "topic": [TOPICS[i % 4] for i in range(400)],
     }
 )
+
+
+SHIPPED = [path for path in EXPERIMENTS if "test" not in path.relative_to(ROOT).parts]
+
+
+def test_tasks_of_the_same_name_are_the_same_in_all_experiments() -> None:
+    """They share a folder, so that experiments of one folder would replace each other's prompts and texts."""
+    for one, other in combinations(map(load_config, SHIPPED), 2):
+        tasks = one.experiment.tasks, other.experiment.tasks
+        for name in tasks[0].keys() & tasks[1].keys():
+            first, second = (task[name].model_dump(exclude={"cells", "metrics"}) for task in tasks)
+            if "scores" not in (first["kind"], second["kind"]):  # whose files have names of their own
+                assert first == second, (one.experiment.name, other.experiment.name, name)
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +52,17 @@ def topics_of(config: Config, task: str, subset: str) -> dict[str, int]:
 
 def test_figure_2_has_even_parts_of_the_topics(pr: Config) -> None:
     """The caption of PR Figure 2."""
-    assert pr.experiment.tasks["topics"].references == ["world", "sport"]
-    assert topics_of(pr, "topics", "q1-world") == {"world": 36}
-    assert topics_of(pr, "topics", "q2-world-sport") == {"world": 18, "sport": 18}
-    assert topics_of(pr, "topics", "q3-all") == dict.fromkeys(TOPICS, 9)
+    assert pr.experiment.tasks["ag-topics"].references == ["world", "sport"]
+    assert topics_of(pr, "ag-topics", "q1-world") == {"world": 36}
+    assert topics_of(pr, "ag-topics", "q2-world-sport") == {"world": 18, "sport": 18}
+    assert topics_of(pr, "ag-topics", "q3-all") == dict.fromkeys(TOPICS, 9)
 
 
 def test_the_candidates_of_figure_a4_grow_from_one_topic_to_four(pr: Config) -> None:
-    task = pr.experiment.tasks["topics-growing"]
+    task = pr.experiment.tasks["ag-topics-growing"]
     assert task.references == ["world", "sport"]
     for n, subset in enumerate(task.subsets, start=1):
-        assert topics_of(pr, "topics-growing", subset) == dict.fromkeys(TOPICS[:n], 36 // n)
+        assert topics_of(pr, "ag-topics-growing", subset) == dict.fromkeys(TOPICS[:n], 36 // n)
 
 
 def test_creative_texts_are_sampled_alike_from_all_models(pr: Config) -> None:

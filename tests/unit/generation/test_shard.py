@@ -199,6 +199,13 @@ def test_the_fingerprint_of_a_shard_is_that_of_all_shards_of_its_cell(cell: Cell
     assert read_fingerprint(cell.folder / "prompts.parquet") is None
 
 
+def test_the_dtype_of_the_texts_is_recorded(cell: Cell) -> None:
+    """With `auto` it is that of the hardware: the shards of a cell may differ in it, which is then told."""
+    job = cell.job()
+    cell.generate(job)
+    assert files.read_attributes(job.samples)["engines"] == ["transformers, torch.float32"]
+
+
 def test_versions_of_an_engine_are_not_mixed(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither in a journal nor among shards: both versions and both ways out are named, nothing is lost."""
     monkeypatch.setattr(TransformersEngine, "identity", "engine 1")

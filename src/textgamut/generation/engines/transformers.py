@@ -42,8 +42,10 @@ class TransformersEngine:
         tokens = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])}
         self._end_tokens = sorted(token for token in tokens if token is not None)
 
-    identity = ""
-    """See ``Engine.identity``: the dtype is among the settings, and versions change texts rarely."""
+    @property
+    def identity(self) -> str:
+        """See ``Engine.identity``: the dtype, which may be that of the hardware."""
+        return f"transformers, {self._model.dtype}"
 
     @property
     def facts(self) -> dict[str, Any]:
