@@ -17,6 +17,7 @@ PAGES = [
     "docs/tutorials/compare.md",
     "docs/tutorials/rank.md",
     "docs/tutorials/table.md",
+    "docs/explanation/n-and-k.md",
 ]
 DRAWN = {"README.md", "docs/tutorials/rank.md", "docs/tutorials/table.md"}
 """Pages with numbers of texts that a model draws, which differ between machines."""

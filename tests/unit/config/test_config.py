@@ -879,7 +879,7 @@ def test_a_task_can_name_its_own_metrics() -> None:
 
 def test_tasks_that_are_ranked_alike_are_ranked_together_too() -> None:
     config = load_config(ROOT / "config/papers/mc.yaml")
-    assert config.ranked()["all"] == ["wikitext", "news", "books"]
+    assert config.ranked()["all"] == ["wikitext", "wiki-news", "books"]
     assert load(DEMO).ranked() == {"decoding": ["decoding"]}
 
 

@@ -128,8 +128,8 @@ def test_the_tasks_of_a_paper_have_pages() -> None:
 def test_scores_from_a_file_are_all_that_a_ranking_reads() -> None:
     config = load_config(ROOT / "config/papers/mc-released.yaml")
     every = inputs.ranked_texts(config, SimpleNamespace(paper="mc-released", ranked="all"))
-    assert every == [f"data/{task}/scores.parquet" for task in ("wikitext", "news", "books")]
-    assert inputs.given_scores(config, SimpleNamespace(task="news")) == []
+    assert every == [f"data/{task}/scores.parquet" for task in ("wikitext", "wiki-news", "books")]
+    assert inputs.given_scores(config, SimpleNamespace(task="wiki-news")) == []
     assert whole_need(config).cells == []
     read = [file for name in config.experiment.targets for file in target_files(config, name).values()]
     assert {Path(file).parent.name for files in read for file in files} == {"ranking"}
@@ -160,14 +160,14 @@ def test_q_text_is_tuned_only_if_there_are_ratings(demo: Config) -> None:
 
 def test_ratings_of_one_task_leave_the_ranking_of_all() -> None:
     config = load_config(ROOT / "config/papers/mc-released.yaml")
-    for task, files in (("books", ["books"]), ("news", ["news", "books"])):
+    for task, files in (("books", ["books"]), ("wiki-news", ["wiki-news", "books"])):
         ranking = config.experiment.tasks[task].ranking
         assert ranking
         config = with_task(config, task, ranking=ranking.model_copy(update={"ratings": "mine.csv"}))
-        assert list(config.ranked()) == ["wikitext", "news", "books", "all"]
+        assert list(config.ranked()) == ["wikitext", "wiki-news", "books", "all"]
         found = [f"results/papers/mc-released/{name}/ranking/tuning.csv" for name in files]
         assert outputs.tuning_files(config, config.ranked()) == found
-    shared = {"ranking": config.experiment.tasks["news"].ranking}
+    shared = {"ranking": config.experiment.tasks["wiki-news"].ranking}
     whole = with_task(config, "wikitext", **shared)
     assert whole.ratings("all") == "mine.csv"
 
