@@ -359,7 +359,7 @@ KEYS = [
         "targets.table_1.models: duplicate values",
     ),
     edit("[politics, sport]", "politics", "tasks.topics.references: ", "valid list"),
-    edit("[politics, sport]", "[politics, politics]", "tasks.ag-topics: references: duplicate labels"),
+    edit("[politics, sport]", "[politics, politics]", "tasks.topics: references: duplicate labels"),
     edit("      one: [politics]", "      one: []", "tasks.topics.subsets.one: ", "at least 1 item"),
     edit(
         "    subsets:\n      one: [politics]\n",
