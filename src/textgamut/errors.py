@@ -50,6 +50,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def printable_lines(text: str) -> str:
+    """Return a text with its line feeds and tabs, and all other control characters escaped."""
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """Suggest a valid name for a misspelt one, as the end of an error message.
 

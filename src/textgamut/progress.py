@@ -8,6 +8,8 @@ import time
 import warnings
 from collections.abc import Iterator
 
+from textgamut.errors import printable_lines
+
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -28,6 +30,14 @@ def recorded_warnings(*ignored: type[Warning]) -> Iterator[list[str]]:
     messages += dict.fromkeys(str(warning.message) for warning in caught)
     for message in messages:
         logger.warning("%s", message)
+
+
+class PrintableFormatter(logging.Formatter):
+    """Formats records so that what they quote, such as the text of a server, is no command to a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See ``logging.Formatter``."""
+        return printable_lines(super().format(record))
 
 
 class Progress:

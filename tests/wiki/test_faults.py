@@ -322,7 +322,9 @@ def test_a_passing_fault_of_the_sparql_endpoint_costs_nothing(
     between.retry_after = 0
     answers_ = answers.Answers(between.url, accept=wikidata.ACCEPT, rate=1000, cache=tmp_path)
     for _ in range(2):
-        rows = wikidata.select(answers_, f"SELECT ?item WHERE {{ ?item schema:name {name} }}")
+        rows = wikidata.select(
+            answers_, f"SELECT ?item WHERE {{ ?item schema:name {name} }}", always=("item",)
+        )
         assert rows == [{"item": "Q1"}]
     assert len(between.requests) == 3
     assert between.requests[0].method == "POST"
@@ -332,7 +334,7 @@ def test_a_query_that_the_endpoint_does_not_understand_is_told_with_its_reason(s
     served = sparql("<http://x/a> <http://x/b> <http://x/c> .")
     endpoint = answers.Answers(served.url, accept=wikidata.ACCEPT, cache=tmp_path)
     with pytest.raises(TextgamutError, match=r"the server returned HTTP 400 Bad Request: .*expected"):
-        wikidata.select(endpoint, "SELECT ?x WHERE { ?x")
+        wikidata.select(endpoint, "SELECT ?x WHERE { ?x", always=("x",))
 
 
 def test_the_rules_make_texts_and_card_and_offline_the_same_again(

@@ -233,7 +233,7 @@ def _devices() -> Iterator[Finding]:
 def _caches() -> Iterator[Finding]:
     from huggingface_hub import constants
 
-    from textgamut.sources.cache import cache_folder, offline
+    from textgamut.sources.cache import cache_folder, damaged, offline
 
     folders: list[tuple[str, Path, State, str]] = [
         ("textgamut", cache_folder(), "broken", "TEXTGAMUT_CACHE"),
@@ -247,7 +247,10 @@ def _caches() -> Iterator[Finding]:
         if name == "textgamut":
             inside = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.exists() else []
         sizes = ", ".join(f"{path.name} {_size_within(path)}" for path in inside if path.exists())
-        yield name, "good", f"{folder}: {sizes or 'empty'}"
+        if name == "textgamut" and (wrong := damaged(folder)):
+            yield name, "attention", f"{wrong[0]}: damaged; it is fetched again when a run needs it"
+        else:
+            yield name, "good", f"{folder}: {sizes or 'empty'}"
     switches = {"TEXTGAMUT_OFFLINE": offline(), "HF_HUB_OFFLINE": constants.HF_HUB_OFFLINE}
     enabled = " and ".join(name for name, on in switches.items() if on)
     yield "offline", "attention" if enabled else "good", enabled or "no: downloads are allowed"

@@ -20,7 +20,8 @@ from textgamut.cli.papers import papers
 from textgamut.cli.plan import plan
 from textgamut.cli.rank import rank
 from textgamut.cli.score import name_standard_input, score
-from textgamut.errors import FULL, TextgamutError, reason
+from textgamut.errors import FULL, TextgamutError, printable_lines, reason
+from textgamut.progress import PrintableFormatter
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,7 +98,7 @@ def _shown(default: Any) -> str | None:
 
 
 def _error(message: str, code: int) -> int:
-    sys.stderr.write(f"textgamut: error: {message}\n")
+    sys.stderr.write(f"textgamut: error: {printable_lines(message)}\n")
     return code
 
 
@@ -109,6 +110,6 @@ def _log_to_terminal() -> None:
     logger.handlers = [handler]
 
 
-class _Terminal(logging.Formatter):
+class _Terminal(PrintableFormatter):
     def format(self, record: logging.LogRecord) -> str:
-        return ("warning: " if record.levelno >= logging.WARNING else "") + record.getMessage()
+        return ("warning: " if record.levelno >= logging.WARNING else "") + super().format(record)

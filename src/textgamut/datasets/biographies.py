@@ -173,6 +173,7 @@ def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) 
         f"SELECT DISTINCT ?person ?name ?badge WHERE {{ VALUES ?badge {{ {items} }} "
         f"?article wikibase:badge ?badge ; schema:isPartOf <{wiki.site}> ; schema:about ?person ; "
         "schema:name ?name . ?person wdt:P31 wd:Q5 . }",
+        always=("person", "name", "badge"),
     )
     names = {item: name for name, item in BADGES.items()}
     badges: dict[str, str] = {}
@@ -214,6 +215,7 @@ def _facts(wiki: Wiki, people: Iterable[str]) -> dict[str, Person]:
             "{ ?person p:P569 ?statement . ?statement a wikibase:BestRank ; psv:P569 ?node . "
             "?node wikibase:timeValue ?value ; wikibase:timePrecision ?precision . "
             'BIND("birth" AS ?fact) } }',
+            always=("person", "fact", "value"),
         )
         for row in rows:
             value = birth_date(row["value"], int(row["precision"])) if "precision" in row else row["value"]

@@ -250,6 +250,7 @@ def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
             wiki.data,
             f"SELECT DISTINCT ?name ?class WHERE {{ VALUES ?name {{ {names} }} ?article schema:name ?name ; "
             f"schema:isPartOf <{wiki.site}> ; schema:about ?item . OPTIONAL {{ ?item wdt:P31 ?class . }} }}",
+            always=("name",),
         ):
             classes.setdefault(row["name"], set()).update({row["class"]} if "class" in row else ())
     # Superclasses in separate queries: there are few classes, and going down from the types would be slow.
@@ -261,6 +262,7 @@ def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
             wiki.data,
             f"SELECT DISTINCT ?class ?type WHERE {{ VALUES ?class {{ {items} }} ?class wdt:P279* ?type . "
             f"FILTER(?type IN ({types})) }}",
+            always=("class", "type"),
         ):
             above.setdefault(row["class"], set()).add(row["type"])
     found = {

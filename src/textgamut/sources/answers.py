@@ -17,8 +17,10 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from textgamut import __version__
 from textgamut.config.entries.sources import RATE, needs_contact
@@ -26,12 +28,13 @@ from textgamut.errors import ConfigError, SourceError, reason
 from textgamut.files import write_bytes
 from textgamut.sources.cache import cache_folder, offline
 from textgamut.sources.http import (
+    HIDDEN,
     TransientError,
     check_status,
+    key_in,
     open_client,
     redacted,
     retrying,
-    without_key,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +46,49 @@ T = TypeVar("T")
 ATTEMPTS = 9  # waits of two minutes in total, or longer if the server requests it
 LARGEST_ANSWER = 64 * 2**20  # bytes, decompressed
 LONGEST_ANSWER = 300.0  # seconds from its first byte to its last
+MOST = 2**53 - 1
+"""Maximum of a number in an answer: beyond, JSON loses digits."""
+
+
+def _encodable(text: str) -> str:
+    text.encode()  # UnicodeEncodeError, which is a ValueError, for an unpaired surrogate
+    return text
+
+
+Text = Annotated[str, AfterValidator(_encodable)]
+"""A text that can be written as UTF-8."""
+Count = Annotated[int, Field(ge=0, le=MOST)]
+"""An id or a number of things."""
+
+
+class Answer(BaseModel):
+    """A part of an answer: the types of the fields that are read; others are ignored."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+AnswerT = TypeVar("AnswerT", bound=Answer)
+
+
+def checked(kind: type[AnswerT], answer: Any, what: str) -> AnswerT:
+    """Return an answer with the types of its fields checked.
+
+    Args:
+        kind: Types of the fields.
+        answer: The parsed JSON.
+        what: Of whom it should be an answer, for the message.
+
+    Raises:
+        TransientError: If a field has another type or is out of range.
+    """
+    try:
+        return kind.model_validate(answer)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise TransientError(
+            f"not an answer of {what}: {place}{': ' * bool(place)}{first['msg']}: {json.dumps(answer)[:200]}"
+        ) from None
 
 
 class Answers:
@@ -86,8 +132,9 @@ class Answers:
 
         Args:
             question: Parameters of the request.
-            check: Called with the parsed answer and its headers before it is cached. It raises
-                ``TransientError`` to try again and ``TextgamutError`` to give up.
+            check: Called with the parsed answer and its headers before it is cached, and with those from
+                the cache, which have no headers. It raises ``TransientError`` to try again and
+                ``TextgamutError`` to give up.
             post: Send the parameters in the body, for long requests.
 
         Raises:
@@ -95,11 +142,11 @@ class Answers:
                 or if the answer is not in the cache and TEXTGAMUT_OFFLINE is set.
         """
         path = self._path(question)
-        if (answer := self._store.read(path)) is not None:
+        if (answer := self._store.read(path, check)) is not None:
             return answer
         self._store.require_online()
         with self._store.storing(), self._locked():
-            if (answer := self._store.read(path)) is None:
+            if (answer := self._store.read(path, check)) is None:
                 answer, body = self._request(question, check, post)
                 self._store.write(path, body)
         return answer
@@ -165,15 +212,20 @@ class AnswerStore:
         return self.folder / name[:2] / f"{name}.json.gz"
 
     @staticmethod
-    def read(path: Path) -> Any:
-        """Return a cached answer, or None if it does not exist or the file is damaged."""
+    def read(path: Path, check: Callable[[Any, Any], object]) -> Any:
+        """Return a cached answer; None if it does not exist, the file is damaged, or ``check`` refuses it."""
         try:
-            return json.loads(gzip.decompress(path.read_bytes()))
+            answer = json.loads(gzip.decompress(path.read_bytes()))
+            check(answer, {})
         except FileNotFoundError:
             return None
-        except (OSError, EOFError, zlib.error, ValueError):
+        except (OSError, EOFError, zlib.error, ValueError, RecursionError):
             logger.warning("%s: damaged, requesting it again", path)
             return None
+        except TransientError as error:
+            logger.warning("%s: requesting it again: %s", path, error)
+            return None
+        return answer
 
     @staticmethod
     def write(path: Path, body: bytes) -> None:
@@ -236,13 +288,26 @@ def ask_once(
                     )
     except (httpx.RequestError, httpx.DecodingError) as error:
         raise TransientError(f"{type(error).__name__}: {error}") from None
-    body = bytearray(without_key(bytes(body), response.request))
     try:
-        answer = json.loads(body.decode("utf-8"))
+        received = json.loads(body.decode("utf-8"))
+        answer = _without_key(received, key_in(response.request))
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or too deeply nested
         raise TransientError(f"not a JSON answer: {error}") from None
     check(answer, response.headers)
-    return answer, bytes(body)
+    return answer, bytes(body) if answer == received else json.dumps(answer).encode()
+
+
+def _without_key(value: Any, key: str) -> Any:
+    """Replace an API key in all strings of an answer, where it may have been spelled with escapes."""
+    if not key:
+        return value
+    if isinstance(value, str):
+        return value.replace(key, HIDDEN)
+    if isinstance(value, list):
+        return [_without_key(item, key) for item in value]
+    if isinstance(value, dict):
+        return {_without_key(name, key): _without_key(item, key) for name, item in value.items()}
+    return value
 
 
 def ask_until_answered(url: str, attempt: Callable[[], T]) -> T:

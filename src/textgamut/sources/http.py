@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import logging
 import re
 import time
@@ -21,6 +22,8 @@ BACKOFF = 0.5  # seconds before the second attempt, then doubled each time
 LONGEST_BACKOFF = 120.0  # seconds
 LONGEST_WAIT = 900.0  # seconds; if a server requests a longer wait, give up
 TIMEOUT = 120.0  # seconds without data: Wikidata cancels a query after 60
+HIDDEN = "***"
+"""What replaces an API key."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -90,18 +93,30 @@ def check_status(response: httpx.Response, url: str, accepted: tuple[int, ...] =
         raise SourceError(
             f"{redacted(url)}: HTTP {status}: the server requests a wait of {wait:.0f} s: try again then"
         )
-    body = without_key(next(response.iter_bytes(2000), b""), response.request).decode("utf-8", "replace")
-    message = " ".join(re.sub(r"<[^<>]*>|[^ -~\u00a0-\U0010ffff]", " ", body).split())[:300]
+    key = key_in(response.request)
+    message = shown(next(response.iter_bytes(2000), b"").decode("utf-8", "replace"), key)
     if status in (408, 429) or status >= 500:
         raise TransientError(f"HTTP {status}: {message}" if message else f"HTTP {status}", wait)
-    what = f"{redacted(url)}: the server returned HTTP {status} {response.reason_phrase}"
+    what = f"{redacted(url)}: the server returned HTTP {status} {shown(response.reason_phrase, key)}".rstrip()
     raise SourceError(f"{what}: {message}" if message else what)
 
 
-def without_key(content: bytes, request: httpx.Request) -> bytes:
-    """Replace the request's API key in content from a server."""
-    key = request.headers.get("Authorization", "").removeprefix("Bearer ").encode()
-    return content.replace(key, b"***") if key else content
+def shown(text: str, key: str = "") -> str:
+    """Return what a server says for a message: the first 300 characters, without tags and the API key.
+
+    Characters that cannot be printed, which may be commands to a terminal, become spaces.
+    """
+    plain = html.unescape(re.sub(r"<[^<>]*>", " ", text))
+    line = " ".join("".join(c if c.isprintable() else " " for c in plain).split())
+    if key:  # tags or other characters may have separated its characters
+        line = re.sub(r"\s*".join(map(re.escape, key)), HIDDEN, line)
+    return line[:300]
+
+
+def key_in(request: httpx.Request) -> str:
+    """Return the API key of a request; empty if there is none."""
+    key: str = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    return key
 
 
 def retry_after(headers: Any) -> float | None:
@@ -111,7 +126,7 @@ def retry_after(headers: Any) -> float | None:
         return float(value)
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):  # no date, or a time zone of years
         return None
 
 

@@ -8,11 +8,13 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field, StringConstraints, create_model
 
 from textgamut.errors import SourceError
-from textgamut.sources.answers import Answers
-from textgamut.sources.http import TransientError, redacted, retry_after
+from textgamut.sources.answers import Answer, Answers, Count, Text, checked
+from textgamut.sources.http import TransientError, redacted, retry_after, shown
 
 logger = logging.getLogger(__name__)
 
@@ -20,10 +22,84 @@ BATCH = 50  # pages per request, the maximum for clients without special rights
 MAXLAG = 5  # seconds of database lag beyond which the API defers requests
 MOST_STALE = 500  # consecutive continuations without new content
 TRANSIENT = ("maxlag", "ratelimited")
+API = "the MediaWiki API"
 BY_ID = ("pageids", "titles", "revids")
 
 Item = TypeVar("Item")
 Question = dict[str, str | int]
+Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+
+
+class _Error(Answer):
+    code: Text = "?"
+    info: Text = "?"
+
+
+class _Failure(Answer):
+    error: _Error | None = None
+
+
+class _Slot(Answer):
+    content: Text | None = None
+
+
+class _Slots(Answer):
+    main: _Slot = _Slot()
+
+
+class _Revision(Answer):
+    slots: _Slots = _Slots()
+
+
+class _Titled(Answer):
+    title: Text
+
+
+class _Page(Answer):
+    pageid: Count | None = None
+    title: Text | None = None
+    ns: int | None = None
+    pageprops: dict[str, Any] = {}
+    categories: list[_Titled] = []
+
+
+class _Member(Answer):
+    logpage: Count | None = None
+
+
+class _Move(Answer):
+    from_: Text = Field(alias="from")
+    to: Text
+
+
+class _Query(Answer):
+    normalized: list[_Move] = []
+    redirects: list[_Move] = []
+
+
+def _answer_to(question: Mapping[str, str | int]) -> Any:
+    """Return the type of an answer: with the fields that the question asks for."""
+    asked = str(question.get("rvprop", "")).split("|")
+    of_revision = {"ids": {"revid": Count}, "timestamp": {"timestamp": Timestamp}}
+    revision = _with(_Revision, *(fields for name, fields in of_revision.items() if name in asked))
+    of_page = {"pageids": {"pageid": Count}, "titles": {"title": Text}}
+    page = _with(_Page, *(fields for name, fields in of_page.items() if name in question))
+    page = _with(page, {"revisions": (list[revision], [])})
+    of_list = {"logevents": {"timestamp": Timestamp} if "timestamp" in str(question.get("leprop")) else {}}
+    members: dict[str, Any] = {}
+    if (name := str(question.get("list", ""))) != "":
+        members[name] = (list[_with(_Member, of_list.get(name, {"pageid": Count}))], [])
+    query = _with(_Query, {"pages": (list[page], [])}, members)
+    return _with(
+        Answer, {"query": (query, query()), "following": (dict[str, Text | int], Field({}, alias="continue"))}
+    )
+
+
+def _with(base: Any, *fields: Mapping[str, Any]) -> Any:
+    """Return a type with more fields: name -> type, or type and default."""
+    every = [item for each in fields for item in each.items()]
+    more: Any = {name: kind if isinstance(kind, tuple) else (kind, ...) for name, kind in every}
+    return create_model(base.__name__, __base__=base, **more)
 
 
 def batches(items: Iterable[Item], size: int = BATCH) -> Iterator[list[Item]]:
@@ -71,8 +147,6 @@ class MediaWiki:
         """
         question: Question = {"pageids": _joined(ids), **parameters}
         found = {page["pageid"]: page for page in self._merged(question)}
-        if left_out := set(ids) - set(found):
-            raise SourceError(f"{redacted(self.url)}: page {min(left_out)} is not in the answer")
         return [found[id_] for id_ in ids]
 
     def titled(self, titles: Sequence[str], **parameters: str | int) -> list[dict[str, Any]]:
@@ -130,7 +204,7 @@ class MediaWiki:
         """Yield the ``query`` part of each answer until the result is complete."""
         always: Question = {"action": "query", "format": "json", "formatversion": 2, "maxlag": MAXLAG}
         fixed = {key: str(value) for key, value in (always | question).items()}
-        check = partial(self._check, of_pages=any(key in question for key in BY_ID))
+        check = partial(self._check, kind=_answer_to(question), question=question)
         requests: list[dict[str, str]] = []
         seen: set[bytes] = set()
         stale = 0
@@ -154,17 +228,20 @@ class MediaWiki:
                     f"{redacted(self.url)}: the server repeats the same answers (continue: {following})"
                 )
 
-    def _check(self, answer: Any, headers: Any, of_pages: bool) -> None:
-        if not isinstance(answer, dict):
-            raise TransientError("not an answer of the MediaWiki API")
-        if error := answer.get("error"):
-            code, info = error.get("code", "?"), error.get("info", "?")
-            if code in TRANSIENT or code.startswith("internal_api_error"):
-                raise TransientError(f"{code}: {info}", retry_after(headers))
-            raise SourceError(f"{redacted(self.url)}: the API returns an error: {code}: {info}")
+    def _check(self, answer: Any, headers: Any, kind: type[Answer], question: Question) -> None:
+        if error := checked(_Failure, answer, API).error:
+            what = f"{shown(error.code)}: {shown(error.info)}"
+            if error.code in TRANSIENT or error.code.startswith("internal_api_error"):
+                raise TransientError(what, retry_after(headers))
+            raise SourceError(f"{redacted(self.url)}: the API returns an error: {what}")
+        checked(kind, answer, API)
         part = answer.get("query", {})
-        if not isinstance(part, dict) or (of_pages and not {"pages", "badrevids"} & set(part)):
+        if any(key in question for key in BY_ID) and not {"pages", "badrevids"} & set(part):
             raise TransientError("the answer contains no query result")
+        if "pageids" in question:
+            present = {str(page["pageid"]) for page in part["pages"]}
+            if left_out := [id_ for id_ in str(question["pageids"]).split("|") if id_ not in present]:
+                raise TransientError(f"page {left_out[0]} is not in the answer")
 
     def _warn(self, warnings: Any) -> None:
         text = json.dumps(warnings, ensure_ascii=False)
@@ -175,8 +252,8 @@ class MediaWiki:
 
 def content_of(revision: Mapping[str, Any]) -> str | None:
     """Return the wikitext of a revision, or None if it is hidden or has no main slot."""
-    content = revision.get("slots", {}).get("main", {}).get("content")
-    return content if isinstance(content, str) else None
+    content: str | None = revision.get("slots", {}).get("main", {}).get("content")
+    return content
 
 
 def _joined(values: Iterable[str | int]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from textgamut.sources.answers import Answers
+from textgamut.sources.answers import Answer, Answers, Text, checked
 from textgamut.sources.http import TransientError
 
 PREFIXES = """\
@@ -20,17 +21,36 @@ ENTITY = "http://www.wikidata.org/entity/"
 ACCEPT = "application/sparql-results+json"
 
 
-def select(answers: Answers, query: str) -> list[dict[str, str]]:
+class _Cell(Answer):
+    value: Text
+
+
+class _Results(Answer):
+    bindings: list[dict[str, _Cell]]
+
+
+class _Answer(Answer):
+    results: _Results
+
+
+def select(answers: Answers, query: str, always: Sequence[str]) -> list[dict[str, str]]:
     """Return the rows of a SELECT query: variable -> value, with entities as ``Q42``.
 
     Args:
         answers: The endpoint.
         query: The query without prefixes.
+        always: Variables that have a value in every row.
 
     Raises:
         TextgamutError: If the endpoint refuses the query or does not answer.
     """
-    answer = answers.ask({"query": PREFIXES + query}, _check, post=True)
+
+    def check(answer: Any, _headers: Any) -> None:
+        for row in checked(_Answer, answer, "a SPARQL service").results.bindings:
+            if missing := [name for name in always if name not in row]:
+                raise TransientError(f"a row of the answer has no {missing[0]}")
+
+    answer = answers.ask({"query": PREFIXES + query}, check, post=True)
     return [
         {name: cell["value"].removeprefix(ENTITY) for name, cell in row.items()}
         for row in answer["results"]["bindings"]
@@ -42,9 +62,3 @@ def literal(text: str, language: str) -> str:
     for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(plain, escaped)
     return f'"{text}"@{language}'
-
-
-def _check(answer: Any, _headers: Any) -> None:
-    results = answer.get("results") if isinstance(answer, dict) else None
-    if not isinstance(results, dict) or not isinstance(results.get("bindings"), list):
-        raise TransientError("not a SPARQL result")

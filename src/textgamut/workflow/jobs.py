@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from textgamut.errors import FULL, TextgamutError, reason
+from textgamut.errors import FULL, TextgamutError, printable_lines, reason
+from textgamut.progress import PrintableFormatter
 from textgamut.workflow.records import finish_record, restore, start_record
 
 logger = logging.getLogger(__name__)
@@ -95,9 +96,9 @@ def started_job() -> Iterator[tuple[Snakemake, Callable[[], None]]]:
         to_file = _LogFile(log, mode="w", encoding="utf-8")
     except OSError as error:
         sys.exit(f"\nError in {name}: {error.filename or log}: {reason(error)}\n")
-    to_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    to_file.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(message)s"))
     to_terminal = logging.StreamHandler(sys.stderr)
-    to_terminal.setFormatter(logging.Formatter(f"{name}: %(message)s"))
+    to_terminal.setFormatter(PrintableFormatter(f"{name}: %(message)s"))
     root = logging.getLogger("textgamut")
     root.setLevel(logging.INFO)
     root.handlers = [to_file, to_terminal]
@@ -118,7 +119,7 @@ def started_job() -> Iterator[tuple[Snakemake, Callable[[], None]]]:
         else:
             to_terminal.setLevel(logging.CRITICAL)
             logger.exception("failed")
-            sys.stderr.write(f"\nError in {name}: {message}\n(log: {log})\n\n")
+            sys.stderr.write(f"\nError in {name}: {printable_lines(message)}\n(log: {log})\n\n")
         sys.exit(1)
     finally:
         lock.release()

@@ -83,7 +83,11 @@ def source(**fields: str) -> HfDatasetSource:
 
 
 def in_cache(cache: Path) -> list[str]:
-    return [path.name for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"]
+    return [
+        path.name
+        for path in cache.rglob("*")
+        if path.is_file() and path.suffix != ".lock" and path.name[0] != "."
+    ]
 
 
 def test_a_split_has_the_rows_of_its_files_in_their_order_and_is_found_without_network(hub, tmp_path):

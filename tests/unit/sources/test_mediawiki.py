@@ -50,7 +50,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
                 check(answer, {})
                 return answer, json.dumps(answer).encode()
 
-            return http.retrying(API, answers.ATTEMPTS)(attempt)
+            return answers.ask_until_answered(API, attempt)
 
     return Scripted
 
@@ -65,7 +65,7 @@ def test_an_answer_without_pages_is_no_answer_and_not_kept(asked, nothing) -> No
 
 
 def test_a_page_that_is_left_out_is_no_deleted_page(asked) -> None:
-    server = asked([{"query": {"pages": [{"pageid": 7}]}}])
+    server = asked([{"query": {"pages": [{"pageid": 7}]}}] * 9)
     with pytest.raises(TextgamutError, match="page 8 is not in the answer"):
         MediaWiki(server).pages([7, 8], prop="info")
 
@@ -75,17 +75,27 @@ def test_properties_that_come_in_several_answers_are_put_together(asked) -> None
         [
             {
                 "query": {
-                    "pages": [{"pageid": 7, "title": "a", "categories": [1]}, {"pageid": 8, "title": "b"}]
+                    "pages": [
+                        {"pageid": 7, "title": "a", "categories": [{"title": "1"}]},
+                        {"pageid": 8, "title": "b"},
+                    ]
                 },
                 "continue": {"clcontinue": "7|2", "continue": "||"},
             },
-            {"query": {"pages": [{"pageid": 7, "categories": [2]}, {"pageid": 8, "categories": [3]}]}},
+            {
+                "query": {
+                    "pages": [
+                        {"pageid": 7, "categories": [{"title": "2"}]},
+                        {"pageid": 8, "categories": [{"title": "3"}]},
+                    ]
+                }
+            },
         ]
     )
     found = MediaWiki(server).pages([8, 7], prop="categories")
     assert found == [
-        {"pageid": 8, "title": "b", "categories": [3]},
-        {"pageid": 7, "title": "a", "categories": [1, 2]},
+        {"pageid": 8, "title": "b", "categories": [{"title": "3"}]},
+        {"pageid": 7, "title": "a", "categories": [{"title": "1"}, {"title": "2"}]},
     ]
     assert server.questions[1]["clcontinue"] == "7|2"
 

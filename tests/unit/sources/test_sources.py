@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -26,7 +27,7 @@ from platformdirs.unix import Unix
 from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelMember, WheelSource
 from textgamut.errors import TextgamutError
 from textgamut.sources import http, url, wheel
-from textgamut.sources.cache import cache_folder, digest
+from textgamut.sources.cache import cache_folder, damaged, digest
 from textgamut.sources.fetch import fetch, pinned
 
 CONTENT = bytes(range(256)) * 2000  # half a megabyte
@@ -50,9 +51,11 @@ def clean_environment(monkeypatch, tmp_path):
 
 
 def in_cache(cache: Path) -> list[str]:
-    """List what the cache holds, half-done things included, locks left out."""
+    """List what the cache holds, half-done things included, locks and records left out."""
     return sorted(
-        p.relative_to(cache).as_posix() for p in cache.rglob("*") if p.is_file() and p.suffix != ".lock"
+        p.relative_to(cache).as_posix()
+        for p in cache.rglob("*")
+        if p.is_file() and p.suffix != ".lock" and not p.name.startswith(".verified-")
     )
 
 
@@ -183,6 +186,44 @@ def test_url_is_downloaded_once_and_then_found_without_network(server, tmp_path)
     server.stop()
     assert fetch(server.source("/folder/my%20texts.csv?version=2")) == path
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("pinned_", [True, False])
+def test_a_file_that_was_changed_in_the_cache_is_downloaded_again(server, pinned_, monkeypatch, caplog):
+    source = server.source() if pinned_ else UrlSource(kind="url", url=server.source().url)
+    path = fetch(source)
+    os.utime(path, (1, 1))  # only its time: verified, but not downloaded
+    assert fetch(source) == path
+    assert len(server.requests) == 1
+    path.write_bytes(CONTENT[:-1] + b"x")
+    assert damaged(cache_folder()) == [path]
+    monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
+    with pytest.raises(TextgamutError, match="is damaged in the cache"):
+        fetch(source)
+    monkeypatch.delenv("TEXTGAMUT_OFFLINE")
+    assert fetch(source).read_bytes() == CONTENT
+    assert "was changed in the cache, so it was fetched again" in caplog.text
+    assert damaged(cache_folder()) == []
+
+
+def test_a_file_that_was_put_into_the_cache_is_verified(server):
+    path = fetch(server.source())
+    shutil.rmtree(path.parent)
+    path.parent.mkdir()
+    path.write_bytes(b"something else")
+    assert fetch(server.source()).read_bytes() == CONTENT
+
+
+def test_a_cache_that_cannot_be_written_is_verified_each_time(server, monkeypatch):
+    path = fetch(server.source())
+    for record in path.parent.glob(".verified-*"):
+        record.write_text("[damaged")
+    monkeypatch.setattr("textgamut.sources.cache.write_json", denied)
+    assert fetch(server.source()) == path
+
+
+def denied(*_: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
 
 
 def test_a_cut_download_goes_on_where_it_stopped(server):

@@ -1,0 +1,309 @@
+"""Answers of servers: wrong ones are asked for again and never kept; keys are not shown."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from textgamut.config.entries.sources import OpenAISource
+from textgamut.errors import TextgamutError, printable_lines
+from textgamut.progress import PrintableFormatter
+from textgamut.sources import answers, http, wikidata
+from textgamut.sources.answers import Answers
+from textgamut.sources.chat_server import Reply, ServedModel, _read
+from textgamut.sources.http import TransientError
+from textgamut.sources.mediawiki import MediaWiki
+
+KEY = "sk-Secret0123456789"
+RIGHT = {
+    "model": "m",
+    "choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+}
+
+
+class Server(ThreadingHTTPServer):
+    """Answers each request with the next body; the last one is repeated."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.bodies: list[bytes] = []
+        self.status, self.reason = 200, "OK"
+        self.requests = 0
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+
+    def say(self, *contents: Any) -> None:
+        self.bodies = [c if isinstance(c, bytes) else json.dumps(c).encode() for c in contents]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        bodies = self.server.bodies
+        self.server.requests += 1
+        body = bodies.pop(0) if len(bodies) > 1 else bodies[0]
+        head = f"HTTP/1.1 {self.server.status} {self.server.reason}\r\nContent-Length: {len(body)}\r\n\r\n"
+        self.wfile.write(head.encode("latin-1") + body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(http, "BACKOFF", 0.0)
+    monkeypatch.setattr(answers, "ATTEMPTS", 2)
+    monkeypatch.setenv("TEST_KEY", KEY)
+    server = Server()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def served(server: Server, cache: Path) -> ServedModel:
+    source = OpenAISource(kind="openai", url=server.url, model="m", key_variable="TEST_KEY")
+    return ServedModel(source, cache)
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """Return the right answer with another value at a place."""
+    answer: Any = json.loads(json.dumps(RIGHT))
+    place: Any = answer
+    *parents, last = [int(step) if step.isdecimal() else step for step in path.split(".")]
+    for step in parents:
+        place = place[step]
+    place[last] = value
+    return answer
+
+
+COUNTS: list[Any] = [-1, 10**400, float("inf"), float("nan"), 1.5, "3", True, [1], 2**62]
+WRONG: dict[str, list[Any]] = {
+    "model": [["x"], {"a": 1}, 5, True, "half a pair: \ud800"],
+    "usage.prompt_tokens": COUNTS,
+    "usage.completion_tokens": COUNTS,
+    "choices.0.finish_reason": [["stop"], 1, {}, False, "\udfff"],
+    "choices.0.message.content": [[{"type": "text", "text": "hi"}], 5, {}],
+    "choices.0.message": ["hi", [], None, {}],
+    "choices.0": [None, "hi", [], {}],
+    "choices": [[], None, {}, "hi"],
+    "usage": ["many", [3], 7],
+}
+
+
+@pytest.mark.parametrize(("path", "value"), [(path, value) for path in WRONG for value in WRONG[path]])
+def test_a_wrong_answer_is_no_answer(path: str, value: Any) -> None:
+    with pytest.raises(TransientError, match=r"^(not an answer of an OpenAI|the answer contains no text)"):
+        _read(changed(path, value))
+
+
+def test_a_wrong_answer_is_asked_for_again_and_never_kept(server: Server, tmp_path: Path) -> None:
+    server.say(changed("model", ["x"]))
+    model = served(server, tmp_path)
+    with pytest.raises(TextgamutError, match=r"model: Input should be a valid string"):
+        model.ask("hello", {"max_tokens": 5})
+    assert not list(tmp_path.rglob("*.gz"))
+    server.say(RIGHT)  # the server is repaired
+    assert model.ask("hello", {"max_tokens": 5}) == Reply("hi", "", "stop", 3, 1, "m")
+
+
+def test_a_wrong_answer_in_the_cache_is_asked_for_again(server: Server, tmp_path: Path) -> None:
+    server.say(RIGHT)
+    model = served(server, tmp_path)
+    model.ask("hello", {"max_tokens": 5})
+    [path] = tmp_path.rglob("*.gz")
+    poison: list[Any] = [changed("usage.completion_tokens", -1), [], "x", None]
+    for wrong in poison:
+        model._store.write(path, json.dumps(wrong).encode())
+        requests = server.requests
+        assert model.ask("hello", {"max_tokens": 5}).text == "hi"
+        assert server.requests == requests + 1
+    assert model.ask("hello", {"max_tokens": 5}).text == "hi"  # kept again
+    assert server.requests == requests + 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply"),
+    [
+        ({"choices": [{"text": "hi"}]}, Reply("hi", "", "not told", 0, 0, "")),
+        ({"choices": [{"text": None}], "usage": None}, Reply("", "", "not told", 0, 0, "")),
+        (
+            {"choices": [{"message": {"content": None, "refusal": "No."}}]},
+            Reply("No.", "", "not told", 0, 0, ""),
+        ),
+        (changed("choices.0.message.reasoning", {"steps": []}), Reply("hi", "", "stop", 3, 1, "m")),
+        (changed("service_tier", [1]), Reply("hi", "", "stop", 3, 1, "m")),
+    ],
+)
+def test_what_servers_differ_in_is_read(answer: dict[str, Any], reply: Reply) -> None:
+    assert _read(answer) == reply
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["choices", "message", "content", "usage", "prompt_tokens", "model", "text"]),
+            inner,
+        )
+    ),
+)
+
+
+@given(JSON)
+def test_any_json_is_an_answer_or_none(answer: Any) -> None:
+    try:
+        reply = _read(answer)
+    except TransientError:
+        return
+    assert json.dumps(reply).encode()
+    assert 0 <= reply.prompt_tokens <= 10**9
+
+
+# --- a wiki, Wikidata -----------------------------------------------------------------------------------
+
+PAGE = {"pageid": 7, "title": "A", "ns": 0}
+REVISION = {"revid": 1, "timestamp": "2020-01-02T03:04:05Z", "slots": {"main": {"content": "text"}}}
+WRONG_PAGES: list[Any] = [
+    {"error": "down"},
+    {"error": ["down"]},
+    {"error": 5},
+    {"error": {"code": 5}},
+    {"query": {"pages": {"7": PAGE}}},
+    {"query": {"pages": None}},
+    {"query": {"pages": [None]}},
+    {"query": {"pages": ["A"]}},
+    {"query": {"pages": [{"title": "A"}]}},
+    {"query": {"pages": [PAGE | {"pageid": "7"}]}},
+    {"query": {"pages": [PAGE | {"revisions": None}]}},
+    {"query": {"pages": [PAGE | {"revisions": {}}]}},
+    {"query": {"pages": [PAGE | {"revisions": [REVISION | {"slots": None}]}]}},
+    {"query": {"pages": [PAGE | {"revisions": [REVISION | {"slots": {"main": None}}]}]}},
+    {"query": {"pages": [PAGE | {"revisions": [REVISION | {"slots": {"main": {"content": ["x"]}}}]}]}},
+    {"query": {"pages": [PAGE | {"revisions": [REVISION | {"revid": None}]}]}},
+    {"query": {"pages": [PAGE | {"revisions": [REVISION | {"timestamp": "yesterday"}]}]}},
+    {"query": {"pages": [PAGE], "normalized": None}},
+    {"query": {"pages": [PAGE], "normalized": [{"from": "a"}]}},
+    {"query": {"pages": [PAGE], "redirects": [5]}},
+    {"query": {"pages": [PAGE]}, "continue": None},
+    {"query": {"pages": [PAGE]}, "continue": ["x"]},
+    {"query": {"pages": [PAGE]}, "continue": {"x": {}}},
+    {"query": {"pages": [PAGE | {"pageid": 8}]}},
+]
+RIGHT_PAGES = {"query": {"pages": [PAGE | {"revisions": [REVISION]}]}}
+
+
+@pytest.mark.parametrize("wrong", WRONG_PAGES)
+def test_a_wrong_answer_of_a_wiki_is_asked_for_again(server: Server, tmp_path: Path, wrong: Any) -> None:
+    wiki = MediaWiki(Answers(server.url, rate=1e6, cache=tmp_path))
+    server.say(wrong)
+    with pytest.raises(TextgamutError):
+        wiki.pages([7], prop="revisions", rvprop="ids|timestamp|content")
+    assert not list(tmp_path.rglob("*.gz"))
+    server.say(RIGHT_PAGES)
+    assert wiki.pages([7], prop="revisions", rvprop="ids|timestamp|content") == RIGHT_PAGES["query"]["pages"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    list[Any](
+        [{"logevents": None}, {"logevents": [5]}, {"logevents": [{"logpage": "x"}]}, {"logevents": [{}]}]
+    ),
+)
+def test_a_wrong_list_of_a_wiki_is_asked_for_again(server: Server, tmp_path: Path, wrong: Any) -> None:
+    wiki = MediaWiki(Answers(server.url, rate=1e6, cache=tmp_path))
+    event = {"logpage": 5, "timestamp": "2020-01-02T03:04:05Z"}
+    server.say({"query": wrong}, {"query": {"logevents": [event]}})
+    assert list(wiki.members("logevents", leprop="ids|timestamp")) == [event]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"results": None},
+        {"results": {"bindings": {}}},
+        {"results": {"bindings": [None]}},
+        {"results": {"bindings": [{"x": {}}]}},
+        {"results": {"bindings": [{"x": {"value": 5}}]}},
+        {"results": {"bindings": [{"y": {"value": "a"}}]}},
+    ],
+)
+def test_a_wrong_answer_of_wikidata_is_asked_for_again(server: Server, tmp_path: Path, wrong: Any) -> None:
+    server.say(wrong, {"results": {"bindings": [{"x": {"value": "http://www.wikidata.org/entity/Q1"}}]}})
+    service = Answers(server.url, rate=1e6, cache=tmp_path)
+    assert wikidata.select(service, "SELECT ?x", always=("x",)) == [{"x": "Q1"}]
+
+
+# --- what is shown --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reason", "body"),
+    [
+        (f"no key {KEY}", b"{}"),
+        ("Unauthorized", f"wrong key {KEY}".encode()),
+        ("Unauthorized", f"wrong key {KEY[:6]}<b>{KEY[6:]}</b>".encode()),
+        ("Unauthorized", f"wrong key {KEY[:6]}\x1b\x00{KEY[6:]}".encode()),
+        ("Unauthorized", f"wrong key {KEY[:6]}\u200b{KEY[6:]}".encode()),
+        ("Unauthorized", f"wrong key &#115;{KEY[1:]}".encode()),
+    ],
+)
+def test_a_key_in_an_error_is_not_shown(server: Server, tmp_path: Path, reason: str, body: bytes) -> None:
+    server.status, server.reason = 401, reason
+    server.say(body)
+    with pytest.raises(TextgamutError, match=r"HTTP 401.*\*\*\*") as error:
+        served(server, tmp_path).ask("hello", {"max_tokens": 5})
+    assert KEY[6:] not in str(error.value)
+
+
+def test_a_key_in_an_answer_is_not_kept(server: Server, tmp_path: Path) -> None:
+    spelled = json.dumps(changed("choices.0.message.content", f"It is {KEY}.")).replace("sk-", "\\u0073k-")
+    server.say(spelled.encode())
+    for _ in range(2):  # from the server, from the cache
+        assert served(server, tmp_path).ask("hello", {"max_tokens": 5}).text == "It is ***."
+
+
+def test_an_error_contains_no_commands_to_the_terminal(server: Server, tmp_path: Path) -> None:
+    server.status, server.reason = 400, "Bad \x1b]0;title\x07"
+    server.say("\u202eesrever \x1b[31mred\x9b1m".encode())
+    with pytest.raises(TextgamutError, match="HTTP 400 Bad") as error:
+        served(server, tmp_path).ask("hello", {"max_tokens": 5})
+    assert str(error.value).isprintable()
+
+
+def test_an_error_of_a_wiki_contains_no_commands_to_the_terminal(server: Server, tmp_path: Path) -> None:
+    server.say({"error": {"code": "no", "info": "a\x1b[2Jb\u2066"}})
+    with pytest.raises(TextgamutError, match="returns an error: no: a") as error:
+        MediaWiki(Answers(server.url, rate=1e6, cache=tmp_path)).pages([7], prop="info")
+    assert str(error.value).isprintable()
+
+
+def test_a_log_line_contains_no_commands_to_the_terminal() -> None:
+    record = logging.makeLogRecord({"msg": "finish reason %s", "args": ("a\x1b[2J\r\u202eb\u0007",)})
+    assert PrintableFormatter().format(record) == r"finish reason a\x1b[2J\r\u202eb\x07"
+    assert printable_lines("two\nlines\tand 文字 é") == "two\nlines\tand 文字 é"
+
+
+@pytest.mark.parametrize(
+    "value", ["Wed, 21 Oct 2015 07:28:00 +9999999999", "Wed, 21 Oct 99999 07:28:00 GMT", "²"]
+)
+def test_an_absurd_wait_is_none(value: str) -> None:
+    assert http.retry_after({"Retry-After": value}) in (None, 0.0)
