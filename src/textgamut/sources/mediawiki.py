@@ -80,16 +80,16 @@ class _Query(Answer):
 def _answer_to(question: Mapping[str, str | int]) -> Any:
     """Return the type of an answer: with the fields that the question asks for."""
     asked = str(question.get("rvprop", "")).split("|")
-    of_revision = {"ids": {"revid": Count}, "timestamp": {"timestamp": Timestamp}}
-    revision = _with(_Revision, *(fields for name, fields in of_revision.items() if name in asked))
-    of_page = {"pageids": {"pageid": Count}, "titles": {"title": Text}}
-    page = _with(_Page, *(fields for name, fields in of_page.items() if name in question))
-    page = _with(page, {"revisions": (list[revision], [])})
+    of_revision: dict[str, dict[str, Any]] = {"ids": {"revid": Count}, "timestamp": {"timestamp": Timestamp}}
+    revision: Any = _with(_Revision, *(fields for name, fields in of_revision.items() if name in asked))
+    of_page: dict[str, dict[str, Any]] = {"pageids": {"pageid": Count}, "titles": {"title": Text}}
+    page: Any = _with(_Page, *(fields for name, fields in of_page.items() if name in question))
+    page = _with(page, {"revisions": (_list_of(revision), [])})
     of_list = {"logevents": {"timestamp": Timestamp} if "timestamp" in str(question.get("leprop")) else {}}
     members: dict[str, Any] = {}
     if (name := str(question.get("list", ""))) != "":
-        members[name] = (list[_with(_Member, of_list.get(name, {"pageid": Count}))], [])
-    query = _with(_Query, {"pages": (list[page], [])}, members)
+        members[name] = (_list_of(_with(_Member, of_list.get(name, {"pageid": Count}))), [])
+    query = _with(_Query, {"pages": (_list_of(page), [])}, members)
     return _with(
         Answer, {"query": (query, query()), "following": (dict[str, Text | int], Field({}, alias="continue"))}
     )
@@ -100,6 +100,10 @@ def _with(base: Any, *fields: Mapping[str, Any]) -> Any:
     every = [item for each in fields for item in each.items()]
     more: Any = {name: kind if isinstance(kind, tuple) else (kind, ...) for name, kind in every}
     return create_model(base.__name__, __base__=base, **more)
+
+
+def _list_of(kind: Any) -> Any:
+    return list[kind]  # an expression: type checkers know no types that are made at run time
 
 
 def batches(items: Iterable[Item], size: int = BATCH) -> Iterator[list[Item]]:
