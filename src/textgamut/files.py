@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import fcntl
+import functools
+import hashlib
 import importlib.metadata
 import json
 import os
 import platform
+import re
+import secrets
+import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -31,29 +38,105 @@ def writing(path: Path) -> Iterator[None]:
         raise
 
 
-@contextlib.contextmanager
-def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``; on success it is fsynced and renamed, on failure removed.
+def obstacle(path: Path) -> str | None:
+    """Return why a file cannot be written at a path; None for a regular file, a link to one, and nothing.
 
-    A reader sees either the old or the new file, never a partial one, even if the process is killed.
+    Raises:
+        OSError: If the path cannot be looked up, for example because it is below a file.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        return "is a folder, not a file"
+    # /dev/stdout is a link to what may be a regular file: the link would be replaced.
+    if not stat.S_ISREG(mode) or (path.is_symlink() and os.readlink(path).startswith("/proc/")):
+        return "is not a regular file"
+    return None
+
+
+def check_writable(path: Path) -> None:
+    """Check that :func:`atomic` would not replace a folder, a device, a FIFO or a socket.
+
+    Raises:
+        DataError: If the path is one.
+    """
+    if problem := obstacle(path):
+        raise DataError(f"{path}: {problem}")
+
+
+@contextlib.contextmanager
+def atomic(path: Path) -> Iterator[BinaryIO]:
+    """Yield a stream to a temporary file, which replaces ``path`` on success and is removed on failure.
+
+    A reader sees either the old or the new file, never a partial one, even if the process is killed. A link
+    is replaced, and its target is left as it is. The stream must not be closed.
+
+    Raises:
+        DataError: If the path is a folder, a device, a FIFO or a socket.
     """
     with writing(path):
+        check_writable(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Each output has one writer, so a fixed name is safe; the leftover of a killed run is overwritten.
-        temporary = path.with_name(f".{path.name}.tmp")
+        temporary, handle = _make_temporary(path.parent)
         try:
-            yield temporary
-            with temporary.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            temporary.replace(path)
-        finally:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(handle)
+                temporary.replace(path)
+        except BaseException:
             temporary.unlink(missing_ok=True)
+            raise
+
+
+_TEMPORARY = f".textgamut-{hashlib.sha256(platform.node().encode()).hexdigest()[:8]}-"
+"""How the names of temporary files of this machine begin."""
+
+
+def _make_temporary(folder: Path) -> tuple[Path, int]:
+    """Create and open a temporary file; the process holds a lock on it as long as it is open."""
+    _remove_leftovers(folder)
+    while True:
+        path = folder / f"{_TEMPORARY}{secrets.token_hex(8)}.tmp"
+        # Nothing that others have put there is opened, links included. The umask decides on the permissions.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(handle).st_nlink:
+                return path, handle
+        except BlockingIOError:
+            pass
+        except OSError:  # a file system without locks, on which leftovers stay
+            return path, handle
+        os.close(handle)  # before it was locked, another process took it for a leftover
+
+
+@functools.cache
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that killed processes of this user on this machine left in a folder."""
+    for path in folder.glob(f"{_TEMPORARY}*.tmp"):
+        with contextlib.suppress(OSError):  # locked: its process is alive
+            if path.lstat().st_uid != os.geteuid():
+                continue
+            handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(handle)
+
+
+def open_own(path: str, flags: int) -> int:
+    """Open a file as an ``opener`` of :func:`open`, unless its name is a link, which others could have put there."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write bytes atomically."""
-    with atomic(path) as temporary:
-        temporary.write_bytes(content)
+    with atomic(path) as stream:
+        stream.write(content)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -110,8 +193,8 @@ def read_json(path: Path) -> Any:
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:
     """Write a data frame atomically as parquet, without its index."""
-    with atomic(path) as temporary:
-        frame.to_parquet(temporary, index=False)
+    with atomic(path) as stream:
+        frame.to_parquet(stream, index=False)
 
 
 def write_tables(path: Path, frames: Iterable[pd.DataFrame]) -> None:
@@ -122,14 +205,72 @@ def write_tables(path: Path, frames: Iterable[pd.DataFrame]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with atomic(path) as temporary:
+    with atomic(path) as stream:
         writer = None
         for frame in frames:
             table = pa.Table.from_pandas(frame, preserve_index=False)
-            writer = writer or pq.ParquetWriter(temporary, table.schema)
+            writer = writer or pq.ParquetWriter(stream, table.schema)
             writer.write_table(table)
         if writer:
             writer.close()
+
+
+_FORMULA = "'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"
+"""Beginning of a text that spreadsheets take for a formula, after any number of apostrophes; also full-width."""
+_NUMBER = r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
+
+
+def to_csv(frame: pd.DataFrame, index_label: str | None = None) -> bytes:
+    """Return a data frame as CSV that is safe to open in a spreadsheet.
+
+    Texts and headings that begin with ``=``, ``+``, ``-`` or ``@``, a tab or a line end would be formulas: they get
+    a leading apostrophe, and one more if they begin with apostrophes before such a character, so that
+    :func:`read_csv` can remove it. Negative numbers are left as they are.
+
+    Args:
+        frame: The data frame.
+        index_label: Heading of the index, which is left out by default.
+    """
+    frame = frame.copy() if index_label is None else frame.reset_index(names=index_label)
+    frame.columns = pd.Index([_escaped(name) for name in frame.columns])
+    cells = list(frame.columns)
+    for place, kind in enumerate(frame.dtypes):
+        if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_string_dtype(kind) or kind == object:
+            column = frame.iloc[:, place].astype(object).map(_escaped)
+            frame.isetitem(place, column)
+            cells += list(column)
+    # Spreadsheets may split at semicolons and tabs, too, and pandas does not quote a lone carriage return.
+    split = any(isinstance(cell, str) and re.search(r"[;\t\r]", cell) for cell in cells)
+    content: str = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL)
+    return content.encode()
+
+
+def _escaped(value: Any) -> Any:
+    formula = isinstance(value, str) and re.match(_FORMULA, value) and not re.fullmatch(_NUMBER, value, re.I)
+    return f"'{value}" if formula else value
+
+
+def _unescaped(value: Any) -> Any:
+    return value[1:] if isinstance(value, str) and re.match(f"'{_FORMULA}", value) else value
+
+
+def read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a table that :func:`to_csv` wrote; only empty fields are missing values.
+
+    Args:
+        path: The file.
+        options: Further arguments of :func:`pandas.read_csv`.
+
+    Raises:
+        DataError: If the file is damaged.
+    """
+    with reading(path):
+        frame = pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+    frame = frame.rename(index=_unescaped, columns=_unescaped)
+    for place, kind in enumerate(frame.dtypes):
+        if pd.api.types.is_string_dtype(kind) or kind == object:
+            frame.isetitem(place, frame.iloc[:, place].map(_unescaped))
+    return frame
 
 
 def read_table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -158,7 +299,7 @@ def read_attributes(path: Path) -> dict[str, Any]:
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
     """Write an array atomically as .npy."""
-    with atomic(path) as temporary, temporary.open("wb") as stream:
+    with atomic(path) as stream:
         np.save(stream, array, allow_pickle=False)
 
 

@@ -213,13 +213,21 @@ class Comparison:
         """Write a page with the scores, the differences, and all texts with their neighbours.
 
         Args:
-            path: Path of the file, which is replaced if it exists. The page is self-contained up to 25 MB of
-                texts; beyond, a folder ``{name}.texts`` is written beside it.
+            path: Path of the file, which is replaced if it exists; ``~`` is expanded. The page is
+                self-contained up to 25 MB of texts; beyond, a folder ``{name}.texts`` is written beside it.
             title: Title of the page.
+
+        Raises:
+            DataError: If the path is a folder, a device, a FIFO or a socket.
+            OSError: If the file cannot be written.
         """
+        from textgamut.config.entries.base import expanded
+        from textgamut.files import check_writable
         from textgamut.report.page import write_page
 
-        write_page(Path(path), self.page(title))
+        file = expanded(str(path))
+        check_writable(file)  # before the page is made, which may take a while
+        write_page(file, self.page(title))
 
     def page(self, title: str) -> Page:
         """Return what ``to_html`` writes."""

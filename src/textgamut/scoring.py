@@ -479,7 +479,9 @@ def _labels(name: str, labels: Iterable[Any], texts: Sequence[str]) -> list[str 
 def _embedder(
     name: str | Path, pooling: Pooling | None, max_tokens: int, registries: str | Path | None
 ) -> Embedder:
-    folder = Path(name)
+    from textgamut.config.entries.base import expanded
+
+    folder = expanded(str(name))
     entry: Embedder
     if not folder.is_dir():
         entry = _entry("embedder", name, registries)
@@ -500,10 +502,11 @@ def _embedder(
 
 def _checkpoint(name: str | Path, registries: str | Path | None) -> tuple[Source, Model]:
     """Return a registered model, or one in a folder: the source of its weights, and its entry."""
+    from textgamut.config.entries.base import expanded
     from textgamut.config.entries.models import Model
     from textgamut.config.entries.sources import FileSource
 
-    folder = Path(name)
+    folder = expanded(str(name))
     model: Model
     if folder.is_dir():
         source = FileSource(kind="file", path=str(folder))

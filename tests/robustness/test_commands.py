@@ -5,13 +5,16 @@ Each case is one line: its name, a file to make, the options, the exit code, and
 
 from __future__ import annotations
 
+import csv as csv_module
 import errno
 import gzip
 import io
 import json
 import os
+import re
 import shlex
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -29,6 +32,7 @@ import pytest
 import tiny
 
 from textgamut.cli.main import main
+from textgamut.files import read_csv
 
 PLACES = ("mat", "road", "bed", "wall", "sofa", "roof")
 TEXTS = [f"the cat sat on the {place} and then it ran" for place in PLACES] * 2
@@ -737,17 +741,26 @@ def make_outputs(folder: Path) -> None:
     (folder / "soft/winners.csv").symlink_to("../scores.csv")
     (folder / "taken/ranking.png").mkdir(parents=True)
     (folder / "taken/index.html").mkdir(parents=True)
+    for name in ("fifos", "devices", "stdout", "made/.kept", "socket"):
+        (folder / name).mkdir(parents=True)
+    os.mkfifo(folder / "fifos/orders.csv")
+    (folder / "devices/pairs.csv").symlink_to("/dev/full")
+    (folder / "stdout/pairs.csv").symlink_to("/proc/self/fd/0")
+    (folder / "made/.kept/ranking.csv").write_text("kept")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket/index.html")
     (folder / "linked").mkdir()
     (folder / "linked/scores.csv").hardlink_to(folder / "g.jsonl")
 
 
-def written(name: str, path: str, *words: str) -> Case:
+def written(name: str, path: str, *words: str, code: int = BAD) -> Case:
     options = f"--model topic --output {path} --embedder nowhere"
-    return scored(f"writes to {name}", options, *words, make=make_outputs)
+    return scored(f"writes to {name}", options, *words, code=code, make=make_outputs)
 
 
-def tabled(name: str, path: str, *words: str) -> Case:
-    return ranked(f"writes to {name}", f"{RANKED} --output {path}", *words, make=make_outputs)
+def tabled(name: str, path: str, *words: str, code: int = BAD) -> Case:
+    options = f"{RANKED} --output {path}"
+    return ranked(f"writes to {name}", options, *words, code=code, make=make_outputs)
 
 
 OUTPUTS = [
@@ -771,6 +784,13 @@ OUTPUTS = [
     tabled("a long name", LONG_NAME, "File name too long"),
     tabled("a folder where a figure is a folder", "taken", "--output taken/ranking.png: is a folder"),
     tabled("/proc", "/proc/x", "--output /proc/x"),
+    tabled("a folder where a table is a FIFO", "fifos", "--output fifos/orders.csv: is not a regular file"),
+    tabled("a folder where a table is a link to a device", "devices", "--output devices/pairs.csv: is not a"),
+    tabled("a folder where a table is a link to /dev/stdout", "stdout", "stdout/pairs.csv: is not a regular"),
+    tabled("a folder of a run", "made", "--output made/ranking.csv: is an output of a workflow run: choose"),
+    tabled("the home of nobody", "~nobody-here/x", "~nobody-here/x: there is no such user", code=USAGE),
+    written("a page that is a socket", "socket", "--output socket/index.html: is not a regular file"),
+    written("the home of nobody", "~nobody-here/x", "~nobody-here/x: there is no such user", code=USAGE),
     command(
         "output to standard output", f"rank scores.csv {RANKED} --output -", "only named files", code=USAGE
     ),
@@ -1148,7 +1168,8 @@ def test_files_are_written_although_the_numbers_cannot_be_printed(folder: Path) 
     os.close(reading)
     with os.fdopen(closed, "w") as pipe:
         done = real(*RANK, "--json", "--output", "piped", stdout=pipe)
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("textgamut: error: standard output: its reader, such as head,")
     assert len(list((folder / "piped").iterdir())) == 12
 
 
@@ -1162,12 +1183,98 @@ def test_an_ascii_terminal_is_enough(words: list[str], folder: Path) -> None:
         assert json.loads(done.stdout)["ranking"][0]["method"] == "größe"
 
 
-def test_a_closed_standard_output_is_no_error(folder: Path) -> None:
-    command = [sys.executable, "-m", "textgamut", *RANK, "--json"]
-    done = subprocess.run(
-        ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (0, "", False)
+@pytest.mark.parametrize(
+    "words", [[*RANK, "--output", "out"], SCORE, ["plan"], ["papers"], ["doctor"], ["new", "x"], ["--help"]]
+)
+def test_a_closed_standard_output_is_an_error_before_any_work(words: list[str], folder: Path) -> None:
+    before = snapshot(folder)
+    command = ["sh", "-c", '"$@" >&-', "sh", sys.executable, "-m", "textgamut", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    line = "standard output: it is closed: redirect it to a file, or to /dev/null"
+    assert (done.returncode, done.stderr) == (1, f"textgamut: error: {line}\n")
+    assert snapshot(folder) == before
+
+
+def test_a_standard_output_for_reading_is_an_error(folder: Path) -> None:
+    with open("/dev/null") as reading:
+        done = real(*RANK, stdout=reading)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "textgamut: error: standard output: Bad file descriptor"
+
+
+def test_a_closed_standard_error_changes_no_result(folder: Path) -> None:
+    command = [sys.executable, "-m", "textgamut", *RANK, "--json", "--output", "out"]
+    done = subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *command], stdout=subprocess.PIPE, timeout=60)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["ranking"]
+    assert len(list((folder / "out").iterdir())) == 12
+
+
+@both
+def test_links_that_others_put_into_the_output_folder_are_not_followed(
+    writing: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    name = Path(FIRST[writing]).name
+    (folder / "mine").mkdir()
+    (folder / "mine/other").write_text("other")
+    (folder / "out").mkdir()
+    for planted in (f".{name}.tmp", f"{name}.tmp", name, f".{name}.link", ".index.html.tmp"):
+        (folder / "out" / planted).symlink_to("../mine/other")
+    (folder / "out/index.html.texts").symlink_to("../mine")
+    assert run(capfd, *WRITING[writing].split())[0] == OK
+    assert [path.name for path in (folder / "mine").iterdir()] == ["other"]
+    assert (folder / "mine/other").read_text() == "other"
+    assert not (folder / FIRST[writing]).is_symlink()
+
+
+def test_a_home_folder_is_meant_by_a_tilde(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shells leave it in quotes and after ``=``."""
+    home = folder / "home"
+    (home / "config").mkdir(parents=True)
+    for name in ("r.jsonl", "g.jsonl", "scores.csv"):
+        (folder / name).rename(home / name)
+    monkeypatch.setenv("HOME", str(home))
+    names = "--reference ~/r.jsonl --generated ~/g.jsonl --config=~/config --output=~/out --metrics ngram"
+    assert run(capfd, "score", *names.split())[0] == OK
+    assert (home / "out/scores.csv").exists()
+    assert run(capfd, "rank", "~/scores.csv", *RANKED.split(), "--output", "~/ranked")[0] == OK
+    assert (home / "ranked/ranking.csv").exists()
+    monkeypatch.chdir(home)
+    assert run(capfd, "new", "study", "--reference", "~/r.jsonl", "--generated", "~/g.jsonl")[0] == OK
+    assert run(capfd, "plan", "--configfile", "~/config/study/study.yaml")[0] == OK
+    assert run(capfd, "papers", "~/config/study/study.yaml")[0] == OK
+    assert not list(folder.rglob("~*"))
+
+
+FORMULAS = ("=2+5", "+1", "-1+2", "@SUM(A1)", "'=1", "\t=1", "a\rb", "a\nb", "a;=1")
+
+
+@pytest.mark.parametrize("command", ["rank", "score"])
+def test_no_label_is_a_formula_in_a_spreadsheet(
+    command: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if command == "rank":
+        rows = [
+            {"prompt": f"p{p}", "method": name, "c": -1.5 * i + p}
+            for p in range(3)
+            for i, name in enumerate(FORMULAS)
+        ]
+        (folder / "s.jsonl").write_bytes(jsonl(*rows))
+        words, file = ["rank", "s.jsonl", "--higher", "c"], "ranking.csv"
+    else:
+        rows = [row | {"model": name} for name in FORMULAS for row in ROWS]
+        (folder / "s.jsonl").write_bytes(jsonl(*rows))
+        words, file = [*SCORE[:-1], "s.jsonl"], "scores.csv"
+    assert run(capfd, *words, "--output", "out")[0] == OK
+    with (folder / "out" / file).open(newline="", encoding="utf-8") as stream:
+        header, *lines = csv_module.reader(stream)
+    fields = [*header, *(field for line in lines for field in line)]
+    assert not [field for field in fields if field[:1] in set("=+@\t\r\n")]
+    assert all(re.fullmatch(r"-[\d.]+", field) for field in fields if field.startswith("-"))
+    assert {f"'{name}" for name in FORMULAS[:6]} | set(FORMULAS[6:]) <= set(fields)
+    assert set(read_csv(folder / "out" / file).iloc[:, 0]) == set(FORMULAS)
 
 
 def test_names_that_are_not_utf_8_are_shown(folder: Path) -> None:

@@ -6,7 +6,6 @@ import codecs
 import json
 import os
 import re
-import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,10 +31,21 @@ Integer = Annotated[int, Parameter(converter=_integer)]
 """An integer in decimal digits: cyclopts alone would round 4.5, and Python reads 1_0 as 10."""
 
 
+def named_path(name: str) -> Path:
+    """Return a path of the command line; ``~`` is expanded, which shells leave in ``'~/x'`` and ``--output=~/x``.
+
+    Raises:
+        ConfigError: If the name is empty, as that of an unset variable: Python takes it for the working folder.
+    """
+    from textgamut.config.entries.base import expanded
+
+    if not name:
+        raise ConfigError("the path is empty")
+    return expanded(name)
+
+
 def _paths(_: object, tokens: Sequence[Token]) -> tuple[Path, ...]:
-    if not all(token.value for token in tokens):
-        raise ValueError("the path is empty")
-    return tuple(Path(token.value) for token in tokens)
+    return tuple(named_path(token.value) for token in tokens)
 
 
 def _path(_: object, tokens: Sequence[Token]) -> Path:
@@ -43,7 +53,7 @@ def _path(_: object, tokens: Sequence[Token]) -> Path:
 
 
 NamedPath = Annotated[Path, Parameter(converter=_path)]
-"""A path that is not empty, as that of an unset variable: Python takes it for the working directory."""
+"""A path, see :func:`named_path`."""
 
 NamedPaths = Annotated[tuple[Path, ...], Parameter(converter=_paths, consume_multiple=1)]
 """One or several such paths."""
@@ -65,8 +75,10 @@ def check_input(path: Path) -> None:
     Raises:
         DataError: If it is not; the message says what it is instead.
     """
+    from textgamut.files import obstacle
+
     try:
-        problem = _not_a_file(path.stat().st_mode)  # first, since opening a FIFO would wait for its writer
+        problem = obstacle(Path(os.path.realpath(path)))  # first, since opening a FIFO would wait for its writer
         if not problem:
             path.open("rb").close()
     except FileNotFoundError:
@@ -83,22 +95,21 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
     Args:
         option: Name of the option, for messages.
         path: File that is to be written. It may exist, and its folder need not.
-        inputs: Files that must not be replaced, under whatever name or link.
+        inputs: Files that must not be replaced, under whatever name or link; some may not exist.
 
     Raises:
-        ConfigError: If the file cannot be written, or is one of the inputs.
+        ConfigError: If the file cannot be written, or is one of the inputs or an output of a run.
     """
+    from textgamut.files import KEPT, obstacle
+
     try:
-        if os.path.lexists(path):
-            for file in inputs:
-                if path.samefile(file):
-                    raise ConfigError(f"{option} {path}: is the input {file}: choose another name")
-            if problem := _not_a_file(path.stat().st_mode):
-                raise ConfigError(f"{option} {path}: {problem}")
-        # The longest name of an atomic write. Nothing is in the way if there is no such file.
-        path.with_name(f".{path.name}.tmp").lstat()
-    except FileNotFoundError:
-        pass
+        if problem := obstacle(path):
+            raise ConfigError(f"{option} {path}: {problem}")
+        for file in inputs:
+            if os.path.exists(path) and os.path.exists(file) and path.samefile(file):
+                raise ConfigError(f"{option} {path}: is the input {file}: choose another name")
+        if os.path.lexists(path.parent / KEPT / path.name):
+            raise ConfigError(f"{option} {path}: is an output of a workflow run: choose another name")
     except OSError as error:
         raise ConfigError(f"{option} {path}: cannot be written: {reason(error)}") from None
     if problem := unwritable(path.parent):
@@ -111,12 +122,6 @@ def check_folder(option: str, folder: Path, names: Iterable[str], inputs: Sequen
         raise ConfigError(f"{option} {folder}: cannot be written: it is not a folder")
     for name in names:
         check_output(option, folder / name, inputs)
-
-
-def _not_a_file(mode: int) -> str | None:
-    if stat.S_ISDIR(mode):
-        return "is a folder, not a file"
-    return None if stat.S_ISREG(mode) else "is not a regular file"
 
 
 def existing(path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -56,17 +57,17 @@ def prompts(
 
     from textgamut.config.loading import load_config
     from textgamut.files import atomic
-    from textgamut.workflow.export import requests_of_cells, selected_cells, server_name
+    from textgamut.workflow.export import own_files, requests_of_cells, selected_cells, server_name
 
     if output.suffix != ".jsonl":
         raise ConfigError(f"--output {output}: has one request per line: its suffix must be .jsonl")
-    check_output("--output", output, [])
     experiment = load_config(experiment_file(configfile, config), config)
+    check_output("--output", output, own_files(experiment))
     cells = selected_cells(experiment, task, model, decoding)
     count = 0
-    with atomic(output) as temporary, temporary.open("w", encoding="utf-8") as stream:
+    with atomic(output) as stream:
         for request in requests_of_cells(experiment, cells, name or server_name(experiment, model)):
-            stream.write(json.dumps(request, ensure_ascii=False) + "\n")
+            stream.write(json.dumps(request, ensure_ascii=False).encode() + b"\n")
             count += 1
     logger.info("written: %s, %s requests", output, f"{count:,}")
     if count > MOST_REQUESTS:
@@ -159,15 +160,17 @@ def embedding_atlas(
     from textgamut.files import write_table
     from textgamut.workflow.atlas import atlas_table
     from textgamut.workflow.explorer import explorer_settings, read_explorer
+    from textgamut.workflow.export import own_files
     from textgamut.workflow.outputs import explorer_files
 
     if output.suffix != ".parquet":
         raise ConfigError(f"--output {output}: its suffix must be .parquet")
-    check_output("--output", output, [])
     experiment = load_config(experiment_file(configfile, config), config)
     if task not in (known := experiment.measured()):
         raise ConfigError(f"no task {task!r} with texts; {nearest(task, known)}")
-    for path in explorer_files(experiment, task):
+    read = explorer_files(experiment, task)
+    check_output("--output", output, [*map(Path, read), *own_files(experiment)])
+    for path in read:
         if not os.path.exists(path):
             raise DataError(f"{path}: it is not made yet: run the experiment first")
     table = atlas_table(read_explorer(explorer_settings(experiment, task)))

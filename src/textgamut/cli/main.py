@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
@@ -23,6 +24,9 @@ from textgamut.cli.score import name_standard_input, score
 from textgamut.errors import FULL, TextgamutError, printable_lines, reason
 from textgamut.progress import PrintableFormatter
 
+LOSSES = (*FULL, errno.EBADF, errno.EIO, errno.EFBIG)
+"""Errors of writing to standard output: full, not open for writing, failing, at the limit of a file's size."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
@@ -34,7 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0, 1 for invalid input, 2 for an invalid command.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if sys.stderr is None:  # `2>&-`: not the number of a file that is opened later
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (to the end)
     _log_to_terminal()
+    if sys.flags.optimize > 1:
+        return _error("-OO and PYTHONOPTIMIZE=2 remove docstrings, which transformers needs: use -O", 1)
+    if sys.stdout is None:  # `>&-`: refused before any work is done for nothing
+        return _error("standard output: it is closed: redirect it to a file, or to /dev/null", 1)
     if isinstance(sys.stdout, io.TextIOWrapper):  # escape what the terminal's encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     if words[:1] == ["score"]:
@@ -56,20 +66,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _error(str(error), 2)
     except TextgamutError as error:
         return _error(str(error), 1)
-    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
-        sys.stdout = None
-        return 0
+    except BrokenPipeError:
+        return _lost("its reader, such as head, ended before everything was printed")
     except OSError as error:
         if error.filename is not None:
             return _error(f"{error.filename}: {reason(error)}", 1)
-        if error.errno not in FULL:  # only of a full disk is it known that it is that of the output
+        if error.errno not in LOSSES:  # only of these is it known that they are those of the output
             raise
-        sys.stdout = None
-        return _error(f"standard output: {reason(error)}", 1)
+        return _lost(reason(error))
     except SystemExit as error:
         if not isinstance(error.__context__, BrokenPipeError):  # rich exits on a broken pipe
             raise
-        return 0
+        return _lost("its reader, such as head, ended before everything was printed")
     except KeyboardInterrupt:
         sys.stderr.write("textgamut: interrupted\n")
         return 130
@@ -95,6 +103,12 @@ def _app() -> App:
 def _shown(default: Any) -> str | None:
     """Return a default value as it is typed; None for a flag that is off and for an empty list."""
     return " ".join(map(str, default if isinstance(default, tuple) else [default])) if default else None
+
+
+def _lost(why: str) -> int:
+    """Report that standard output cannot be written, and keep Python from trying again when it ends."""
+    sys.stdout = None  # type: ignore[assignment]
+    return _error(f"standard output: {why}", 1)
 
 
 def _error(message: str, code: int) -> int:

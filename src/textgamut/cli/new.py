@@ -85,6 +85,9 @@ def new(
         raise ConfigError("no model: give --generated FILE..., --hub REPO... or --api MODEL...")
     for file in (reference, *generated):
         check_input(file)
+    for file in generated:
+        if re.search("[{}]", str(file)):
+            raise ConfigError(f"{file}: braces in the path of texts stand for a task, a decoding or a seed: rename it")
     references = _read(reference, text, prompt)
     counts = [references.distinct]
     for file in generated:

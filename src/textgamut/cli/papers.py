@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from textgamut.cli.common import NamedPath, print_json, records
+from textgamut.cli.common import NamedPath, named_path, print_json, records
 from textgamut.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _files(folder: Path, paper: str | None) -> list[Path]:
         ConfigError: If there are none, or no such paper.
     """
     if paper and (paper.endswith((".yaml", ".yml")) or "/" in paper):
-        return [Path(paper)]
+        return [named_path(paper)]
     files = sorted((folder / "papers").glob("*.yaml"))
     if paper is not None:
         files = [file for file in files if file.stem == paper] or _no_paper(folder, paper, files)

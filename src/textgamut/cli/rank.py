@@ -16,6 +16,7 @@ from textgamut.cli.common import (
     NamedPath,
     check_folder,
     check_input,
+    named_path,
     print_json,
     records,
     settings_of,
@@ -124,9 +125,7 @@ def _local_file(name: str) -> Path:
             return fetch(UrlSource(kind="url", url=name))
         except ValidationError:
             raise ConfigError(f"{name}: not a complete URL with HTTPS, or HTTP on the loopback") from None
-    if not name:
-        raise ConfigError("the name of a file is empty")
-    path = Path(name)
+    path = named_path(name)
     check_input(path)
     return path
 
@@ -192,12 +191,13 @@ def _read_scores(
 
 def _write(folder: Path, ranking: Ranking, groups: Mapping[str, str], title: str) -> None:
     """Write the tables and figures of a ranking."""
+    from textgamut.files import to_csv
     from textgamut.rankings.ranking import ranking_tables
     from textgamut.report.figures.rankings import ranking_figures
     from textgamut.report.figures.style import render
 
     for name, table in ranking_tables(ranking).items():
-        write(folder / f"{name}.csv", table.to_csv(index=False).encode())
+        write(folder / f"{name}.csv", to_csv(table))
     for name, figure in ranking_figures(ranking, groups, title).items():
         for suffix in ("png", "svg"):
             write(folder / f"{name}.{suffix}", render(figure, suffix))

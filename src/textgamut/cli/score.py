@@ -282,15 +282,16 @@ def _names(support: bool, models: int) -> list[str]:
 
 def _write(folder: Path, comparison: Comparison, reference: str) -> None:
     """Write the page, the tables and the figure."""
+    from textgamut.files import to_csv
     from textgamut.report.comparison import facts_of, models_table
     from textgamut.report.figures.style import render
     from textgamut.report.page import write_page
     from textgamut.report.score_page import scores_figure
 
     scores, differences = comparison.to_frame(), comparison.differences
-    write(folder / "scores.csv", scores.to_csv(index=False).encode())
+    write(folder / "scores.csv", to_csv(scores))
     if len(comparison.results) > 1:
-        write(folder / "differences.csv", differences.to_csv(index=False).encode())
+        write(folder / "differences.csv", to_csv(differences))
     table = models_table(scores)
     if "precision" in table:
         result = next(iter(comparison.results.values()))

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.checks import broken_references
-from textgamut.config.entries.base import Slug
+from textgamut.config.entries.base import Slug, expanded
 from textgamut.config.entries.registries import REGISTRIES
 from textgamut.config.experiment import Experiment
 from textgamut.config.yaml import listed, read_yaml, validate
@@ -35,10 +35,11 @@ def load_config(path: str | Path, registries: str | Path | None = None) -> Confi
     Raises:
         TextgamutError: If anything is invalid: one line per problem with file, key and nearest valid choice.
     """
+    file = expanded(str(path))
     if registries is None:
-        parents = Path(os.path.abspath(path)).parents
+        parents = Path(os.path.abspath(file)).parents
         registries = next((parent for parent in parents if _has_registries(parent)), None)
-    return validate_config(read_yaml(Path(path)), str(path), registries)
+    return validate_config(read_yaml(file), str(path), registries)
 
 
 def _has_registries(folder: Path) -> bool:
@@ -84,10 +85,11 @@ def load_registry(name: str, folder: str | Path | None = None) -> dict[str, Any]
     Raises:
         TextgamutError: If the folder does not exist or an entry is invalid: one line per problem.
     """
-    if folder is not None and not Path(folder).is_dir():
-        what = "a file, not a folder" if Path(folder).exists() else "there is no such folder"
+    place = expanded("config" if folder is None else str(folder))
+    if folder is not None and not place.is_dir():
+        what = "a file, not a folder" if place.exists() else "there is no such folder"
         raise ConfigError(f"{folder}: {what}")
-    own = Path("config" if folder is None else folder, f"{name}.yaml")
+    own = place / f"{name}.yaml"
     return _shipped(name) | (_read_registry(name, own) if os.path.lexists(own) else {})
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import writing
+from textgamut.files import open_own, writing
 from textgamut.generation.requests import Sample
 
 
@@ -43,7 +43,7 @@ class Journal:
         self.batch_size: int | None = (batches[-1]["batch_size"] or None) if batches else None
         """Batch size of the last batch: smaller than requested if the job ran out of memory."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = path.open("r+b" if kept else "wb")
+        self._stream = open(path, "r+b" if kept else "wb", opener=open_own)
         self._stream.truncate(kept)
         self._stream.seek(kept)
         if not kept:

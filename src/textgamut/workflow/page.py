@@ -20,7 +20,7 @@ from textgamut.config.experiment import (
     SubsetsTask,
     TaskBase,
 )
-from textgamut.files import read_json, read_table, reading
+from textgamut.files import read_csv, read_json, read_table, reading
 from textgamut.metrics.scores.rows import ALL
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.explorer import explorer_data
@@ -214,13 +214,11 @@ def _task_section(
     if len(groups):
         tables.append(_scores_table(groups, names, "Scores by group", "", group="group"))
     if (texts := folder / task / "texts.csv").as_posix() in results:
-        with reading(texts):
-            table = read_texts_table(texts)
+        table = read_texts_table(texts)
         shown = {"method": "method", "texts": "texts", "empty": "empty"}
         tables.append(metric_table(table, shown, "Means of the metrics of single texts", TEXTS_NOTE))
     if (differences := folder / task / "differences.csv").as_posix() in results:
-        with reading(differences):
-            tables.append(differences_on_page(read_differences(differences)))
+        tables.append(differences_on_page(read_differences(differences)))
     return Section(
         name=task,
         title=task,
@@ -266,8 +264,8 @@ def _ranking_section(
 
 
 def _read_ranking(path: Path) -> pd.DataFrame:
+    frame = read_csv(path, dtype={"method": str})
     with reading(path):
-        frame = pd.read_csv(path, dtype={"method": str}, keep_default_na=False, na_values=[""])
         return frame.astype({"pareto": bool, "missing": int})
 
 

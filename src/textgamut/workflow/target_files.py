@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.config.cells import Cell, Config
 from textgamut.config.targets import LabelCounts, TargetBase, TextMeans, TokensPerWord
-from textgamut.files import meta_path, read_json, read_table, reading
+from textgamut.files import meta_path, read_csv, read_json, read_table, reading
 from textgamut.workflow import paths
 from textgamut.workflow.families import computed_families, score_files, text_score_files
 from textgamut.workflow.paths import fill, wildcards_of
@@ -101,17 +101,10 @@ def _continuation_files(config: Config, target: TargetBase) -> list[str]:
     return [fill(paths.GENERATIONS, cell) for cell in cells]
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    with reading(path):
-        return pd.read_csv(path, keep_default_na=False, na_values=[""])
-
-
 def _read_tables(files: Iterable[str]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.concat([pd.DataFrame(), *(_read_csv(Path(path)) for path in files)])
+    return pd.concat([pd.DataFrame(), *(read_csv(Path(path)) for path in files)])
 
 
 def _read_ranking(files: Sequence[str]) -> dict[str, Any]:
@@ -122,7 +115,7 @@ def _read_ranking(files: Sequence[str]) -> dict[str, Any]:
     if record.exists():
         with reading(record):
             notes = list(read_json(record)["notes"])
-    return {Path(path).stem: _read_csv(Path(path)) for path in files} | {"notes": notes}
+    return {Path(path).stem: read_csv(Path(path)) for path in files} | {"notes": notes}
 
 
 def _read_ranked(files: Iterable[str]) -> dict[str, pd.DataFrame]:

@@ -91,13 +91,25 @@ def test_a_bug_keeps_its_traceback(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["score", "--help"], ["doctor", "--offline"]])
-def test_a_reader_that_has_seen_enough_is_no_error(arguments: list[str]) -> None:
+def test_a_reader_that_ends_early_is_an_error_in_one_line(arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "textgamut", *arguments]
     with os.fdopen(writing) as closed:
         done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    line = "textgamut: error: standard output: its reader, such as head, ended before everything was printed\n"
+    assert (done.returncode, done.stderr) == (1, line)
+
+
+@pytest.mark.parametrize("option", ["-OO", "PYTHONOPTIMIZE=2"])
+def test_python_without_docstrings_is_refused_at_the_start(option: str) -> None:
+    words = [option] if option == "-OO" else []
+    command = [sys.executable, *words, "-m", "textgamut", "score", "--reference", "nowhere"]
+    environment = os.environ | ({} if words else {"PYTHONOPTIMIZE": "2"})
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("textgamut: error: -OO and PYTHONOPTIMIZE=2 remove docstrings")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["score", "--help"], ["--version"], ["scor"]])

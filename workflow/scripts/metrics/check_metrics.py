@@ -11,7 +11,7 @@ import torch
 
 from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import load_embedder
-from textgamut.files import read_table, write_bytes, write_meta
+from textgamut.files import read_table, to_csv, write_bytes, write_meta
 from textgamut.metrics.sanity.checks import run_checks, verdict_table, verdicts
 from textgamut.metrics.sanity.corpus import (
     Corpus,
@@ -87,13 +87,13 @@ def check_metrics(
         articles=len({article for article, _ in passages}),
         seconds_of_checks=round(time.monotonic() - embedded, 1),
     )
-    write_bytes(table, verdict_table(judged).to_csv(index=False).encode())
+    write_bytes(table, to_csv(verdict_table(judged)))
     figure = sanity_figure(
         judged, f"Sanity checks of the metrics: {settings['dataset']}, passages of {words} words"
     )
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))
-    write_bytes(rows, pd.DataFrame(map(asdict, found)).to_csv(index=False).encode())
+    write_bytes(rows, to_csv(pd.DataFrame(map(asdict, found))))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import write_bytes, write_meta
+from textgamut.files import to_csv, write_bytes, write_meta
 from textgamut.report.figures.style import notice_figure, render
 from textgamut.report.papers.page import target_page
 from textgamut.report.papers.shapes import make_target as make
@@ -26,7 +26,7 @@ def make_target(settings: dict[str, Any], files: dict[str, list[str]], outputs: 
         outputs["html"], target_page(settings["name"], settings["target"]["title"], result, picture).encode()
     )
     write_meta(outputs["csv"], settings, started, table=asdict(result.table), notes=result.notes)
-    write_bytes(outputs["csv"], result.table.frame().to_csv(index=False).encode())
+    write_bytes(outputs["csv"], to_csv(result.table.frame()))
 
 
 if __name__ == "__main__":

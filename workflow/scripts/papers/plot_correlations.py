@@ -4,9 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from textgamut.files import write_bytes, write_meta
+from textgamut.files import read_csv, write_bytes, write_meta
 from textgamut.report.figures.style import render
 from textgamut.report.figures.texts import correlation_figure
 from textgamut.workflow.jobs import job
@@ -15,7 +13,7 @@ from textgamut.workflow.jobs import job
 def plot_correlations(settings: dict[str, Any], correlations: Path, svg: Path, png: Path) -> None:
     started = time.monotonic()
     title = f"Correlations of the metrics on {settings['task']}"
-    figure = correlation_figure(pd.read_csv(correlations, index_col=0), title)
+    figure = correlation_figure(read_csv(correlations, index_col=0), title)
     write_meta(svg, settings, started)
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))

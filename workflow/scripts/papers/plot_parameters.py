@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import write_bytes, write_meta
+from textgamut.files import to_csv, write_bytes, write_meta
 from textgamut.report.figures.style import render
 from textgamut.report.figures.texts import parameter_figure
 from textgamut.report.tables import parameter_table, read_texts_table
@@ -16,7 +16,7 @@ def plot_parameters(settings: dict[str, Any], table: Path, csv: Path, svg: Path,
     parameters = parameter_table(read_texts_table(table), settings["decodings"])
     figure = parameter_figure(parameters, f"Metrics of single texts on {settings['task']}, by decoding")
     write_meta(svg, settings, started)
-    write_bytes(csv, parameters.to_csv(index=False).encode())
+    write_bytes(csv, to_csv(parameters))
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from textgamut.config.cells import HUMAN
-from textgamut.files import read_array, read_table, write_bytes, write_meta
+from textgamut.files import read_array, read_table, to_csv, write_bytes, write_meta
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
 from textgamut.report.figures.similarity_matrix import similarity_matrix_figure
 from textgamut.report.figures.style import render
@@ -45,7 +45,7 @@ def plot_similarity(
     write_meta(csv, settings, started)
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))
-    write_bytes(csv, pd.DataFrame(matrix, index=found, columns=found).to_csv(index_label="method").encode())
+    write_bytes(csv, to_csv(pd.DataFrame(matrix, index=found, columns=found), index_label="method"))
 
 
 if __name__ == "__main__":

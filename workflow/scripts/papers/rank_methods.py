@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_table, write_bytes, write_meta, write_table
+from textgamut.files import read_table, to_csv, write_bytes, write_meta, write_table
 from textgamut.progress import recorded_warnings
 from textgamut.rankings.method_scores import scores_table
 from textgamut.rankings.ranking import rank_texts, ranking_tables
@@ -37,7 +37,7 @@ def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path)
     models = {name: kinds["model"][name] for name in scores.methods}
     title = f"Methods on {settings['title']}, {ranking.prompts:,} prompts"
     for name, table in ranking_tables(ranking).items():
-        write_bytes(folder / f"{name}.csv", table.to_csv(index=False).encode())
+        write_bytes(folder / f"{name}.csv", to_csv(table))
         if name not in ("orders", "dominance", "pairs"):
             write_bytes(folder / f"{name}.html", to_html(table, f"{title}: {name}").encode())
     labels = {kind: kinds[kind] for kind in ("model", "strategy") if kind in kinds}

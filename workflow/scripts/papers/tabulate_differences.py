@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_table, write_bytes, write_meta
+from textgamut.files import read_table, to_csv, write_bytes, write_meta
 from textgamut.metrics.scores.differences import compared_methods, differences_of
 from textgamut.metrics.scores.rows import ALL
 from textgamut.metrics.scores.support import HALF_SAMPLED
@@ -38,7 +38,7 @@ def tabulate_differences(
     write_meta(csv, settings, started)
     title = f"Differences between the methods of {settings['task']}"
     write_bytes(html, to_html(differences, title, DIFFERENCES_NOTE).encode())
-    write_bytes(csv, differences.to_csv(index=False).encode())
+    write_bytes(csv, to_csv(differences))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_table, write_bytes, write_meta
+from textgamut.files import read_table, to_csv, write_bytes, write_meta
 from textgamut.report.html import to_html
 from textgamut.report.tables import COLUMNS, summary_table
 from textgamut.workflow.jobs import job
@@ -22,7 +22,7 @@ def tabulate_scores(settings: dict[str, Any], table: Path, csv: Path, html: Path
     scores = read_table(table, COLUMNS)
     summary = summary_table(scores[scores["task"] == settings["task"]])
     write_meta(csv, settings, started)
-    write_bytes(csv, summary.to_csv(index=False).encode())
+    write_bytes(csv, to_csv(summary))
     write_bytes(html, to_html(summary, f"Scores of {settings['task']}", NOTE).encode())
 
 

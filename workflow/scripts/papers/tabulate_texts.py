@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_table, write_bytes, write_meta
+from textgamut.files import read_table, to_csv, write_bytes, write_meta
 from textgamut.report.html import to_html
 from textgamut.report.tables import correlation_table, texts_table
 from textgamut.workflow.jobs import job
@@ -18,10 +18,10 @@ def tabulate_texts(settings: dict[str, Any], texts: Path, csv: Path, html: Path,
     methods = [names[pair] for pair in zip(table["model"], table["decoding"], strict=True)]
     table.insert(0, "method", methods)
     write_meta(csv, settings, started)
-    write_bytes(correlations, correlation_table(frame).to_csv().encode())
+    write_bytes(correlations, to_csv(correlation_table(frame), index_label=""))
     title = "; ".join([f"Metrics of single texts of {settings['task']}", *settings["missing"]])
     write_bytes(html, to_html(table.drop(columns=["model", "decoding"]), title).encode())
-    write_bytes(csv, table.to_csv(index=False).encode())
+    write_bytes(csv, to_csv(table))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_table, write_bytes, write_meta
+from textgamut.files import read_table, to_csv, write_bytes, write_meta
 from textgamut.rankings.qtext import CRITERIA
 from textgamut.rankings.tuning import read_ratings, tune_by_ratings
 from textgamut.workflow.jobs import job
@@ -19,9 +19,9 @@ def tune_q_text(
     columns = ["model", "decoding", "prompt_id", *CRITERIA]
     tables = {task: read_table(path, columns) for task, path in texts.items()}
     tuned = tune_by_ratings(ratings, rated, tables, names)
-    write_bytes(outputs["rated"], tuned.texts.to_csv(index=False).encode())
+    write_bytes(outputs["rated"], to_csv(tuned.texts))
     write_meta(outputs["table"], settings, started, ratings=len(rated))
-    write_bytes(outputs["table"], tuned.parameters.to_csv(index=False).encode())
+    write_bytes(outputs["table"], to_csv(tuned.parameters))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 def expanded(path: str) -> Path:
-    """Return a path with ``~`` expanded.
+    """Return a path with ``~`` expanded; a file that exists may begin with ``~``, such as ``~old.jsonl``.
 
     Raises:
         ConfigError: If there is no such user, or the user has no home folder.
@@ -49,6 +49,8 @@ def expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
+        if os.path.lexists(path):
+            return Path(path)
         raise ConfigError(f"{path}: there is no such user, or the user has no home folder") from None
 
 
