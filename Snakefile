@@ -36,6 +36,10 @@ except TextgamutError as error:
     raise WorkflowError(f"the configuration is not valid\n{error}")
 
 
+# Users' paths are inputs of rules: `<` and `>` are ordinary characters in them, and no rule has pathvars.
+workflow.pathvars.apply = str
+
+
 # Rules make only what belongs to this experiment: a user's file in the results of another one is just a file.
 wildcard_constraints:
     paper=paths.one_of([CONFIG.experiment.name]),
@@ -126,6 +130,8 @@ rule all:
 if workflow.is_main_process:
     # workflow.dag_settings, which contains the targets, is only set after the Snakefile is read.
     arguments, _ = get_argument_parser().parse_known_args()
+    if arguments.report or arguments.reporter:
+        escape_report()
     try:
         check_targets(
             CONFIG,

@@ -4,7 +4,9 @@ Paths, inputs, settings, resources and outputs are defined in :mod:`textgamut.wo
 a single dictionary, ``params.settings``; changing it reruns the rule's jobs.
 """
 
+import json
 from functools import partial
+from types import SimpleNamespace
 
 from textgamut.report.papers.page import printed_name
 from textgamut.workflow import (
@@ -54,10 +56,24 @@ def in_report(path, caption, category, what):
     )
 
 
+def escape_report():
+    """Escape `<` in the JSON of Snakemake's report, which stands in its scripts: a label could end one of them."""
+    import snakemake.report.html_reporter
+
+    def dumps(content):
+        return json.dumps(content).replace("<", "\\u003c")
+
+    for name, loaded in list(sys.modules.items()):
+        if name.startswith("snakemake.report.html_reporter") and hasattr(loaded, "json"):
+            loaded.json = SimpleNamespace(dumps=dumps)
+
+
 def target_outputs(target):
     """Return the output files of a table or figure of a paper; Snakemake's report includes its page."""
     files = targets.target_outputs(CONFIG, target)
-    what = f"{printed_name(target)}: {CONFIG.experiment.targets[target].title}"
+    title = CONFIG.experiment.targets[target].title
+    # With a word joiner after it, a brace begins no wildcard.
+    what = f"{printed_name(target)}: {title}".replace("{", "{\u2060")
     return files | {
         "html": in_report(files["html"], "target", CONFIG.experiment.name, what)
     }
