@@ -16,6 +16,7 @@ from textgamut.workflow.arguments import (
     NO_CONFIG,
     NUMBER_PATTERN,
     check_generations,
+    check_place,
     check_targets,
     named_rules,
 )
@@ -28,6 +29,11 @@ from textgamut.workflow.weights import weights_of
 EXPERIMENT = Path(
     (workflow.overwrite_configfiles or [Path(workflow.basedir, "config/demo.yaml")])[-1]
 )
+if workflow.is_main_process:
+    try:
+        check_place(Path(workflow.basedir))
+    except TextgamutError as error:
+        raise WorkflowError(str(error))
 try:
     if workflow.config_settings.config:
         raise TextgamutError(NO_CONFIG)

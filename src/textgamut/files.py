@@ -129,7 +129,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def open_own(path: str, flags: int) -> int:
-    """Open a file as an ``opener`` of :func:`open`, unless its name is a link, which others could have put there."""
+    """Open a file, as an ``opener`` of :func:`open`, but no link: others could have put it there."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
@@ -216,15 +216,15 @@ def write_tables(path: Path, frames: Iterable[pd.DataFrame]) -> None:
 
 
 _FORMULA = "'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"
-"""Beginning of a text that spreadsheets take for a formula, after any number of apostrophes; also full-width."""
+"""Beginning of a text that spreadsheets take for a formula, also full-width, after any apostrophes."""
 _NUMBER = r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 
 
 def to_csv(frame: pd.DataFrame, index_label: str | None = None) -> bytes:
     """Return a data frame as CSV that is safe to open in a spreadsheet.
 
-    Texts and headings that begin with ``=``, ``+``, ``-`` or ``@``, a tab or a line end would be formulas: they get
-    a leading apostrophe, and one more if they begin with apostrophes before such a character, so that
+    Texts and headings that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line end would be formulas: they
+    get a leading apostrophe. Those that begin with apostrophes before such a character get one more, so that
     :func:`read_csv` can remove it. Negative numbers are left as they are.
 
     Args:
@@ -235,14 +235,18 @@ def to_csv(frame: pd.DataFrame, index_label: str | None = None) -> bytes:
     frame.columns = pd.Index([_escaped(name) for name in frame.columns])
     cells = list(frame.columns)
     for place, kind in enumerate(frame.dtypes):
-        if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_string_dtype(kind) or kind == object:
+        if isinstance(kind, pd.CategoricalDtype) or _is_text(kind):
             column = frame.iloc[:, place].astype(object).map(_escaped)
-            frame.isetitem(place, column)
+            frame.isetitem(place, column.to_numpy())
             cells += list(column)
     # Spreadsheets may split at semicolons and tabs, too, and pandas does not quote a lone carriage return.
     split = any(isinstance(cell, str) and re.search(r"[;\t\r]", cell) for cell in cells)
     content: str = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL)
     return content.encode()
+
+
+def _is_text(kind: Any) -> bool:
+    return pd.api.types.is_string_dtype(kind) or pd.api.types.is_object_dtype(kind)
 
 
 def _escaped(value: Any) -> Any:
@@ -265,10 +269,10 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
         DataError: If the file is damaged.
     """
     with reading(path):
-        frame = pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+        frame: pd.DataFrame = pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
     frame = frame.rename(index=_unescaped, columns=_unescaped)
     for place, kind in enumerate(frame.dtypes):
-        if pd.api.types.is_string_dtype(kind) or kind == object:
+        if _is_text(kind):
             frame.isetitem(place, frame.iloc[:, place].map(_unescaped))
     return frame
 

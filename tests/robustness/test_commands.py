@@ -1169,7 +1169,9 @@ def test_files_are_written_although_the_numbers_cannot_be_printed(folder: Path) 
     with os.fdopen(closed, "w") as pipe:
         done = real(*RANK, "--json", "--output", "piped", stdout=pipe)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("textgamut: error: standard output: its reader, such as head,")
+    assert done.stderr.splitlines()[-1].startswith(
+        "textgamut: error: standard output: its reader, such as head,"
+    )
     assert len(list((folder / "piped").iterdir())) == 12
 
 
@@ -1264,8 +1266,7 @@ def test_no_label_is_a_formula_in_a_spreadsheet(
         (folder / "s.jsonl").write_bytes(jsonl(*rows))
         words, file = ["rank", "s.jsonl", "--higher", "c"], "ranking.csv"
     else:
-        rows = [row | {"model": name} for name in FORMULAS for row in ROWS]
-        (folder / "s.jsonl").write_bytes(jsonl(*rows))
+        (folder / "s.jsonl").write_bytes(jsonl(*(row | {"model": name} for name in FORMULAS for row in ROWS)))
         words, file = [*SCORE[:-1], "s.jsonl"], "scores.csv"
     assert run(capfd, *words, "--output", "out")[0] == OK
     with (folder / "out" / file).open(newline="", encoding="utf-8") as stream:

@@ -53,6 +53,7 @@ tasks:
       one: [politics]
 """
 FILE = "config/mine.yaml"
+BRACES = "Snakemake takes braces in a path for wildcards: rename"
 
 
 TARGETED = (
@@ -432,6 +433,10 @@ SLUGS = [
     edit("name: mine", "name: ''", "name: String should match pattern"),
     edit("name: mine", 'name: "mine\\n"', "name: String should match pattern"),
     edit("name: mine", "name: " + "m" * 300, "name: ", "at most 100 characters"),
+    edit("name: mine", "name: " + "m" * 20, "name: ", "20 times the same, which Snakemake takes for"),
+    edit("  news:", f"  n{'ab.' * 20}:", "20 times the same"),
+    edit("one: [politics]", f"n{'1' * 20}: [politics]", "20 times the same"),
+    registry("models", f"{'v1-' * 20}: {{}}\n", "20 times the same"),
     edit(
         "name: mine", "name: 2024", "name: must be text, but YAML reads 2024 as a number: write it in quotes"
     ),
@@ -512,6 +517,12 @@ REGISTRIES = [
              "1 character"),
     registry("models", MODEL.replace("path: config", "path: ~nobody-here/x").join(["a: ", "\n"]),
              "a.source.path: ~nobody-here/x: there is no such user"),
+    entry("models", MODEL.replace("path: config", "path: 'con{task}fig'").join(["mine: ", "\n"]),
+          "gemma-3-270m", "mine", "model 'mine': source.path: ", f"{BRACES} con{{task}}fig"),
+    entry("datasets", "mine: {format: table, text: t, source: {kind: file, path: '/x{b}/h.csv'}}\n",
+          "news-articles", "mine", "dataset 'mine': source.path: ", f"{BRACES} /x{{b}}/h.csv"),
+    edit("  ngram:\n", "  ngram:\n  essay: {essays: 'e{b}.tsv'}\n", "metrics.essay.essays: ",
+         f"{BRACES} e{{b}}.tsv"),
     registry("models", f"a: {MODEL[:-1]}, bos: always}}\n".replace("chat: none", "chat: template"),
              "a: bos: always does not apply to chat: template"),
     registry("models", f"a: {TUNED.replace('n: 5', 'n: 0')}\n", "a.source.n: ", "greater than or equal to 1"),
@@ -1020,3 +1031,16 @@ def test_plan_and_snakemake_say_the_same(
     code, shown = done.returncode, done.stdout
     assert code == 1
     assert line.removeprefix("mine.yaml: ") in shown
+
+
+def test_a_project_in_a_folder_with_braces_is_refused(tmp_path: Path, monkeypatch, capsys) -> None:
+    folder = copy_project(tmp_path / "{task}")
+    (folder / FILE).write_text(EXPERIMENT)
+    monkeypatch.chdir(folder)
+    line = f"{folder}: Snakemake reads no project in a folder with braces in its name: rename it"
+    assert main(["plan", "--configfile", FILE]) == 1
+    assert capsys.readouterr().err == f"textgamut: error: {line}\n"
+    done = dry_run(folder, "--configfile", FILE)
+    assert done.returncode == 1
+    assert line in done.stdout
+    assert "Traceback" not in done.stdout

@@ -159,13 +159,29 @@ def test_writes_at_the_same_time_are_whole(tmp_path: Path) -> None:
 
 
 FORMULAS = ["=2+5", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1", "-x", "'=1", "''=1", "-"]
-HARMLESS = ["x=1", "'quoted'", "''", "-1.5", "-1e-05", "-.5", "", " =1", "1+1", "\x00", "caf\xe9", 'a "b"', "NA"]
+HARMLESS = [
+    "x=1",
+    "'quoted'",
+    "''",
+    "-1.5",
+    "-1e-05",
+    "-.5",
+    "",
+    " =1",
+    "1+1",
+    "\x00",
+    "caf\xe9",
+    'a "b"',
+    "NA",
+]
 SPLIT = ["a;=2+5", "a\t=2+5", "a\r=2+5", "a\n=2+5", 'a";=2', "a,=2"]
 
 
 @pytest.mark.parametrize("text", [*FORMULAS, *HARMLESS, *SPLIT])
 @pytest.mark.parametrize("kind", ["str", "object", "category"])
-def test_no_text_of_a_csv_file_is_a_formula_and_each_is_read_back(text: str, kind: str, tmp_path: Path) -> None:
+def test_no_text_of_a_csv_file_is_a_formula_and_each_is_read_back(
+    text: str, kind: str, tmp_path: Path
+) -> None:
     frame = pd.DataFrame({text: pd.Series([text, "x"], dtype=kind), "n": [-1.5, float("nan")], "i": [-1, 2]})
     content = files.to_csv(frame)
     (tmp_path / "t.csv").write_bytes(content)

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import inspect
 import json
+import os
 import warnings
 from pathlib import Path
 
@@ -510,3 +511,37 @@ def test_both_functions_have_the_same_options() -> None:
     one, several = (inspect.signature(each).parameters for each in (textgamut.score, textgamut.compare))
     assert list(one) == list(several)
     assert [each.default for each in one.values()] == [each.default for each in several.values()]
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "/dev/stdout", "folder", "fifo"])
+def test_a_page_replaces_only_files(place: str, result, comparison, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    os.mkfifo("fifo")
+    before = os.lstat(place)
+    for scored in (result, comparison):
+        monkeypatch.setattr(textgamut.results.Comparison, "page", None)  # it is not even made
+        with pytest.raises(
+            textgamut.TextgamutError, match=f"^{place}: is (not a regular file|a folder, not a f)"
+        ):
+            scored.to_html(place)
+    assert (os.lstat(place).st_ino, os.lstat(place).st_mode) == (before.st_ino, before.st_mode)
+
+
+def test_the_home_folder_is_expanded(result, checkpoint: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    result.to_html("~/page.html")
+    assert (tmp_path / "home/page.html").exists()
+    (tmp_path / "home/model").symlink_to(checkpoint)
+    found = textgamut.score(
+        ["a b"] * 9,
+        ["a c"] * 9,
+        embedder="~/model",
+        pooling="mean",
+        max_tokens=64,
+        bootstrap=0,
+        metrics=["vendi"],
+    )
+    assert found.rows
+    assert not Path("~").exists()

@@ -14,7 +14,9 @@ from helpers import copy_project, run_warm
 pytestmark = pytest.mark.slow
 
 SCRIPT = "</script><script>alert(1)</script>"
-MARKUP = "=1+1 `x <javascript:alert(1)>`_ <!-- <script> {z}\n\n.. raw:: html\n\n   <img onerror=alert(1) src=x>"
+MARKUP = (
+    "=1+1 `x <javascript:alert(1)>`_ <!-- <script> {z}\n\n.. raw:: html\n\n   <img onerror=alert(1) src=x>"
+)
 TOPICS = (SCRIPT, MARKUP)
 TASK = {"dataset": "mine", "k": 2, "seeds": [1], "draws": [1]}
 EXPERIMENT = {
@@ -35,14 +37,14 @@ TARGET = {"shape": "metrics-by-model", "title": f"{SCRIPT} {{z}} {{task}}", "tas
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy_project(tmp_path_factory.mktemp("unsafe"))
-    rows = [
-        {"text": f"the cat sat on mat {i} " + "and ran " * 20, "topic": TOPICS[i % 2]} for i in range(24)
-    ]
+    rows = [{"text": f"the cat sat on mat {i} " + "and ran " * 20, "topic": TOPICS[i % 2]} for i in range(24)]
     written = [{"text": f"the dog lay on mat {i} and slept"} for i in range(12)]
     # The first would be an undefined pathvar, the second the name of another file.
     names = {"human <b>.jsonl": rows, "g <results>.jsonl": written, "h <stats> {decoding}.jsonl": written}
     for name, content in names.items():
-        (folder / name.replace("{decoding}", "given")).write_text("".join(json.dumps(row) + "\n" for row in content))
+        (folder / name.replace("{decoding}", "given")).write_text(
+            "".join(json.dumps(row) + "\n" for row in content)
+        )
     models = {
         model: {"label": f"{label}{SCRIPT}", "family": label, "chat": "none"}
         | {"source": {"kind": "generations", "path": path}}
@@ -73,8 +75,7 @@ def test_the_report_runs_no_script_of_a_label(experiment: str, made: Path) -> No
     assert "<script>alert" not in page
     assert "<!--" not in page
     captions = [
-        entry["caption"]
-        for entry in json.loads(re.search(r"var results = (\{.*\});", page)[1]).values()  # type: ignore[index]
+        entry["caption"] for entry in json.loads(re.search(r"var results = (\{.*\});", page)[1]).values()
     ]
     assert captions
     assert not [caption for caption in captions if re.search("<(img|script)|href=.javascript:alert", caption)]

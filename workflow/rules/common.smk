@@ -64,7 +64,9 @@ def escape_report():
         return json.dumps(content).replace("<", "\\u003c")
 
     for name, loaded in list(sys.modules.items()):
-        if name.startswith("snakemake.report.html_reporter") and hasattr(loaded, "json"):
+        if name.startswith("snakemake.report.html_reporter") and hasattr(
+            loaded, "json"
+        ):
             loaded.json = SimpleNamespace(dumps=dumps)
 
 

@@ -32,10 +32,11 @@ Integer = Annotated[int, Parameter(converter=_integer)]
 
 
 def named_path(name: str) -> Path:
-    """Return a path of the command line; ``~`` is expanded, which shells leave in ``'~/x'`` and ``--output=~/x``.
+    """Return a path of the command line, with ``~`` expanded: shells leave it in ``'~/x'``, ``--output=~/x``.
 
     Raises:
-        ConfigError: If the name is empty, as that of an unset variable: Python takes it for the working folder.
+        ConfigError: If the name is empty, as that of an unset variable: Python takes it for the working
+            directory.
     """
     from textgamut.config.entries.base import expanded
 
@@ -78,7 +79,9 @@ def check_input(path: Path) -> None:
     from textgamut.files import obstacle
 
     try:
-        problem = obstacle(Path(os.path.realpath(path)))  # first, since opening a FIFO would wait for its writer
+        problem = obstacle(
+            Path(os.path.realpath(path))
+        )  # first, since opening a FIFO would wait for its writer
         if not problem:
             path.open("rb").close()
     except FileNotFoundError:

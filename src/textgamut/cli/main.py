@@ -25,7 +25,7 @@ from textgamut.errors import FULL, TextgamutError, printable_lines, reason
 from textgamut.progress import PrintableFormatter
 
 LOSSES = (*FULL, errno.EBADF, errno.EIO, errno.EFBIG)
-"""Errors of writing to standard output: full, not open for writing, failing, at the limit of a file's size."""
+"""Errors of writing to standard output: full, not open for writing, failing, at the limit of a file size."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,7 +107,7 @@ def _shown(default: Any) -> str | None:
 
 def _lost(why: str) -> int:
     """Report that standard output cannot be written, and keep Python from trying again when it ends."""
-    sys.stdout = None  # type: ignore[assignment]
+    sys.stdout = None
     return _error(f"standard output: {why}", 1)
 
 

@@ -87,7 +87,9 @@ def new(
         check_input(file)
     for file in generated:
         if re.search("[{}]", str(file)):
-            raise ConfigError(f"{file}: braces in the path of texts stand for a task, a decoding or a seed: rename it")
+            raise ConfigError(
+                f"{file}: braces in the path of texts stand for a task, a decoding or a seed: rename it"
+            )
     references = _read(reference, text, prompt)
     counts = [references.distinct]
     for file in generated:

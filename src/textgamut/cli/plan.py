@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -40,9 +41,12 @@ def plan(
     """
     from textgamut.config.loading import load_config
     from textgamut.report.papers.page import printed_name
+    from textgamut.workflow.arguments import check_place
     from textgamut.workflow.plan import make_plan
     from textgamut.workflow.targets import named_targets, target_need, union
 
+    if Path("Snakefile").exists():
+        check_place(Path.cwd())
     file = experiment_file(configfile, config)
     experiment = load_config(file, config)
     names = named_targets(experiment, target) if target is not None else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from textgamut.config.cells import RESERVED, Config
@@ -59,6 +60,9 @@ def broken_references(config: Config) -> Iterator[str]:
     essays = {config.metrics(slug).essay for slug in config.experiment.tasks} - {None}
     if len(essays) > 1:
         yield "metrics.essay: all tasks share one essay model: set the same file everywhere"
+    for essay in essays:
+        if essay:
+            yield from _braces("metrics.essay.essays", expanded(essay.essays))
     blocks = {f"tasks.{slug}.": task.metrics for slug, task in config.experiment.tasks.items()}
     for where, metrics in {"": config.experiment.metrics, **blocks}.items():
         if metrics is None:
@@ -153,9 +157,16 @@ def broken_references(config: Config) -> Iterator[str]:
                 given = isinstance(getattr(entry, part), GenerationsSource)
                 if not given and not os.path.exists(path):  # Path.exists raises if the name is too long
                     yield f"{what}: {part}.{key}: there is no file {path}"
+                if not given:
+                    yield from _braces(f"{what}: {part}.{key}", path)
         addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
         if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
             yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
+
+
+def _braces(where: str, path: Path) -> Iterator[str]:
+    if not {"{", "}"}.isdisjoint(str(path)):
+        yield f"{where}: Snakemake takes braces in a path for wildcards: rename {path}"
 
 
 FORMATS = {
@@ -181,8 +192,10 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
     metrics = config.metrics(slug)
     if isinstance(task, ScoresTask):
         source = task.source
-        if isinstance(source, FileSource) and not os.path.isfile(expanded(source.path)):
-            yield f"tasks.{slug}.source.path: there is no file {expanded(source.path)}"
+        if isinstance(source, FileSource):
+            if not os.path.isfile(expanded(source.path)):
+                yield f"tasks.{slug}.source.path: there is no file {expanded(source.path)}"
+            yield from _braces(f"tasks.{slug}.source.path", expanded(source.path))
         yield from _unfit_ranking(slug, task, metrics)
         return
     elsewhere = f"set metrics for this task alone (tasks.{slug}.metrics)"
@@ -408,6 +421,7 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
                 f"{nearest(name, known)}"
             )
     if task.ranking.ratings:
+        yield from _braces(f"tasks.{slug}.ranking.ratings", expanded(task.ranking.ratings))
         if not os.path.isfile(expanded(task.ranking.ratings)):
             yield f"tasks.{slug}.ranking.ratings: there is no file {task.ranking.ratings}"
         if not task.cells:

@@ -43,7 +43,7 @@ class Journal:
         self.batch_size: int | None = (batches[-1]["batch_size"] or None) if batches else None
         """Batch size of the last batch: smaller than requested if the job ran out of memory."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = open(path, "r+b" if kept else "wb", opener=open_own)
+        self._stream = open(path, "r+b" if kept else "wb", opener=open_own)  # noqa: SIM115 (until it is removed)
         self._stream.truncate(kept)
         self._stream.seek(kept)
         if not kept:

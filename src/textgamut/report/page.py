@@ -146,19 +146,20 @@ def write_page(path: Path, page: Page) -> int:
         The size of the page in bytes.
     """
     beside, digest = path.with_name(f"{path.name}.texts"), ""
-    if beside.is_symlink():  # a link is replaced, as that of a file
+    if beside.is_symlink():  # replaced as a link to a file is: others may have put it there
         beside.unlink()
+    for inside in beside.rglob("*"):
+        if inside.is_symlink():
+            inside.unlink()
     if page.explorer and not page.explorer.inline:
         # A folder for each content: a page that stays open, or that is kept, never loads chunks of another.
         digest = digest_of(page.explorer.chunks)
-        if (beside / digest).is_symlink():
-            (beside / digest).unlink()
         for chunk in page.explorer.chunks:
             files.write_bytes(beside / digest / f"{chunk.name}.js", script_of(chunk))
     content = render_page(page, f"{beside.name}/{digest}" if digest else None).encode()
     files.write_bytes(path, content)
     for old in beside.glob("*"):
-        if old.name != digest and re.fullmatch(DIGEST, old.name) and not old.is_symlink():
+        if old.name != digest and re.fullmatch(DIGEST, old.name):
             shutil.rmtree(old)
     if beside.is_dir() and not any(beside.iterdir()):
         beside.rmdir()

@@ -73,6 +73,26 @@ def check_options(words: Sequence[str]) -> None:
         validate(TypeAdapter(dict[str, Any]), read_yaml(Path(file)), file)
 
 
+def check_place(project: Path) -> None:
+    """Check the folder of the Snakefile and the working directory, of which Snakemake's messages say little.
+
+    Args:
+        project: The folder of the Snakefile.
+
+    Raises:
+        ConfigError: If the name of the project's folder has braces, which Snakemake takes for wildcards, or
+            if the folder of Snakemake's own files cannot be written.
+    """
+    if not {"{", "}"}.isdisjoint(str(project)):
+        raise ConfigError(
+            f"{project}: Snakemake reads no project in a folder with braces in its name: rename it"
+        )
+    state = Path(paths.PLAN).parent
+    for path in (state if state.exists() else Path(), *state.glob("*"), *state.glob("iocache/*")):
+        if path.exists() and not os.access(path, os.W_OK):
+            raise ConfigError(f"{path.absolute()}: cannot be written: run in a folder of your own")
+
+
 def check_targets(
     config: Config, targets: Iterable[str], named: Iterable[str], outputs: Mapping[str, Sequence[str]]
 ) -> None:
@@ -144,7 +164,10 @@ def check_generations(config: Config, targets: Sequence[str]) -> None:
         source = config.models[cell.model].source
         if isinstance(source, GenerationsSource) and not os.path.exists(paths.fill(paths.GENERATIONS, cell)):
             for file in source.files(cell.task, cell.decoding, cell.seed):
-                if not os.path.isfile(file):
+                if not {"{", "}"}.isdisjoint(file):
+                    problem = f"Snakemake takes braces in a path for wildcards: rename {file}"
+                    missing[f"model {cell.model!r}: source.path: {problem}"] = None
+                elif not os.path.isfile(file):
                     missing[f"model {cell.model!r}: source.path: there is no file {file}"] = None
     if missing:
         raise ConfigError(listed(missing))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,7 +26,10 @@ def source_files(source: Any) -> list[str]:
     if not name:
         return []
     path = expanded(name)
-    return sorted(map(str, filter(Path.is_file, path.rglob("*")))) if path.is_dir() else [str(path)]
+    if not path.is_dir():
+        return [str(path)]
+    # A brace would begin a wildcard; no library reads a file of a checkpoint with such a name.
+    return sorted(str(file) for file in path.rglob("*") if file.is_file() and "{" not in str(file))
 
 
 def loaded_model(config: Config, model: str) -> Model:

@@ -97,7 +97,9 @@ def test_a_reader_that_ends_early_is_an_error_in_one_line(arguments: list[str]) 
     command = [sys.executable, "-m", "textgamut", *arguments]
     with os.fdopen(writing) as closed:
         done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True)
-    line = "textgamut: error: standard output: its reader, such as head, ended before everything was printed\n"
+    line = (
+        "textgamut: error: standard output: its reader, such as head, ended before everything was printed\n"
+    )
     assert (done.returncode, done.stderr) == (1, line)
 
 

@@ -152,3 +152,11 @@ def test_a_commit_that_cannot_be_looked_up(
         "--hub",
         "me/m",
     )
+
+
+@pytest.mark.parametrize("name", ["x{seed}.jsonl", "{task}.jsonl", "x{y}.jsonl"])
+def test_braces_in_the_name_of_texts_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They would stand for the seed of a cell: x1.jsonl."""
+    write("human.jsonl", text="h")
+    write(name, text="g")
+    fails(capsys, f"{name}: braces in the path of texts stand for a task", "--generated", name)

@@ -87,3 +87,11 @@ def test_fingerprint_sees_settings_and_prompts() -> None:
         fingerprint({"a": 1}, []),
     }
     assert len(values) == 3
+
+
+def test_a_link_that_others_put_there_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("target")
+    (tmp_path / "j").symlink_to("target")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        Journal(tmp_path / "j", "f")
+    assert (tmp_path / "target").read_text() == "target"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pandas as pd
 import pytest
+from browser.made_pages import made_task
 
-from textgamut.report.page import Page, Section, metric_table, render_page
+from textgamut.report.explorer import explorer_data
+from textgamut.report.page import Page, Section, metric_table, render_page, write_page
 
 
 def scores(metric: str, values: list[float], width: float) -> pd.DataFrame:
@@ -63,3 +68,26 @@ def test_several_sections_have_their_first_sentences_at_the_top() -> None:
     assert '<a href="#section-wiki">Wiki</a> <span>What wiki is &lt;b&gt;.</span>' in top
     assert "How." not in top
     assert "<span>" not in render_page(Page("Results", sections[:1])).partition("</header>")[0]
+
+
+def test_a_link_in_place_of_the_texts_beside_a_page_is_replaced(tmp_path: Path) -> None:
+    """Another user's link would have texts written, and folders removed, where it leads."""
+    with pytest.warns(UserWarning, match="biased"):
+        page = Page("t", [], explorer=explorer_data([made_task(10)], most_inline=0))
+    assert page.explorer
+    assert not page.explorer.inline
+    (tmp_path / "mine" / ("0" * 16)).mkdir(parents=True)
+    before = sorted((tmp_path / "mine").rglob("*"))
+    beside = tmp_path / "index.html.texts"
+    beside.symlink_to("mine")
+    write_page(tmp_path / "index.html", page)
+    assert not beside.is_symlink()
+    [content] = beside.iterdir()
+    assert sorted((tmp_path / "mine").rglob("*")) == before
+    for folder in (content / "made", content):
+        shutil.rmtree(folder)
+        folder.symlink_to(tmp_path / "mine")
+        write_page(tmp_path / "index.html", page)
+        assert not folder.is_symlink()
+        assert list(folder.iterdir())
+        assert sorted((tmp_path / "mine").rglob("*")) == before

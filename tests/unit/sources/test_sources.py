@@ -243,6 +243,17 @@ def test_a_later_call_goes_on_where_a_failed_one_stopped(server, monkeypatch):
     assert server.requests[-1]["Range"] == f"bytes={len(CONTENT) // 2}-"
 
 
+def test_links_that_others_put_into_a_shared_cache_are_not_followed(server, tmp_path):
+    downloads = tmp_path / "cache/downloads"
+    downloads.mkdir(parents=True)
+    (tmp_path / "mine").write_text("mine")
+    for suffix in (".part", ".part.etag", ""):
+        (downloads / f"{sha256(CONTENT)}{suffix}").symlink_to(tmp_path / "mine")
+    assert fetch(server.source()).read_bytes() == CONTENT
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert "Range" not in server.requests[0]
+
+
 def test_a_file_that_changed_meanwhile_is_downloaded_from_its_start(server, monkeypatch):
     server.faults = ["cut"]
     server.content = CONTENT[::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from textgamut.config.cells import Config
 from textgamut.errors import ConfigError
 from textgamut.workflow import paths
-from textgamut.workflow.arguments import check_options, check_targets
+from textgamut.workflow.arguments import check_options, check_place, check_targets
 
 OUTPUTS = {
     "all": [],
@@ -129,3 +130,30 @@ def test_wrong_options_are_explained(
     with pytest.raises(ConfigError) as caught:
         check_options(words.split())
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("place", [".snakemake", ".snakemake/log", ".snakemake/iocache/latest.pkl", "."])
+def test_a_folder_of_another_user_is_named(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if place != ".":
+        for folder in ("log", "iocache", "metadata"):
+            (tmp_path / ".snakemake" / folder).mkdir(parents=True)
+        (tmp_path / ".snakemake/iocache/latest.pkl").touch()
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o777)
+    check_place(tmp_path)
+    (tmp_path / place).chmod(0o555)
+    user = os.geteuid()
+    if user == 0:
+        os.setresuid(65534, 65534, 0)  # nobody, from whom root's permission is missing
+    try:
+        with pytest.raises(
+            ConfigError, match=f"^{(tmp_path / place).absolute()}: cannot be written: run in a"
+        ):
+            check_place(tmp_path)
+    finally:
+        if user == 0:
+            os.setresuid(0, 0, 0)
+        (tmp_path / place).chmod(0o777)

@@ -251,6 +251,40 @@ def test_bad_exports(words: list[str], message: str, drawn: Path, capsys: pytest
     assert not (drawn / "b.jsonl").exists()
 
 
+def test_no_input_is_replaced_by_an_export(drawn: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (drawn / "data/news/draw1").mkdir()
+    references = drawn / "data/news/draw1/references.parquet"
+    pd.DataFrame({"id": ["r"], "text": ["x"]}).to_parquet(references)
+    (drawn / "linked.parquet").hardlink_to(references)
+    kept = drawn / "results/.kept"
+    kept.mkdir(parents=True)
+    for name in ("other.parquet", "other.jsonl"):
+        (kept / name).touch()
+    own = {"format": "table", "source": {"kind": "file", "path": "own.jsonl"}, "text": "text"}
+    (drawn / "datasets.yaml").write_text(yaml.safe_dump({"own": own}))
+    texts = drawn / "own.jsonl"
+    texts.write_text('{"text": "a"}')
+    before = {path: path.read_bytes() for path in (references, texts)}
+    atlas = ["export", "embedding-atlas", "--configfile", "x.yaml", "--task", "news", "--output"]
+    for words, message in (
+        (
+            [*atlas, "data/news/draw1/references.parquet"],
+            "references.parquet: is the input data/news/draw1/ref",
+        ),
+        (
+            [*atlas, "linked.parquet"],
+            "linked.parquet: is the input data/news/draw1/references.parquet: choose",
+        ),
+        ([*atlas, "data/news/prompts.parquet"], "prompts.parquet: is the input data/news/prompts.parquet"),
+        ([*atlas, "results/other.parquet"], "results/other.parquet: is an output of a workflow run"),
+        ([*EXPORT, "results/other.jsonl"], "results/other.jsonl: is an output of a workflow run"),
+        ([*EXPORT, "own.jsonl"], "own.jsonl: is the input own.jsonl: choose another name"),
+    ):
+        assert main(words) == 1
+        assert message in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_prompts_that_are_not_drawn(drawn: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (drawn / "data/news/prompts.parquet").unlink()
     assert main([*EXPORT, "b.jsonl"]) == 1

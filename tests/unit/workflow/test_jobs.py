@@ -75,9 +75,11 @@ def test_job_tells_a_full_disk_in_one_message(
 
 
 def test_job_tells_a_full_disk_at_its_output(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit), job(), atomic(Path("x.npy")) as temporary:  # noqa: PT012
-        temporary.symlink_to("/dev/full")
-        np.save(temporary.open("wb"), np.zeros(10**5))
+    with pytest.raises(SystemExit), job(), atomic(Path("x.npy")) as stream:  # noqa: PT012
+        full = os.open("/dev/full", os.O_WRONLY)
+        os.dup2(full, stream.fileno())
+        os.close(full)
+        np.save(stream, np.zeros(10**5))
     assert "seed1: x.npy: the disk is full\n" in capsys.readouterr().err
 
 

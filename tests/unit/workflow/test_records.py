@@ -146,3 +146,26 @@ def test_without_hard_links_outputs_are_copied(monkeypatch: pytest.MonkeyPatch) 
 def test_damaged_metadata_is_no_record(content: str) -> None:
     meta_path(Path(OUTPUTS[0])).write_text(content)
     assert read_record(OUTPUTS) is None
+
+
+def test_a_link_that_others_put_there_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With hard links, and without them."""
+    Path("other").write_text("other")
+    for path in map(Path, OUTPUTS):
+        kept_path(path).unlink()
+        kept_path(path).symlink_to("../../../other")
+        kept_path(path).with_name(f".{path.name}.link").symlink_to("../../../other")
+    keep(OUTPUTS)
+    assert Path("other").read_text() == "other"
+    assert [kept_path(Path(path)).read_text() for path in OUTPUTS] == OUTPUTS
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", no_links)
+    for path in map(Path, OUTPUTS):
+        kept_path(path).unlink()
+        kept_path(path).symlink_to("../../../other")
+    keep(OUTPUTS)
+    assert Path("other").read_text() == "other"
+    assert [kept_path(Path(path)).read_text() for path in OUTPUTS] == OUTPUTS

@@ -25,6 +25,10 @@ def _no_file_name(slug: str) -> str:
         raise ValueError(
             f"a name must not end in {PurePath(slug).suffix}, since it could be that of a file of the results"
         )
+    if re.search(r"(.+)\1{19}$", slug):
+        raise ValueError(
+            "a name must not end in 20 times the same, which Snakemake takes for an endless recursion"
+        )
     return slug
 
 
