@@ -273,7 +273,7 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     frame = frame.rename(index=_unescaped, columns=_unescaped)
     for place, kind in enumerate(frame.dtypes):
         if _is_text(kind):
-            frame.isetitem(place, frame.iloc[:, place].map(_unescaped))
+            frame.isetitem(place, frame.iloc[:, place].map(_unescaped).array)
     return frame
 
 
