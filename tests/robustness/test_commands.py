@@ -941,6 +941,11 @@ def without(*names: str) -> Callable[[Path], object]:
     return lambda model: deque(map(os.remove, (model / name for name in names)))
 
 
+def configure(model: Path, **values: object) -> None:
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | values))
+
+
 def intact(_: Path) -> None:
     """Damage nothing."""
 
@@ -978,6 +983,18 @@ CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("a cut configuration", f"{SCORER} model", cut("config.json"), "model/config.json: damaged"),
     ("a list", f"{SCORER} model", lambda m: (m / "config.json").write_text("[]"), "config.json: damaged"),
     ("no type", f"{SCORER} model", lambda m: (m / "config.json").write_text("{}"), LOADING),
+    (
+        "weights of another shape",
+        f"{SCORER} model",
+        lambda m: configure(m, n_positions=7),
+        "checkpoint: transformer.wpe.weight has the shape (256, 32), but the configuration requires (7, 32)",
+    ),
+    (
+        "an embedder with weights of another shape",
+        EMBEDDER,
+        lambda m: configure(m, vocab_size=11),
+        "but the configuration requires (11, 32)",
+    ),
     ("cut weights", f"{SCORER} model", cut("model.safetensors"), "model/model.safetensors: damaged"),
     (
         "empty weights",

@@ -144,10 +144,25 @@ def loading(folder: Path) -> Iterator[None]:
     except (torch.OutOfMemoryError, MemoryError):
         raise
     except Exception as error:  # safetensors and tokenizers raise their own classes, and plain Exception
-        problem = textwrap.shorten(str(error), 300, placeholder=" ...") or type(error).__name__
+        problem = textwrap.shorten(_problem(error), 300, placeholder=" ...") or type(error).__name__
         raise ModelError(
             f"{folder}: transformers cannot load this checkpoint: {problem}. {REMEDY}"
         ) from error
+
+
+def _problem(error: Exception) -> str:
+    """Return the message of an error, or what the silenced report of transformers says that it refers to."""
+    frame = error.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    report = frame.tb_frame.f_locals.get("loading_info") if frame else None
+    if report is None or "above report" not in str(error):
+        return str(error)
+    shapes = [
+        f"{name} has the shape {tuple(found)}, but the configuration requires {tuple(wanted)}"
+        for name, found, wanted in sorted(report.mismatched_keys)
+    ]
+    return "; ".join([*shapes, *(f"{name}: {why}" for name, why in sorted(report.conversion_errors.items()))])
 
 
 def read_config(folder: Path) -> dict[str, Any]:
