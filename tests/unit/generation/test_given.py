@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import random
 import re
+import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 from helpers import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
 
 from textgamut.config.entries.datasets import ContinuationsDataset
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets import continuations
 from textgamut.errors import DataError, TextgamutError
+from textgamut.generation.given.echo import echo_length
 from textgamut.generation.given.matching import CellTexts, cell_samples
 from textgamut.generation.given.texts import GivenText, read_texts
 from textgamut.tasks.draws import draw_dataset_prompts
@@ -202,6 +207,255 @@ class TestFiles:
         assert sum(not sample["continuation"] for sample in samples) == 1
 
 
+def answer_line(prompt_id: str, content: Any = "a b", **more: Any) -> str:
+    """Return a line of a batch, as OpenAI writes it."""
+    message = {"role": "assistant", "content": content, **more}
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    body = {"model": "m", "choices": choices, "usage": {"completion_tokens": 5}}
+    response = {"status_code": 200, "request_id": "r", "body": body}
+    return json.dumps({"custom_id": prompt_id, "response": response, "error": None})
+
+
+def failed_line(prompt_id: str, status: int | None, message: str) -> str:
+    response = status and {"status_code": status, "body": {"error": {"message": message}}}
+    error = None if status else {"code": "batch_expired", "message": message}
+    return json.dumps({"custom_id": prompt_id, "response": response, "error": error})
+
+
+def imported(
+    path: Path, *lines: str, format_: str = "openai-batch", **cell: Any
+) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Match the texts of a file with the two prompts: prompt, text, finish reason; and the warnings."""
+    path = path / "t.jsonl"
+    path.write_text("\n".join(lines))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        samples = cell_samples(read(path, format_), CELL._replace(**cell), TWO, NONE)
+    found = [(sample["prompt_id"], sample["continuation"], sample["finish"]) for sample in samples]
+    return found, [str(warning.message) for warning in caught]
+
+
+class TestFailedRequests:
+    """Failed requests say nothing of a model, a completion or a text; they are counted."""
+
+    P1, P2 = answer_line("p1"), answer_line("p2", "c d")
+    BOTH = [("p1", "a b", "stop"), ("p2", "c d", "stop")]
+
+    def test_a_prompt_without_an_answer(self, tmp_path: Path) -> None:
+        for status in (400, 429, 500, None):
+            with pytest.raises(
+                DataError,
+                match=r"1 prompts have too few .*'p2': 0 of 1; 1 failed, .*line 2: the .*: too large",
+            ):
+                imported(tmp_path, self.P1, failed_line("p2", status, "too large"))
+
+    @pytest.mark.parametrize("model", [None, "m"])
+    @pytest.mark.parametrize("status", [400, 429, None])
+    def test_repeated_later_or_before(self, tmp_path: Path, model: str | None, status: int | None) -> None:
+        failed = failed_line("p1", status, "expired")
+        for lines in ([failed, self.P1, self.P2], [self.P1, failed, self.P2], [self.P1, self.P2, failed]):
+            found, told = imported(tmp_path, *lines, model=model)
+            assert found == self.BOTH
+            [warning] = told
+            assert re.search(r"1 failed, such as .*: the request failed: expired; there are enough", warning)
+
+    def test_all_of_them(self, tmp_path: Path) -> None:
+        for model in (None, "m"):
+            with pytest.raises(DataError, match=r"t\.jsonl: 2 failed, such as .*line 1: .*: quota"):
+                imported(
+                    tmp_path, failed_line("p1", 429, "quota"), failed_line("p2", 429, "quota"), model=model
+                )
+
+    def test_among_several_choices(self, tmp_path: Path) -> None:
+        line = json.loads(answer_line("p1"))
+        choices = line["response"]["body"]["choices"]
+        line["response"]["body"]["choices"] = [
+            {**choices[0], "index": n, "message": {"content": str(n)}} for n in (1, 0)
+        ]
+        found, _ = imported(tmp_path, failed_line("p1", 429, "x"), json.dumps(line), self.P2)
+        assert found == [("p1", "0", "stop"), ("p2", "c d", "stop")]
+
+    def test_vllm_run_batch(self) -> None:
+        own = prompts("?", "!").assign(id=["chat-1", "chat-n"])
+        with pytest.warns(UserWarning, match=r"3 failed, such as .*line 5: .*`other-model` does not exist"):
+            samples = cell_samples(read("vllm-run-batch.jsonl", "openai-batch"), CELL, own, NONE)
+        assert [sample["prompt_id"] for sample in samples] == ["chat-1", "chat-n"]
+
+    def test_inspect(self) -> None:
+        pytest.importorskip("inspect_ai")
+        given = read("inspect-failed.eval", "inspect")
+        answered = [str(text.prompt_id) for text in given if text.text is not None]
+        own = prompts("?").assign(id=answered[:1])
+        with pytest.warns(UserWarning, match="failed, such as"):
+            samples = cell_samples(given, CELL, own, prompts("!").assign(id=["p2"]))
+        assert len(samples) == 1
+
+
+def test_epochs_with_different_numbers_of_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of p1, epoch 1 has two choices and epoch 2 one; of p2, a choice failed in epoch 1."""
+    inspect_log = pytest.importorskip("inspect_ai.log")
+
+    def choice(text: str) -> Any:
+        return SimpleNamespace(message=SimpleNamespace(text=text))
+
+    def sample(id_: str, epoch: int, *choices: str) -> Any:
+        output = SimpleNamespace(choices=[choice(text) for text in choices])
+        return SimpleNamespace(id=id_, epoch=epoch, input="x", output=output, error=None)
+
+    samples = [sample("p1", 1, "a", "b"), sample("p1", 2, "x"), sample("p2", 1), sample("p2", 2, "c", "d")]
+    monkeypatch.setattr(inspect_log, "read_eval_log", lambda _: SimpleNamespace(samples=samples))
+    given = read("inspect.eval", "inspect")
+    with pytest.warns(UserWarning, match="1 texts are left out"):
+        found = cell_samples(given, CELL._replace(completions=2), TWO, NONE)
+    assert [text["continuation"] for text in found] == ["a", "b", "c", "d"]
+
+
+class TestUnusualAnswers:
+    P2 = answer_line("p2", "c d")
+
+    @pytest.mark.parametrize("content", [None, ""])
+    def test_a_refusal_is_the_text(self, tmp_path: Path, content: Any) -> None:
+        found, told = imported(tmp_path, answer_line("p1", content, refusal="I can not help."), self.P2)
+        assert found[0] == ("p1", "I can not help.", "stop")
+        assert re.fullmatch(r"1 of 2 texts are refusals, such as .*t\.jsonl: line 1", told[0])
+
+    @pytest.mark.parametrize("refusal", [None, "", 5])
+    def test_null_is_an_empty_text(self, tmp_path: Path, refusal: Any) -> None:
+        found, told = imported(tmp_path, answer_line("p1", None, refusal=refusal), self.P2)
+        assert found[0] == ("p1", "", "stop")
+        assert "1 of 2 texts are null answers, read as empty texts, such as" in told[0]
+
+    def test_an_answer_is_no_refusal(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, answer_line("p1", "yes", refusal=None), self.P2)[1] == []
+
+    def test_a_text_of_another_type(self, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match=r"line 1: 'content' is not a string"):
+            imported(tmp_path, answer_line("p1", [{"type": "text"}]), self.P2)
+
+    @pytest.mark.parametrize("text", ["None", "nan", "null", " None\n"])
+    def test_a_text_as_programs_write_a_missing_one(self, tmp_path: Path, text: str) -> None:
+        found, told = imported(tmp_path, answer_line("p1", text), self.P2)
+        assert found[0][1] == text
+        assert f"1 of 2 texts are exactly {text.strip()!r}, as programs write a missing answer" in told[0]
+
+
+def lm_eval_line(number: int, arguments: Any, text: Any, **more: Any) -> str:
+    prompt = TWO["base"][number]
+    doc = {"doc_id": number, "doc": {"prompt": prompt}, "arguments": arguments, "resps": [[text]]}
+    return json.dumps(doc | more)
+
+
+class TestOlderLogsOfLmEval:
+    UNTIL = {"until": ["\n"]}
+    TEXTS = [("p1", "a b", "unknown"), ("p2", "c d", "unknown")]
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            lambda prompt: [[prompt, {"until": []}]],
+            lambda prompt: [prompt, {"until": []}],
+            lambda prompt: {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": []}}},
+        ],
+    )
+    def test_arguments(self, tmp_path: Path, arguments: Any) -> None:
+        lines = [lm_eval_line(n, arguments(TWO["base"][n]), text) for n, text in enumerate(["a b", "c d"])]
+        assert imported(tmp_path, *lines, format_="lm-eval") == (self.TEXTS, [])
+        twice = [line for line in lines for _ in range(2)]
+        assert imported(tmp_path, *twice, format_="lm-eval") == (self.TEXTS, [])
+
+    @pytest.mark.parametrize("arguments", [[["a", "b"]], ["a", "b"], [["a"]], [], ["a", {}, {}], "a", None])
+    def test_other_requests(self, tmp_path: Path, arguments: Any) -> None:
+        with pytest.raises(DataError, match="line 1: not a request to generate a text"):
+            imported(tmp_path, lm_eval_line(0, arguments, "a b"), format_="lm-eval")
+
+    def test_a_document_with_two_answers(self, tmp_path: Path) -> None:
+        lines = [lm_eval_line(0, [["x", {}]], text) for text in ("a", "b")]
+        with pytest.raises(DataError, match="line 2: a second text of completion 0"):
+            imported(tmp_path, *lines, format_="lm-eval")
+
+    def test_null(self, tmp_path: Path) -> None:
+        lines = [lm_eval_line(n, [["x", {}]], text) for n, text in enumerate(["a b", None])]
+        found, told = imported(tmp_path, *lines, format_="lm-eval")
+        assert found == [self.TEXTS[0], ("p2", "", "unknown")]
+        assert "1 of 2 texts are null answers" in told[0]
+
+
+PROMPT = "King , Gertrude and the café said : "
+
+
+@pytest.mark.parametrize(
+    ("before", "echo", "after"),
+    [
+        ("", PROMPT, ""),
+        (" ", PROMPT, ""),
+        ("\n\n", PROMPT, ""),
+        ("<s> ", PROMPT, ""),
+        ("<|begin_of_text|>", PROMPT, ""),
+        ("<bos>", PROMPT, ""),
+        ("<\uff5cbegin\u2581of\u2581sentence\uff5c>", PROMPT, ""),
+        ("[CLS] ", PROMPT.lower(), ""),
+        ("", "King, Gertrude and the café said: ", ""),
+        ("", "King\u00a0, Gertrude\nand  the café said : ", ""),
+        ("\u2581", PROMPT.replace(" ", "\u2581"), ""),
+        ("", unicodedata.normalize("NFD", PROMPT), ""),
+        ("\ufeff", PROMPT, ""),
+        ("<|im_start|>user\n", PROMPT, "<|im_end|>\n<|im_start|>assistant\n"),
+        ("<start_of_turn>user\n", PROMPT, "<end_of_turn>\n<start_of_turn>model\n"),
+        (
+            "<|start_header_id|>user<|end_header_id|>\n\n",
+            PROMPT,
+            "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+        ),
+        ("<s>[INST] ", PROMPT, "[/INST]"),
+    ],
+)
+def test_a_prompt_is_found_as_tokenizers_and_templates_change_it(before: str, echo: str, after: str) -> None:
+    assert echo_length(PROMPT, f"{before}{echo}{after}so they went.") == len(before + echo + after)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("The", " They went"),  # short: by chance
+        ("", "text"),
+        ("The old castle in the cafe", "The old castle in the café fell"),  # ends in the middle of a letter
+        ("The old castle in the cafe", " The old castle in the cafe\u0301 fell"),
+        ("The old castle in the town", "The old castle in a town"),
+        ("The old castle in the town", "The old castle"),
+        ("The old castle in the town", "I say: The old castle in the town fell"),
+        ("The old castle in the town", ""),
+    ],
+)
+def test_something_else_is_no_prompt(prompt: str, text: str) -> None:
+    assert echo_length(prompt, text) == 0
+
+
+@given(st.text(min_size=1), st.text())
+def test_a_text_that_begins_with_its_prompt_is_cut_behind_it(prompt: str, rest: str) -> None:
+    assert echo_length(prompt, prompt + rest) == len(prompt)
+
+
+def test_prompts_after_a_blank_are_removed() -> None:
+    own = prompts("Last year the old castle in the town", "Last year the old garden in the town")
+    bare, blank = (
+        [{"prompt_id": f"p{i}", "text": f"{before}{base} fell."} for i, base in enumerate(own["base"], 1)]
+        for before in ("", " ")
+    )
+    assert matched(bare, own=own) == matched(blank, own=own)
+    assert matched(blank, own=own)[0] == [("p1", 0, " fell."), ("p2", 0, " fell.")]
+
+
+def test_prompts_near_the_beginning_are_told() -> None:
+    own = prompts("Last year the old castle in the town", "Last year the old garden in the town")
+    rows = [{"prompt_id": f"p{i}", "text": f"You are kind. {t} fell."} for i, t in enumerate(own["base"], 1)]
+    found, told = matched(rows, own=own)
+    assert found[0][2] == rows[0]["text"]
+    assert told == [
+        "0 of 2 texts begin with their prompt, and 2 contain it near their beginning, which is kept: remove "
+        "it from the texts, or set source.with_prompt to always or never"
+    ]
+
+
 class TestTables:
     def test_formats_and_names(self, tmp_path: Path) -> None:
         frame = pd.DataFrame(
@@ -328,8 +582,15 @@ class TestCompletionsAndSeeds:
         assert told == ["1 texts are left out: the task has 1 for each prompt and seed"]
         with pytest.raises(DataError, match="1 prompts have too few texts, such as 'p2': 1 of 2"):
             matched([*BOTH, {"prompt_id": "p1"}], CELL._replace(completions=2))
-        with pytest.raises(DataError, match="line 2: no completion, which other texts have"):
-            matched([{"prompt_id": "p1", "completion": 0}, {"prompt_id": "p2"}])
+
+    def test_requests_with_different_n(self) -> None:
+        """Choices have numbers where a request has several; where only some have, the order counts."""
+        rows = [{"prompt_id": "p2"}, *({"prompt_id": "p1", "completion": n} for n in (1, 0))]
+        found, _ = matched(rows)
+        assert found == [("p1", 0, "t3"), ("p2", 0, "t1")]
+        rows += [{"prompt_id": "p1"}, {"prompt_id": "p2"}, {"prompt_id": "p2"}]
+        found, _ = matched(rows, CELL._replace(completions=3))
+        assert [text for _, _, text in found] == ["t2", "t3", "t4", "t1", "t5", "t6"]
 
     def test_known_seeds(self) -> None:
         rows = [{"prompt_id": p, "seed": s} for s in (2, 1, 3) for p in ("p1", "p2")]
@@ -430,7 +691,8 @@ class TestTextsWithTheirPrompts:
         found, told = matched(rows, own=own)
         assert [text for *_, text in found] == ["A b c", "C d e", "no"]
         assert told == [
-            "2 of 3 texts begin with their prompt, which is kept: set source.with_prompt to always or never"
+            "2 of 3 texts begin with their prompt, which is kept: remove it from the texts, or set "
+            "source.with_prompt to always or never"
         ]
         with pytest.raises(DataError, match="f: line 3: the text does not begin with its prompt"):
             matched(rows, own=own, with_prompt="always")

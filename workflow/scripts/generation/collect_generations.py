@@ -48,11 +48,13 @@ def collect_generations(
                 "delete the folder to generate them again",
                 stacklevel=2,
             )
+    most = settings["max_words"]
+    shorter = "" if most is None else f": {counts['shorter_than_max_words']} shorter than {most} words"
+    unclosed = f", {counts.get('unclosed_thoughts')} of them with an unclosed thought"
     logger.info(
-        "%d texts of %d samples: %d shorter than %s words; %d samples with an empty continuation%s",
-        len(texts), counts["samples"], counts["shorter_than_max_words"], settings["max_words"],
-        counts["empty_continuations"],
-        f", {counts['unclosed_thoughts']} of them with an unclosed thought" if "closing" in settings else "",
+        "%d texts of %d samples%s; %d samples with an empty continuation%s",
+        len(texts), counts["samples"], shorter, counts["empty_continuations"],
+        unclosed if "closing" in settings else "",
     )  # fmt: skip
     write_meta(generations, settings, started, **counts, engines=engines, warnings=messages)
     write_table(generations, texts)

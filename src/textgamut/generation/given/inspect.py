@@ -27,7 +27,9 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
         log = read_eval_log(str(path))
     except Exception as error:  # of many libraries: zip, JSON, pydantic
         raise DataError(f"{path}: cannot be read as a log of Inspect: {error}") from error
-    for sample in log.samples or ():
+    samples = log.samples or ()
+    most = max((len(sample.output.choices) for sample in samples), default=0)
+    for sample in samples:
         where = f"{path}: sample {sample.id}, epoch {sample.epoch}"
         facts: dict[str, Any] = {"prompt_id": str(sample.id), "prompts": _prompts(sample.input)}
         choices = sample.output.choices
@@ -36,7 +38,7 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
             yield GivenText(where, None, **facts, problem=problem)
             continue
         for place, choice in enumerate(choices):
-            number = (sample.epoch - 1) * len(choices) + place
+            number = (sample.epoch - 1) * most + place
             yield GivenText(where, choice.message.text, **facts, completion=number)
 
 

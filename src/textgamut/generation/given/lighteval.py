@@ -8,7 +8,7 @@ from pathlib import Path
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets.rows import rows_of_parquet
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, id_in, string
+from textgamut.generation.given.texts import GivenText, answer, id_in
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
@@ -29,7 +29,7 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
         for completion, text in enumerate(texts):
             yield GivenText(
                 where,
-                string(where, "text", text),
+                **answer(where, "text", text),
                 prompt_id=id_in(doc.get("specific")),
                 prompts=prompts,
                 completion=completion,

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from textgamut.errors import DataError, nearest
+from textgamut.generation.given.echo import echo_length, echoes_later
 from textgamut.generation.given.texts import GivenText
 from textgamut.generation.requests import Sample
 from textgamut.tasks.templates import Prompt, prompts_of
@@ -16,6 +17,8 @@ from textgamut.text import count_words
 if TYPE_CHECKING:
     import pandas as pd
 
+MISSING = ("None", "nan", "NaN", "null", "<NA>")
+"""What programs write for a missing value."""
 UNKNOWN = "unknown"
 """Reason for the end of a text, if the file does not say it."""
 
@@ -70,7 +73,10 @@ def cell_samples(
     Warns:
         UserWarning: For everything that was left out, renumbered or removed.
     """
-    given = _of_model(list(texts), cell.model)
+    given = list(texts)
+    if all(text.text is None for text in given):
+        raise DataError(f"{_file(given)}: {_failures(given)}")
+    given = _of_model(given, cell.model)
     given = _selected(given, "task", cell.task, [cell.task])
     given = _selected(given, "decoding", cell.decoding, cell.decodings)
     given, parts = _of_seed(given, cell)
@@ -83,6 +89,7 @@ def cell_samples(
     extra = sum(max(0, len(of_prompt) - parts * cell.completions) for of_prompt in found.values())
     if extra:
         _tell(f"{extra} texts are left out: the task has {cell.completions} for each prompt and seed")
+    _tell_unusual(given, [text for of_prompt in chosen.values() for text in of_prompt])
     by_id = prompts_of(prompts)
     pairs = [(id_, text) for id_, of_prompt in chosen.items() for text in of_prompt]
     continuations = _without_prompts([(by_id[id_], text) for id_, text in pairs], with_prompt)
@@ -109,14 +116,15 @@ def _tell(message: str) -> None:
 
 
 def _values(texts: Sequence[GivenText], name: str) -> list[Any]:
-    """Return the values of a field that all texts have, or none; [] for none.
+    """Return the values of a field that all texts have, or none; [] for none. Failed ones do not count.
 
     Raises:
         DataError: If only some have it.
     """
-    values = dict.fromkeys(getattr(text, name) for text in texts)
+    answered = [text for text in texts if text.text is not None]
+    values = dict.fromkeys(getattr(text, name) for text in answered)
     if None in values and len(values) > 1:
-        first = next(text for text in texts if getattr(text, name) is None)
+        first = next(text for text in answered if getattr(text, name) is None)
         raise DataError(f"{first.where}: no {name}, which other texts have")
     return [value for value in values if value is not None]
 
@@ -134,7 +142,7 @@ def _of_model(texts: list[GivenText], model: str | None) -> list[GivenText]:
         known = nearest(model, values) if values else "no text has the name of its model"
         raise DataError(f"{texts[0].where}: no text of the model {model!r}; {known}")
     _tell_others("model", values, [model])
-    return [text for text in texts if text.model == model]
+    return _with_value(texts, "model", model)
 
 
 def _selected(texts: list[GivenText], name: str, value: str, expected: Collection[str]) -> list[GivenText]:
@@ -153,7 +161,13 @@ def _selected(texts: list[GivenText], name: str, value: str, expected: Collectio
     if value not in values:
         raise DataError(f"{texts[0].where}: no text with the {name} {value!r}; {nearest(value, values)}")
     _tell_others(name, values, expected)
-    return [text for text in texts if getattr(text, name) == value]
+    return _with_value(texts, name, value)
+
+
+def _with_value(texts: Sequence[GivenText], name: str, value: Any) -> list[GivenText]:
+    """Return the texts with a value of a field, and the failed ones without any."""
+    kept = {None, value}
+    return [t for t in texts if getattr(t, name) == value or (t.text is None and getattr(t, name) in kept)]
 
 
 def _tell_others(name: str, values: Sequence[Any], expected: Collection[Any]) -> None:
@@ -184,7 +198,7 @@ def _of_seed(texts: list[GivenText], cell: CellTexts) -> tuple[list[GivenText], 
         wanted = values[list(seeds).index(seed)]
     else:
         _tell_others("seed", values, seeds)
-    return [text for text in texts if text.seed == wanted], 1
+    return _with_value(texts, "seed", wanted), 1
 
 
 LISTED = 10
@@ -226,9 +240,10 @@ def _by_prompt(
             left_out.append(text)
     _tell_unknown(unknown, left_out, len(texts), own)
     found: dict[str, list[GivenText]] = {id_: [] for id_ in own}
-    share = _share_numbered if _values(texts, "completion") else _share
     for ids, of_group in groups.items():
-        share(ids, [text for text in of_group if text.text is not None], found)
+        answered = [text for text in of_group if text.text is not None]
+        numbered = all(text.completion is not None for text in answered)
+        (_share_numbered if numbered else _share)(ids, answered, found)
     return found
 
 
@@ -291,11 +306,33 @@ def _share_numbered(
 def _too_few(
     short: Sequence[str], texts: Sequence[GivenText], needed: int, given: Sequence[GivenText]
 ) -> str:
-    file = given[0].where.rpartition(": ")[0]
-    told = f"{file}: {len(short)} prompts have too few texts, such as {short[0]!r}: {len(texts)} of {needed}"
-    if failed := [text for text in given if text.text is None]:
-        told += f"; {len(failed)} failed, such as {failed[0].where}: {failed[0].problem}"
-    return told
+    message = f"{_file(given)}: {len(short)} prompts have too few texts, such as {short[0]!r}: "
+    message += f"{len(texts)} of {needed}"
+    return f"{message}; {failed}" if (failed := _failures(given)) else message
+
+
+def _file(texts: Sequence[GivenText]) -> str:
+    return texts[0].where.rpartition(": ")[0]
+
+
+def _failures(texts: Sequence[GivenText]) -> str:
+    """Return how many generations failed, with an example; empty for none."""
+    failed = [text for text in texts if text.text is None]
+    return f"{len(failed)} failed, such as {failed[0].where}: {failed[0].problem}" if failed else ""
+
+
+def _tell_unusual(given: Sequence[GivenText], chosen: Sequence[GivenText]) -> None:
+    """Warn of failures, of remarks, and of texts that may be those of a program and not of the model."""
+    if failed := _failures(given):
+        _tell(f"{failed}; there are enough texts without them")
+    remarks: dict[str, list[GivenText]] = defaultdict(list)
+    for text in chosen:
+        if text.remark:
+            remarks[text.remark].append(text)
+        elif (text.text or "").strip() in MISSING:
+            remarks[f"exactly {(text.text or '').strip()!r}, as programs write a missing answer"].append(text)
+    for remark, texts in remarks.items():
+        _tell(f"{len(texts)} of {len(chosen)} texts are {remark}, such as {texts[0].where}")
 
 
 def _without_prompts(
@@ -305,20 +342,27 @@ def _without_prompts(
     texts = [text.text or "" for _, text in pairs]
     if with_prompt == "never":
         return texts
-    beginnings = [_beginning(prompt, text) for prompt, text in pairs]
+    beginnings = [
+        next(filter(None, (echo_length(variant, text.text or "") for variant in _echoed(prompt, text))), 0)
+        for prompt, text in pairs
+    ]
     written = [beginning for beginning, text in zip(beginnings, texts, strict=True) if text.strip()]
     begun = sum(beginning > 0 for beginning in written)
     if with_prompt == "always":
         for beginning, text, (_, given) in zip(beginnings, texts, pairs, strict=True):
             if text.strip() and not beginning:
                 raise DataError(f"{given.where}: the text does not begin with its prompt")
-    elif not begun:
-        return texts
-    elif begun < len(written):
-        if 2 * begun > len(written):
+    elif not begun or begun < len(written):
+        later = sum(
+            beginning == 0
+            and any(echoes_later(variant, text.text or "") for variant in _echoed(prompt, text))
+            for beginning, (prompt, text) in zip(beginnings, pairs, strict=True)
+        )
+        if 2 * (begun + later) > len(written):
+            where = f", and {later} contain it near their beginning" if later else ""
             _tell(
-                f"{begun} of {len(written)} texts begin with their prompt, which is kept: set "
-                "source.with_prompt to always or never"
+                f"{begun} of {len(written)} texts begin with their prompt{where}, which is kept: remove it "
+                "from the texts, or set source.with_prompt to always or never"
             )
         return texts
     else:
@@ -326,9 +370,6 @@ def _without_prompts(
     return [text[beginning:] for text, beginning in zip(texts, beginnings, strict=True)]
 
 
-def _beginning(prompt: Prompt, text: GivenText) -> int:
-    """Return the length of the prompt that a text begins with; 0 for none."""
-    for variant in (*text.prompts, prompt.base, prompt.user + prompt.start):
-        if variant and text.text is not None and text.text.startswith(variant):
-            return len(variant)
-    return 0
+def _echoed(prompt: Prompt, text: GivenText) -> tuple[str, ...]:
+    """Return what a text with its prompt may begin with."""
+    return (*text.prompts, prompt.base, prompt.user + prompt.start)

@@ -11,7 +11,7 @@ from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets.rows import rows_of_jsonl
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, integer, string
+from textgamut.generation.given.texts import GivenText, answer, integer, string
 
 _ID = re.compile(
     rf"(?P<task>{SLUG_PATTERN})/(?P<decoding>{SLUG_PATTERN})/seed(?P<seed>\d{{1,18}})/"
@@ -54,7 +54,7 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
                 facts["completion"] = integer(where, "index", choice.get("index", place))
             yield GivenText(
                 where,
-                _content(where, choice),
+                **_answer(where, choice),
                 **facts,
                 model=model if isinstance(model, str) else None,
                 tokens=tokens if isinstance(tokens, int) else None,
@@ -70,12 +70,11 @@ def _facts(name: str) -> dict[str, Any]:
     return found.groupdict() | numbers
 
 
-def _content(where: str, choice: dict[str, Any]) -> str:
+def _answer(where: str, choice: dict[str, Any]) -> dict[str, Any]:
     message = choice.get("message")
     if isinstance(message, dict):
-        content = message.get("content")
-        return "" if content is None else string(where, "content", content)
-    return string(where, "text", choice.get("text"))
+        return answer(where, "content", message.get("content"), message.get("refusal"))
+    return answer(where, "text", choice["text"]) if "text" in choice else answer(where, "message", message)
 
 
 def _problem(row: dict[str, Any], response: Any) -> str:

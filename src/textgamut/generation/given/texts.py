@@ -31,6 +31,8 @@ class GivenText(NamedTuple):
     finish: str | None = None
     problem: str = ""
     """Why the generation failed."""
+    remark: str = ""
+    """What is unusual about the answer, as the plural of a noun: ``refusals``; empty for nothing."""
 
 
 def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
@@ -53,6 +55,10 @@ def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
     yield from texts
 
 
+REFUSED, NULL = "refusals", "null answers, read as empty texts"
+"""Remarks."""
+
+
 def string(where: str, name: str, value: object) -> str:
     """Return a value that must be a string.
 
@@ -62,6 +68,22 @@ def string(where: str, name: str, value: object) -> str:
     if not isinstance(value, str):
         raise DataError(f"{where}: {name!r} is not a string")
     return value
+
+
+def answer(where: str, name: str, value: object, refusal: object = None) -> dict[str, Any]:
+    """Return the fields ``text`` and ``remark`` of a :class:`GivenText` for a model's answer.
+
+    An answer that is null is an empty text. If there is a refusal instead of an answer, it is the text: it is
+    what the model wrote.
+
+    Raises:
+        DataError: If the answer is neither a string nor null.
+    """
+    if not value and isinstance(refusal, str) and refusal:
+        return {"text": refusal, "remark": REFUSED}
+    if value is None:
+        return {"text": "", "remark": NULL}
+    return {"text": string(where, name, value)}
 
 
 def integer(where: str, name: str, value: object) -> int:

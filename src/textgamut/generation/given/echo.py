@@ -1,0 +1,87 @@
+"""Find a prompt at the beginning of a text that repeats it, as tokenizers and templates change it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+SHORTEST = 8
+"""Letters of the shortest prompt that is also found if it was changed: others could be found by chance."""
+NEAR = 400
+"""Characters before a prompt that is near the beginning of a text, such as a system prompt."""
+
+_ROLE = "(?:system|user|assistant|model)"
+_BAR = r"[|\uff5c]"
+_SPECIAL = re.compile(
+    rf"<{_BAR}(?:im_start|start_header_id){_BAR}>{_ROLE}?|<start_of_turn>{_ROLE}?"  # with the role after it
+    rf"|<{_BAR}[^<>|\uff5c\s]{{1,40}}{_BAR}>|</?s>"
+    r"|<(?:bos|eos|pad|unk|mask|cls|sep|start_of_turn|end_of_turn)>"
+    r"|\[/?(?:INST|CLS|SEP|PAD|BOS|EOS|MASK|UNK|SYSTEM_PROMPT)\]|<</?SYS>>",
+    re.IGNORECASE,
+)
+"""Special tokens of common tokenizers and chat templates."""
+
+
+def echo_length(prompt: str, text: str) -> int:
+    """Return the length of the beginning of a text that repeats a prompt; 0 if it does not.
+
+    White space, special tokens, case and the form of Unicode do not count, since tokenizers change them:
+    ``<s> King, Gertrude`` repeats ``King , Gertrude``. Special tokens that follow the prompt, such as those
+    of a chat template before the answer, belong to the repetition.
+    """
+    if prompt and text.startswith(prompt):
+        return len(prompt)
+    wanted, _ = _compared(prompt)
+    if len(wanted) < SHORTEST:
+        return 0
+    found, ends = _compared(text, len(wanted) + 1)
+    if found[: len(wanted)] != wanted:
+        return 0
+    end = ends[len(wanted) - 1]
+    following = found[len(wanted) :]
+    if following and (ends[len(wanted)] == end or unicodedata.combining(following[0])):  # inside a letter
+        return 0
+    if after := re.compile(rf"(?:\s*(?:{_SPECIAL.pattern}))+\n*", re.IGNORECASE).match(text, end):
+        return after.end()
+    blanks = len(prompt) - len(prompt.rstrip())
+    while blanks and _is_blank(text[end : end + 1]):
+        end, blanks = end + 1, blanks - 1
+    return end
+
+
+def echoes_later(prompt: str, text: str) -> bool:
+    """Return whether a text repeats a prompt near its beginning, after something else."""
+    wanted, _ = _compared(prompt)
+    if len(wanted) < SHORTEST:
+        return False
+    return wanted in _compared(text, len(wanted) + NEAR)[0]
+
+
+def _is_blank(letter: str) -> bool:
+    return letter.isspace() or letter == "▁"  # SentencePiece's
+
+
+def _compared(text: str, most: int | None = None) -> tuple[str, list[int]]:
+    """Return the characters of a text that are compared, and the end of each one's original in the text.
+
+    Args:
+        text: The text.
+        most: Number of characters after which to stop.
+    """
+    characters: list[str] = []
+    ends: list[int] = []
+    special = {match.start(): match.end() for match in _SPECIAL.finditer(text)}
+    place = 0
+    while place < len(text) and (most is None or len(characters) < most):
+        if place in special:
+            place = special[place]
+            continue
+        letter = text[place]
+        place += 1
+        if _is_blank(letter) or unicodedata.category(letter) in ("Cc", "Cf"):
+            continue
+        for part in unicodedata.normalize("NFKD", letter).casefold():
+            if not part.isspace():
+                characters.append(part)
+                ends.append(place)
+    return "".join(characters), ends
