@@ -32,7 +32,7 @@ def test_scores_with_their_uncertainty_and_meaning(capsys: pytest.CaptureFixture
     assert words[0] == ["metric", "value", "uncertainty", "reads", "as"]
     assert words[1][:7] == ["precision", "0.7688", "0.700", "to", "0.812", "(95", "%)"]
     assert words[2][:3] == ["recall", "0.5000", "references"]
-    assert words[3][:5] == ["mauve", "0.9000", "±", "0.0123", "(k-means)"]
+    assert words[3][:7] == ["mauve", "0.9000", "±", "0.0123", "(k-means", "seeds", "only)"]
     assert lines[1].endswith("↑ †")
     assert lines[3].rstrip().endswith("↑")
     assert lines[4:] == ["†: fails sanity checks, so that its values can mislead (docs/reference/sanity.md)"]
