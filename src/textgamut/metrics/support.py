@@ -161,7 +161,8 @@ def support_sweep(
     n = max(size for size, _ in pairs)
     if n > min(len(ref), len(gen)):
         raise DataError(
-            f"points: N = {n} is requested, but there are {len(ref)} references and {len(gen)} generated texts"
+            f"points: N = {n} is requested, but there are {len(ref)} references and {len(gen)} generated "
+            "texts"
         )
     warn_of_size(n)
     return _sweep(ref[:n], gen[:n], pairs, closed, device)

@@ -26,7 +26,7 @@ def test_scores_with_their_uncertainty_and_meaning(capsys: pytest.CaptureFixture
     ]
     print_scores(rows, 4000, 5000, "[b]MiniLM[/b]")
     first, *lines = capsys.readouterr().out.splitlines()
-    facts = "5,000 generated texts against 4,000 references, N = 4,000, k = 4, [b]MiniLM[/b]"
+    facts = "5,000 generated texts (the first 4,000 are compared) against 4,000 references, N = 4,000, k = 4, [b]MiniLM[/b]"
     assert first == facts
     words = [line.split() for line in lines]
     assert words[0] == ["metric", "value", "uncertainty", "reads", "as"]
@@ -91,7 +91,10 @@ def test_several_models_and_their_differences(capsys: pytest.CaptureFixture) -> 
     scores = compared(3)
     print_comparison(scores, differing(scores), 5000, "[b]MiniLM[/b]")
     first, *lines = capsys.readouterr().out.splitlines()
-    assert first == "3 models against 5,000 references, N = 4,000, k = 4, [b]MiniLM[/b]"
+    assert (
+        first
+        == "3 models against 5,000 references (the first 4,000 are compared), N = 4,000, k = 4, [b]MiniLM[/b]"
+    )
     assert lines[0].split() == ["model", "precision", "↑", "†", "recall", "↑", "†", "density", "†"]
     intervals = "0.700 [0.400, 0.810]  0.512 [0.400, 0.810]  1.000 [0.400, 0.810]"
     assert lines[1].rstrip() == f"1  [red]1\\x1b{25 * 'x'}  {intervals}"
