@@ -111,13 +111,9 @@ def texts(name: str, values: object) -> list[str]:
     for row, text in enumerate(found, start=1):
         if not isinstance(text, str):
             raise DataError(f"{name}: row {row} is not a string but of type {type(text).__name__}")
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                raise DataError(
-                    f"{name}: row {row} has an unpaired surrogate, which is not a character"
-                ) from None
+        _check_characters(name, row, text)
+        if type(text) is not str:  # NumPy's
+            found[row - 1] = str(text)
     return found
 
 
@@ -129,7 +125,10 @@ def values(name: str, given: object, of: str) -> Sequence[Hashable]:
     """
     kind = getattr(getattr(given, "dtype", None), "kind", "i")  # torch's have none
     if getattr(given, "ndim", None) == 1 and hasattr(given, "tolist") and kind in "iufUS":
-        found = given.tolist()
+        try:
+            found = given.tolist()
+        except (RuntimeError, NotImplementedError):  # a sparse tensor, or one without numbers
+            raise DataError(f"{name}: expected a list of {of}, found {described(given)}") from None
     else:
         found = given if isinstance(given, list | tuple) else listed(name, given, of)
     if set(map(type, found)) <= {str, int}:  # the usual case, quickly
@@ -150,12 +149,13 @@ def labels(name: str, given: object) -> list[str | None]:
     import numpy as np
 
     found: list[str | None] = []
-    for row, label in enumerate(listed(name, given, "labels")):
+    for row, label in enumerate(listed(name, given, "labels"), start=1):
         if _missing(label):
             found.append(None)
             continue
-        plain = _value(f"{name}: label {row}", label)
+        plain = _value(f"{name}: row {row}", label)
         found.append(str(label if isinstance(label, np.generic) else plain))
+        _check_characters(name, row, found[-1])
     return found
 
 
@@ -174,7 +174,7 @@ def array(name: str, value: object, *axes: str, kinds: str = "biuf") -> NDArray[
     what = "booleans" if kinds == "b" else "numbers"
     expected = f"must be an array ({', '.join(axes)}) of {what}"
     try:
-        found = np.asarray(_dense(value))
+        found = np.asarray(_dense(value), order="C")  # sums depend on the order in memory
         if found.dtype.kind == "O" and found.ndim == len(axes) and kinds != "b":
             found = np.array([_real(each) for each in found.flat], dtype=np.float64).reshape(found.shape)
     except (TypeError, ValueError, RuntimeError, RecursionError, OverflowError) as error:
@@ -186,6 +186,16 @@ def array(name: str, value: object, *axes: str, kinds: str = "biuf") -> NDArray[
     if kinds == "b" or found.dtype in (np.float16, np.float32, np.float64):
         return found
     return found.astype(np.float64)
+
+
+def _check_characters(name: str, row: int, text: str | None) -> None:
+    if text and not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{name}: row {row} has an unpaired surrogate, which is not a character"
+            ) from None
 
 
 def described(value: object) -> str:

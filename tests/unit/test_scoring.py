@@ -207,6 +207,38 @@ def test_small_samples_are_warned_of(score) -> None:
         score(REFERENCE, GENERATED, metrics=["support"])
 
 
+@pytest.mark.parametrize(
+    "metrics", [["divergence"], ["vendi"], ["distance"], ["support", "divergence", "vendi"]]
+)
+def test_small_samples_are_warned_of_once_by_all_metrics_of_sets(score, metrics: list[str]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        score(REFERENCE, GENERATED, metrics=metrics)
+    messages = [str(warning.message) for warning in caught]
+    assert sum("N = 30 is below 1000" in message for message in messages) == 1, messages
+
+
+def test_metrics_of_one_side_do_not_warn_of_the_other(score) -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "N = |.*also among")
+        score(REFERENCE, REFERENCE, metrics=["ngram", "compression"])
+
+
+@pytest.mark.parametrize("metrics", [["support"], ["divergence"], ["vendi"], ["distance"]])
+def test_generated_texts_among_the_references_are_warned_of(score, metrics: list[str]) -> None:
+    with pytest.warns(UserWarning, match="^30 of 30 generated texts .100.0%. are also among the references"):
+        score(REFERENCE, [f" {text}\n" for text in REFERENCE], metrics=metrics)
+    with pytest.warns(UserWarning, match="^3 of 30 generated texts"):
+        score([f"{text} x" for text in REFERENCE[3:]] + REFERENCE[:3], REFERENCE, metrics=metrics)
+
+
+def test_only_the_compared_references_count(score) -> None:
+    """A generated text stands among the references beyond the first N, which are not used."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*also among")
+        score([*(f"{text} x" for text in REFERENCE), *GENERATED], GENERATED, metrics=["divergence"])
+
+
 def test_sides_that_differ_in_length_are_warned_of_where_they_are_compared(score) -> None:
     short = [text.split()[0] for text in GENERATED]
     with pytest.warns(UserWarning, match=r"generated texts have 1 words, references \d.* \(medians\)"):

@@ -214,7 +214,9 @@ def effective_diversity(features: ArrayLike, prompts: Sequence[Hashable], passes
     prompts = arguments.values("prompts", prompts, "prompts")
     passes = arguments.array("passes", passes, "texts", kinds="b")
     if len(passes) != len(prompts):
-        raise DataError(f"passes: must be {len(prompts)} booleans, one for each text, not {len(passes)}")
+        raise DataError(
+            f"passes: must be {len(prompts)} booleans, one for each of the prompts, not {len(passes)}"
+        )
     rows = rows_of(prompts)
     values = []
     for prompt, units in repeated(_of_prompts(features, prompts)).items():

@@ -310,7 +310,7 @@ two, pair = [[1.0, 0], [0, 1]], ["p", "p"]
         ),
         (
             lambda: effective_diversity(two, pair, np.array([True])),
-            "^passes: must be 2 booleans, one for each text, not 1$",
+            "^passes: must be 2 booleans, one for each of the prompts, not 1$",
         ),
         (lambda: effective_diversity(two, ["p", "q"], np.array([True] * 2)), "two or more completions$"),
     ],

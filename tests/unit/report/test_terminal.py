@@ -26,8 +26,8 @@ def test_scores_with_their_uncertainty_and_meaning(capsys: pytest.CaptureFixture
     ]
     print_scores(rows, 4000, 5000, "[b]MiniLM[/b]")
     first, *lines = capsys.readouterr().out.splitlines()
-    facts = "5,000 generated texts (the first 4,000 are compared) against 4,000 references, N = 4,000, k = 4, [b]MiniLM[/b]"
-    assert first == facts
+    sides = "5,000 generated texts (the first 4,000 are compared) against 4,000 references"
+    assert first == f"{sides}, N = 4,000, k = 4, [b]MiniLM[/b]"
     words = [line.split() for line in lines]
     assert words[0] == ["metric", "value", "uncertainty", "reads", "as"]
     assert words[1][:7] == ["precision", "0.7688", "0.700", "to", "0.812", "(95", "%)"]
