@@ -14,7 +14,7 @@ import reprlib
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textgamut.errors import DataError, printable
 
@@ -131,6 +131,7 @@ def values(name: str, given: object, of: str) -> Sequence[Hashable]:
             raise DataError(f"{name}: expected a list of {of}, found {described(given)}") from None
     else:
         found = given if isinstance(given, list | tuple) else listed(name, given, of)
+    found = cast("Sequence[Hashable]", found)
     if set(map(type, found)) <= {str, int}:  # the usual case, quickly
         return found
     return [_value(f"{name}: element {row} of the {of}", value) for row, value in enumerate(found)]
@@ -236,8 +237,9 @@ def _value(name: str, value: Any) -> Hashable:
         plain = value.item()
     try:
         hash(plain)
-        alone = type(plain).__eq__ is object.__eq__ and not isinstance(plain, enum.Enum)
-        if alone or getattr(plain, "ndim", 0) or not bool(plain == plain):
+        own = getattr(type(plain), "__eq__", None)
+        alone = own is object.__eq__ and not isinstance(plain, enum.Enum)
+        if alone or getattr(plain, "ndim", None) or not bool(plain == plain):
             raise TypeError
     except (TypeError, ValueError):
         raise DataError(

@@ -384,9 +384,11 @@ def test_ordinary_features_keep_their_last_bit() -> None:
     [[[4, 1], [-4, -1], [0, 1]], [[1, 4], [-1, -1], [0, 1]], [[1, np.nan], [-4, -1], [0, 1]], [[0, 1]]],
 )
 def test_limits_that_are_reversed_or_missing_are_refused(limits: list) -> None:
-    for call in (textgamut.q_text, lambda *c, **k: textgamut.tune_q_text(*c, [1, 2, 3], trials=1, **k)):
-        with pytest.raises(TextgamutError, match="limits: "):
-            call(*CRITERIA.values(), limits=limits)
+    given: dict[str, Any] = CRITERIA | {"limits": limits}
+    with pytest.raises(TextgamutError, match="limits: "):
+        textgamut.q_text(**given)
+    with pytest.raises(TextgamutError, match="limits: "):
+        textgamut.tune_q_text(**given, human_ratings=[1, 2, 3], trials=1)
 
 
 def test_paths_and_titles_of_pages_are_checked(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -80,7 +80,7 @@ def facts_of(scores: pd.DataFrame, references: int, embedder: str | None) -> str
 
 
 def facts_against(
-    generated: str | int, rows: Sequence[Mapping[Hashable, Any]], references: int, embedder: str | None
+    generated: str | int, rows: Sequence[Mapping[Any, Any]], references: int, embedder: str | None
 ) -> str:
     """Describe what was compared, and how much of it.
 
