@@ -417,7 +417,7 @@ OPTIONS = [
     scored("a k-means seed is negative", "--kmeans-seeds -1", "--kmeans-seeds", "-1 is below 0", code=USAGE),
     scored("a k-means seed has 32 bits", "--kmeans-seeds 0 4294967296", "k-means seed = 4294967296"),
     scored("a k-means seed has 31 bits", "--kmeans-seeds 2147483647", "k-means seed = 2147483647"),
-    scored("a k-means seed is huge", f"--kmeans-seeds {10**30}", f"k-means seed {10**30}"),
+    scored("a k-means seed is huge", f"--kmeans-seeds {10**30}", f"k-means seed = {10**30}"),
     scored("k-means seeds twice", "--kmeans-seeds 1 1", "(1, 1)", "different k-means seeds"),
     scored("k-means seeds are words", "--kmeans-seeds one", "--kmeans-seeds", "one", code=USAGE),
     scored("no k-means seeds", "--kmeans-seeds", "--kmeans-seeds", code=USAGE),
