@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from textgamut import arguments
 from textgamut.errors import ConfigError, nearest
 from textgamut.metrics.catalogue import METRICS
 
@@ -48,7 +49,7 @@ class ScoreResult:
     embedder: str | None
     """Label of the embedder; None if no metric needed one."""
     reference_texts: tuple[str, ...]
-    """The references, in the given order."""
+    """The references, in the given order. The first N are compared with the generated texts."""
     generated_texts: tuple[str, ...]
     """The generated texts that were scored, in the given order."""
     support: SupportScores | None
@@ -225,7 +226,7 @@ class Comparison:
         from textgamut.files import check_writable
         from textgamut.report.page import write_page
 
-        file = expanded(str(path))
+        file, (title,) = expanded(str(arguments.path("path", path))), arguments.texts("title", [title])
         check_writable(file)  # before the page is made, which may take a while
         write_page(file, self.page(title))
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
+from textgamut import arguments
 from textgamut.errors import ConfigError, DataError, nearest, printable
-from textgamut.metrics.catalogue import MOST_HALF_SAMPLES, feature_families, scored_families
+from textgamut.metrics.catalogue import (
+    MOST_HALF_SAMPLES,
+    compared_families,
+    feature_families,
+    scored_families,
+)
 from textgamut.results import Comparison, ScoreResult
 
 if TYPE_CHECKING:
@@ -80,15 +87,16 @@ def score(
         The scores. They are computed on a GPU if one is available, and are deterministic.
 
     Raises:
-        DataError: If a text is not a string, a side has fewer than two texts, a sequence and its texts
-            differ in length, or k is too large.
+        DataError: If an argument has the wrong type or is out of range, a text is not a string, a side has
+            fewer than two texts, or a sequence and its texts differ in length.
         ConfigError: If a family, an embedder or a model does not exist, or a required option is missing.
         SourceError: If a checkpoint cannot be downloaded or found.
         ModelError: If a checkpoint cannot be loaded.
 
     Warns:
-        UserWarning: If the sides differ in size or their texts in length, a side has fewer than 1000 texts,
-            or texts are too short for a metric.
+        UserWarning: If the sides differ in size or their texts in length, texts are on both sides or more
+            than once on one side, or they are too short for a metric.
+        SmallSampleWarning: If fewer than 1000 texts of each side are compared.
 
     Examples:
         >>> result = textgamut.score(reference_texts, generated_texts)  # doctest: +SKIP
@@ -105,7 +113,7 @@ def score(
         max_tokens=max_tokens,
         k=k,
         bootstrap=bootstrap,
-        groups={name: (sides[0], {"generated": sides[1]}) for name, sides in (groups or {}).items()},
+        groups={name: (of, {"generated": labels}) for name, (of, labels) in _group_columns(groups).items()},
         kmeans_seeds=kmeans_seeds,
         tokenizer=tokenizer,
         scorer=scorer,
@@ -170,7 +178,7 @@ def compare(
         ModelError: As :func:`score`.
 
     Warns:
-        UserWarning: As :func:`score`.
+        UserWarning, SmallSampleWarning: As :func:`score`.
 
     Examples:
         >>> comparison = textgamut.compare(reference_texts, {"a": texts_a, "b": texts_b})  # doctest: +SKIP
@@ -222,12 +230,15 @@ def checked(
         TextgamutError: As ``compare``.
     """
     from textgamut.features.embed import check_length
+    from textgamut.features.reduce import SmallSampleWarning, warn_of_size
     from textgamut.metrics.divergence import check_seeds
     from textgamut.metrics.lengths import check_lengths
+    from textgamut.metrics.overlap import check_overlap
     from textgamut.models.adapters import prepare_adapter
     from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
     from textgamut.models.context import context_length
 
+    metrics = arguments.texts("metrics", arguments.listed("metrics", metrics, "families"))
     if not metrics:
         raise ConfigError(f"metrics: no family is named; valid: {', '.join(scored_families())}")
     for family in metrics:
@@ -237,12 +248,11 @@ def checked(
         raise ConfigError("metrics: 'likelihood' needs a scorer: a model of models.yaml, or a folder")
     if "completions" in metrics and prompts is None:
         raise ConfigError("metrics: 'completions' needs the prompt of each generated text")
-    for name, value in (("k", k), ("max_tokens", max_tokens)):
-        if value < 1:
-            raise ConfigError(f"{name} = {value}: must be at least 1")
-    if bootstrap != 0 and not 2 <= bootstrap <= MOST_HALF_SAMPLES:
-        raise ConfigError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_HALF_SAMPLES:,}")
-    check_seeds(kmeans_seeds)
+    k, max_tokens = arguments.integer("k", k, 1), arguments.integer("max_tokens", max_tokens, 1)
+    if (bootstrap := arguments.integer("bootstrap", bootstrap)) == 1 or bootstrap > MOST_HALF_SAMPLES:
+        raise DataError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_HALF_SAMPLES:,}")
+    kmeans_seeds = check_seeds(kmeans_seeds, "kmeans_seeds")
+    _check_names(embedder, pooling, tokenizer, scorer, registries)
     reference = _texts("reference_texts", reference_texts)
     generated = _of_models("generated_texts", generated_texts, _texts)
     m = min(map(len, generated.values()))
@@ -250,7 +260,7 @@ def checked(
     if "support" in metrics and k >= n:
         raise DataError(f"k = {k} needs more than {k} texts per side, found {n}")
     labels = {}
-    for column, (of_references, of_generated) in (groups or {}).items():
+    for column, (of_references, of_generated) in _group_columns(groups).items():
         sides = (
             _labels(f"groups: {column!r}", of_references, reference),
             _of_models(f"groups: {column!r}", of_generated, _labels, generated),
@@ -271,11 +281,17 @@ def checked(
         )
         generated = {name: texts[:m] for name, texts in generated.items()}
 
+    if compared := not set(compared_families()).isdisjoint(metrics):
+        warn_of_size(n, stacklevel=4)
+
     # Resolve all names before the first checkpoint is loaded.
     embeds = not set(feature_families()).isdisjoint(metrics)
     seen_by = _embedder(embedder, pooling, max_tokens, registries) if embeds else None
     if embeds:
         _for_each(generated, lambda name: check_lengths(reference, generated[name]))
+    if compared:
+        within = "support" not in metrics
+        _for_each(generated, lambda name: check_overlap(reference[:n], generated[name][:n], within))
     token_source = None
     if tokenizer is not None and "ngram" in metrics:
         token_source, _ = _checkpoint(tokenizer, registries)
@@ -294,6 +310,7 @@ def checked(
         scorer_tokens = load_tokenizer(scored_in, scored_by[1].bos)
         adapter = prepare_adapter(scored_by[1].adapter)
 
+    @_ignoring(SmallSampleWarning)  # said above, once for all families and models
     def compute() -> Comparison:
         import numpy as np
         import torch
@@ -453,24 +470,47 @@ def _of_models(
     return found
 
 
+def _group_columns(groups: object) -> dict[str, tuple[Any, Any]]:
+    """Return the labels of references and generated texts for each group column."""
+    found = {}
+    given = arguments.mapping("groups", {} if groups is None else groups, "name -> labels of each side")
+    for column, sides in given.items():
+        if not isinstance(column, str) or not isinstance(sides, tuple | list) or len(sides) != 2:
+            raise DataError(
+                f"groups: {column!r}: expected a name and a pair, the labels of references and of generated "
+                f"texts, found {arguments.described(sides)}"
+            )
+        found[column] = (sides[0], sides[1])
+    return found
+
+
+def _check_names(embedder: object, pooling: object, *others: object) -> None:
+    """Check the types of what names a model or a folder; whether it exists is checked later."""
+    arguments.path("embedder", embedder, "the name of an entry or a folder")
+    if pooling is not None and not (isinstance(pooling, str) and pooling in get_args(Pooling)):
+        choices = ", ".join(get_args(Pooling))
+        raise ConfigError(f"pooling: {arguments.described(pooling)} is not one of the choices: {choices}")
+    for name, value in zip(("tokenizer", "scorer", "registries"), others, strict=True):
+        if value is not None:
+            arguments.path(name, value, "the name of an entry or a folder")
+
+
+@contextlib.contextmanager
+def _ignoring(category: type[Warning]) -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
+        yield
+
+
 def _texts(name: str, texts: Iterable[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise DataError(f"{name}: expected several texts, found a single string")
-    found = list(texts)
-    for number, text in enumerate(found, start=1):
-        if not isinstance(text, str):
-            raise DataError(f"{name}: row {number} is not a string but of type {type(text).__name__}")
-        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            raise DataError(f"{name}: row {number} has an unpaired surrogate, which is not a character")
+    found = arguments.texts(name, texts)
     if len(found) < 2:
         raise DataError(f"{name}: at least two texts are needed, not {len(found)}")
     return found
 
 
 def _labels(name: str, labels: Iterable[Any], texts: Sequence[str]) -> list[str | None]:
-    import pandas as pd
-
-    found = [None if pd.isna(label) else str(label) for label in labels]
+    found = arguments.labels(name, labels)
     if len(found) != len(texts):
         raise DataError(f"{name}: {len(found)} values for {len(texts)} texts")
     return found

@@ -207,6 +207,38 @@ def test_small_samples_are_warned_of(score) -> None:
         score(REFERENCE, GENERATED, metrics=["support"])
 
 
+@pytest.mark.parametrize(
+    "metrics", [["divergence"], ["vendi"], ["distance"], ["support", "divergence", "vendi"]]
+)
+def test_small_samples_are_warned_of_once_by_all_metrics_of_sets(score, metrics: list[str]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        score(REFERENCE, GENERATED, metrics=metrics)
+    messages = [str(warning.message) for warning in caught]
+    assert sum("N = 30 is below 1000" in message for message in messages) == 1, messages
+
+
+def test_metrics_of_one_side_do_not_warn_of_the_other(score) -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "N = |.*also among")
+        score(REFERENCE, REFERENCE, metrics=["ngram", "compression"])
+
+
+@pytest.mark.parametrize("metrics", [["support"], ["divergence"], ["vendi"], ["distance"]])
+def test_generated_texts_among_the_references_are_warned_of(score, metrics: list[str]) -> None:
+    with pytest.warns(UserWarning, match="^30 of 30 generated texts .100.0%. are also among the references"):
+        score(REFERENCE, [f" {text}\n" for text in REFERENCE], metrics=metrics)
+    with pytest.warns(UserWarning, match="^3 of 30 generated texts"):
+        score([f"{text} x" for text in REFERENCE[3:]] + REFERENCE[:3], REFERENCE, metrics=metrics)
+
+
+def test_only_the_compared_references_count(score) -> None:
+    """A generated text stands among the references beyond the first N, which are not used."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*also among")
+        score([*(f"{text} x" for text in REFERENCE), *GENERATED], GENERATED, metrics=["divergence"])
+
+
 def test_sides_that_differ_in_length_are_warned_of_where_they_are_compared(score) -> None:
     short = [text.split()[0] for text in GENERATED]
     with pytest.warns(UserWarning, match=r"generated texts have 1 words, references \d.* \(medians\)"):
@@ -220,13 +252,17 @@ def test_sides_that_differ_in_length_are_warned_of_where_they_are_compared(score
 @pytest.mark.parametrize(
     ("texts", "options", "message"),
     [
-        (("a text", GENERATED), {}, "reference_texts: expected several texts, found a single string"),
+        (("a text", GENERATED), {}, "reference_texts: expected a list of texts, found 'a text'"),
         ((REFERENCE, ["alone"]), {}, "generated_texts: at least two texts are needed, not 1"),
         ((REFERENCE, [*GENERATED, None]), {}, "generated_texts: row 31 is not a string but of type NoneType"),
         ((REFERENCE, GENERATED), {"k": 30}, "k = 30 needs more than 30 texts per side, found 30"),
         ((REFERENCE, GENERATED), {"k": 0}, "k = 0"),
         ((REFERENCE, GENERATED), {"metrics": ["suport"]}, "no family 'suport'; nearest valid: 'support'"),
-        ((REFERENCE, GENERATED), {"metrics": "support"}, "no family 's'"),
+        (
+            (REFERENCE, GENERATED),
+            {"metrics": "support"},
+            "metrics: expected a list of families, found 'support'",
+        ),
         ((REFERENCE, GENERATED), {"metrics": ["likelihood"]}, "'likelihood' needs a scorer"),
         (
             (REFERENCE, GENERATED),
@@ -237,7 +273,7 @@ def test_sides_that_differ_in_length_are_warned_of_where_they_are_compared(score
         ((REFERENCE, GENERATED), {"embedder": "minlm"}, "unknown embedder 'minlm'; nearest valid: 'minilm'"),
         ((REFERENCE, GENERATED), {"tokenizer": "gemma"}, "unknown model 'gemma'"),
         ((REFERENCE, GENERATED), {"pooling": None}, "needs a pooling: mean, cls, last-token"),
-        ((REFERENCE, GENERATED), {"pooling": "average"}, "'average' is not one of the choices"),
+        ((REFERENCE, GENERATED), {"pooling": "average"}, "'average' .str. is not one of the choices"),
         ((REFERENCE, GENERATED), {"max_tokens": 0}, "max_tokens = 0: must be at least 1"),
     ],
 )
@@ -478,7 +514,7 @@ def test_warnings_of_single_models_name_the_model(compare) -> None:
         ({}, {}, "generated_texts: there are no models"),
         ({1: GENERATED}, {}, "generated_texts: the name of a model is not a string but of type int"),
         ({"a": GENERATED, "b": ["x"]}, {}, "generated_texts of model 'b': at least two texts are needed"),
-        ({"a": GENERATED, "b": "text"}, {}, "generated_texts of model 'b': expected several texts"),
+        ({"a": GENERATED, "b": "text"}, {}, "generated_texts of model 'b': expected a list of texts"),
         ({"a": GENERATED, "b": [*GENERATED, 3]}, {}, "of model 'b': row 31 is not a string but of type int"),
         ({"a": GENERATED, "b": GENERATED[:4]}, {}, "k = 4 needs more than 4 texts per side, found 4"),
         (MODELS, {"prompts": {"a": ["x"] * 30}}, "prompts: nothing is given for model 'b'"),

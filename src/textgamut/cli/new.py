@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from textgamut.cli.common import Integer, NamedPath, NamedPaths, check_input, stem, unwritable, write
 from textgamut.errors import ConfigError, DataError, SourceError, TextgamutError
@@ -46,7 +47,7 @@ def new(
     chat: Literal["none", "template"] = "template",
     text: Annotated[str, Parameter(metavar="COLUMN")] = "text",
     prompt: Annotated[str, Parameter(metavar="COLUMN")] = "prompt",
-    n: Annotated[Integer | None, Parameter(name="--n", metavar="N")] = None,
+    n: Annotated[Integer | None, Parameter(name="--n", metavar="N", validator=Number(gte=1))] = None,
 ) -> None:
     """Write a small experiment that compares models with human texts of your own.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import CycloptsError, Parameter
+from cyclopts.validators import Number
 
 from textgamut.cli.common import (
     Integer,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Column = Annotated[str, Parameter(metavar="COLUMN")]
-Count = Annotated[Integer, Parameter(metavar="N")]
+Count = Annotated[Integer, Parameter(metavar="N", validator=Number(gte=1))]
 Entry = Annotated[str, Parameter(metavar="NAME")]
 File = Annotated[NamedPath, Parameter(metavar="FILE")]
 
@@ -64,6 +65,11 @@ def _check_families(_: object, names: tuple[str, ...]) -> None:
             raise CycloptsError(msg=f"--metrics: no family {name!r}; {nearest(name, scored_families())}")
 
 
+def _check_seeds(_: object, seeds: tuple[int, ...]) -> None:
+    if min(seeds, default=0) < 0:
+        raise ValueError(f"{min(seeds)} is below 0")
+
+
 Families = Annotated[
     tuple[str, ...],
     Parameter(
@@ -73,7 +79,9 @@ Families = Annotated[
         help=f"Families to compute: {_families()}.",
     ),
 ]
-Seeds = Annotated[tuple[Integer, ...], Parameter(metavar="SEED...", consume_multiple=1)]
+Seeds = Annotated[
+    tuple[Integer, ...], Parameter(metavar="SEED...", consume_multiple=1, validator=_check_seeds)
+]
 
 
 def score(
@@ -86,8 +94,8 @@ def score(
     embedder: Entry = "minilm",
     pooling: Pooling | None = None,
     max_tokens: Count = 512,
-    k: Annotated[Integer, Parameter(name="--k", metavar="K")] = 4,
-    bootstrap: Count = 200,
+    k: Annotated[Integer, Parameter(name="--k", metavar="K", validator=Number(gte=1))] = 4,
+    bootstrap: Annotated[Integer, Parameter(metavar="N", validator=Number(gte=0))] = 200,
     group: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = (),
     kmeans_seeds: Seeds = (0, 1, 2, 3, 4),
     tokenizer: Entry | None = None,

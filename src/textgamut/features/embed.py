@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from textgamut import arguments
 from textgamut.errors import ConfigError, DataError, ModelError
 from textgamut.models.checkpoints import load_tokenizer, loading, silence_transformers
-from textgamut.models.devices import choose_dtype
+from textgamut.models.devices import choose_device, choose_dtype
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ class LoadedEmbedder(NamedTuple):
 
     def embed(self, texts: Sequence[str]) -> Features:
         """Embed texts, see :func:`embed`."""
+        texts = arguments.texts("texts", texts)
         if not texts:
-            raise DataError("there are no texts to embed")
+            raise DataError("texts: there are no texts to embed")
         tokens, truncated = _tokenize(self, texts)
         if truncated:
             logger.warning("%d of %d texts were cut to %d tokens", truncated, len(texts), self.max_tokens)
@@ -96,7 +98,9 @@ def load_embedder(folder: Path, embedder: Embedder, device: torch.device) -> Loa
     return loaded
 
 
-def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.device) -> Features:
+def embed(
+    texts: Sequence[str], folder: str | Path, embedder: Embedder, device: str | torch.device
+) -> Features:
     """Embed texts: pool the states of a transformer's last layer, in float32, to one vector per text.
 
     ``embedder.pooling`` selects the pooling (of an encoder-decoder model only the encoder is used):
@@ -116,7 +120,7 @@ def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.
             BOS, or EOS if the tokenizer has no BOS.
         folder: The checkpoint.
         embedder: Its registry entry. Texts longer than ``max_tokens`` are truncated at the end.
-        device: Device of the computation.
+        device: Device of the computation, or its name.
 
     Returns:
         The features, row i for text i.
@@ -124,7 +128,13 @@ def embed(texts: Sequence[str], folder: Path, embedder: Embedder, device: torch.
     Raises:
         TextgamutError: If there are no texts, or the checkpoint cannot be loaded.
     """
-    return load_embedder(folder, embedder, device).embed(texts)
+    from textgamut.config.entries.embedders import Embedder
+
+    texts, folder = arguments.texts("texts", texts), arguments.path("folder", folder)
+    embedder = arguments.instance(
+        "embedder", embedder, Embedder, "an entry of embedders.yaml, see load_config"
+    )
+    return load_embedder(folder, embedder, choose_device(device)).embed(texts)
 
 
 def compute_dtype(embedder: Embedder, device: torch.device) -> torch.dtype:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 from textgamut.models.devices import choose_device
 
@@ -28,8 +29,18 @@ BLOCK_BYTES = 16 * 2**20
 LEAST_ROWS = 256
 """Minimum number of rows of a block: matrix products with fewer are slow."""
 
+SMALL_N = 1000
+"""With fewer texts, metrics of sets still change with N (precision and recall: PR Figure 6)."""
+
+SQUARES = 1e-250, 1e250
+"""Squared lengths of rows between which no square that matters leaves the range of float64."""
+
 NO_VARIANCE = 1e-14
 """Rows of unit length with a smaller variance, as a mean square, differ only by float32 rounding."""
+
+
+class SmallSampleWarning(UserWarning):
+    """There are few texts, so that the metrics of a set are biased or uncertain."""
 
 
 def reduce_features(
@@ -39,8 +50,9 @@ def reduce_features(
 
     The PCA is fitted on the union, centred and not whitened. It keeps the smallest number of components with
     a cumulative explained variance of at least ``explained_variance``. Normalisation is in the authors' code,
-    not in the paper's text. Identical rows stay identical. If all rows differ only in length, the reduced
-    features are 0. Memory: a few float64 matrices d x d and one block of rows, besides the results.
+    not in the paper's text; it works at any scale. Identical rows stay identical. If all rows differ only in
+    length, the reduced features are 0. Memory: a few float64 matrices d x d and one block of rows, besides
+    the results.
 
     Args:
         reference: (N, d) features.
@@ -58,7 +70,7 @@ def reduce_features(
     import torch
 
     ref, gen = checked(reference, generated)
-    if not 0 < explained_variance <= 1:
+    if not 0 < (explained_variance := arguments.number("explained_variance", explained_variance)) <= 1:
         raise DataError(f"explained_variance = {explained_variance}: must be a share in (0, 1]")
     where = choose_device(device)
 
@@ -69,8 +81,7 @@ def reduce_features(
             for rows in blocks(len(points), points.shape[1]):
                 block = buffer[: rows.stop - rows.start]
                 block[:] = points[rows]
-                norms = np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
-                block /= np.where(norms == 0, 1.0, norms)
+                _normalise(block)
                 yield block
 
     # The principal axes are the eigenvectors of the covariance, computed with the mean in one pass over the
@@ -107,10 +118,12 @@ def same_size(
         TextgamutError: As ``support_metrics``.
 
     Warns:
+        SmallSampleWarning: If there are fewer than 1000 texts in a set.
         UserWarning: If the sets differ in size.
     """
     ref, gen = checked(reference, generated)
     n = min(len(ref), len(gen))
+    warn_of_size(n, stacklevel + 1)
     if len(ref) != len(gen):
         warnings.warn(
             f"{len(ref)} references and {len(gen)} generated texts: both cut to the first {n}",
@@ -134,20 +147,26 @@ def checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floa
 
 def checked_set(features: ArrayLike, name: str = "features") -> NDArray[np.floating]:
     """Check one set of features, and return it as a floating-point matrix."""
-    try:
-        array = np.asarray(features)
-        if array.dtype not in (np.float16, np.float32, np.float64):
-            array = array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe")
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name}: not a matrix of numbers: {error}") from error
-    if array.ndim != 2 or not array.shape[1]:
-        raise DataError(f"{name}: must be a matrix (texts, dimensions), not {array.shape}")
+    array: NDArray[np.floating] = arguments.array(name, features, "texts", "dimensions")
+    if not array.shape[1]:
+        raise DataError(f"{name}: must have at least one dimension, not shape {array.shape}")
     if len(array) < 2:
         raise DataError(f"{name}: at least two texts are needed, not {len(array)}")
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(bad):
         raise DataError(f"{name}: row {bad[0]} is not finite ({len(bad)} such rows)")
     return array
+
+
+def warn_of_size(n: int, stacklevel: int = 3) -> None:
+    """Warn if there are fewer than ``SMALL_N`` texts in each set."""
+    if n < SMALL_N:
+        warnings.warn(
+            f"N = {n} is below {SMALL_N}: metrics of sets of texts are biased or uncertain; compare only "
+            "equal N",
+            SmallSampleWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def unit_blocks(features: NDArray[np.floating], name: str = "features") -> Iterator[NDArray[np.float64]]:
@@ -192,6 +211,18 @@ def first_copies(sets: Sequence[NDArray[np.floating]]) -> NDArray[np.int64]:
         for index in suspects.tolist():
             copies[index] = first.setdefault(hashlib.sha256(rows[index].tobytes()).digest(), index)
     return copies
+
+
+def _normalise(block: NDArray[np.float64]) -> None:
+    """Divide rows by their lengths, in place; rows of zeros stay."""
+    squares = np.einsum("ij,ij->i", block, block)
+    # Squares of huge or tiny numbers are not representable. Other rows are left as they are, to the last bit.
+    if (extreme := ~((squares > SQUARES[0]) & (squares < SQUARES[1]))).any():
+        largest = np.abs(block[extreme]).max(axis=1, keepdims=True)
+        block[extreme] /= np.where(largest == 0, 1.0, largest)
+        squares[extreme] = np.einsum("ij,ij->i", block[extreme], block[extreme])
+    norms = np.sqrt(squares)[:, None]
+    block /= np.where(norms == 0, 1.0, norms)
 
 
 # --- linear algebra of the reduction ------------------------------------------------------------------

@@ -771,6 +771,11 @@ def feature_families() -> list[str]:
     return [family.name for family in FAMILIES.values() if family.of_features]
 
 
+def compared_families() -> list[str]:
+    """Return the families that compare the features of as many references and generated texts."""
+    return [name for name, family in FAMILIES.items() if family.of_features and not family.of_prompts]
+
+
 def scored_families() -> list[str]:
     """Return the names of the families that ``textgamut score`` computes from two files of texts."""
     return [family.name for family in FAMILIES.values() if family.from_files]

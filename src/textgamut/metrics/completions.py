@@ -16,6 +16,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 from textgamut.metrics.prompts import first_of, partition, repeated, rows_of
 
@@ -74,10 +75,11 @@ def between_cosine(
         DataError: If the features are not two matrices of the same width with a row for each prompt, a row is
             zero or not finite, or the models have no prompt in common.
     """
-    a, b = _of_prompts(features_a, prompts_a, "first "), _of_prompts(features_b, prompts_b, "second ")
-    _check_widths({"first": a, "second": b})
+    a = _of_prompts(features_a, prompts_a, ("features_a", "prompts_a"))
+    b = _of_prompts(features_b, prompts_b, ("features_b", "prompts_b"))
+    _check_widths({"features_a": a, "features_b": b})
     if not a.keys() & b.keys():
-        raise DataError("the two models have no prompt in common")
+        raise DataError("prompts_a, prompts_b: the two models have no prompt in common")
     return _between(_centres(a), _centres(b))
 
 
@@ -98,9 +100,14 @@ def cosine_matrix(
         DataError: If there is no model, the features of a model are not a matrix with a row for each prompt,
             a row is zero or not finite, or two models have features of different widths.
     """
+    arguments.mapping("sets", sets, "name of a model -> features and prompts")
     if not sets:
-        raise DataError("the similarity of models needs at least one model")
-    found = {name: _of_prompts(*of_model, f"{name}: ") for name, of_model in sets.items()}
+        raise DataError("sets: the similarity of models needs at least one model")
+    found = {}
+    for name, of_model in sets.items():
+        if not isinstance(of_model, tuple | list) or len(of_model) != 2:
+            raise DataError(f"sets: {name}: must be a pair (features, prompts)")
+        found[name] = _of_prompts(*of_model, (f"sets: {name}: features", f"sets: {name}: prompts"))
     _check_widths(found)
     matrix = np.full((len(found), len(found)), np.nan)
     for place, by_prompt in enumerate(found.values()):
@@ -172,7 +179,7 @@ def distinct_completions(
         DataError: If the features are not a matrix with a row for each prompt, a row is zero or not finite, a
             setting is out of range, or no prompt has k completions.
     """
-    if not -1 <= threshold <= 1:
+    if not -1 <= (threshold := arguments.number("threshold", threshold)) <= 1:
         raise DataError(f"threshold = {threshold}: must be a cosine similarity from -1 to 1")
     by_prompt = _of_prompts(features, prompts)
     return _mean([_classes(units, threshold) for units in first_of(by_prompt, k).values()])
@@ -204,10 +211,11 @@ def effective_diversity(features: ArrayLike, prompts: Sequence[Hashable], passes
         DataError: If the features are not a matrix with a row for each prompt, a row is zero or not finite,
             ``passes`` are not N booleans, or no prompt has two completions.
     """
-    passes = np.asarray(passes)
-    if passes.dtype != bool or passes.shape != (len(prompts),):
+    prompts = arguments.values("prompts", prompts, "prompts")
+    passes = arguments.array("passes", passes, "texts", kinds="b")
+    if len(passes) != len(prompts):
         raise DataError(
-            f"passes: must be {len(prompts)} booleans, one for each text, not {passes.dtype} {passes.shape}"
+            f"passes: must be {len(prompts)} booleans, one for each of the prompts, not {len(passes)}"
         )
     rows = rows_of(prompts)
     values = []
@@ -219,18 +227,18 @@ def effective_diversity(features: ArrayLike, prompts: Sequence[Hashable], passes
 
 
 def _of_prompts(
-    features: ArrayLike, prompts: Sequence[Hashable], name: str = ""
+    features: ArrayLike, prompts: Sequence[Hashable], names: tuple[str, str] = ("features", "prompts")
 ) -> dict[Hashable, NDArray[np.float64]]:
     """Return the features of the completions of each prompt, with unit length, after checks."""
-    array = np.asarray(features, dtype=np.float64)
-    if array.ndim != 2:
-        raise DataError(f"{name}features: must be a matrix (texts, dimensions), not {array.shape}")
+    name, of_prompts = names
+    array = arguments.array(name, features, "texts", "dimensions").astype(np.float64)
+    prompts = arguments.values(of_prompts, prompts, "prompts")
     if len(array) != len(prompts):
-        raise DataError(f"{name}features: {len(array)} rows, but {len(prompts)} prompts")
+        raise DataError(f"{name}: {len(array)} rows, but {len(prompts)} {of_prompts}")
     largest = np.abs(array).max(axis=1, initial=0)
     for what, bad in (("not finite", ~np.isfinite(largest)), ("zero", largest == 0)):
         if bad.any():
-            raise DataError(f"{name}features: row {bad.argmax()} is {what} ({bad.sum()} such rows)")
+            raise DataError(f"{name}: row {bad.argmax()} is {what} ({bad.sum()} such rows)")
     array = array / largest[:, None]  # otherwise, squares of very large or small numbers leave the range
     array /= np.linalg.norm(array, axis=1, keepdims=True)
     return {prompt: array[rows] for prompt, rows in rows_of(prompts).items()}

@@ -18,8 +18,9 @@ from operator import itemgetter
 
 import numpy as np
 
+from textgamut import arguments
 from textgamut.errors import DataError
-from textgamut.metrics.ngram import _check, _ngrams, distinct_n
+from textgamut.metrics.ngram import _ngrams, distinct_n
 from textgamut.text import count_words, cut_continuation
 
 REVISION = 1
@@ -52,10 +53,10 @@ def compression_ratio(texts: Sequence[str]) -> float:
     Raises:
         TextgamutError: If all texts are empty, or ``texts`` is a single string.
     """
-    _check_texts(texts)
+    texts = arguments.texts("texts", texts)
     joined = " ".join(texts).encode()
     if not any(texts):
-        raise DataError(f"compression ratio: none of {len(texts)} texts has a character")
+        raise DataError(f"texts: compression ratio: none of {len(texts)} texts has a character")
     return len(joined) / len(gzip.compress(joined, mtime=0))
 
 
@@ -76,7 +77,7 @@ def ngram_diversity(token_lists: Sequence[Sequence[Hashable]], n: int = 4) -> fl
     Raises:
         TextgamutError: If no text has ``n`` tokens, a text is a single string, or ``n`` is below 1.
     """
-    _check(n, token_lists)
+    n, token_lists = arguments.integer("n", n, 1), arguments.token_lists("token_lists", token_lists)
     return math.fsum(distinct_n(token_lists, order) for order in range(1, n + 1))
 
 
@@ -98,11 +99,11 @@ def self_repetition(token_lists: Sequence[Sequence[Hashable]], n: int = 4) -> fl
         TextgamutError: If there are fewer than two texts, none has ``n`` tokens, a text is a single string,
             or ``n`` is below 1.
     """
-    _check(n, token_lists)
-    _check_two(token_lists, "self-repetition")
+    n, token_lists = arguments.integer("n", n, 1), arguments.token_lists("token_lists", token_lists)
+    _check_two("token_lists", token_lists, "self-repetition")
     texts_with = Counter(chain.from_iterable(set(_ngrams(tokens, n)) for tokens in token_lists))
     if not texts_with:
-        raise DataError(f"self-repetition: none of {len(token_lists)} texts has {n} tokens")
+        raise DataError(f"token_lists, n: self-repetition: none of {len(token_lists)} texts has {n} tokens")
     scores = []
     for tokens in token_lists:
         grams = set(_ngrams(tokens, n))
@@ -135,13 +136,14 @@ def homogenization(texts: Sequence[str], pairs: int = 100_000, seed: int = 0) ->
         TextgamutError: If there are fewer than two texts, none has a token, ``texts`` is a single string, or
             ``pairs`` is below 1.
     """
-    _check_texts(texts)
-    _check_two(texts, "homogenization")
-    if pairs < 1:
-        raise DataError(f"pairs = {pairs}: at least 1 pair of texts must be compared")
+    texts = arguments.texts("texts", texts)
+    pairs, seed = arguments.integer("pairs", pairs, 1), arguments.seed("seed", seed)
+    _check_two("texts", texts, "homogenization")
     token_lists = list(map(rouge_tokens, texts))
     if not any(token_lists):
-        raise DataError(f"homogenization: none of {len(texts)} texts has a word of Latin letters or digits")
+        raise DataError(
+            f"texts: homogenization: none of {len(texts)} texts has a word of Latin letters or digits"
+        )
     scores = []
     for row, group in groupby(_pairs(len(texts), pairs, seed), itemgetter(0)):
         tokens = token_lists[row]
@@ -180,9 +182,7 @@ def cut_to_words(texts: Sequence[str], words: int) -> list[str]:
     Raises:
         TextgamutError: If ``texts`` is a single string, or ``words`` is below 1.
     """
-    _check_texts(texts)
-    if words < 1:
-        raise DataError(f"words = {words}: at least 1 word must be left")
+    texts, words = arguments.texts("texts", texts), arguments.integer("words", words, 1)
     cut = []
     missing = words
     for text in texts:
@@ -194,14 +194,11 @@ def cut_to_words(texts: Sequence[str], words: int) -> list[str]:
     return cut
 
 
-def _check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str):
-        raise DataError("a list of texts is needed, not one string")
-
-
-def _check_two(texts: Sequence[object], metric: str) -> None:
+def _check_two(name: str, texts: Sequence[object], metric: str) -> None:
     if len(texts) < 2:
-        raise DataError(f"{metric} compares texts with each other: two or more are needed, not {len(texts)}")
+        raise DataError(
+            f"{name}: {metric} compares texts with each other: two or more are needed, not {len(texts)}"
+        )
 
 
 def _pairs(texts: int, most: int, seed: int) -> Iterator[tuple[int, int]]:

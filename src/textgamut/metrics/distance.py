@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import DataError
-from textgamut.features.reduce import NO_VARIANCE, blocks, checked, unit_blocks
+from textgamut import arguments
+from textgamut.features.reduce import NO_VARIANCE, blocks, checked, unit_blocks, warn_of_size
 from textgamut.metrics.catalogue import MOST_PERMUTATIONS
 
 REVISION = 1
@@ -68,11 +68,15 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
     Raises:
         DataError: If these are not two matrices of the same width, a set has fewer than two rows, a value is
             not finite, a row is zero, or the number of permutations is out of range.
+
+    Warns:
+        SmallSampleWarning: If there are fewer than 1000 texts in a set.
     """
     ref, gen = checked(reference, generated)
-    if not 1 <= permutations <= MOST_PERMUTATIONS:
-        raise DataError(f"permutations = {permutations}: must be from 1 to {MOST_PERMUTATIONS:,}")
+    permutations = arguments.integer("permutations", permutations, 1, MOST_PERMUTATIONS)
+    seed = arguments.seed("seed", seed)
     n, m = len(ref), len(gen)
+    warn_of_size(min(n, m))
     points = np.concatenate(
         [*unit_blocks(ref, "reference features"), *unit_blocks(gen, "generated features")]
     )
@@ -151,8 +155,12 @@ def frechet_distance(reference: ArrayLike, generated: ArrayLike) -> float:
 
     Raises:
         DataError: As ``mmd``.
+
+    Warns:
+        SmallSampleWarning: As ``mmd``.
     """
     ref, gen = checked(reference, generated)
+    warn_of_size(min(len(ref), len(gen)))
     (mean_1, root_1, trace_1), (mean_2, root_2, trace_2) = (
         _moments(points, name) for points, name in ((ref, "reference features"), (gen, "generated features"))
     )

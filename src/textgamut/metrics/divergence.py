@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import operator
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 from textgamut.features.reduce import reduce_features, same_size
 from textgamut.metrics.catalogue import LARGEST_KMEANS_SEED
@@ -91,6 +91,7 @@ def divergence_metrics(
             value is not finite, or clusters, seeds or share are out of range.
 
     Warns:
+        SmallSampleWarning: If there are fewer than 1000 texts in a set.
         UserWarning: If a set is cut.
     """
     return joint_divergence_metrics(reference, [generated], clusters, seeds, explained_variance)[0]
@@ -131,7 +132,7 @@ def joint_divergence_metrics(
     ref, sets = pairs[0][0][:n], [gen[:n] for _, gen in pairs]
     if clusters is None:
         clusters = max(2, round(n / 10))
-    seeds = check_seeds(seeds)
+    clusters, seeds = arguments.integer("clusters", clusters), check_seeds(seeds)
     # k-means starts from random rows, and sums depend on their order, so that the order of models must not.
     order = sorted(range(len(sets)), key=lambda i: hashlib.sha256(sets[i].tobytes()).digest())
     reduced, rest = reduce_features(ref, np.concatenate([sets[i] for i in order]), explained_variance)
@@ -169,19 +170,19 @@ def _summary(
     )
 
 
-def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+def check_seeds(seeds: Sequence[int], name: str = "seeds") -> tuple[int, ...]:
     """Return k-means seeds as integers, and check that they are one or more different ones in range.
 
     Raises:
         TextgamutError: If they are not.
     """
-    seeds = tuple(operator.index(seed) for seed in seeds)
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise DataError(f"seeds = {seeds}: must be one or more different k-means seeds")
-    for seed in seeds:
-        if not 0 <= seed <= LARGEST_KMEANS_SEED:
-            raise DataError(f"k-means seed {seed}: must be from 0 to 2^31 - 3")
-    return seeds
+    found = tuple(
+        arguments.integer(f"{name}: k-means seed", seed, 0, LARGEST_KMEANS_SEED)
+        for seed in arguments.listed(name, seeds, "k-means seeds")
+    )
+    if not found or len(set(found)) < len(found):
+        raise DataError(f"{name} = {found}: must be one or more different k-means seeds")
+    return found
 
 
 def cluster_histograms(
@@ -214,7 +215,7 @@ def _histograms(sets: Sequence[NDArray[np.float32]], clusters: int, seed: int) -
 
     # References first, so that faiss starts from the same random rows as in mauve-text.
     union = np.concatenate(sets)
-    clusters, (seed,) = operator.index(clusters), check_seeds([seed])
+    clusters, (seed,) = arguments.integer("clusters", clusters), check_seeds([seed])
     if not 2 <= clusters <= len(union):
         raise DataError(f"clusters = {clusters}: must be from 2 to the number of texts, {len(union)}")
     # faiss (>= 1.15) stops a start when the objective no longer changes. mauve-text adds 2 to its seed. The

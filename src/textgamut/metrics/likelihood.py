@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError, ModelError
 from textgamut.models.checkpoints import begins_with_bos
 from textgamut.models.context import context_length
@@ -98,14 +99,21 @@ def likelihood(
     Warns:
         UserWarning: If continuations have no tokens, or texts are truncated to the context.
     """
-    if prompts is None:
-        prompts = [""] * len(continuations)
+    for name, value, needed in (
+        ("model", model, ("config", "forward")),
+        ("tokenizer", tokenizer, ("bos_token_id", "eos_token_id")),
+    ):
+        if isinstance(value, type) or not callable(value) or not all(hasattr(value, each) for each in needed):
+            raise DataError(f"{name}: must be a {name} of transformers, found {arguments.described(value)}")
+    batch_size = arguments.integer("batch_size", batch_size, 1)
+    continuations = arguments.texts("continuations", continuations)
+    prompts = [""] * len(continuations) if prompts is None else _prompts(prompts)
     if len(prompts) != len(continuations):
-        raise DataError(f"{len(prompts)} prompts, but {len(continuations)} continuations")
+        raise DataError(f"prompts: {len(prompts)} prompts, but {len(continuations)} continuations")
     heads, scored, truncated = _tokenize(model, tokenizer, prompts, continuations)
     tokens = np.array([len(ids) for ids in scored], dtype=np.int64)
     if not tokens.any():
-        raise DataError(f"none of {len(continuations)} continuations has a token to score")
+        raise DataError(f"continuations: none of {len(continuations)} continuations has a token to score")
     if empty := int((tokens == 0).sum()):
         warnings.warn(
             f"{empty} of {len(tokens)} continuations have no token: left out of all means", stacklevel=2
@@ -119,6 +127,18 @@ def likelihood(
 
     result = log_likelihoods(model, heads, scored, batch_size, Progress(int((tokens > 0).sum()), "texts"))
     return Likelihood(result, tokens, truncated)
+
+
+def _prompts(given: object) -> list[str | Sequence[int]]:
+    found: list[str | Sequence[int]] = []
+    for row, prompt in enumerate(arguments.listed("prompts", given, "prompts"), start=1):
+        name = f"prompts: row {row}"
+        if isinstance(prompt, str):
+            found += arguments.texts(name, [prompt])
+        else:
+            tokens = arguments.values(name, prompt, "tokens")
+            found.append([arguments.integer(name, token) for token in tokens])
+    return found
 
 
 def _tokenize(

@@ -16,10 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 
 REVISION = 2
 """Increase when the same tokens or texts produce different values."""
+
+LARGEST_N = 1000
+"""Largest order of Self-BLEU, whose time grows with it also where no text has so many tokens."""
 
 SMOOTHING = 0.1
 """Number of matches used for an order without matches: NLTK's smoothing method 1."""
@@ -40,7 +44,7 @@ def self_bleu(
 
     Args:
         token_lists: Two or more texts, each a list of tokens (numbers or strings, compared by ``==``).
-        n: Largest order of n-grams, 1 or more.
+        n: Largest order of n-grams, from 1 to 1000.
         sample: Share of the texts to score, in (0, 1], at least one text; None scores all. The paper uses
             0.2. All texts are references in either case, so a share saves little time.
         seed: Seed of the selection of texts if ``sample`` is given.
@@ -50,14 +54,17 @@ def self_bleu(
         memory is 80 to 220 bytes per token.
 
     Raises:
-        TextgamutError: If there are fewer than two texts, a text is a single string, ``n`` is below 1 or
-            ``sample`` is outside (0, 1].
+        TextgamutError: If there are fewer than two texts, a text is a single string, or ``n`` or ``sample``
+            is out of range.
     """
-    _check(n, token_lists)
+    token_lists = arguments.token_lists("token_lists", token_lists)
+    n, seed = arguments.integer("n", n, 1, LARGEST_N), arguments.seed("seed", seed)
     texts = len(token_lists)
     if texts < 2:
-        raise DataError(f"Self-BLEU compares texts with each other: two or more are needed, not {texts}")
-    if sample is not None and not 0 < sample <= 1:
+        raise DataError(
+            f"token_lists: Self-BLEU compares texts with each other: two or more are needed, not {texts}"
+        )
+    if sample is not None and not 0 < (sample := arguments.number("sample", sample)) <= 1:
         raise DataError(f"sample = {sample}: must be a share of the texts in (0, 1], or None for all")
 
     lengths = np.array([len(tokens) for tokens in token_lists])
@@ -107,10 +114,10 @@ def distinct_n(token_lists: Sequence[Sequence[Hashable]], n: int) -> float:
     Raises:
         TextgamutError: If no text has ``n`` tokens, a text is a single string, or ``n`` is below 1.
     """
-    _check(n, token_lists)
+    n, token_lists = arguments.integer("n", n, 1), arguments.token_lists("token_lists", token_lists)
     total = sum(max(0, len(tokens) - n + 1) for tokens in token_lists)
     if not total:
-        raise DataError(f"Distinct-{n}: none of {len(token_lists)} texts has {n} tokens")
+        raise DataError(f"token_lists, n: Distinct-{n}: none of {len(token_lists)} texts has {n} tokens")
     return len(set(chain.from_iterable(_ngrams(tokens, n) for tokens in token_lists))) / total
 
 
@@ -128,7 +135,7 @@ def text_distinct_n(tokens: Sequence[Hashable], n: int) -> float:
     Raises:
         TextgamutError: If ``tokens`` is a single string, or ``n`` is below 1.
     """
-    _check(n, [tokens])
+    n, tokens = arguments.integer("n", n, 1), arguments.values("tokens", tokens, "tokens")
     return len(set(_ngrams(tokens, n))) / len(tokens) if len(tokens) >= n else math.nan
 
 
@@ -145,7 +152,7 @@ def repetition_n(tokens: Sequence[Hashable], n: int) -> float:
     Raises:
         TextgamutError: If ``tokens`` is a single string, or ``n`` is below 1.
     """
-    _check(n, [tokens])
+    n, tokens = arguments.integer("n", n, 1), arguments.values("tokens", tokens, "tokens")
     return 1 - len(set(_ngrams(tokens, n))) / (len(tokens) - n + 1) if len(tokens) >= n else math.nan
 
 
@@ -165,14 +172,12 @@ def diversity(texts: Sequence[str]) -> float:
     Raises:
         TextgamutError: If no text has four words, or ``texts`` is a single string.
     """
-    if isinstance(texts, str):
-        raise DataError("a list of texts is needed, not one string")
-    words = [text.split() for text in texts]
+    words = [text.split() for text in arguments.texts("texts", texts)]
     product = 1.0
     for n in (2, 3, 4):
         total = sum(max(0, len(tokens) - n + 1) for tokens in words)
         if not total:
-            raise DataError(f"diversity: none of {len(words)} texts has the {n} words of a {n}-gram")
+            raise DataError(f"texts: diversity: none of {len(words)} texts has the {n} words of a {n}-gram")
         product *= sum(len(set(_ngrams(tokens, n))) for tokens in words) / total
     return product
 
@@ -210,11 +215,11 @@ def unigram_entropy(token_lists: Sequence[Sequence[Hashable]]) -> float:
     Raises:
         TextgamutError: If there is no token, or a text is a single string.
     """
-    _check(1, token_lists)
+    token_lists = arguments.token_lists("token_lists", token_lists)
     counts = Counter(chain.from_iterable(token_lists))
     total = counts.total()
     if not total:
-        raise DataError(f"unigram entropy: none of {len(token_lists)} texts has a token")
+        raise DataError(f"token_lists: unigram entropy: none of {len(token_lists)} texts has a token")
     return math.fsum(count / total * math.log(total / count) for count in counts.values())
 
 
@@ -237,10 +242,13 @@ def expectation_adjusted_distinct(token_lists: Sequence[Sequence[Hashable]], voc
         TextgamutError: If there is no token, a text is a single string, or ``vocabulary`` is below the number
             of distinct tokens.
     """
-    _check(1, token_lists)
+    token_lists = arguments.token_lists("token_lists", token_lists)
+    vocabulary = arguments.integer("vocabulary", vocabulary)
     total = sum(map(len, token_lists))
     if not total:
-        raise DataError(f"expectation-adjusted Distinct: none of {len(token_lists)} texts has a token")
+        raise DataError(
+            f"token_lists: expectation-adjusted Distinct: none of {len(token_lists)} texts has a token"
+        )
     distinct = len(set(chain.from_iterable(token_lists)))
     if vocabulary < distinct:
         raise DataError(f"vocabulary = {vocabulary}: the texts have {distinct} distinct tokens")
@@ -250,16 +258,8 @@ def expectation_adjusted_distinct(token_lists: Sequence[Sequence[Hashable]], voc
     return distinct / (-vocabulary * math.expm1(total * math.log1p(-1 / vocabulary)))
 
 
-def _check(n: int, token_lists: Sequence[Sequence[Hashable]]) -> None:
-    if n < 1:
-        raise DataError(f"n = {n}: an n-gram has at least 1 token")
-    for row, tokens in enumerate(token_lists):
-        if isinstance(tokens, str):  # its "tokens" would be characters
-            raise DataError(f"text {row} is one string: a list of its tokens is needed")
-
-
 def _ngrams(tokens: Sequence[Hashable], n: int) -> Iterator[tuple[Hashable, ...]]:
-    return zip(*(tokens[start:] for start in range(n)), strict=False)
+    return zip(*(tokens[start:] for start in range(min(n, len(tokens) + 1))), strict=False)
 
 
 def _matches(

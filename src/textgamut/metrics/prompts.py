@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 
 Group = TypeVar("Group", list[int], NDArray[np.float64])
@@ -31,7 +31,7 @@ def repeated(groups: Mapping[Hashable, Group]) -> dict[Hashable, Group]:
     """
     several = {prompt: group for prompt, group in groups.items() if len(group) > 1}
     if not several:
-        raise DataError("no prompt has two or more completions")
+        raise DataError("prompts: no prompt has two or more completions")
     return several
 
 
@@ -47,8 +47,7 @@ def first_of(groups: Mapping[Hashable, Group], k: int | None) -> dict[Hashable, 
     """
     if k is None:
         k = min(map(len, repeated(groups).values()))
-    if operator.index(k) < 2:
-        raise DataError(f"k = {k}: must be at least 2 completions of a prompt")
+    k = arguments.integer("k", k, 2)
     chosen: dict[Hashable, Any] = {prompt: group[:k] for prompt, group in groups.items() if len(group) >= k}
     if not chosen:
         largest = max(map(len, groups.values()), default=0)

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
-from textgamut.features.reduce import blocks, checked, first_copies, same_size
+from textgamut.features.reduce import SmallSampleWarning as SmallSampleWarning
+from textgamut.features.reduce import blocks, checked, first_copies, same_size, warn_of_size
 from textgamut.features.reduce import reduce_features as reduce_features
 from textgamut.metrics.catalogue import MOST_HALF_SAMPLES
 from textgamut.metrics.distances_in_blocks import (
@@ -38,13 +40,6 @@ if TYPE_CHECKING:
 
 REVISION = 3
 """Increase when the same features produce different values."""
-
-SMALL_N = 1000
-"""With fewer texts, precision and recall still change with N (PR Figure 6)."""
-
-
-class SmallSampleWarning(UserWarning):
-    """The support metrics are biased because there are few texts."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +126,7 @@ def support_metrics(
             copies of a text). Balls of radius 0 contain no point unless ``closed``.
     """
     ref, gen = same_size(reference, generated)
-    return _sweep(ref, gen, [(len(ref), k)], closed, device)[0]
+    return _sweep(ref, gen, [(len(ref), arguments.integer("k", k, 1))], closed, device)[0]
 
 
 def support_sweep(
@@ -160,14 +155,26 @@ def support_sweep(
         SmallSampleWarning, UserWarning: As ``support_metrics``, for the largest N.
     """
     ref, gen = checked(reference, generated)
-    if not points:
-        raise DataError("a sweep needs at least one point (N, k)")
-    n = max(size for size, _ in points)
+    pairs = [_point(pair) for pair in arguments.listed("points", points, "pairs (N, k)")]
+    if not pairs:
+        raise DataError("points: a sweep needs at least one point (N, k)")
+    n = max(size for size, _ in pairs)
     if n > min(len(ref), len(gen)):
         raise DataError(
-            f"N = {n} is requested, but there are {len(ref)} references and {len(gen)} generated texts"
+            f"points: N = {n} is requested, but there are {len(ref)} references and {len(gen)} generated "
+            "texts"
         )
-    return _sweep(ref[:n], gen[:n], points, closed, device)
+    warn_of_size(n)
+    return _sweep(ref[:n], gen[:n], pairs, closed, device)
+
+
+def _point(pair: object) -> tuple[int, int]:
+    found = [
+        arguments.integer("points: N or k", each, 1) for each in arguments.listed("points", pair, "N and k")
+    ]
+    if len(found) != 2:
+        raise DataError(f"points: expected pairs (N, k), found {len(found)} numbers")
+    return found[0], found[1]
 
 
 class GroupMetrics(NamedTuple):
@@ -197,8 +204,9 @@ def group_metrics(
 
     Args:
         result: Result of ``support_metrics``.
-        reference_groups: (N,) or longer: the group of each reference, None if it has none.
-        generated_groups: (N,) or longer: the group of each generated text, None if it has none.
+        reference_groups: (N,) or longer: the group of each reference, a string or a number; None or NaN if
+            it has none.
+        generated_groups: (N,) or longer: the group of each generated text, likewise.
 
     Returns:
         The metrics of each group, sorted by name.
@@ -209,15 +217,17 @@ def group_metrics(
     Warns:
         UserWarning: If groups have a single text in one set, with a share of either 0 or 1.
     """
+    arguments.instance("result", result, SupportMetrics, "the result of support_metrics")
     sides = []
-    for name, groups in (("reference", reference_groups), ("generated", generated_groups)):
+    for name, given in (("reference_groups", reference_groups), ("generated_groups", generated_groups)):
+        groups = arguments.labels(name, given)
         if len(groups) < result.n:
-            raise DataError(f"{len(groups)} {name} groups for {result.n} texts")
-        sides.append(np.array([group if isinstance(group, str) else None for group in groups[: result.n]]))
+            raise DataError(f"{name}: {len(groups)} for {result.n} texts")
+        sides.append(np.array(groups[: result.n], dtype=object))
     of_reference, of_generated = sides
     names = sorted({name for side in sides for name in side if name is not None})
     if not names:
-        raise DataError("no text has a group")
+        raise DataError("reference_groups, generated_groups: no text has a group")
     found = {}
     for name in names:
         ref, gen = of_reference == name, of_generated == name
@@ -282,6 +292,7 @@ def bootstrap_intervals(
         TextgamutError: As ``support_metrics``, or if there are too few texts or replicates, or the level is
             outside (0, 1).
     """
+    level = _share_inside(level)
     values = half_sample_metrics(reference, generated, result, replicates, seed, device)
     return {name: interval_of(name, getattr(result, name), found, level) for name, found in values.items()}
 
@@ -306,13 +317,16 @@ def half_sample_metrics(
         The values of each metric, (replicates,) each.
     """
     ref, gen = checked(reference, generated)
+    result = arguments.instance("result", result, SupportMetrics, "the result of support_metrics")
+    replicates, seed = (
+        arguments.integer("replicates", replicates, 2, MOST_HALF_SAMPLES),
+        arguments.seed("seed", seed),
+    )
     n, k = result.n, result.k
     if n <= 4 * k:
         raise DataError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
     if min(len(ref), len(gen)) < n:
         raise DataError(f"the result is of {n} texts, but there are {len(ref)} references, {len(gen)} texts")
-    if not 2 <= replicates <= MOST_HALF_SAMPLES:
-        raise DataError(f"replicates = {replicates}: must be from 2 to {MOST_HALF_SAMPLES}")
     references, texts = prepare([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)
     halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
@@ -344,13 +358,17 @@ def interval_of(
     Raises:
         TextgamutError: If the level is outside (0, 1).
     """
-    if not 0 < level < 1:
-        raise DataError(f"level = {level}: must be in (0, 1)")
-    tail = (1 - level) / 2
+    tail = (1 - _share_inside(level)) / 2
     low, high = value + np.quantile(replicates - replicates.mean(), [tail, 1 - tail])
     top = np.inf if metric == "density" else 1.0
     bottom = -top if difference else 0.0
     return Interval(max(float(low), bottom), min(float(high), top), float(replicates.std(ddof=1)))
+
+
+def _share_inside(level: float) -> float:
+    if not 0 < (share := arguments.number("level", level)) < 1:
+        raise DataError(f"level = {level}: must be in (0, 1)")
+    return share
 
 
 # --- one pass over the distances -----------------------------------------------------------------------
@@ -363,9 +381,9 @@ def _sweep(
     closed: bool,
     device: str | None,
 ) -> list[SupportMetrics]:
-    n = len(ref)
+    n, closed = len(ref), arguments.flag("closed", closed)
     for size, k in points:
-        if not 1 <= k < size:
+        if k >= size:
             raise DataError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
     _warn_of_samples(ref, gen, max(k for size, k in points if size == n), closed)
     references, generated = prepare([ref, gen], choose_device(device))
@@ -517,14 +535,7 @@ def _half_samples(
 
 
 def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: int, closed: bool) -> None:
-    n = len(ref)
-    if n < SMALL_N:
-        warnings.warn(
-            f"N = {n} is below {SMALL_N}: support metrics are biased, compare only equal N",
-            SmallSampleWarning,
-            stacklevel=4,
-        )
-    radii = 0
+    n, radii = len(ref), 0
     for name, points in (("references", ref), ("generated texts", gen)):
         copies = first_copies([points])
         count = np.bincount(copies)[copies]

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 from textgamut.features.reduce import checked_set, unit_blocks
 from textgamut.metrics.prompts import rows_of
@@ -39,7 +40,7 @@ def vendi_score(features: ArrayLike, q: float = 1.0) -> float:
         DataError: If the features are not a matrix of finite numbers with at least two rows, a row is zero,
             or q is not above 0.
     """
-    _check_order(q)
+    q = _order(q)
     points = checked_set(features)
     n, width = points.shape
     if n > width:
@@ -75,13 +76,13 @@ def conditional_vendi(features: ArrayLike, prompts: Sequence[Hashable], q: float
         DataError: As ``vendi_score``, or if no prompt has two completions, or there is not one prompt for
             each row.
     """
-    _check_order(q)
-    points = checked_set(features)
+    q = _order(q)
+    points, prompts = checked_set(features), arguments.values("prompts", prompts, "prompts")
     if len(prompts) != len(points):
         raise DataError(f"{len(prompts)} prompts for {len(points)} rows of features")
     several = [of_prompt for of_prompt in rows_of(prompts).values() if len(of_prompt) > 1]
     if not several:
-        raise DataError("no prompt has two or more completions")
+        raise DataError("prompts: no prompt has two or more completions")
     units = np.concatenate(list(unit_blocks(points)))
     weights = np.array([len(of_prompt) for of_prompt in several], dtype=float)
     weights /= weights.sum()
@@ -93,9 +94,10 @@ def conditional_vendi(features: ArrayLike, prompts: Sequence[Hashable], q: float
     return math.exp(_entropy(joint, q) - _entropy(weights, q))
 
 
-def _check_order(q: float) -> None:
-    if not 0 < q < math.inf:
+def _order(q: float) -> float:
+    if not 0 < (order := arguments.number("q", q)) < math.inf:
         raise DataError(f"q = {q}: the order of a Vendi score must be above 0 and finite")
+    return order
 
 
 def _spectrum(units: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,7 +21,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from textgamut.errors import ModelError
+from textgamut.arguments import described
+from textgamut.errors import DataError, ModelError, printable
 
 if TYPE_CHECKING:
     import torch
@@ -260,11 +261,25 @@ def _cuda_has_started() -> bool:
     return bool(status == 0)
 
 
-def choose_device(name: str | None = None) -> torch.device:
-    """Return the named device. Defaults to the GPU visible to this process, or the CPU if there is none."""
+def choose_device(name: str | torch.device | None = None) -> torch.device:
+    """Return the named device. Defaults to the GPU visible to this process, or the CPU if there is none.
+
+    Raises:
+        DataError: If this machine has no device of that name.
+    """
     import torch
 
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if not isinstance(name, str | torch.device):
+        raise DataError(f"device: must be the name of a torch device, found {described(name)}")
+    try:
+        device = torch.device(name)
+        torch.ones(1, device=device).cpu()  # fails without this device, or on `meta`, which has no numbers
+    except Exception as error:  # each backend has its own types of exceptions
+        reason = printable(str(error).strip().splitlines()[0])
+        raise DataError(f"device: {str(name)!r} cannot be used: {reason}") from None
+    return device
 
 
 def choose_dtype(name: str, device: torch.device) -> torch.dtype:

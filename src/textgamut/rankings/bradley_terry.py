@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 
 REVISION = 1
@@ -27,6 +28,9 @@ MAX_ITERATIONS = 200
 
 QUADRATIC = 0.01
 """A Newton step that changes no parameter by more is never shortened: the curvature is almost constant."""
+
+MOST_PROMPTS = 2**53
+"""Larger whole numbers are not exact in float64."""
 
 NAMED = 3
 """Number of methods that a message lists by name; the others are counted."""
@@ -102,11 +106,11 @@ def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) ->
         TextgamutError: If the matrices are not as described, names do not match them, there are fewer than
             two methods, or groups of methods were never compared.
     """
-    names = list(names)
+    names = arguments.texts("names", names)
     if len(names) < 2:
-        raise DataError(f"Bradley-Terry compares methods: two or more are needed, not {len(names)}")
+        raise DataError(f"names: Bradley-Terry compares methods: two or more are needed, not {len(names)}")
     if twice := [name for name in names if names.count(name) > 1]:
-        raise DataError(f"method {twice[0]!r} is named more than once")
+        raise DataError(f"names: method {twice[0]!r} is named more than once")
     won, tied = _counts(wins, "wins", names), _counts(ties, "ties", names)
     if (uneven := np.argwhere(tied != tied.T)).size:
         i, j = uneven[0]
@@ -200,14 +204,10 @@ def _information(state: _State, met: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _counts(values: ArrayLike, what: str, names: list[str]) -> NDArray[np.float64]:
-    array, size = np.asarray(values), len(names)
-    if array.shape != (size, size) or array.dtype.kind not in "iuf":
-        raise DataError(
-            f"{what}: {size} methods need a ({size}, {size}) matrix of numbers, "
-            f"not {array.shape} of {array.dtype}"
-        )
-    counts = array.astype(np.float64)
-    whole = np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))
+    counts, size = arguments.array(what, values, "methods", "methods").astype(np.float64), len(names)
+    if counts.shape != (size, size):
+        raise DataError(f"{what}: {size} methods need a ({size}, {size}) matrix, not {counts.shape}")
+    whole = (counts >= 0) & (counts <= MOST_PROMPTS) & (counts == np.floor(counts))
     np.fill_diagonal(whole, np.diag(counts) == 0)
     if (bad := np.argwhere(~whole)).size:
         i, j = bad[0]

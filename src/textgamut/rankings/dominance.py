@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 
 REVISION = 2
@@ -67,7 +68,7 @@ def dominance_orders(oriented: ArrayLike) -> NDArray[np.bool_]:
     Raises:
         TextgamutError: If the shape is wrong, or a score is nan.
     """
-    scores = _checked(oriented, ("prompt", "method", "criterion"))
+    scores = _checked("oriented", oriented, ("prompt", "method", "criterion"))
     no_worse = _no_worse(scores)
     orders: NDArray[np.bool_] = no_worse & ~no_worse.transpose(0, 2, 1)
     orders |= np.eye(scores.shape[1], dtype=bool)
@@ -86,7 +87,7 @@ def dominance_counts(oriented: ArrayLike) -> DominanceCounts:
     Raises:
         TextgamutError: If the shape is wrong, or a score is nan.
     """
-    scores = _checked(oriented, ("prompt", "method", "criterion"))
+    scores = _checked("oriented", oriented, ("prompt", "method", "criterion"))
     prompts, methods = scores.shape[:2]
     wins = np.zeros((methods, methods), dtype=np.int64)
     for start in range(0, prompts, 255):  # sums of up to 255 fit into one byte, and adding bytes is fastest
@@ -148,7 +149,7 @@ def pareto_front(means: ArrayLike) -> NDArray[np.bool_]:
     Raises:
         TextgamutError: If the shape is wrong, or a mean is nan.
     """
-    no_worse = _no_worse(_checked(means, ("method", "criterion")))
+    no_worse = _no_worse(_checked("means", means, ("method", "criterion")))
     dominated: NDArray[np.bool_] = np.logical_or.reduce(no_worse & ~no_worse.T)
     return ~dominated
 
@@ -161,15 +162,12 @@ def _no_worse(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
     return result
 
 
-def _checked(scores: ArrayLike, axes: tuple[str, ...]) -> NDArray[np.float64]:
-    array = np.asarray(scores, dtype=float)
-    if array.ndim != len(axes) or not array.size:
-        raise DataError(
-            f"dominance: an array of ({', '.join(f'{axis}s' for axis in axes[:-1])}, criteria) is needed, "
-            f"found {array.shape}"
-        )
+def _checked(name: str, scores: ArrayLike, axes: tuple[str, ...]) -> NDArray[np.float64]:
+    array = arguments.array(name, scores, *(f"{axis}s" for axis in axes[:-1]), "criteria").astype(np.float64)
+    if not array.size:
+        raise DataError(f"{name}: the array of scores is empty: {array.shape}")
     bad = np.isnan(array)
     if bad.any():
         where = ", ".join(f"{axis} {place}" for axis, place in zip(axes, np.argwhere(bad)[0], strict=True))
-        raise DataError(f"dominance: {where}: the score is nan ({bad.sum()} such)")
+        raise DataError(f"{name}: {where}: the score is nan ({bad.sum()} such)")
     return array

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 from textgamut.progress import Progress
 
@@ -50,11 +51,12 @@ class QTextParameters:
 
     def __post_init__(self) -> None:
         for name in ("weights", "targets", "penalties"):
-            values = np.asarray(getattr(self, name))
-            if values.shape != (3,) or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+            values = arguments.array(f"{name} of Q*Text", getattr(self, name), "criteria").astype(np.float64)
+            if values.shape != (3,) or not np.isfinite(values).all():
                 raise DataError(f"{name} of Q*Text: three finite numbers are needed, not {values.tolist()}")
             if name != "targets" and (values < 0).any():
                 raise DataError(f"{name} of Q*Text: {values.tolist()} has one below 0")
+            object.__setattr__(self, name, tuple(values.tolist()))
         if not any(self.weights):
             raise DataError("weights of Q*Text: one above 0 is needed")
 
@@ -116,17 +118,18 @@ def q_text(
         coherence: (N,) higher is better, a mean log-likelihood.
         diversity: (N,) higher is better.
         parameters: Weights, targets and penalties.
-        limits: Minimum and maximum of each criterion, from ``rankings.qtext.q_text_limits`` of other rows.
-            Values beyond them count as the limit. Defaults to those of the given rows.
+        limits: (3, 2) minimum and maximum of each criterion, from ``rankings.qtext.q_text_limits`` of other
+            rows. Values beyond them count as the limit. Defaults to those of the given rows.
 
     Returns:
         (N,) scores in [0, 100]; the attainable range depends on the parameters, see ``PAPER``.
 
     Raises:
         TextgamutError: If a criterion is not a list of numbers, has an infinite value, or (without
-            ``limits``) is the same in all rows, so that it cannot be scaled; or if the criteria differ in
-            length.
+            ``limits``) is the same in all rows, so that it cannot be scaled; if the criteria differ in
+            length; or if a minimum in ``limits`` is not below its maximum.
     """
+    parameters = arguments.instance("parameters", parameters, QTextParameters, "QTextParameters")
     theta = np.array([*parameters.weights, *parameters.targets, *parameters.penalties], dtype=np.float64)
     return _score(_normalised(perplexity, coherence, diversity, limits), theta)
 
@@ -162,16 +165,17 @@ def tune_q_text(
         TextgamutError: As ``q_text``; or if a rating is missing or infinite, all ratings are the same, their
             number differs from that of the texts, or ``trials`` is below 1.
     """
-    if trials < 1:
-        raise DataError(f"trials = {trials}: one or more are needed")
+    trials, seed = arguments.integer("trials", trials, 1), arguments.seed("seed", seed)
     normalised = _normalised(perplexity, coherence, diversity, limits)
     ratings = _column("human_ratings", human_ratings)
     if len(ratings) != normalised.shape[1]:
-        raise DataError(f"{len(ratings)} human ratings, but {normalised.shape[1]} texts")
+        raise DataError(f"human_ratings: {len(ratings)} human ratings, but {normalised.shape[1]} texts")
     if (missing := np.flatnonzero(np.isnan(ratings))).size:
-        raise DataError(f"the human rating of row {missing[0]} is missing")
+        raise DataError(f"human_ratings: the human rating of row {missing[0]} is missing")
     if (ratings == ratings[0]).all():
-        raise DataError(f"all human ratings are {ratings[0]:g}: no ranking can agree with them")
+        raise DataError(
+            f"human_ratings: all human ratings are {ratings[0]:g}: no ranking can agree with them"
+        )
     ranks = _standardised_ranks(ratings)
 
     rng = np.random.default_rng(seed)
@@ -238,6 +242,13 @@ def _normalised(
     columns = _columns(perplexity, coherence, diversity)
     if limits is None:
         limits = np.array([_limits(name, column) for name, column in zip(CRITERIA, columns, strict=True)])
+    else:
+        limits = arguments.array("limits", limits, "criteria", "lowest and highest").astype(np.float64)
+        if limits.shape != (3, 2):
+            raise DataError(f"limits: a (3, 2) array is needed, not {limits.shape}")
+    for name, (low, high) in zip(CRITERIA, limits.tolist(), strict=True):
+        if not 0 < high - low < np.inf:
+            raise DataError(f"limits: {name} from {low:g} to {high:g}: must be finite and in this order")
     normalised = np.empty((3, len(columns[0])))
     for row, (name, column, (low, high)) in enumerate(zip(CRITERIA, columns, limits, strict=True)):
         inside = np.clip(column, low, high)
@@ -272,10 +283,7 @@ def _limits(name: str, column: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _column(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    column = np.asarray(values)
-    if column.ndim != 1 or column.dtype.kind not in "iuf":
-        raise DataError(f"{name}: a list of numbers is needed, not {column.shape} of {column.dtype}")
-    column = column.astype(np.float64)
+    column: NDArray[np.float64] = arguments.array(name, values, "texts").astype(np.float64)
     if (infinite := np.flatnonzero(np.isinf(column))).size:
         raise DataError(f"{name} of row {infinite[0]} is {column[infinite[0]]:g}")
     return column

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from textgamut import arguments
 from textgamut.errors import DataError
 from textgamut.progress import Progress
 
@@ -75,7 +76,7 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     Warns:
         UserWarning: If the depth is nan.
     """
-    orders = np.asarray(orders)
+    orders = arguments.array("orders", orders, "orders", "methods", "methods", kinds="b")
     _check(orders)
     n, m = orders.shape[:2]
     packed, counts = np.unique(orders.reshape(n, m * m), axis=0, return_counts=True)
@@ -83,17 +84,17 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     size = f"{len(distinct)} distinct order{'s' * (len(distinct) > 1)} of {m} methods"
     advice = "take fewer methods, or fewer prompts, so that there are fewer distinct orders"
     if m > _METHODS:
-        raise DataError(f"ufg depth: {size}: at most {_METHODS} methods can be searched; {advice}")
+        raise DataError(f"orders: {size}: at most {_METHODS} methods can be searched; {advice}")
 
     pairs = ~np.eye(m, dtype=bool)
     hull = _hull(distinct)
     if hull is None:
-        raise DataError(f"ufg depth: {size} span more than {_ORDERS:,} partial orders; {advice}")
+        raise DataError(f"orders: {size} span more than {_ORDERS:,} partial orders; {advice}")
     hull, observed = hull[:, pairs], distinct[:, pairs]
     visits = _estimate(hull, observed)
     if visits > LIMIT:
         raise DataError(
-            f"ufg depth: {size} ask for about {visits:.1e} sets of orders, more than {LIMIT:.0e}; {advice}"
+            f"orders: {size} ask for about {visits:.1e} sets of orders, more than {LIMIT:.0e}; {advice}"
         )
     premises = _premises(hull, observed)
     depth = _depth(premises, observed, counts / n)
@@ -105,11 +106,10 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
 
 
 def _check(orders: NDArray[np.bool_]) -> None:
-    square = orders.ndim == 3 and orders.shape[1] == orders.shape[2] > 1
-    if not square or not len(orders) or orders.dtype != bool:
+    if not orders.shape[1] == orders.shape[2] > 1 or not len(orders):
         raise DataError(
-            "ufg depth: a bool array (orders, methods, methods) of two methods or more is needed, found "
-            f"{orders.dtype} {orders.shape}"
+            "orders: an array (orders, methods, methods) of one order and two methods or more is needed, "
+            f"found {orders.shape}"
         )
     m = orders.shape[1]
     both = orders & orders.transpose(0, 2, 1)
@@ -118,7 +118,7 @@ def _check(orders: NDArray[np.bool_]) -> None:
         flawed |= (orders[:, :, k, None] & orders[:, None, k] & ~orders).any(axis=(1, 2))
     if flawed.any():
         raise DataError(
-            f"ufg depth: order {flawed.argmax()} is not a partial order: it must be reflexive, antisymmetric "
+            f"orders: order {flawed.argmax()} is not a partial order: it must be reflexive, antisymmetric "
             f"and transitive ({flawed.sum()} such)"
         )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from textgamut.metrics.catalogue import METRICS
+from textgamut.metrics.catalogue import METRICS, compared_families
 from textgamut.metrics.scores.rows import ALL
 from textgamut.report.html import cell_text
 
@@ -75,12 +75,35 @@ def differences_table(differences: pd.DataFrame) -> pd.DataFrame:
 def facts_of(scores: pd.DataFrame, references: int, embedder: str | None) -> str:
     """Describe what was compared: the numbers of models and texts, N, k and the embedder."""
     models = scores["model"].nunique()
-    facts = [f"{'1 model' if models == 1 else f'{models:,} models'} against {references:,} references"]
-    facts += [
-        f"N = {row['n']:,}, k = {row['k']:.0f}"
-        for row in scores[scores["metric"] == "precision"].head(1).to_dict("records")
-    ]
+    of = "1 model" if models == 1 else f"{models:,} models"
+    return facts_against(of, scores.to_dict("records"), references, embedder)
+
+
+def facts_against(
+    generated: str | int, rows: Sequence[Mapping[Any, Any]], references: int, embedder: str | None
+) -> str:
+    """Describe what was compared, and how much of it.
+
+    Args:
+        generated: What was scored, or the number of generated texts.
+        rows: Rows of scores, with ``metric``, ``n`` and ``k``.
+        references: Number of references.
+        embedder: Label of the embedder; None if no metric needed one.
+    """
+    compared = [row for row in rows if METRICS[row["metric"]].family in compared_families()]
+    n = min((row["n"] for row in compared), default=None)
+    if isinstance(generated, int):
+        generated = _counted(generated, "generated texts", n)
+    facts = [f"{generated} against {_counted(references, 'references', n)}"]
+    if n is not None:
+        facts.append(f"N = {n:,}")
+    facts += [f"k = {row['k']:.0f}" for row in compared if row["metric"] == "precision"][:1]
     return ", ".join([*facts, *([embedder] if embedder else [])])
+
+
+def _counted(total: int, what: str, n: int | None) -> str:
+    """Return a number of texts with that of the compared ones, if these are fewer."""
+    return f"{total:,} {what}" + (f" (the first {n:,} are compared)" if n is not None and n < total else "")
 
 
 def cells_of(table: pd.DataFrame, metric: str, sign: str = "") -> Sequence[str]:

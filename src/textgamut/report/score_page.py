@@ -6,8 +6,9 @@ import pandas as pd
 from matplotlib.figure import Figure as MatplotlibFigure
 
 from textgamut.errors import printable
+from textgamut.features.reduce import SMALL_N
+from textgamut.metrics.catalogue import compared_families, metrics_of
 from textgamut.metrics.scores.rows import ALL
-from textgamut.metrics.support import SMALL_N
 from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import facts_of, models_table
 from textgamut.report.figures.precision_recall import comparison_figure
@@ -16,7 +17,7 @@ from textgamut.report.page import BEST_NOTE, Figure, Section, differences_on_pag
 
 SPREAD_NOTES = {
     "_low": "In brackets: 95 % intervals from half-samples.",
-    "_sd": "±: deviation over k-means seeds.",
+    "_sd": "±: deviation over k-means seeds, not over samples of texts.",
 }
 """Suffix of a column -> how to read it."""
 
@@ -47,10 +48,12 @@ def comparison_section(
     if "precision" in table:
         figures.append(Figure("Precision and recall", render(scores_figure(table, facts), "svg")))
     sentences = [f"{facts}."]
-    small = scores.loc[(scores["metric"] == "precision") & (scores["n"] < SMALL_N), "n"]
+    names = [name for family in compared_families() for name in metrics_of(family)]
+    small = scores.loc[scores["metric"].isin(names) & (scores["n"] < SMALL_N), "n"]
     if len(small):
         sentences.append(
-            f"N = {small.min():,} is below {SMALL_N:,}: support metrics are biased; compare equal N only."
+            f"N = {small.min():,} is below {SMALL_N:,}: metrics of sets of texts are biased or uncertain; "
+            "compare equal N only."
         )
     return Section("scores", "Scores", sentences, tables, figures)
 

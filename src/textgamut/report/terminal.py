@@ -17,7 +17,7 @@ from textgamut.metrics.scores.rows import ALL, Row
 from textgamut.metrics.scores.support import HALF_SAMPLED
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
-from textgamut.report.comparison import cells_of, differences_table, facts_of, models_table
+from textgamut.report.comparison import cells_of, differences_table, facts_against, facts_of, models_table
 
 MOST = 30
 """Maximum number of methods that are printed; the files contain all of them."""
@@ -36,10 +36,7 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
         embedder: Label of the embedder; None if no metric needed one.
     """
     console = _console(120)
-    facts = [f"{generated:,} generated texts against {references:,} references"]
-    facts += [f"N = {row['n']:,}, k = {row['k']}" for row in rows if row["metric"] == "precision"][:1]
-    facts += [embedder] if embedder else []
-    console.print(Text(", ".join(facts), style="bold"))
+    console.print(Text(facts_against(generated, rows, references, embedder), style="bold"))
 
     whole = _table("metric", "value", "uncertainty", "reads as")
     for row in rows:
@@ -99,7 +96,10 @@ def print_comparison(
             [("group", list(groups["group"])), ("model", list(groups["model"]))],
             [(name, cells_of(groups, name)) for name in HALF_SAMPLED],
         )
-    notes = {"_low": "[ ]: 95 % interval", "_sd": "±: deviation over k-means seeds"}
+    notes = {
+        "_low": "[ ]: 95 % interval",
+        "_sd": "±: deviation over k-means seeds, not over samples of texts",
+    }
     shown = [note for part, note in notes.items() if any(str(name).endswith(part) for name in table)]
     if shown:
         console.print(", ".join(shown), style="dim", markup=False)
@@ -159,7 +159,7 @@ def _print_columns(
 def _uncertainty(row: Row) -> str:
     if "low" in row:
         return f"{row['low']:.3f} to {row['high']:.3f} (95 %)"
-    return f"± {row['deviation']:.4f} (k-means)" if "deviation" in row else ""
+    return f"± {row['deviation']:.4f} (k-means seeds only)" if "deviation" in row else ""
 
 
 def print_ranking(ranking: Ranking, scores: MethodScores) -> None:

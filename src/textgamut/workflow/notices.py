@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from textgamut.config.cells import Config
+from textgamut.features.reduce import SMALL_N
+from textgamut.metrics.catalogue import compared_families
 from textgamut.metrics.readability import check_textstat
-from textgamut.metrics.support import SMALL_N
 
 
 def small_tasks(config: Config) -> list[str]:
-    """Return a warning for each task that is too small for unbiased support metrics."""
+    """Return a warning for each task with too few texts for unbiased metrics of sets."""
     return [
-        f"task {task}: N = {settings.n} is below {SMALL_N}: support metrics are biased there; compare equal "
-        "N only"
+        f"task {task}: N = {settings.n} is below {SMALL_N}: metrics of sets of texts are biased or uncertain "
+        "there; compare equal N only"
         for task, settings in config.experiment.tasks.items()
-        if settings.n and settings.n < SMALL_N and config.metrics(task).support is not None
+        if settings.n
+        and settings.n < SMALL_N
+        and any(getattr(config.metrics(task), family) is not None for family in compared_families())
     ]
 
 

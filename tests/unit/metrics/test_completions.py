@@ -262,26 +262,32 @@ two, pair = [[1.0, 0], [0, 1]], ["p", "p"]
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pairwise_cosine([1, 2], pair), r"^features: must be a matrix .* not \(2,\)$"),
+        (
+            lambda: pairwise_cosine([1, 2], pair),
+            r"^features: must be an array \(texts, dimensions\) of numbers, found ndarray \(2,\)",
+        ),
         (lambda: pairwise_cosine(two, ["p"]), "^features: 2 rows, but 1 prompts$"),
         (lambda: pairwise_cosine([[1, 0], [0, 0]], pair), r"^features: row 1 is zero \(1 such rows\)$"),
         (
             lambda: pairwise_cosine([[np.nan, 0]] * 2, pair),
             r"^features: row 0 is not finite \(2 such rows\)$",
         ),
-        (lambda: pairwise_cosine(two, ["p", "q"]), "^no prompt has two or more completions$"),
-        (lambda: pairwise_cosine(np.empty((0, 2)), []), "^no prompt has two or more completions$"),
+        (lambda: pairwise_cosine(two, ["p", "q"]), "^prompts: no prompt has two or more completions$"),
+        (lambda: pairwise_cosine(np.empty((0, 2)), []), "^prompts: no prompt has two or more completions$"),
         (lambda: pairwise_cosine(np.empty((2, 0)), pair), "^features: row 0 is zero"),
-        (lambda: between_cosine(two, pair, two, ["q", "q"]), "^the two models have no prompt in common$"),
-        (lambda: between_cosine(two, pair, [[0, 0]], ["p"]), "^second features: row 0 is zero"),
+        (
+            lambda: between_cosine(two, pair, two, ["q", "q"]),
+            "^prompts_a, prompts_b: the two models have no prompt in common$",
+        ),
+        (lambda: between_cosine(two, pair, [[0, 0]], ["p"]), "^features_b: row 0 is zero"),
         (
             lambda: between_cosine(two, pair, [[1.0]], ["p"]),
-            "^features of the models have different numbers of dimensions: first 2, second 1$",
+            "^features of the models have different numbers of dimensions: features_a 2, features_b 1$",
         ),
         (lambda: cosine_matrix({}), "at least one model"),
         (
             lambda: cosine_matrix({"a": (np.array(two), pair), "b": (np.array(two), ["p"])}),
-            "^b: features: 2 rows, but 1",
+            "^sets: b: features: 2 rows, but 1",
         ),
         (
             lambda: cosine_matrix({"a": (np.array(two), pair), "b": (np.ones((1, 1)), ["p"])}),
@@ -294,12 +300,18 @@ two, pair = [[1.0, 0], [0, 1]], ["p", "p"]
         (lambda: distinct_completions(two, pair, np.nan), "^threshold = nan"),
         (lambda: distinct_completions(two, pair, 0.5, 1), "^k = 1: must be at least 2"),
         (lambda: distinct_completions(two, pair, 0.5, 3), "^no prompt has k = 3 completions, at most 2$"),
-        (lambda: distinct_completions(two, ["p", "q"], 0.5), "^no prompt has two or more completions$"),
+        (
+            lambda: distinct_completions(two, ["p", "q"], 0.5),
+            "^prompts: no prompt has two or more completions$",
+        ),
         (
             lambda: effective_diversity(two, pair, np.array([1, 0])),
-            r"^passes: must be 2 booleans, one for each text, not int64 \(2,\)$",
+            r"^passes: must be an array \(texts\) of booleans, found ndarray \(2,\) of int64$",
         ),
-        (lambda: effective_diversity(two, pair, np.array([True])), r"not bool \(1,\)$"),
+        (
+            lambda: effective_diversity(two, pair, np.array([True])),
+            "^passes: must be 2 booleans, one for each of the prompts, not 1$",
+        ),
         (lambda: effective_diversity(two, ["p", "q"], np.array([True] * 2)), "two or more completions$"),
     ],
 )

@@ -364,8 +364,8 @@ def test_two_texts_on_each_side_are_enough() -> None:
         ({"clusters": 1}, "clusters = 1: must be from 2"),
         ({"seeds": ()}, "one or more different k-means seeds"),
         ({"seeds": (3, 4, 3)}, "must be one or more different k-means seeds"),
-        ({"seeds": (-1,)}, "k-means seed -1: must be from 0"),
-        ({"seeds": (2**31,)}, "k-means seed 2147483648: must be from 0"),
+        ({"seeds": (-1,)}, "seeds: k-means seed = -1: must be from 0"),
+        ({"seeds": (2**31,)}, "k-means seed = 2147483648: must be from 0"),
     ],
 )
 def test_bad_features_and_settings(changes: dict, message: str) -> None:

@@ -64,7 +64,10 @@ class TestOrders:
             TextgamutError, match=r"prompt 1, method 0, criterion 2: the score is nan \(1 such"
         ):
             dominance_orders([[[0, 0, 0]], [[0, 0, math.nan]]])
-        with pytest.raises(TextgamutError, match=r"\(prompts, methods, criteria\) is needed, found \(2, 2\)"):
+        with pytest.raises(
+            TextgamutError,
+            match=r"oriented: must be an array \(prompts, methods, criteria\) .* found ndarray \(2, 2\)",
+        ):
             dominance_orders(np.zeros((2, 2)))
 
 

@@ -146,9 +146,9 @@ GOOD = [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0], [0.1, 0.5, 0.9]]
         (0, [1, math.inf, 3], "perplexity of row 1 is inf"),
         (1, [-1, -2, -math.inf], "coherence of row 2 is -inf"),
         (2, [0.1, 0.5], "not 3 of perplexity, 3 of coherence, 2 of diversity"),
-        (2, ["a", "b", "c"], "diversity: a list of numbers is needed"),
-        (2, "0.5", "diversity: a list of numbers is needed"),
-        (0, [[1, 2, 3]], r"perplexity: a list of numbers is needed, not \(1, 3\)"),
+        (2, ["a", "b", "c"], "diversity: must be an array .texts. of numbers"),
+        (2, "0.5", "diversity: must be an array .texts. of numbers"),
+        (0, [[1, 2, 3]], r"perplexity: must be an array \(texts\) of numbers, found ndarray \(1, 3\)"),
     ],
 )
 def test_bad_criteria(index: int, values: list, message: str) -> None:
@@ -163,7 +163,7 @@ def test_bad_criteria(index: int, values: list, message: str) -> None:
     [
         ({"weights": (1, 2)}, "weights of Q.Text: three finite numbers are needed"),
         ({"targets": (0, math.nan, 1)}, "targets of Q.Text: three finite numbers"),
-        ({"penalties": (1, -1, 1)}, r"penalties of Q.Text: \[1, -1, 1\] has one below 0"),
+        ({"penalties": (1, -1, 1)}, r"penalties of Q.Text: \[1.0, -1.0, 1.0\] has one below 0"),
         ({"weights": (-1, 1, 1)}, "weights of Q.Text: .* has one below 0"),
         ({"weights": (0, 0, 0)}, "weights of Q.Text: one above 0 is needed"),
     ],
@@ -213,8 +213,8 @@ def test_tuning_never_loses_and_stays_in_its_bounds(n: int, seed: int) -> None:
         ([1, 2], 10, "2 human ratings, but 3 texts"),
         ([1, math.nan, 3], 10, "the human rating of row 1 is missing"),
         ([1, math.inf, 3], 10, "human_ratings of row 1 is inf"),
-        (["good", "bad", "bad"], 10, "human_ratings: a list of numbers is needed"),
-        ([1, 2, 3], 0, "trials = 0: one or more are needed"),
+        (["good", "bad", "bad"], 10, "human_ratings: must be an array .texts. of numbers"),
+        ([1, 2, 3], 0, "trials = 0: must be at least 1"),
     ],
 )
 def test_bad_ratings(ratings: list, trials: int, message: str) -> None:

@@ -235,10 +235,13 @@ def test_progress_is_told(caplog) -> None:
 @pytest.mark.parametrize(
     ("orders", "message"),
     [
-        (np.ones((2, 3), dtype=bool), r"a bool array \(orders, methods, methods\).*found bool \(2, 3\)"),
-        (np.ones((0, 3, 3), dtype=bool), r"found bool \(0, 3, 3\)"),
-        (np.ones((4, 1, 1), dtype=bool), r"two methods or more is needed, found bool \(4, 1, 1\)"),
-        (np.eye(3)[None], r"found float64 \(1, 3, 3\)"),
+        (
+            np.ones((2, 3), dtype=bool),
+            r"orders: must be an array \(orders, methods, methods\) of booleans, found ndarray \(2, 3\)",
+        ),
+        (np.ones((0, 3, 3), dtype=bool), r"found \(0, 3, 3\)"),
+        (np.ones((4, 1, 1), dtype=bool), r"two methods or more is needed, found \(4, 1, 1\)"),
+        (np.eye(3)[None], r"of booleans, found ndarray \(1, 3, 3\) of float64"),
         (np.zeros((1, 2, 2), dtype=bool), "order 0 is not a partial order"),
         (np.array([order_of(3), order_of(3, (0, 1), (1, 0))]), r"order 1 is not a partial order.*\(1 such\)"),
         (np.array([order_of(3), order_of(3, (0, 1), (1, 2))]), "order 1 is not a partial order"),

@@ -26,13 +26,13 @@ def test_scores_with_their_uncertainty_and_meaning(capsys: pytest.CaptureFixture
     ]
     print_scores(rows, 4000, 5000, "[b]MiniLM[/b]")
     first, *lines = capsys.readouterr().out.splitlines()
-    facts = "5,000 generated texts against 4,000 references, N = 4,000, k = 4, [b]MiniLM[/b]"
-    assert first == facts
+    sides = "5,000 generated texts (the first 4,000 are compared) against 4,000 references"
+    assert first == f"{sides}, N = 4,000, k = 4, [b]MiniLM[/b]"
     words = [line.split() for line in lines]
     assert words[0] == ["metric", "value", "uncertainty", "reads", "as"]
     assert words[1][:7] == ["precision", "0.7688", "0.700", "to", "0.812", "(95", "%)"]
     assert words[2][:3] == ["recall", "0.5000", "references"]
-    assert words[3][:5] == ["mauve", "0.9000", "±", "0.0123", "(k-means)"]
+    assert words[3][:7] == ["mauve", "0.9000", "±", "0.0123", "(k-means", "seeds", "only)"]
     assert lines[1].endswith("↑ †")
     assert lines[3].rstrip().endswith("↑")
     assert lines[4:] == ["†: fails sanity checks, so that its values can mislead (docs/reference/sanity.md)"]
@@ -91,7 +91,10 @@ def test_several_models_and_their_differences(capsys: pytest.CaptureFixture) -> 
     scores = compared(3)
     print_comparison(scores, differing(scores), 5000, "[b]MiniLM[/b]")
     first, *lines = capsys.readouterr().out.splitlines()
-    assert first == "3 models against 5,000 references, N = 4,000, k = 4, [b]MiniLM[/b]"
+    assert (
+        first
+        == "3 models against 5,000 references (the first 4,000 are compared), N = 4,000, k = 4, [b]MiniLM[/b]"
+    )
     assert lines[0].split() == ["model", "precision", "↑", "†", "recall", "↑", "†", "density", "†"]
     intervals = "0.700 [0.400, 0.810]  0.512 [0.400, 0.810]  1.000 [0.400, 0.810]"
     assert lines[1].rstrip() == f"1  [red]1\\x1b{25 * 'x'}  {intervals}"

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from textgamut.features.reduce import SmallSampleWarning
 from textgamut.files import read_array, write_json, write_meta
 from textgamut.metrics.scores.distance import distance_scores
 from textgamut.progress import recorded_warnings
@@ -16,7 +17,7 @@ def score_distance(
     started = time.monotonic()
     features = read_array(generated)
     rows = []
-    with recorded_warnings() as messages:
+    with recorded_warnings(SmallSampleWarning) as messages:
         for draw, path in zip(settings["draws"], references, strict=True):
             found = distance_scores(read_array(path), features, settings["permutations"])
             rows += [cell | {"draw": draw} | row for row in found]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from textgamut.files import read_array, read_table, write_json, write_meta, write_table
 from textgamut.metrics.lengths import check_lengths
+from textgamut.metrics.overlap import check_overlap
 from textgamut.metrics.scores.support import group_labels, half_sample_table, support_scores
 from textgamut.metrics.support import SmallSampleWarning
 from textgamut.models.devices import lease
@@ -35,6 +36,7 @@ def score_support(
     with lease(1, wait=False), recorded_warnings(SmallSampleWarning) as messages:
         sides = [read_table(path, ["text"])["text"] for path in texts]
         check_lengths(itertools.chain(*sides[1:]), sides[0])
+        check_overlap(itertools.chain(*sides[1:]), sides[0])
         for place, (draw, path) in enumerate(zip(settings["draws"], references, strict=True)):
             groups = {}
             if dataset:

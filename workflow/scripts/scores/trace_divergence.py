@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from textgamut.features.reduce import SmallSampleWarning
 from textgamut.files import read_array, write_json, write_meta
 from textgamut.metrics.divergence import divergence_metrics
 from textgamut.progress import recorded_warnings
@@ -14,7 +15,7 @@ def trace_divergence(
     settings: dict[str, Any], cell: dict[str, Any], generated: Path, reference: Path, curves: Path
 ) -> None:
     started = time.monotonic()
-    with recorded_warnings() as messages:
+    with recorded_warnings(SmallSampleWarning) as messages:
         found = divergence_metrics(
             read_array(reference), read_array(generated), settings["clusters"], settings["seeds"][:1]
         )
