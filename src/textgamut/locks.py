@@ -131,8 +131,8 @@ def _warn(folder: Path, why: str) -> None:
     if folder not in _SOFT:
         _SOFT.add(folder)
         logger.warning(
-            "%s: the file system has no locks (%s): files that name host and process are used instead. After a "
-            "process was killed, other machines wait %.0f minutes for its lock; a process that is suspended for "
+            "%s: the file system has no locks (%s): files that name host and process are used instead. After "
+            "a process was killed, other machines wait %.0f minutes for its lock; a process suspended for "
             "longer loses it",
             folder, why, EXPIRED / 60,
         )  # fmt: skip
@@ -196,7 +196,7 @@ def _read(held: Path) -> Any:
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # other users may write it, too
         with open(os.open(held, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as stream:
             record = json.load(stream)
-        if record["process"] > 0 and record["since"] > 0:
+        if isinstance(record["process"], int) and record["process"] > 0 and record["since"] > 0:
             return record
     return None
 

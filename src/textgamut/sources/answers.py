@@ -157,6 +157,7 @@ class Answers:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock of the service: only one process at a time sends requests to it."""
+
         def waiting(holder: str) -> None:
             url = redacted(self.url)
             logger.info("%s: waiting for another process that sends requests to it%s", url, holder)

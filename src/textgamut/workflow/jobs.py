@@ -87,7 +87,7 @@ def started_job() -> Iterator[tuple[Snakemake, Callable[[], None]]]:
     with contextlib.ExitStack() as stack:
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
-            # If Snakemake is killed, its jobs may still be running: the same job of the next run waits for them.
+            # If Snakemake is killed, its jobs may still be running: the same job of the next run waits.
             stack.enter_context(lock(lock_of(log), waiting=functools.partial(_say_waiting, name)))
             to_file = _LogFile(log, mode="w", encoding="utf-8")
         except OSError as error:
