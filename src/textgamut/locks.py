@@ -30,7 +30,7 @@ MISSING = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 POLL = 0.1  # seconds between two attempts to take a lock
 BEAT = 15.0  # seconds between two signs of life of a process that holds a soft lock
 EXPIRED = 300.0  # seconds without one after which a soft lock of another machine is broken
-_SOFT: set[Path] = set()  # folders whose file system is known to have no locks
+_SOFT: set[int] = set()  # numbers of the devices that are known to have no locks
 
 
 class LockedError(Exception):
@@ -128,8 +128,8 @@ def _open(path: Path, shared: bool) -> int:
 
 
 def _warn(folder: Path, why: str) -> None:
-    if folder not in _SOFT:
-        _SOFT.add(folder)
+    if (device := folder.stat().st_dev) not in _SOFT:
+        _SOFT.add(device)
         logger.warning(
             "%s: the file system has no locks (%s): files that name host and process are used instead. After "
             "a process was killed, other machines wait %.0f minutes for its lock; a process suspended for "

@@ -128,7 +128,8 @@ def test_who_waits_is_told_once_who_holds_the_lock(soft: None, tmp_path: Path) -
 def test_what_is_not_protected_is_said_once(
     soft: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("a", "b"):
+    (tmp_path / "folder").mkdir()
+    for name in ("a", "b", "folder/c"):
         with lock(tmp_path / name):
             pass
     assert caplog.text.count("the file system has no locks (No locks available)") == 1
