@@ -24,6 +24,7 @@ from textgamut.workflow.arguments import (
 )
 from textgamut.workflow.companions import write_plan
 from textgamut.workflow.families import missing_families
+from textgamut.workflow.interrupts import end_at_second_interrupt
 from textgamut.workflow.notices import check_packages, small_tasks
 from textgamut.workflow.weights import weights_of
 
@@ -70,6 +71,7 @@ atexit.register(RUN_LOCK.close)
 
 
 onstart:
+    end_at_second_interrupt()
     try:
         RUN_LOCK.enter_context(lock(Path(paths.RUN_LOCK), wait=False))
     except LockedError as holder:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from textgamut.errors import FULL, TextgamutError, printable, printable_lines, reason
 from textgamut.locks import lock
 from textgamut.progress import PrintableFormatter
+from textgamut.workflow.forkserver import INTERRUPTED
 from textgamut.workflow.records import finish_record, restore, start_record
 
 logger = logging.getLogger(__name__)
@@ -118,6 +119,9 @@ def _logged_job(
             logger.info("found finished, with the same settings and inputs")
             sys.exit()
         yield snakemake, functools.partial(finish_record, record, outputs)
+    except KeyboardInterrupt:
+        logger.info("interrupted")
+        sys.exit(INTERRUPTED)
     except Exception as error:
         message = _message(error)
         if message is None:
