@@ -1,16 +1,18 @@
 """Workflow that computes the scores, tables and figures of an experiment. The settings are in config/."""
 
+import atexit
+import contextlib
 import sys
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
 
 from textgamut.config.cells import HUMAN, PLACEHOLDER
 from textgamut.config.loading import load_config
 from textgamut.config.entries.base import SLUG_PATTERN
-from textgamut.errors import TextgamutError
+from textgamut.errors import TextgamutError, reason
+from textgamut.locks import LockedError, lock
 from textgamut.workflow import forkserver, paths
 from textgamut.workflow.arguments import (
     NO_CONFIG,
@@ -22,6 +24,7 @@ from textgamut.workflow.arguments import (
 )
 from textgamut.workflow.companions import write_plan
 from textgamut.workflow.families import missing_families
+from textgamut.workflow.interrupts import end_at_second_interrupt
 from textgamut.workflow.notices import check_packages, small_tasks
 from textgamut.workflow.weights import weights_of
 
@@ -62,16 +65,22 @@ wildcard_constraints:
     folder=r"(data|results)/.+",
 
 
-# Snakemake's own lock remains after a kill; the operating system releases this one.
-RUN_LOCK = FileLock(".snakemake/run.lock")
+# Snakemake's own lock remains after a kill; this one does not.
+RUN_LOCK = contextlib.ExitStack()
+atexit.register(RUN_LOCK.close)
 
 
 onstart:
+    end_at_second_interrupt()
     try:
-        RUN_LOCK.acquire(timeout=0)
-    except Timeout:
+        RUN_LOCK.enter_context(lock(Path(paths.RUN_LOCK), wait=False))
+    except LockedError as holder:
         raise WorkflowError(
-            "another run is active in this folder: wait until it ends, or stop it"
+            f"another run is active in this folder: wait until it ends, or stop it {holder}".rstrip()
+        )
+    except OSError as error:
+        raise WorkflowError(
+            f"{paths.RUN_LOCK}: the folder cannot be locked: {reason(error)}"
         )
     if CONFIG.experiment.contact == PLACEHOLDER:
         raise WorkflowError(

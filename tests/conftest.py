@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from helpers import ROOT, copy_project, run_warm, write_tiny
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
+from textgamut.locks import lock
 
 # By default, threads of torch that wait for others keep their core busy, which slows down all jobs that share
 # the cores, as the tests do.
@@ -56,7 +56,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny experiment, run to its end; to be read, not changed. One for all test processes."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "finished"
-    with FileLock(folder.with_suffix(".lock")):
+    with lock(folder.with_suffix(".lock")):
         if not (folder / "results/papers/tiny/news/scores.parquet").exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()

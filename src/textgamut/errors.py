@@ -65,7 +65,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     Returns:
         ``"nearest valid: 'x'"``, or the list of all valid names if none is similar.
     """
-    names = sorted(valid)
+    names = sorted(set(valid))
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"nearest valid: {close[0]!r}"

@@ -495,6 +495,34 @@ OPTIONS = [
     ranked("a method column", f"{RANKED} --method methods", "no column 'methods'; nearest valid: 'method'"),
     ranked("a prompt column", f"{RANKED} --prompt promt", "no column 'promt'; nearest valid: 'prompt'"),
     ranked("the prompt as method", f"{RANKED} --method prompt", "has no value for prompt"),
+    ranked("a method three times", f"{RANKED} --method method method method", "'method' is given more than"),
+    ranked("a group twice", f"{RANKED} --by method method", "--by: the column 'method' is given more"),
+    command(
+        "brackets in a path",
+        "score --metrics ngram --reference r.jsonl --generated [h]1.jsonl",
+        "12 generated texts",
+        code=OK,
+        make=content("[h]1.jsonl", jsonl(*ROWS)),
+    ),
+    command("a path like a list", f"score {SCORED} '[1]' '[\"a\"]'", "[1]: no file matches"),
+    command("a path like an object", f"score {SCORED} '{{\"a\": 1}}'", '{"a": 1}: there is no such file'),
+    command("criteria like a list", "rank scores.csv --higher '[\"a\"]'", "no column '[\"a\"]'"),
+    *(
+        command(
+            f"an experiment called {name}",
+            f"new {name} --reference r.jsonl --generated g.jsonl",
+            f"'{name}': a registry has this name",
+        )
+        for name in ("models", "datasets", "decoding", "embedders", "taggers")
+    ),
+    *(
+        command(
+            f"{n} texts to compare",
+            f"new mine --reference r.jsonl --generated g.jsonl --n {n}",
+            f"--n {n}: must be more than 4",
+        )
+        for n in (-1, 0, 1, 4)
+    ),
     ranked("a depth of 1", f"{RANKED} --depth-of 1", "--depth-of 1: must be from 2 to 6"),
     ranked("a depth of 7", f"{RANKED} --depth-of 7", "--depth-of 7: must be from 2 to 6"),
     ranked("a depth of a word", f"{RANKED} --depth-of all", "--depth-of", "all", code=USAGE),

@@ -619,6 +619,30 @@ ENTRIES = [
           "model 'a': source.path: there is no file /nowhere"),
     entry("models", MODEL.replace("config", "x" * 300).join(["a: ", "\n"]), "gemma-3-270m", "a",
           "model 'a': source.path: there is no file xxx"),
+    entry("models", MODEL.replace("path: config", "path: Snakefile").join(["a: ", "\n"]), "gemma-3-270m", "a",
+          "model 'a': source.path: Snakefile is a file: a checkpoint is a folder or a .gguf file"),
+    entry("models", f"a: {MODEL[:-1]}, adapter: {{kind: file, path: Snakefile}}}}\n", "gemma-3-270m", "a",
+          "model 'a': adapter.path: Snakefile is a file, not a folder"),
+    entry("embedders", "a: {label: x, source: {kind: file, path: Snakefile}, pooling: mean, max_tokens: 9}\n",
+          "minilm", "a", "embedder 'a': source.path: Snakefile is a file: a checkpoint is a folder or a"),
+    entry("datasets", "a: {format: ag-news, source: {kind: file, path: config}}\n", "news-articles", "a",
+          "dataset 'a': source.path: config is a folder, not a file"),
+    entry("datasets", f"a: {TABLE.replace('Snakefile', '~/')}\n", "news-articles", "a",
+          "dataset 'a': source.path: ", "is a folder, not a file"),
+    edit("  ngram:\n", "  ngram:\n  completions: {quality: {metric: entropy, at_least: 5, at_most: 4}}\n",
+         "metrics.completions.quality: no text passes: at_least (5.0) is above at_most (4.0)"),
+    entry("models", f"a: {MODEL[:-1]}, shards: 101}}\n", "gemma-3-270m", "a",
+          "tasks.news.cells: model 'a' has shards: 101, but its cells have 100 texts: at most one shard for"),
+    entry("models", f"a: {MODEL[:-1]}, shards: 10000}}\n", EXPERIMENT[EXPERIMENT.index("    kind: c"):],
+          "    kind: prompted\n    dataset: creative\n    k: 4\n    seeds: [1]\n    draws: [1]\n"
+          "    completions: 3\n    keep: 1\n    n: 12\n    max_words: 9\n"
+          "    cells: [{models: [a], decodings: [greedy]}]\n", "shards: 10000, but its cells have 36 texts"),
+    entry("datasets", f"a: {TABLE[:-1]}, texts: 199}}\n", "news-articles", "a", "tasks.news.n: n = 100 needs "
+          "at least 200 texts, but the dataset 'a' has texts: 199: lower n, or correct the entry of the"),
+    entry("datasets", f"a: {TABLE[:-1]}, groups: [topic], texts: 100}}\n", "news-articles", "a",
+          "tasks.topics.n: n = 64 needs at least 128 texts, but the dataset 'a' has texts: 100"),
+    entry("datasets", f"a: {TABLE[:-1].replace('table', 'webtext')}, n: 150, texts: 900}}\n", "news-articles",
+          "a", "tasks.news.n: n = 100 needs at least 200 texts, but the dataset 'a' has n: 150"),
     entry("models", f"a: {THINKING}\n", "[gemma-3-270m]\n        decodings: [nucleus-0.95]",
           "[a]\n        decodings: [beam-5]", "model 'a' with decoding 'beam-5'", "a thought from an answer"),
     entry("models", f"a: {THINKING}\n", "max_words: 60\n    cells:\n      - models: [gemma-3-270m]",
@@ -1015,7 +1039,7 @@ def test_plan_and_snakemake_say_the_same(
     make: Callable[[Path], object], tmp_path: Path, monkeypatch, capsys
 ) -> None:
     copy_project(tmp_path)
-    mine = f"mine: {MODEL}\n".replace("path: config", "path: Snakefile")
+    mine = f"mine: {MODEL}\n".replace("path: config", "path: workflow")
     write(
         tmp_path,
         Case("", {"mine.yaml": EXPERIMENT.replace("gemma-3-270m", "mine"), "config/models.yaml": mine}, ()),

@@ -13,10 +13,10 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from filelock import FileLock
+from textgamut.locks import lock
 
 NAME = "textgamut-tests"
 ETC = Path("/etc/slurm")
@@ -110,8 +110,8 @@ class Cluster:
             raise RuntimeError(reason)
         self.folder = parent / NAME
         self._daemons: list[subprocess.Popen[bytes]] = []
-        self._lock = FileLock(ETC / f"{NAME}.lock")
-        self._lock.acquire(timeout=600)  # another run of these tests
+        self._lock = ExitStack()
+        self._lock.enter_context(lock(ETC / f"{NAME}.lock"))  # another run of these tests
         try:
             self._configure()
             self._start_munge()
@@ -200,7 +200,7 @@ class Cluster:
         for file in FILES:
             if (ETC / file).is_symlink():
                 (ETC / file).unlink()
-        self._lock.release()
+        self._lock.close()
 
 
 def processes_of_jobs() -> list[int]:

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
-from filelock import FileLock
 from helpers import edit, jobs, run_snakemake
 from slurm.cluster import Cluster, command, wait_until
 from slurm.conftest import end_of, start_through_slurm, write_setting
+
+from textgamut.locks import lock
 
 SHARD = "results/news/chat/short/seed{}/shards/0-of-1.parquet"
 LOG = "logs/generate_texts/news/chat/short/seed{}/0-of-1.log"
@@ -83,7 +84,7 @@ def stumbling(
     write_setting(folder, "cells_per_job", "1")
     with ExitStack() as locks:
         for seed in (1, 2):
-            locks.enter_context(FileLock(folder / LOCK.format(seed)))
+            locks.enter_context(lock(folder / LOCK.format(seed)))
         process = start_through_slurm(
             folder, "--retries", "0", *(SHARD.format(seed) for seed in (1, 2, 3, 4)),
             "--set-resources", "generate_texts:slurm_partition=gpu",
@@ -187,7 +188,7 @@ def test_jobs_that_outlive_a_killed_snakemake_do_nothing_twice(
     shard = folder / SHARD.format(1)
     expected = shard.read_bytes()
     shutil.rmtree(shard.parent)
-    with FileLock(folder / LOCK.format(1)):
+    with lock(folder / LOCK.format(1)):
         process = start_through_slurm(folder, SHARD.format(1))
         wait_until(lambda: len(scripts(folder)) == 1, "the job", 600)
         process.kill()

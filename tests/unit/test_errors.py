@@ -74,6 +74,7 @@ def test_all_of_them_are_value_errors_and_apart() -> None:
     ("name", "valid", "said"),
     [
         ("recal", ["precision", "recall"], "nearest valid: 'recall'"),
+        ("x", ["recall", "precision", "recall"], "valid: 'precision', 'recall'"),
         ("x", ["recall", "precision"], "valid: 'precision', 'recall'"),
         ("x", [], "valid: none is defined"),
     ],

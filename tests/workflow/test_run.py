@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from filelock import FileLock
 from helpers import copy_project, edit, plan, products, run_warm, write_tiny
 
 from textgamut.files import KEPT, meta_path
+from textgamut.locks import lock
 
 pytestmark = pytest.mark.slow
 
@@ -114,7 +114,7 @@ def test_a_model_is_loaded_once_for_the_cells_that_a_run_generates(edited: Path)
 
 def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:
     (edited / "results/papers/tiny/news/scores.parquet").unlink()
-    with FileLock(edited / ".snakemake/run.lock"):
+    with lock(edited / ".snakemake/run.lock"):
         done = run_warm(edited, "--cores", "2")
     assert done.returncode != 0
     assert "another run is active in this folder" in done.stdout

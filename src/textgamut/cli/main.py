@@ -89,7 +89,8 @@ def _app() -> App:
         name="textgamut",
         help="Measure open-ended text generation.",
         version=f"textgamut {__version__}",
-        default_parameter=Parameter(negative=(), show_default=_shown),
+        # By default, cyclopts reads words that begin with brackets as JSON: `[h]1.jsonl` is a path.
+        default_parameter=Parameter(negative=(), show_default=_shown, json_list=False, json_dict=False),
         result_action="return_value",
         exit_on_error=False,
         print_error=False,

@@ -73,11 +73,16 @@ def new(
         TextgamutError: If a file or a name is not valid, the folder exists, or no model is given.
     """
     from textgamut.config.entries.base import SLUG_PATTERN
+    from textgamut.config.entries.registries import REGISTRIES
     from textgamut.config.loading import load_config
 
     folder = Path("config", name)
     if not re.fullmatch(SLUG_PATTERN, name):
         raise ConfigError(f"{name!r}: a name has lower-case letters, digits, dots and hyphens")
+    if name in REGISTRIES:
+        raise ConfigError(f"{name!r}: a registry has this name, which would be the same file: choose another")
+    if n is not None and n <= K:
+        raise ConfigError(f"--n {n}: must be more than {K}, the number of neighbours (k)")
     if os.path.lexists(folder):
         raise ConfigError(f"{folder}: exists already: edit it, or choose another name")
     if problem := unwritable(folder):

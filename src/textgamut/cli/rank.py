@@ -82,6 +82,9 @@ def rank(
     settings = settings_of(locals())
     if not 2 <= depth_of <= 6:
         raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
+    for option, columns in {"--method": method, "--by": by}.items():
+        if repeated := {name for name in columns if columns.count(name) > 1}:
+            raise ConfigError(f"{option}: the column {min(repeated)!r} is given more than once")
     rows = _wanted_rows(where)
     criteria = [[_criterion(named) for named in option] for option in (higher, lower)]
     path = _local_file(file)

@@ -10,8 +10,15 @@ from typing import Any
 
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.entries.base import expanded
-from textgamut.config.entries.datasets import ContinuationsDataset, Dataset, NewWikiDataset, TableDataset
+from textgamut.config.entries.datasets import (
+    ContinuationsDataset,
+    Dataset,
+    DatasetBase,
+    NewWikiDataset,
+    TableDataset,
+)
 from textgamut.config.entries.decoding import unsupported
+from textgamut.config.entries.embedders import Embedder
 from textgamut.config.entries.models import Chat, Model
 from textgamut.config.entries.sources import (
     FileSource,
@@ -20,6 +27,7 @@ from textgamut.config.entries.sources import (
     OpenAISource,
     needs_contact,
 )
+from textgamut.config.entries.taggers import Tagger
 from textgamut.config.experiment import (
     BiographiesTask,
     CreativeTask,
@@ -157,11 +165,24 @@ def broken_references(config: Config) -> Iterator[str]:
                 given = isinstance(getattr(entry, part), GenerationsSource)
                 if not given and not os.path.exists(path):  # Path.exists raises if the name is too long
                     yield f"{what}: {part}.{key}: there is no file {path}"
+                elif not given:
+                    yield from _wrong_kind(f"{what}: {part}.{key}", entry, part, path)
                 if not given:
                     yield from _braces(f"{what}: {part}.{key}", path)
         addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
         if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
             yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
+
+
+def _wrong_kind(where: str, entry: Any, part: str, path: Path) -> Iterator[str]:
+    """Yield a message for a file in place of a folder, or the reverse."""
+    if os.path.isdir(path):
+        if isinstance(entry, DatasetBase):
+            yield f"{where}: {path} is a folder, not a file"
+    elif isinstance(entry, Tagger) or part == "adapter":
+        yield f"{where}: {path} is a file, not a folder"
+    elif isinstance(entry, Model | Embedder) and path.suffix != ".gguf":
+        yield f"{where}: {path} is a file: a checkpoint is a folder or a .gguf file"
 
 
 def _braces(where: str, path: Path) -> Iterator[str]:
@@ -175,6 +196,32 @@ FORMATS = {
     PromptedTask: ("continuations", "new-wiki"),
 }
 """Kind of task -> the dataset formats that it accepts."""
+
+
+def _unfit_numbers(config: Config, slug: str, task: Task) -> Iterator[str]:
+    """Yield a message for more texts than the dataset has, and for shards that would have no text."""
+    dataset = config.datasets.get(task.dataset)
+    stated = {name: number for name in ("texts", "n") if (number := getattr(dataset, name, None)) is not None}
+    fewest = min(stated, key=stated.__getitem__, default=None)
+    sizes = {cell: config.size(cell) for cell in config.cells(slug)}
+    drawn = max((size.n or 0 for size in sizes.values()), default=0)
+    # Prompts and references are other texts; subsets and their references are drawn from two halves.
+    twice = isinstance(task, SubsetsTask) or getattr(task, "references_from", None) == "other-texts"
+    if fewest and drawn * (1 + twice) > stated[fewest]:
+        needed = f"n = {drawn} needs at least {drawn * (1 + twice)} texts"
+        yield (
+            f"tasks.{slug}.n: {needed}, but the dataset {task.dataset!r} has {fewest}: {stated[fewest]}: "
+            "lower n, or correct the entry of the dataset"
+        )
+    for cell in {cell.model: cell for cell in sizes}.values():
+        model = config.models.get(cell.model)
+        prompts = sizes[cell].n or (stated[fewest] if fewest else None)
+        if model and prompts and model.shards > prompts * sizes[cell].completions:
+            yield (
+                f"tasks.{slug}.cells: model {cell.model!r} has shards: {model.shards}, but its cells have "
+                f"{prompts * sizes[cell].completions} texts: at most one shard for each text"
+            )
+
 
 SCORED = ["perplexity", "coherence", "diversity"]
 """Criteria of Q*Text."""
@@ -205,6 +252,7 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             f"tasks.{slug}: metrics.divergence.clusters: {clusters} clusters for {2 * task.n} texts, "
             f"n = {task.n} on each side: lower clusters or raise n"
         )
+    yield from _unfit_numbers(config, slug, task)
     if metrics.similarity and not isinstance(task, PromptedTask):
         yield (
             f"tasks.{slug}.kind: similarity compares a text with the reference of its own prompt, which only "

@@ -72,6 +72,8 @@ class QualityBar(Strict):
     def _bounds(self) -> QualityBar:
         if self.at_least is None and self.at_most is None:
             raise ValueError("no bound is named: set at_least, at_most, or both")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"no text passes: at_least ({self.at_least}) is above at_most ({self.at_most})")
         return self
 
 

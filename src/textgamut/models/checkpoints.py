@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textgamut.errors import DataError, ModelError
+from textgamut.errors import DataError, ModelError, reason
 from textgamut.files import read_json
+from textgamut.locks import lock
 from textgamut.models.adapters import adapt
 from textgamut.sources.cache import cache_folder, digest
 from textgamut.sources.fetch import fetch
@@ -49,15 +50,20 @@ def prepare(source: Source) -> Path:
         return path
     if path.suffix != ".gguf":
         raise ModelError(f"{path}: a checkpoint is a folder or a .gguf file")
-    from filelock import FileLock
-
     target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
     if target.exists():  # without the lock, whose file another user of the cache may not be able to write
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{target}.lock"):
-        if not target.exists():
-            _convert_gguf(path, target)
+    waiting = "%s: waiting for another process that converts it%s"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with lock(Path(f"{target}.lock"), waiting=lambda holder: logger.info(waiting, path, holder)):
+            if not target.exists():
+                _convert_gguf(path, target)
+    except OSError as error:
+        raise ModelError(
+            f"{path}: its conversion cannot be stored in the cache {cache_folder()}: {reason(error)}; set "
+            "TEXTGAMUT_CACHE to another folder"
+        ) from error
     return target
 
 

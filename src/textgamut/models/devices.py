@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -22,7 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from textgamut.arguments import described
-from textgamut.errors import DataError, ModelError, printable
+from textgamut.errors import DataError, ModelError, printable, reason
+from textgamut.locks import LockedError, lock
 
 if TYPE_CHECKING:
     import torch
@@ -125,27 +127,21 @@ def _take(count: int, gpus: list[Gpu], stack: contextlib.ExitStack, wait: bool) 
 def _lock(
     count: int, usable: Sequence[Gpu], prefix: str, stack: contextlib.ExitStack, wait: bool
 ) -> list[Gpu]:
-    from filelock import FileLock, Timeout
-
     try:
-        LEASES.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(PermissionError):  # created, and made writable to all, by another user
-            LEASES.chmod(0o1777)
+        folder = _lease_folder()
         logged = False
         while True:
-            taken: dict[Gpu, FileLock] = {}
-            with FileLock(LEASES / "choosing.lock", mode=0o666):  # or two jobs might hold half each
+            taken: list[Gpu] = []
+            # Without this lock, two jobs might hold half each.
+            with lock(folder / "choosing.lock", shared=True), contextlib.ExitStack() as locks:
                 for gpu in usable:
-                    lock = FileLock(LEASES / f"{prefix}{gpu.uuid.replace('/', '_')}.lock", mode=0o666)
-                    with contextlib.suppress(Timeout):
-                        lock.acquire(timeout=0)
-                        taken[gpu] = lock
+                    path = folder / f"{prefix}{gpu.uuid.replace('/', '_')}.lock"
+                    with contextlib.suppress(LockedError):
+                        locks.enter_context(lock(path, wait=False, shared=True))
+                        taken.append(gpu)
                     if len(taken) == count:
-                        for lock in taken.values():
-                            stack.callback(lock.release)
-                        return list(taken)
-                for lock in taken.values():
-                    lock.release()
+                        stack.push(locks.pop_all())
+                        return taken
             if not wait:
                 logger.info("all GPUs are leased: this runs on the CPU")
                 return []
@@ -154,8 +150,53 @@ def _lock(
                 logger.info("waiting for %d of %d GPUs: leased by processes %s", count, len(usable), holders)
                 logged = True
             time.sleep(POLL)
-    except PermissionError as error:
-        raise ModelError(f"{error.filename}: GPUs cannot be leased: {error.strerror}") from error
+    except OSError as error:
+        raise ModelError(f"{error.filename or LEASES}: GPUs cannot be leased: {reason(error)}") from error
+
+
+def _lease_folder() -> Path:
+    """Return the folder of the lock files: that of all users, or, if it is not safe, one of this user."""
+    problem = _problem_of(LEASES, 0o1777)
+    if problem is None:
+        return LEASES
+    own = _own_leases()
+    if wrong := _problem_of(own, 0o700):
+        raise ModelError(f"GPUs cannot be leased: {LEASES}: {problem}; {own}: {wrong}; delete either of them")
+    message = "%s: %s: GPUs are leased in %s, where the leases of other users are not seen"
+    logger.warning(message, LEASES, problem, own)
+    return own
+
+
+def _own_leases() -> Path:
+    return LEASES.with_name(f"{LEASES.name}-{os.geteuid()}")
+
+
+def _problem_of(folder: Path, mode: int) -> str | None:
+    """Make a folder if nothing is in its place; return what is wrong with what is there.
+
+    A folder of all users may belong to another one: its files are neither followed, if they are links, nor
+    written, and the sticky bit protects them. What is there is never changed, since it may be another user's
+    link to something of this user.
+    """
+    try:
+        os.mkdir(folder, mode)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        return reason(error)
+    else:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        os.fchmod(handle, mode)  # despite the umask
+        os.close(handle)
+    for _ in range(10):  # another process may be between its mkdir and its fchmod
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode):
+            return "a link" if stat.S_ISLNK(found.st_mode) else "not a folder"
+        if stat.S_IMODE(found.st_mode) == mode and (mode & stat.S_ISVTX or found.st_uid == os.geteuid()):
+            return None
+        time.sleep(0.02)
+    owner, found_mode = found.st_uid, stat.S_IMODE(found.st_mode)
+    return f"a folder of user {owner} with the mode {found_mode:04o}, instead of {mode:04o}"
 
 
 def _set_for(stack: contextlib.ExitStack, values: dict[str, str]) -> None:
@@ -232,7 +273,8 @@ def parse_listing(text: str) -> list[Gpu]:
 def lease_holders() -> list[int]:
     """Return the ids of the processes that hold a lease on this machine, as far as visible to this user."""
     try:
-        files = {path.stat().st_ino for path in LEASES.glob("*.lock") if path.name != "choosing.lock"}
+        paths = [path for folder in (LEASES, _own_leases()) for path in folder.glob("*.lock")]
+        files = {path.lstat().st_ino for path in paths if path.name != "choosing.lock"}
         locks = Path("/proc/locks").read_text()
     except OSError:
         return []

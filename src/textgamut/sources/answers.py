@@ -24,6 +24,7 @@ from textgamut import __version__
 from textgamut.config.entries.sources import RATE, needs_contact
 from textgamut.errors import ConfigError, SourceError, reason
 from textgamut.files import write_bytes
+from textgamut.locks import lock
 from textgamut.sources.cache import cache_folder, offline
 from textgamut.sources.http import (
     HIDDEN,
@@ -156,19 +157,14 @@ class Answers:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock of the service: only one process at a time sends requests to it."""
-        from filelock import FileLock, Timeout
+
+        def waiting(holder: str) -> None:
+            url = redacted(self.url)
+            logger.info("%s: waiting for another process that sends requests to it%s", url, holder)
 
         self._store.folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self._store.folder / ".lock")
-        try:
-            lock.acquire(timeout=10)
-        except Timeout:
-            logger.info("%s: waiting for another process that sends requests to it", redacted(self.url))
-            lock.acquire()
-        try:
+        with lock(self._store.folder / ".lock", waiting=waiting, patience=10):
             yield
-        finally:
-            lock.release()
 
     def _path(self, question: Mapping[str, str]) -> Path:
         return self._store.path(self._edition, sorted(question.items()))

@@ -28,6 +28,7 @@ from textgamut.config.entries.sources import (
     WheelSource,
 )
 from textgamut.errors import SourceError, reason
+from textgamut.locks import lock
 from textgamut.sources import hub, hub_dataset, url, wheel
 from textgamut.sources.cache import cache_folder, digest, intact, offline
 from textgamut.sources.http import redacted
@@ -69,22 +70,13 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
             f"{name} is {state} in the cache, and TEXTGAMUT_OFFLINE forbids downloading it: copy it from "
             f"another machine to {entry}, or unset TEXTGAMUT_OFFLINE"
         )
-    from filelock import FileLock, Timeout
-
     downloads = cache / "downloads"
+    waiting = "%s: waiting for another process that downloads it%s"
     try:
         downloads.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(downloads / f"{key}.lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            logger.info("%s: waiting for another process that downloads it", name)
-            lock.acquire()
-        try:
+        with lock(downloads / f"{key}.lock", waiting=lambda holder: logger.info(waiting, name, holder)):
             if not (entry.exists() and intact(entry, sha256)):  # another process may have downloaded it
                 _fetch_into(entry, source, name, downloads, key)
-        finally:
-            lock.release()
     except OSError as error:
         raise SourceError(
             f"{name}: cannot be stored in the cache {cache}: {reason(error)}; set TEXTGAMUT_CACHE to another "
@@ -150,7 +142,7 @@ def _fetch_into(
     for leftover in downloads.glob(f"{key}*"):
         if leftover.is_dir():
             shutil.rmtree(leftover)
-        elif leftover.suffix != ".lock":  # another process may be waiting for the lock
+        elif not leftover.name.startswith(f"{key}.lock"):  # another process may be waiting for the lock
             leftover.unlink()
     if not right:
         raise SourceError(

@@ -16,10 +16,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
-from filelock import FileLock, Timeout
-
 from textgamut.errors import TextgamutError
 from textgamut.files import read_json, write_json
+from textgamut.locks import LockedError, lock
 from textgamut.workflow import paths
 from textgamut.workflow.jobs import Snakemake, lock_of, started_job
 from textgamut.workflow.records import can_restore, finish_kept, kept_path, start_record
@@ -140,9 +139,9 @@ def _work_off(own: Snakemake, work: Callable[[Snakemake], Done]) -> None:
         for job in ready:
             name = " ".join([job.rule, "/".join(Path(job.log).with_suffix("").parts[2:])])
             try:
-                with FileLock(lock_of(Path(job.log)), timeout=0):
+                with lock(lock_of(Path(job.log)), wait=False):
                     _do(job, name, own, work)
-            except Timeout:  # its own job is running
+            except LockedError:  # its own job is running
                 continue
             except TextgamutError:  # its own job fails with the same message, which a run shows once
                 logger.warning("%s: left to its own job", name)

@@ -14,8 +14,11 @@ import os
 import socket
 import sys
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 FEWEST_JOBS = 10
 """With fewer jobs, the server's imports save no time (``benchmarks/forkserver.py``)."""
+PREFIX, SOCKET = "textgamut-", "socket"
 MODULES = (
     "textgamut.workflow.companions",
     "textgamut.datasets.table",
@@ -69,15 +72,17 @@ def start(jobs: int) -> str | None:
     gpus = cuda_driver() is not None or Path("/dev/kfd").exists()  # NVIDIA, AMD
     if jobs < FEWEST_JOBS or sys.platform != "linux" or gpus or __file__ in sys.executable:
         return None
-    folder = tempfile.mkdtemp(prefix="textgamut-")  # which other users cannot enter
-    path = f"{folder}/socket"
+    _remove_left(tempfile.gettempdir())
+    folder = tempfile.mkdtemp(prefix=PREFIX)  # which other users cannot enter
+    path = f"{folder}/{SOCKET}"
     with socket.socket(socket.AF_UNIX) as listener:
         try:
-            listener.bind(path)
+            listener.bind(f"{folder}/listen"[: len(path)])
         except OSError:
             shutil.rmtree(folder)
             return None
         listener.listen(64)
+        os.rename(listener.getsockname(), path)  # under this name, there is always a listener
         # Nobody writes to its standard input, a pipe that is closed when this process ends, even if killed.
         server = subprocess.Popen(  # noqa: S603 (this file)
             [sys.executable, "-P", __file__, str(listener.fileno())],
@@ -94,21 +99,41 @@ def start(jobs: int) -> str | None:
     return shlex.join([sys.executable, "-I", "-S", __file__, path])
 
 
+def _remove_left(parent: str) -> None:
+    """Remove the folders of servers that were killed together with their runs."""
+    import contextlib
+    import glob
+
+    for path in glob.glob(f"{glob.escape(parent)}/{PREFIX}*/{SOCKET}"):
+        folder = os.path.dirname(path)
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+            if os.lstat(folder).st_uid != os.geteuid():
+                continue
+            try:
+                client.connect(path)
+            except ConnectionRefusedError:  # nobody listens
+                os.unlink(path)
+                os.rmdir(folder)
+
+
 def serve(listener: socket.socket) -> None:
     """Import the libraries, and fork for each connection until standard input is closed."""
     import importlib
     import select
+    import shutil
     import signal
-    import traceback
 
     # Read when torch is imported: waiting threads would keep the cores of other jobs busy.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks end without being waited for
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the forks and for Snakemake
+    # Ctrl-C and the end of a terminal are for the forks and for Snakemake, with which the server ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hangup = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     left = list(MODULES)
     while True:
         ready, _, _ = select.select([listener, sys.stdin], [], [], 0 if left else None)
         if sys.stdin in ready:
+            shutil.rmtree(os.path.dirname(listener.getsockname()), ignore_errors=True)
             return
         if ready:
             connection, _ = listener.accept()
@@ -116,16 +141,8 @@ def serve(listener: socket.socket) -> None:
                 listener.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-                code = 1
-                try:
-                    code = run(connection)
-                except BaseException:
-                    traceback.print_exc()
-                finally:
-                    sys.stdout.flush()
-                    sys.stderr.flush()
-                    connection.sendall(bytes([code % 256]))
-                    os._exit(code)
+                signal.signal(signal.SIGHUP, hangup)
+                answer(connection)
             connection.close()
         elif left:
             try:
@@ -134,15 +151,42 @@ def serve(listener: socket.socket) -> None:
                 continue
 
 
-def run(connection: socket.socket) -> int:
-    """Run one script as the process that asks would do; return its exit code."""
+def answer(connection: socket.socket) -> None:
+    """Run one script as the process that asks would do, send its exit code, and end this fork."""
+    import traceback
+
+    code = 1
+    try:
+        _, files, _, _ = socket.recv_fds(connection, 1, 3)
+        message = b"".join(iter(lambda: connection.recv(1 << 20), b""))
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+        try:
+            script, folder, environment = json.loads(message)
+        except ValueError:
+            if files:
+                print("a job was killed before it began", file=sys.stderr)
+            os._exit(code)
+        try:
+            code = run(script, folder, environment)
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        except BaseException:
+            traceback.print_exc()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            connection.sendall(bytes([code % 256]))
+        except OSError:
+            print(f"{os.path.basename(script)}: the process that waited for it was killed", file=sys.stderr)
+    finally:
+        os._exit(code)
+
+
+def run(script: str, folder: str, environment: dict[str, str]) -> int:
+    """Run a script; return its exit code."""
     import runpy
 
-    _, files, _, _ = socket.recv_fds(connection, 1, 3)
-    for number, file in enumerate(files):
-        os.dup2(file, number)
-    message = b"".join(iter(lambda: connection.recv(1 << 20), b""))
-    script, folder, environment = json.loads(message)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -170,6 +214,8 @@ def limit_threads(count: int) -> None:
 
 def ask(path: str, script: str) -> int:
     """Have a script run by the server; return its exit code, or 137 if the fork was killed."""
+    import signal
+
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect(path)
@@ -178,8 +224,9 @@ def ask(path: str, script: str) -> int:
     socket.send_fds(connection, [b"."], [0, 1, 2])
     connection.sendall(json.dumps([os.path.abspath(script), os.getcwd(), dict(os.environ)]).encode())
     connection.shutdown(socket.SHUT_WR)
-    answer = connection.recv(1)
-    return answer[0] if answer else 137
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the fork gets it, too, and is waited for
+    code = connection.recv(1)
+    return code[0] if code else 137
 
 
 if __name__ == "__main__":

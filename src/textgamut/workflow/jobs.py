@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from filelock import FileLock, Timeout
-
-from textgamut.errors import FULL, TextgamutError, printable_lines, reason
+from textgamut.errors import FULL, TextgamutError, printable, printable_lines, reason
+from textgamut.locks import lock
 from textgamut.progress import PrintableFormatter
+from textgamut.workflow.forkserver import INTERRUPTED
 from textgamut.workflow.records import finish_record, restore, start_record
 
 logger = logging.getLogger(__name__)
@@ -83,19 +83,26 @@ def started_job() -> Iterator[tuple[Snakemake, Callable[[], None]]]:
     log = Path(snakemake.log[0])
     # logs/{rule}/{rest}.log, where the rest identifies the job, such as the cell.
     name = " ".join([snakemake.rule, "/".join(log.with_suffix("").parts[2:])]).strip()
-    # If Snakemake is killed, its jobs may still be running: the same job of the next run waits for them.
-    # The operating system releases the lock of a killed job.
-    lock = FileLock(lock_of(log))
-    try:
-        log.parent.mkdir(parents=True, exist_ok=True)
+    root = logging.getLogger("textgamut")
+    root.handlers = [logging.NullHandler()]  # the run has warned of a file system without locks
+    with contextlib.ExitStack() as stack:
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            sys.stderr.write(f"{name}: waiting for another process that does the same work\n")
-            lock.acquire()
-        to_file = _LogFile(log, mode="w", encoding="utf-8")
-    except OSError as error:
-        sys.exit(f"\nError in {name}: {error.filename or log}: {reason(error)}\n")
+            log.parent.mkdir(parents=True, exist_ok=True)
+            # If Snakemake is killed, its jobs may still be running: the same job of the next run waits.
+            stack.enter_context(lock(lock_of(log), waiting=functools.partial(_say_waiting, name)))
+            to_file = _LogFile(log, mode="w", encoding="utf-8")
+        except OSError as error:
+            sys.exit(f"\nError in {name}: {error.filename or log}: {reason(error)}\n")
+        yield from _logged_job(snakemake, log, name, to_file)
+
+
+def _say_waiting(name: str, holder: str) -> None:
+    sys.stderr.write(f"{name}: waiting for another process that does the same work{printable(holder)}\n")
+
+
+def _logged_job(
+    snakemake: Snakemake, log: Path, name: str, to_file: logging.Handler
+) -> Iterator[tuple[Snakemake, Callable[[], None]]]:
     to_file.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(message)s"))
     to_terminal = logging.StreamHandler(sys.stderr)
     to_terminal.setFormatter(PrintableFormatter(f"{name}: %(message)s"))
@@ -112,6 +119,9 @@ def started_job() -> Iterator[tuple[Snakemake, Callable[[], None]]]:
             logger.info("found finished, with the same settings and inputs")
             sys.exit()
         yield snakemake, functools.partial(finish_record, record, outputs)
+    except KeyboardInterrupt:
+        logger.info("interrupted")
+        sys.exit(INTERRUPTED)
     except Exception as error:
         message = _message(error)
         if message is None:
@@ -121,8 +131,6 @@ def started_job() -> Iterator[tuple[Snakemake, Callable[[], None]]]:
             logger.exception("failed")
             sys.stderr.write(f"\nError in {name}: {printable_lines(message)}\n(log: {log})\n\n")
         sys.exit(1)
-    finally:
-        lock.release()
 
 
 def _message(error: Exception) -> str | None:

@@ -68,6 +68,8 @@ RATED = f"{RANKING}/rated.csv"
 CHECKS = "results/sanity/{dataset}/{name}"
 """Results of the sanity checks of the metrics on the texts of a dataset, which belong to no experiment."""
 
+RUN_LOCK = ".snakemake/run.lock"
+"""Lock that a run holds in its folder."""
 PLAN = ".snakemake/plan.json"
 """The jobs of a run that load weights; written when it starts."""
 DIGESTS = ".snakemake/digests.json"

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from textgamut.metrics.completions import (
     texts_of_methods,
 )
 from textgamut.metrics.prompts import partition
+from textgamut.metrics.scores.completions import passes
 
 Texts = tuple[np.ndarray, list[str]]
 
@@ -164,6 +166,35 @@ class TestOrder:
         assert distinct_completions(rows, ["p"] * 3 + ["q"] * 3, 0.7) == 1.5
         mixed = [left, middle, left, middle, right, right]
         assert distinct_completions(mixed, ["q", "p", "p", "q", "p", "q"], 0.7) == 1.5
+
+
+class TestBars:
+    SCORES = pd.DataFrame({"id": ["a", "b", "c"], "tokens": [3.0, np.nan, 7.5]})
+
+    @pytest.mark.parametrize(
+        ("bar", "passing"),
+        [((3.0, None), [1, 0, 1]), ((None, 3.0), [1, 0, 0]), ((7.5, 7.5), [0, 0, 1]), ((-9, 99), [1, 0, 1])],
+    )
+    def test_texts_above_a_bar(self, bar, passing, recwarn):
+        assert passes(self.SCORES, [self.SCORES], "tokens", *bar).tolist() == [bool(one) for one in passing]
+        assert not len(recwarn)
+
+    @pytest.mark.parametrize(
+        ("bar", "named"),
+        [
+            ((8.0, None), "of at least 8"),
+            ((None, 2), "of at most 2"),
+            ((4, 5), "of at least 4 and of at most 5"),
+        ],
+    )
+    def test_a_bar_that_no_text_passes(self, bar, named):
+        said = f"no text has tokens {named}, the bar of quality: their values are 3 to 7.5"
+        with pytest.warns(UserWarning, match=said):
+            assert not passes(self.SCORES, [self.SCORES], "tokens", *bar).any()
+
+    def test_a_bar_without_values(self):
+        with pytest.warns(UserWarning, match="the bar of quality: none has a value"):
+            passes(self.SCORES, [self.SCORES.assign(tokens=np.nan)], "tokens", 1, None)
 
 
 class TestTruths:

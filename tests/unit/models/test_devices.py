@@ -219,7 +219,6 @@ def test_a_run_inside_one_slurm_job_shares_its_gpus(listed, monkeypatch, tmp_pat
 HOLDER = """
 import logging, os, sys, time, types
 from pathlib import Path
-import filelock
 from textgamut.models import devices
 folder, gpus, wanted, turns, seconds, user = sys.argv[1:]
 os.setuid(int(user)) if int(user) else None
@@ -343,9 +342,97 @@ def test_locks_that_cannot_be_written_are_named(listed, monkeypatch, tmp_path) -
     def forbidden(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(tmp_path / "leases"))
 
-    monkeypatch.setattr(Path, "mkdir", forbidden)
-    with pytest.raises(TextgamutError, match=r"leases: GPUs cannot be leased: Permission denied"), lease(1):
+    monkeypatch.setattr(os, "mkdir", forbidden)
+    with pytest.raises(TextgamutError, match=r"cannot be leased: .*leases: Permission denied"), lease(1):
         pass
+
+
+def make_in_place(folder: Path, kind: str) -> None:
+    """Make something that another user may have put where the lease folder belongs."""
+    private = folder.parent / "private"
+    private.mkdir(0o700)
+    if kind == "link":
+        folder.symlink_to(private)
+    elif kind == "dangling link":
+        folder.symlink_to(private / "new")
+    elif kind == "file":
+        folder.touch()
+    elif kind == "FIFO":
+        os.mkfifo(folder)
+    else:
+        folder.mkdir()
+        folder.chmod(int(kind, 8))
+
+
+KINDS = ["link", "dangling link", "file", "FIFO", "0700", "0777", "1775"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_in_place_of_the_lease_folder_is_left_alone(listed, tmp_path, caplog, kind) -> None:
+    listed(machine(1))
+    leases, own = tmp_path / "leases", tmp_path / f"leases-{os.geteuid()}"
+    make_in_place(leases, kind)
+    before = leases.lstat().st_mode
+    with lease(1):
+        assert lease_holders() == [os.getpid()]
+    assert leases.lstat().st_mode == before
+    assert (tmp_path / "private").stat().st_mode & 0o7777 == 0o700
+    assert not any((tmp_path / "private").iterdir())
+    assert own.stat().st_mode & 0o7777 == 0o700
+    assert f"GPUs are leased in {own}, where the leases of other users are not seen" in caplog.text
+
+
+@pytest.mark.parametrize("kind", [*KINDS[:4], "0755"])
+def test_without_a_safe_folder_nothing_is_leased(listed, tmp_path, kind) -> None:
+    listed(machine(1))
+    (tmp_path / "leases").touch()
+    own = tmp_path / f"leases-{os.geteuid()}"
+    make_in_place(own, kind)
+    before = own.lstat().st_mode
+    with pytest.raises(TextgamutError, match=rf"leases: not a folder; {own}: .*; delete"), lease(1):
+        pass
+    assert own.lstat().st_mode == before
+
+
+@pytest.mark.parametrize("name", ["choosing.lock", "GPU-0000-uuid.lock"])
+@pytest.mark.parametrize("made", ["link", "dangling link", "folder", "FIFO"])
+def test_a_link_in_place_of_a_lock_file_is_not_followed(listed, tmp_path, name, made) -> None:
+    listed(machine(1))
+    with lease(1):
+        pass
+    path, secret = tmp_path / "leases" / name, tmp_path / "secret"
+    path.unlink()
+    if made == "link":
+        secret.touch(0o600)
+    if "link" in made:
+        path.symlink_to(secret)
+    elif made == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    with pytest.raises(TextgamutError, match=rf"GPUs cannot be leased|{name}"), lease(1):
+        pass
+    assert secret.exists() == (made == "link")
+    assert made != "link" or secret.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
+def test_the_lease_folder_may_be_that_of_another_user(listed, monkeypatch) -> None:
+    """Made by another one with the sticky bit, it is shared; his link, or with other rights, it is not."""
+    folder = Path("/tmp") / f"textgamut-test-{os.getpid()}"  # noqa: S108 (one that all users can enter)
+    own = folder.with_name(f"{folder.name}-65502")
+    try:
+        start(folder, 1, 1, seconds=0, user=65501).communicate(timeout=20)
+        assert (folder.stat().st_uid, folder.stat().st_mode & 0o7777) == (65501, 0o1777)
+        start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=20)
+        assert not own.exists()
+        folder.chmod(0o755)
+        said = start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=20)[1]
+        assert "a folder of user 65501 with the mode 0755, instead of 1777: GPUs are leased in" in said
+        assert own.stat().st_uid == 65502
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(own, ignore_errors=True)
 
 
 def test_a_process_whose_cuda_runs_keeps_its_gpus(listed, monkeypatch, caplog) -> None:

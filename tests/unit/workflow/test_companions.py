@@ -12,11 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from filelock import FileLock
 from helpers import GraphJob, injected, named_files
 from snakemake.iocontainers import InputFiles, OutputFiles
 
 from textgamut.errors import TextgamutError
+from textgamut.locks import lock
 from textgamut.workflow import paths
 from textgamut.workflow.companions import companions, run, write_plan
 from textgamut.workflow.jobs import lock_of
@@ -165,9 +165,9 @@ def test_an_input_that_is_missing_or_made_again_is_waited_for(of: Run) -> None:
 
 def test_a_running_job_is_left_alone(of: Run) -> None:
     of.plan(A, B, C)
-    lock = lock_of(Path(B.log[0]))
-    lock.parent.mkdir(parents=True)
-    with FileLock(lock):
+    path = lock_of(Path(B.log[0]))
+    path.parent.mkdir(parents=True)
+    with lock(path):
         of.run(A)
     assert of.worked == ["a", "c"]
 

@@ -22,7 +22,7 @@ class DatasetBase(Strict):
     licence: str = "not stated"
     """Terms of use of the texts, for the dataset's card; a change causes no new extraction."""
     texts: Count | None = None
-    """Number of texts, for ``textgamut plan`` before the extraction."""
+    """Number of texts, for ``textgamut plan`` before the extraction; no task may need more."""
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend."""

@@ -104,7 +104,8 @@ class Model(Strict):
     gpus: Annotated[int, Field(ge=0, le=10_000)] = 1
     """GPUs per job. A model larger than one GPU is spread over them."""
     shards: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Number of jobs that share the prompts of a cell. After a change, existing texts are reused."""
+    """Number of jobs that share the prompts of a cell, at most one for each text. After a change, texts are
+    reused."""
     tokens_per_second: Quantity | None = None
     """New tokens per second and job, for ``textgamut plan``."""
     gigabytes: Quantity | None = None

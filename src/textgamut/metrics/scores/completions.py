@@ -72,13 +72,22 @@ def passes(
 
     Raises:
         DataError: If no table has the metric.
+
+    Warns:
+        UserWarning: If no text passes.
     """
     table = next((table for table in scores if metric in table), None)
     if table is None:
         raise DataError(f"the bar of quality needs {metric}, which is not in the scores of the texts")
     values = table.set_index("id")[metric].reindex(texts["id"]).to_numpy(dtype=float)
+    bounds = {"of at least": at_least, "of at most": at_most}
     low = -np.inf if at_least is None else at_least
     high = np.inf if at_most is None else at_most
     with np.errstate(invalid="ignore"):
         passing: NDArray[np.bool_] = (values >= low) & (values <= high)
+    if not passing.any():
+        bar = " and ".join(f"{what} {value:g}" for what, value in bounds.items() if value is not None)
+        known = values[~np.isnan(values)]
+        found = f"their values are {known.min():g} to {known.max():g}" if len(known) else "none has a value"
+        warnings.warn(f"no text has {metric} {bar}, the bar of quality: {found}", stacklevel=2)
     return passing

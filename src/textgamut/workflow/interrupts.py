@@ -1,0 +1,36 @@
+"""Ctrl-C: the first one ends a run as Snakemake does, which waits for the jobs; the second one at once."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+GRACE = 1.0  # seconds for Snakemake to end after its jobs were killed
+
+
+def end_at_second_interrupt() -> None:
+    """Kill all jobs on this machine at the second Ctrl-C, and end the run.
+
+    Jobs can be killed at any time: finished work is kept (``workflow.records``, ``generation.journal``).
+    """
+    signal.signal(signal.SIGINT, _first)
+
+
+def _first(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, _second)
+    sys.stderr.write("interrupted: waiting for the jobs; Ctrl-C again ends them at once\n")
+    signal.default_int_handler(number, frame)
+
+
+def _second(number: int, frame: FrameType | None) -> None:
+    import psutil  # which Snakemake requires
+
+    for process in psutil.Process().children(recursive=True):
+        try:
+            process.kill()
+        except psutil.Error:  # it has ended
+            continue
+    # Snakemake, which has waited for them, ends now; if it waits for anything else, the alarm ends it.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, GRACE)
