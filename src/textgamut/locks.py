@@ -2,6 +2,9 @@
 
 The operating system releases its locks even if their process is killed. A file system without them, such as
 some network file systems, gets soft locks: files that name the host and the process that hold the lock.
+
+This is not the package filelock, which follows links that other users have put in place of a lock file, and
+whose soft locks remain when their process is killed.
 """
 
 from __future__ import annotations

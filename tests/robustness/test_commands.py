@@ -521,7 +521,14 @@ OPTIONS = [
             f"new mine --reference r.jsonl --generated g.jsonl --n {n}",
             f"--n {n}: must be more than 4",
         )
-        for n in (-1, 0, 1, 4)
+        for n in (1, 4)
+    ),
+    command(
+        "no texts to compare",
+        "new mine --reference r.jsonl --generated g.jsonl --n 0",
+        "--n",
+        "Must be >= 1",
+        code=USAGE,
     ),
     ranked("a depth of 1", f"{RANKED} --depth-of 1", "--depth-of 1: must be from 2 to 6"),
     ranked("a depth of 7", f"{RANKED} --depth-of 7", "--depth-of 7: must be from 2 to 6"),

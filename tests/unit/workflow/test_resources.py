@@ -123,7 +123,7 @@ def test_many_texts_are_tagged_by_several_processes(demo: Config) -> None:
 
 def test_a_block_requests_what_its_own_numbers_of_texts_need(demo: Config) -> None:
     block = {"models": [CHAT.model], "decodings": [CHAT.decoding]}
-    task = {"kind": "prompted", "dataset": "wikinews", "n": 4000, "seeds": [1], "completions": 2}
+    task = {"kind": "prompted", "dataset": "wikinews", "n": 2000, "seeds": [1], "completions": 4}
     found = []
     for own in ({}, {"n": 500, "completions": 3, "keep": 1}):
         experiment = {"name": "x", "embedder": "minilm", "metrics": {"ngram": {}},
