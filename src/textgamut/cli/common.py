@@ -6,7 +6,6 @@ import codecs
 import json
 import os
 import re
-import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter, Token
 
 from textgamut import __version__
-from textgamut.errors import ConfigError, DataError, TextgamutError, reason
+from textgamut.errors import ConfigError, TextgamutError, reason
+from textgamut.inputs import not_a_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,24 +59,6 @@ def experiment_file(configfile: Path | None, config: Path | None) -> Path:
     return configfile or (config or Path("config")) / "demo.yaml"
 
 
-def check_input(path: Path) -> None:
-    """Check that a path is a file that can be read.
-
-    Raises:
-        DataError: If it is not; the message says what it is instead.
-    """
-    try:
-        problem = _not_a_file(path.stat().st_mode)  # first, since opening a FIFO would wait for its writer
-        if not problem:
-            path.open("rb").close()
-    except FileNotFoundError:
-        problem = "there is no such file"
-    except OSError as error:
-        problem = f"cannot be read: {reason(error)}"
-    if problem:
-        raise DataError(f"{path}: {problem}")
-
-
 def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
     """Check that a file can be written, without writing it.
 
@@ -93,7 +75,7 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
             for file in inputs:
                 if path.samefile(file):
                     raise ConfigError(f"{option} {path}: is the input {file}: choose another name")
-            if problem := _not_a_file(path.stat().st_mode):
+            if problem := not_a_file(path.stat().st_mode):
                 raise ConfigError(f"{option} {path}: {problem}")
         # The longest name of an atomic write. Nothing is in the way if there is no such file.
         path.with_name(f".{path.name}.tmp").lstat()
@@ -111,12 +93,6 @@ def check_folder(option: str, folder: Path, names: Iterable[str], inputs: Sequen
         raise ConfigError(f"{option} {folder}: cannot be written: it is not a folder")
     for name in names:
         check_output(option, folder / name, inputs)
-
-
-def _not_a_file(mode: int) -> str | None:
-    if stat.S_ISDIR(mode):
-        return "is a folder, not a file"
-    return None if stat.S_ISREG(mode) else "is not a regular file"
 
 
 def existing(path: Path) -> Path:

@@ -42,6 +42,7 @@ from textgamut.config.targets import (
     TokensPerWord,
 )
 from textgamut.errors import nearest
+from textgamut.inputs import no_file
 from textgamut.metrics.catalogue import FAMILIES, METRICS
 
 
@@ -151,8 +152,8 @@ def broken_references(config: Config) -> Iterator[str]:
             if file := getattr(getattr(entry, part, None), key, None):
                 path = expanded(file)
                 given = isinstance(getattr(entry, part), GenerationsSource)
-                if not given and not os.path.exists(path):  # Path.exists raises if the name is too long
-                    yield f"{what}: {part}.{key}: there is no file {path}"
+                if not given and not os.path.isdir(path) and (missing := no_file(path)):
+                    yield f"{what}: {part}.{key}: {missing}"
         addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
         if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
             yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
@@ -181,8 +182,8 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
     metrics = config.metrics(slug)
     if isinstance(task, ScoresTask):
         source = task.source
-        if isinstance(source, FileSource) and not os.path.isfile(expanded(source.path)):
-            yield f"tasks.{slug}.source.path: there is no file {expanded(source.path)}"
+        if isinstance(source, FileSource) and (missing := no_file(expanded(source.path))):
+            yield f"tasks.{slug}.source.path: {missing}"
         yield from _unfit_ranking(slug, task, metrics)
         return
     elsewhere = f"set metrics for this task alone (tasks.{slug}.metrics)"
@@ -408,8 +409,8 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
                 f"{nearest(name, known)}"
             )
     if task.ranking.ratings:
-        if not os.path.isfile(expanded(task.ranking.ratings)):
-            yield f"tasks.{slug}.ranking.ratings: there is no file {task.ranking.ratings}"
+        if missing := no_file(expanded(task.ranking.ratings)):
+            yield f"tasks.{slug}.ranking.ratings: {missing}"
         if not task.cells:
             yield f"tasks.{slug}.ranking.ratings: the task has no cells: list the methods that are rated"
         if absent := [name for name in SCORED if name not in known]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from textgamut.config.entries.base import expanded
+from textgamut.inputs import not_a_file
 
 
 def cache_folder() -> Path:
@@ -36,6 +38,8 @@ def digest(path: Path) -> str:
         return hashlib.sha256(
             b"".join(digest(file).encode() + b"  " + name + b"\n" for name, file in files)
         ).hexdigest()
+    if problem := not_a_file(path.stat().st_mode):  # a FIFO would be waited for
+        raise OSError(errno.EINVAL, problem, str(path))
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -16,6 +16,7 @@ from textgamut.config.entries.sources import GenerationsSource
 from textgamut.config.experiment import SubsetsTask
 from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError, nearest
+from textgamut.inputs import no_file
 from textgamut.metrics.catalogue import FAMILIES
 from textgamut.workflow import paths
 from textgamut.workflow.families import PERPLEXITY
@@ -144,8 +145,8 @@ def check_generations(config: Config, targets: Sequence[str]) -> None:
         source = config.models[cell.model].source
         if isinstance(source, GenerationsSource) and not os.path.exists(paths.fill(paths.GENERATIONS, cell)):
             for file in source.files(cell.task, cell.decoding, cell.seed):
-                if not os.path.isfile(file):
-                    missing[f"model {cell.model!r}: source.path: there is no file {file}"] = None
+                if problem := no_file(Path(file)):
+                    missing[f"model {cell.model!r}: source.path: {problem}"] = None
     if missing:
         raise ConfigError(listed(missing))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.datasets.rows import rows_of_jsonl
+from textgamut.datasets.rows import rows_of_jsonl, string
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, id_in, string
+from textgamut.generation.given.texts import GivenText, id_in
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:

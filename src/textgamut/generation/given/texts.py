@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.errors import DataError
+from textgamut.inputs import check_file
 
 
 class GivenText(NamedTuple):
@@ -44,6 +45,7 @@ def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
         TextgamutError: If the file does not have the format of the source, with the line in the message, or
             if it has no texts.
     """
+    check_file(path)
     module: Any = importlib.import_module(f"textgamut.generation.given.{source.format.replace('-', '_')}")
     texts: Iterator[GivenText] = module.read(path, source)
     first = next(texts, None)
@@ -51,17 +53,6 @@ def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
         raise DataError(f"{path}: there are no texts")
     yield first
     yield from texts
-
-
-def string(where: str, name: str, value: object) -> str:
-    """Return a value that must be a string.
-
-    Raises:
-        DataError: If it is not.
-    """
-    if not isinstance(value, str):
-        raise DataError(f"{where}: {name!r} is not a string")
-    return value
 
 
 def integer(where: str, name: str, value: object) -> int:
