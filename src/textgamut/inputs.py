@@ -97,10 +97,13 @@ def guess(path: Path, suffix: str | None = None) -> str:
         The end of an error message, such as ``"; it seems to be parquet: name it .parquet"``; "" if the name
         seems to be right, or nothing is known.
     """
-    if unreadable(path):
+    try:
+        if unreadable(path):
+            return ""
+        with path.open("rb") as stream:
+            head = stream.read(HEAD)
+    except OSError:
         return ""
-    with path.open("rb") as stream:
-        head = stream.read(HEAD)
     name = path.name.lower()
     suffix = Path(name.removesuffix(".gz")).suffix if suffix is None else suffix
     if name.endswith(".gz"):

@@ -75,7 +75,7 @@ Families = Annotated[
     ),
 ]
 MOST_REFERENCES = 100_000
-"""Maximum number of references to read, if there are fewer texts of a model: a large corpus would fill the memory."""
+"""Maximum number of references to read if a model has fewer texts: a corpus could fill the memory."""
 
 Seeds = Annotated[tuple[Integer, ...], Parameter(metavar="SEED...", consume_multiple=1)]
 
@@ -260,7 +260,7 @@ def _read_models(
 
 
 def _first_references(path: Path, text: str, columns: Sequence[str], fewest: int) -> pd.DataFrame:
-    """Read the first of many references: metrics that compare two sides use as many as there are texts of a model.
+    """Read the first of many references, which are all that metrics of two sides use.
 
     Args:
         path: File of the references.

@@ -233,8 +233,8 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             and metrics.essay
             and not os.path.isfile(expanded(metrics.essay.essays))
         ):
-            missing = expanded(metrics.essay.essays)
-            yield f"tasks.{slug}: metrics.completions.quality.metric: essay: there is no file {missing}"
+            essays = expanded(metrics.essay.essays)
+            yield f"tasks.{slug}: metrics.completions.quality.metric: essay: there is no file {essays}"
     if metrics.judge and not isinstance(task, BiographiesTask):
         yield f"tasks.{slug}.kind: the judge only rates biographies: {elsewhere}"
     if metrics.likelihood and metrics.likelihood.perplexity_of == "generator":

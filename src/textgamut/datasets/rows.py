@@ -201,8 +201,8 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             raw.clear()
     except csv.Error as error:
         raise DataError(
-            f"{path}: line {start}: not valid {format_of(path)[1:].upper()}: {error}: a field that begins with "
-            "a quote must end with one, and quotes within it are doubled"
+            f"{path}: line {start}: not valid {format_of(path)[1:].upper()}: {error}: a field that begins "
+            "with a quote must end with one, and quotes within it are doubled"
         ) from error
     header.warn()
     quotes.warn()
@@ -248,8 +248,8 @@ class _Header:
         """Warn of copies."""
         if self._copies:
             warnings.warn(
-                f"{self._path}: the header is repeated in {_listed(self._copies)}, as in files that were joined: "
-                "left out",
+                f"{self._path}: the header is repeated in {_listed(self._copies)}, as in files that were "
+                "joined: left out",
                 stacklevel=2,
             )
 
@@ -309,8 +309,8 @@ class _Quotes:
         """Warn of quotes that are letters, and of rows that quotes may have joined by mistake."""
         if self._letters:
             warnings.warn(
-                f"{self._path}: quotes are read as letters: a field begins with a quote that does not enclose "
-                f"it, in {_listed(self._letters)}",
+                f"{self._path}: quotes are read as letters: a field begins with a quote that does not "
+                f"enclose it, in {_listed(self._letters)}",
                 stacklevel=2,
             )
             return
@@ -318,8 +318,8 @@ class _Quotes:
         doubtful = self._joined if self._bare else self._whole if self._whole == self._joined else []
         if doubtful:
             warnings.warn(
-                f"{self._path}: quotes join lines that may be rows of their own, from {_listed(doubtful)}: if "
-                "they are, put these fields in quotes and double the quotes in them, or use JSONL",
+                f"{self._path}: quotes join lines that may be rows of their own, from {_listed(doubtful)}: "
+                "if they are, put these fields in quotes and double the quotes in them, or use JSONL",
                 stacklevel=2,
             )
 
@@ -367,7 +367,8 @@ def _lines(path: Path, newline: Literal["", "\n"]) -> Iterator[tuple[int, str]]:
             text.detach()  # or its end would close standard input
     if marked:
         warnings.warn(
-            f"{path}: a byte order mark (U+FEFF) begins {_listed(marked)}, as in files that were joined: left out",
+            f"{path}: a byte order mark (U+FEFF) begins {_listed(marked)}, as in files that were joined: "
+            "left out",
             stacklevel=2,
         )
 

@@ -187,6 +187,7 @@ def _read_rows(
     keys: dict[str, None] = dict.fromkeys(header)
     positions: list[int] = []
     kept: dict[str, list[Any]] = {name: [] for name in names}
+    number = 0
     for number, row in islice(rows, most):
         if not header:
             keys.update(dict.fromkeys(row))
@@ -194,8 +195,8 @@ def _read_rows(
             positions.append(number)
             for name, values in kept.items():
                 values.append(row.get(names[name]))
-    if not keys:
-        return pd.DataFrame({name: [] for name in required}, dtype=object)
+    if not header and not number:
+        return _nothing(path, required, wanted)
     if not header:
         kept = {name: kept[name] for name in _in_header(path, keys, asked, required, as_in_r=False)}
     # dtype object keeps integers in a column with missing values
@@ -209,18 +210,21 @@ def _read_parquet(
     check_file(path)
     # Not read_table, which refuses columns of the same name, and reads folders called x=1 as columns.
     with readable(path), pyarrow.parquet.ParquetFile(path) as file:
+        if not file.schema_arrow.names:
+            return _nothing(path, required, wanted)
         names = _in_header(path, file.schema_arrow.names, asked, required)
-        schema = pa.schema([file.schema_arrow.field(column) for column in names.values()])
+        fields = [file.schema_arrow.field(column) for column in names.values()]
+        schema = pa.schema([field.with_type(_plain(field.type)) for field in fields])
         batches: list[pa.RecordBatch] = []
         positions = [np.empty(0, dtype=np.int64)]
         rows = 0
         for batch in file.iter_batches(BATCH_ROWS, columns=list(names.values())):
-            batch = batch.select(schema.names).slice(0, None if most is None else most - rows)
+            batch = batch.select(schema.names).cast(schema).slice(0, None if most is None else most - rows)
             batch.validate(full=True)  # report invalid UTF-8 here and not at its first use
             chosen = np.ones(len(batch), dtype=bool)
             for name, value in wanted.items():
                 chosen &= [value.matches(found) for found in _values(batch.column(names[name]))]
-            batches.append(batch.filter(pa.array(chosen)))
+            batches.append(batch.filter(pa.array(chosen)) if wanted else batch)
             positions.append(rows + 1 + np.flatnonzero(chosen))
             rows += len(batch)
             if rows == most:
@@ -232,9 +236,23 @@ def _read_parquet(
     return pd.DataFrame(series, index=index)
 
 
+def _nothing(path: Path, required: Sequence[str], wanted: Mapping[str, _Wanted]) -> pd.DataFrame:
+    """Return the columns of a file that has neither columns nor rows, unless rows are looked for."""
+    if wanted:
+        raise no_column(path, required[0], [])
+    return pd.DataFrame({name: [] for name in required}, dtype=object)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a column that some writers encode in another way."""
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    return pa.large_string() if pa.types.is_string_view(kind) else kind
+
+
 def _values(array: pa.Array) -> list[Any]:
     """Return the values of a column of parquet; those of float32 as such, since they are spelled shorter."""
-    values = array.to_pylist()
+    values: list[Any] = array.to_pylist()
     if pa.types.is_float32(array.type) or pa.types.is_float16(array.type):
         return [None if value is None else array.type.to_pandas_dtype()(value) for value in values]
     return values
@@ -242,10 +260,7 @@ def _values(array: pa.Array) -> list[Any]:
 
 def _series(column: pa.ChunkedArray) -> pd.Series[Any]:
     """Return a column of parquet as pandas has it; integers stay integers if some are missing."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    elif pa.types.is_nested(kind):
+    if pa.types.is_nested(column.type):
         return pd.Series(column.to_pylist(), dtype=object)
     series: pd.Series[Any] = column.to_pandas(integer_object_nulls=True)
     return series

@@ -9,7 +9,6 @@ from typing import Any, get_args
 import pandas as pd
 
 from textgamut.config.entries.sources import GenerationsSource, TextsColumn
-from textgamut.datasets.rows import no_column
 from textgamut.datasets.table import read_columns, text_column
 from textgamut.errors import DataError
 from textgamut.generation.given.texts import GivenText, integer
@@ -33,7 +32,7 @@ def read(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
     if "text" not in source.columns and WHOLE in frame:
         names["text"] = WHOLE
     if names["text"] not in frame:
-        raise no_column(path, names["text"], frame)
+        read_columns(path, [names["text"]], most=1)  # raises the error, which names the nearest column
     frame[names["text"]] = text_column(path, frame, names["text"])
     present = {name: list(frame[column]) for name, column in names.items() if column in frame}
     for row, number in enumerate(frame.index):
