@@ -13,7 +13,6 @@ import os
 import platform
 import re
 import secrets
-import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from textgamut import __version__
 from textgamut.errors import DataError
+from textgamut.inputs import not_a_file
 
 
 @contextlib.contextmanager
@@ -48,12 +48,10 @@ def obstacle(path: Path) -> str | None:
         mode = path.stat().st_mode
     except FileNotFoundError:
         return None
-    if stat.S_ISDIR(mode):
-        return "is a folder, not a file"
     # /dev/stdout is a link to what may be a regular file: the link would be replaced.
-    if not stat.S_ISREG(mode) or (path.is_symlink() and os.readlink(path).startswith("/proc/")):
+    if path.is_symlink() and os.readlink(path).startswith("/proc/"):
         return "is not a regular file"
-    return None
+    return not_a_file(mode)
 
 
 def check_writable(path: Path) -> None:

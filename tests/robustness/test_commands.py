@@ -157,7 +157,7 @@ TEXT_FILES = [
     ),
     texts("suffix TSV", "g2.tsv", b'text\tx\n"a\t""b"\tb\n\nc d\te\n', "2 generated texts", code=OK),
     texts("a field too many in TSV", "g2.tsv", b"text\tx\na\tb\tc\n", "line 2: 3 fields", "with tabs"),
-    texts("an open quote in TSV", "g2.tsv", b'text\tx\na\tb\n"c\td\n', "g2.tsv: line 3: not valid TSV"),
+    texts("an open quote in TSV", "g2.tsv", b'text\tx\na\tb\n"c\td\n', "quotes are read as letters", code=OK),
     texts("CSV as TSV", "g2.tsv", csv("text,x", "a,b"), "g2.tsv: no column 'text'", "'text,x'"),
     texts("gzip as CSV", "g2.csv", b"\x1f\x8b\x08\x00", "g2.csv: line 1: not UTF-8"),
     texts(
@@ -250,7 +250,7 @@ TEXT_FILES = [
     texts("NULs after a crash", "g2.jsonl", jsonl(*ROWS) + b"\0" * 99, "g2.jsonl: line 13: not valid JSON"),
     texts("mixed line ends", "g2.jsonl", b'{"text": "a"}\r\n{"text": "b"}\n', "diversity", code=OK),
     texts("mixed line ends in CSV", "g2.csv", b"text\r\na b\nc d\r\n", "diversity", code=OK),
-    texts("carriage returns", "g2.txt", b"a b\rc d\r", "g2.txt: at least two texts are needed, not 1"),
+    texts("carriage returns", "g2.txt", b"a b\rc d\r", "g2.txt: line 1", "carriage returns"),
     texts(
         "a field too many", "g2.csv", csv("text,topic", "a,b,c"), "g2.csv: line 2: 3 fields", "header has 2"
     ),
@@ -378,6 +378,21 @@ INPUTS = [
     paths("rank", "a folder", "folder.csv", "folder.csv: is a folder"),
     paths("rank", "standard input", "-", "only named files are read", code=USAGE),
     paths("rank", "a FIFO", "fifo.csv", "fifo.csv: is not a regular file"),
+    command(
+        "new reads a FIFO",
+        "new mine --reference fifo.jsonl --generated g.jsonl",
+        "fifo.jsonl: is not a regular file",
+        make=make_links,
+    ),
+    command(
+        "plan reads a FIFO", "plan --configfile fifo.csv", "fifo.csv: not a regular file", make=make_links
+    ),
+    command(
+        "score reads a registry that is a FIFO",
+        "score --reference r.jsonl --generated g.jsonl --metrics likelihood --scorer x --config own",
+        "own/models.yaml: not a regular file",
+        make=lambda f: ((f / "own").mkdir(), os.mkfifo(f / "own/models.yaml")),
+    ),
     paths("rank", "/dev/null", "/dev/null", "/dev/null: is not a regular file"),
     paths("rank", "a loop of links", "loop.csv", "loop.csv", "symbolic links"),
     paths("rank", "a long name", LONG_NAME, "File name too long"),
@@ -623,7 +638,37 @@ SCORE_FILES = [
     scores("a Unicode minus", "s.csv", SCORES.replace("0.5", "\u22121", 1), "is not a number"),
     scores("1e999", "s.csv", SCORES.replace("0.5", "1e999", 1), "'coherence'", "is infinite"),
     scores("a word", "s.csv", SCORES.replace("0.5", "good", 1), "'coherence'", "is not a number"),
-    scores("a decimal comma", "s.csv", SCORES.replace("0.5", '"0,5"', 1), "'coherence'", "is not a number"),
+    scores("a decimal comma", "s.csv", SCORES.replace("0.5", '"0,5"', 1), "numbers have a decimal point"),
+    scores(
+        "a header in the middle",
+        "s.csv",
+        SCORES + SCORES.replace("p", "q").replace("qrompt", "prompt"),
+        "3 methods on 8 prompts",
+        "the header is repeated in line 14",
+        code=OK,
+    ),
+    scores(
+        "a number spelled in another way",
+        "s.csv",
+        SCORES.replace(",c,", ",0.60,"),
+        "two methods or more are needed, found 1",
+        options=f"{RANKED} --where method=0.6",
+    ),
+    scores(
+        "a column as an index",
+        "s.parquet",
+        pandas_parquet(pd.read_csv(io.StringIO(SCORES)).set_index("method")),
+        "3 methods on 4 prompts",
+        code=OK,
+    ),
+    scores(
+        "lists as methods",
+        "s.parquet",
+        parquet(prompt=["p", "p"], method=[["a"], ["b"]], c=[1, 2]),
+        "2 methods",
+        options="--higher c",
+        code=OK,
+    ),
     scores("True", "s.csv", SCORES.replace("0.5", "True", 1), "'coherence'", "is not a number"),
     scores(
         "only True and False", "s.csv", HEAD + "\np,a,True,1\np,b,False,2\n", "'coherence'", "is not a number"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter, Token
 
 from textgamut import __version__
-from textgamut.errors import ConfigError, DataError, TextgamutError, reason
+from textgamut.errors import ConfigError, TextgamutError, reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,28 +68,6 @@ def stem(path: Path) -> str:
 def experiment_file(configfile: Path | None, config: Path | None) -> Path:
     """Return the configuration file of an experiment. Defaults to demo.yaml in the registries' folder."""
     return configfile or (config or Path("config")) / "demo.yaml"
-
-
-def check_input(path: Path) -> None:
-    """Check that a path is a file that can be read.
-
-    Raises:
-        DataError: If it is not; the message says what it is instead.
-    """
-    from textgamut.files import obstacle
-
-    try:
-        problem = obstacle(
-            Path(os.path.realpath(path))
-        )  # first, since opening a FIFO would wait for its writer
-        if not problem:
-            path.open("rb").close()
-    except FileNotFoundError:
-        problem = "there is no such file"
-    except OSError as error:
-        problem = f"cannot be read: {reason(error)}"
-    if problem:
-        raise DataError(f"{path}: {problem}")
 
 
 def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:

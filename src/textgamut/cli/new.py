@@ -14,8 +14,9 @@ from typing import Annotated, Literal, NamedTuple
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from textgamut.cli.common import Integer, NamedPath, NamedPaths, check_input, stem, unwritable, write
+from textgamut.cli.common import Integer, NamedPath, NamedPaths, stem, unwritable, write
 from textgamut.errors import ConfigError, DataError, SourceError, TextgamutError
+from textgamut.inputs import check_file
 
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1)]
 
@@ -75,6 +76,7 @@ def new(
     from textgamut.config.entries.base import SLUG_PATTERN
     from textgamut.config.entries.registries import REGISTRIES
     from textgamut.config.loading import load_config
+    from textgamut.progress import recorded_warnings
 
     folder = Path("config", name)
     if not re.fullmatch(SLUG_PATTERN, name):
@@ -90,19 +92,22 @@ def new(
     if not (generated or hub or api):
         raise ConfigError("no model: give --generated FILE..., --hub REPO... or --api MODEL...")
     for file in (reference, *generated):
-        check_input(file)
+        check_file(file)
     for file in generated:
         if re.search("[{}]", str(file)):
             raise ConfigError(
                 f"{file}: braces in the path of texts stand for a task, a decoding or a seed: rename it"
             )
-    references = _read(reference, text, prompt)
-    counts = [references.distinct]
-    for file in generated:
-        found = _read(file, text, prompt)
-        counts.append(found.distinct)
-        if found.prompted and not references.prompted:
-            raise ConfigError(f"{file}: has the column {prompt!r}, but {reference} has not: add its prompts")
+    with recorded_warnings():
+        references = _read(reference, text, prompt)
+        counts = [references.distinct]
+        for file in generated:
+            found = _read(file, text, prompt)
+            counts.append(found.distinct)
+            if found.prompted and not references.prompted:
+                raise ConfigError(
+                    f"{file}: has the column {prompt!r}, but {reference} has not: add its prompts"
+                )
     given = {_slug(stem(file)): _given_model(file, text, prompt, references.prompted) for file in generated}
     run = {_slug(repo.split("@")[0].split("/")[-1]): _hub_model(repo, chat) for repo in hub}
     run |= {_slug(model.split("/")[-1]): _api_model(model, url, key_variable, chat) for model in api}
@@ -135,15 +140,13 @@ def _read(path: Path, text: str, prompt: str) -> Texts:
     Raises:
         TextgamutError: If it cannot be read, or has too few texts.
     """
-    from textgamut.datasets.table import check_filled, check_strings, read_columns
+    from textgamut.datasets.table import read_columns, text_column
 
     frame = read_columns(path, [text], [prompt])
     prompted = prompt in frame
-    for column in [text, *([prompt] if prompted else [])]:
-        check_filled(path, frame, [column])
-        check_strings(path, frame, column)
-    frame = frame[[bool(value.strip()) for value in frame[text]]]
-    count = len(frame.drop_duplicates([text, *([prompt] if prompted else [])]))
+    columns = dict.fromkeys([text, *([prompt] if prompted else [])])
+    found = [text_column(path, frame, column) for column in columns] if len(frame) else []
+    count = len({row for row in zip(*found, strict=True) if row[0].strip()})
     if count <= K + 1:
         raise DataError(f"{path}: {count} different texts: more than {K + 1} are needed")
     return Texts(count, prompted)

@@ -15,7 +15,6 @@ from textgamut.cli.common import (
     Integer,
     NamedPath,
     check_folder,
-    check_input,
     named_path,
     print_json,
     records,
@@ -23,6 +22,7 @@ from textgamut.cli.common import (
     write,
 )
 from textgamut.errors import ConfigError, DataError, TextgamutError
+from textgamut.inputs import check_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,9 +95,9 @@ def rank(
     from textgamut.rankings.ranking import rank_methods, ranking_tables
     from textgamut.report.terminal import print_ranking
 
-    frame, long = _read_scores(path, prompt, method, by, dict(chain(*criteria)), rows)
     names = [[name for name, _ in pairs] for pairs in criteria]
     with recorded_warnings() as messages:
+        frame, long = _read_scores(path, prompt, method, by, dict(chain(*criteria)), rows)
         try:
             scores = (method_scores if long else wide_method_scores)(frame, *names)
             kinds = labels_of_methods(frame, by)
@@ -129,7 +129,7 @@ def _local_file(name: str) -> Path:
         except ValidationError:
             raise ConfigError(f"{name}: not a complete URL with HTTPS, or HTTP on the loopback") from None
     path = named_path(name)
-    check_input(path)
+    check_file(path)
     return path
 
 
@@ -172,11 +172,13 @@ def _read_scores(
     """
     import pandas as pd
 
-    from textgamut.datasets.rows import numbers, select
-    from textgamut.datasets.table import check_filled
+    from textgamut.datasets.rows import TABLES
+    from textgamut.datasets.table import check_filled, numbers, read_columns
 
     keys = list(dict.fromkeys([prompt, *method, *by]))
-    found = select(path, keys, ["criterion", "value", *criteria.values()], where)
+    found = read_columns(path, keys, ["criterion", "value", *criteria.values()], where, formats=TABLES)
+    if not len(found):
+        raise DataError(f"{path}: there are no rows")
     found = found.mask((found == "").to_numpy())  # the only way to leave one out in CSV
     long = {"criterion", "value"} <= set(found)
     check_filled(path, found, [*keys, *(["criterion"] if long else [])])
@@ -188,7 +190,7 @@ def _read_scores(
         frame["criterion"] = [names.get(column, column) for column in found["criterion"].astype(str)]
         return frame.assign(value=numbers(path, found, "value")), long
     if missing := [column for column in criteria.values() if column not in found]:
-        select(path, missing)  # raises the error, which names the nearest column
+        read_columns(path, missing, most=1)  # raises the error, which names the nearest column
     return frame.assign(**{name: numbers(path, found, column) for name, column in criteria.items()}), long
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import logging
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,6 @@ from textgamut.cli.common import (
     NamedPath,
     NamedPaths,
     check_folder,
-    check_input,
     print_json,
     records,
     settings_of,
@@ -25,6 +25,7 @@ from textgamut.cli.common import (
     write,
 )
 from textgamut.errors import ConfigError, DataError, nearest
+from textgamut.inputs import check_file
 from textgamut.metrics.catalogue import METRICS, metrics_of, scored_families
 from textgamut.scoring import Pooling
 
@@ -82,6 +83,8 @@ Families = Annotated[
 Seeds = Annotated[
     tuple[Integer, ...], Parameter(metavar="SEED...", consume_multiple=1, validator=_check_seeds)
 ]
+MOST_REFERENCES = 100_000
+"""Maximum number of references to read if a model has fewer texts: a corpus could fill the memory."""
 
 
 def score(
@@ -155,17 +158,20 @@ def score(
     if len(files) + 1 - len(inputs) > 1:
         raise ConfigError("standard input can be read only once: one of --reference and --generated")
     for file in inputs:
-        check_input(file)
+        check_file(file)
     from textgamut import scoring
     from textgamut.models.devices import lease
     from textgamut.progress import recorded_warnings
 
-    references = _read(reference, text, group)
-    _check_texts(str(reference), references[text])
-    models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
-    if output:
-        check_folder("--output", output, _names("support" in metrics, len(models)), inputs)
-    with recorded_warnings() as warnings:
+    with recorded_warnings() as messages:
+        whole = "compression" in metrics or reference == STANDARD_INPUT
+        references = _read(reference, text, group, most=None if whole else MOST_REFERENCES + 1)
+        _check_texts(str(reference), references[text])
+        models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
+        if len(references) > MOST_REFERENCES and not whole:
+            references = _first_references(reference, text, group, min(map(len, models.values())))
+        if output:
+            check_folder("--output", output, _names("support" in metrics, len(models)), inputs)
         compute = scoring.checked(
             references[text],
             {name: frame[text] for name, frame in models.items()},
@@ -198,7 +204,7 @@ def score(
         if json:
             rows = [{"model": name, **row} for name, of in comparison.results.items() for row in of.rows]
             print_json(
-                settings=settings, scores=rows, differences=records(comparison.differences), warnings=warnings
+                settings=settings, scores=rows, differences=records(comparison.differences), warnings=messages
             )
         elif len(models) > 1:
             from textgamut.report.terminal import print_comparison
@@ -260,15 +266,35 @@ def _read_models(
     return {name: frame for name, (_, frame) in models.items()}
 
 
-def _read(path: Path, text: str, columns: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a table of texts."""
-    from textgamut.datasets.table import check_filled, check_strings, read_columns
+def _first_references(path: Path, text: str, columns: Sequence[str], fewest: int) -> pd.DataFrame:
+    """Read the first of many references, which are all that metrics of two sides use.
 
-    frame = read_columns(path, [text, *columns], optional)
-    if len(frame):
-        check_filled(path, frame, [text])
-        check_strings(path, frame, text)
-    return frame
+    Args:
+        path: File of the references.
+        text: Column of the texts.
+        columns: Other columns.
+        fewest: Number of texts of each model.
+
+    Warns:
+        UserWarning: If there may be more.
+    """
+    most = max(MOST_REFERENCES, fewest)
+    found = _read(path, text, columns, most=most)
+    if len(found) == most:
+        warnings.warn(
+            f"{path}: only the first {most:,} references are read: no metric uses more", stacklevel=2
+        )
+    return found
+
+
+def _read(
+    path: Path, text: str, columns: Sequence[str], optional: Sequence[str] = (), most: int | None = None
+) -> pd.DataFrame:
+    """Read a table of texts."""
+    from textgamut.datasets.table import read_columns, text_column
+
+    frame = read_columns(path, [text, *columns], optional, most=most)
+    return frame.assign(**{text: text_column(path, frame, text)}) if len(frame) else frame
 
 
 def _check_texts(where: str, texts: pd.Series[Any]) -> None:

@@ -51,6 +51,7 @@ from textgamut.config.targets import (
     TokensPerWord,
 )
 from textgamut.errors import nearest
+from textgamut.inputs import no_file
 from textgamut.metrics.catalogue import FAMILIES, METRICS
 
 
@@ -163,11 +164,11 @@ def broken_references(config: Config) -> Iterator[str]:
             if file := getattr(getattr(entry, part, None), key, None):
                 path = expanded(file)
                 given = isinstance(getattr(entry, part), GenerationsSource)
-                if not given and not os.path.exists(path):  # Path.exists raises if the name is too long
-                    yield f"{what}: {part}.{key}: there is no file {path}"
-                elif not given:
-                    yield from _wrong_kind(f"{what}: {part}.{key}", entry, part, path)
                 if not given:
+                    if not os.path.isdir(path) and (missing := no_file(path)):
+                        yield f"{what}: {part}.{key}: {missing}"
+                    else:
+                        yield from _wrong_kind(f"{what}: {part}.{key}", entry, part, path)
                     yield from _braces(f"{what}: {part}.{key}", path)
         addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
         if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
@@ -240,8 +241,8 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
     if isinstance(task, ScoresTask):
         source = task.source
         if isinstance(source, FileSource):
-            if not os.path.isfile(expanded(source.path)):
-                yield f"tasks.{slug}.source.path: there is no file {expanded(source.path)}"
+            if missing := no_file(expanded(source.path)):
+                yield f"tasks.{slug}.source.path: {missing}"
             yield from _braces(f"tasks.{slug}.source.path", expanded(source.path))
         yield from _unfit_ranking(slug, task, metrics)
         return
@@ -293,8 +294,8 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
             and metrics.essay
             and not os.path.isfile(expanded(metrics.essay.essays))
         ):
-            missing = expanded(metrics.essay.essays)
-            yield f"tasks.{slug}: metrics.completions.quality.metric: essay: there is no file {missing}"
+            essays = expanded(metrics.essay.essays)
+            yield f"tasks.{slug}: metrics.completions.quality.metric: essay: there is no file {essays}"
     if metrics.judge and not isinstance(task, BiographiesTask):
         yield f"tasks.{slug}.kind: the judge only rates biographies: {elsewhere}"
     if metrics.likelihood and metrics.likelihood.perplexity_of == "generator":
@@ -470,8 +471,8 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
             )
     if task.ranking.ratings:
         yield from _braces(f"tasks.{slug}.ranking.ratings", expanded(task.ranking.ratings))
-        if not os.path.isfile(expanded(task.ranking.ratings)):
-            yield f"tasks.{slug}.ranking.ratings: there is no file {task.ranking.ratings}"
+        if missing := no_file(expanded(task.ranking.ratings)):
+            yield f"tasks.{slug}.ranking.ratings: {missing}"
         if not task.cells:
             yield f"tasks.{slug}.ranking.ratings: the task has no cells: list the methods that are rated"
         if absent := [name for name in SCORED if name not in known]:

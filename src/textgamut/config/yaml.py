@@ -12,6 +12,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from textgamut.errors import ConfigError, nearest, printable, reason
+from textgamut.inputs import guess, unreadable
 
 BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
     f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp")
@@ -151,24 +152,24 @@ def read_yaml(path: Path) -> Any:
         TextgamutError: If the file cannot be read, is not valid YAML, or has duplicate keys, tags or values
             that YAML takes for something else than they look like.
     """
+    if problem := unreadable(path):
+        if str(path) == "-":
+            problem = "standard input is not supported: give a file"
+        raise ConfigError(f"{path}: {problem.removeprefix('is ')}")
     try:
         with path.open(encoding="utf-8") as stream:
             return yaml.load(stream, Loader=_Loader)  # noqa: S506 (a subclass of SafeLoader)
     except ConfigError:
         raise
-    except FileNotFoundError:
-        what = "standard input is not supported: give a file" if str(path) == "-" else "there is no such file"
-        raise ConfigError(f"{path}: {what}") from None
-    except IsADirectoryError:
-        raise ConfigError(f"{path}: a folder, not a file") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {reason(error)}") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 text ({error.reason}): save it as UTF-8") from None
+        what = guess(path) or ": save it as UTF-8"
+        raise ConfigError(f"{path}: not UTF-8 text ({error.reason}){what}") from None
     except RecursionError:
         raise ConfigError(f"{path}: not valid YAML: nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a number of more than 4,300 digits
-        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}{guess(path)}") from None
 
 
 def validate(adapter: TypeAdapter[Any], content: Any, source: str) -> Any:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from textgamut.datasets.rows import rows_of_parquet
+from textgamut.datasets.rows import rows_of_parquet, string
 from textgamut.datasets.table import one_file
 from textgamut.errors import DataError
+from textgamut.inputs import check_file
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import AgNewsDataset
@@ -36,6 +37,7 @@ def read(path: Path, _entry: AgNewsDataset) -> pd.DataFrame:
 
 def _csv(path: Path) -> list[tuple[str, str, str]]:
     rows = []
+    check_file(path)
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             for number, fields in enumerate(csv.reader(stream, strict=True), start=1):
@@ -51,9 +53,8 @@ def _csv(path: Path) -> list[tuple[str, str, str]]:
 def _parquet(path: Path) -> list[tuple[str, str, str]]:
     rows = []
     for number, row in rows_of_parquet(path, ["text", "label"]):
-        if not isinstance(row["text"], str):
-            raise DataError(f"{path}: row {number}: no text")
+        text = string(f"{path}: row {number}", "text", row["text"])
         if row["label"] not in range(4):
             raise DataError(f"{path}: row {number}: label {row['label']} is not an integer from 0 to 3")
-        rows.append((f"row-{number}", row["text"], TOPICS[int(row["label"])]))
+        rows.append((f"row-{number}", text, TOPICS[int(row["label"])]))
     return rows

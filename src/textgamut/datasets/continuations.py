@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from textgamut.datasets import table
+from textgamut.datasets.rows import string
 from textgamut.errors import DataError
+from textgamut.inputs import check_file, guess
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import ContinuationsDataset
@@ -32,9 +34,8 @@ def read(path: Path, entry: ContinuationsDataset) -> pd.DataFrame:
         return table.read(path, entry, entry.prompt)
     rows = []
     for number, item in enumerate(read_items(path), start=1):
-        pair = [item.get(key) for key in ("reference_text", "prefix_text")]
-        if not all(isinstance(text, str) for text in pair):
-            raise DataError(f"{path}: item {number}: no text in 'prefix_text' or 'reference_text'")
+        where = f"{path}: item {number}"
+        pair = [string(where, key, item.get(key)) for key in ("reference_text", "prefix_text")]
         rows.append((f"prompt-{number}", *pair))
     return pd.DataFrame(rows, columns=["id", "text", "prompt"])
 
@@ -45,11 +46,12 @@ def read_items(path: Path) -> list[dict[str, Any]]:
     Raises:
         TextgamutError: If the file is anything else.
     """
+    check_file(path)
     try:
         content = path.read_bytes()
         items = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
     except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read as JSON: {error}") from error
+        raise DataError(f"{path}: cannot be read as JSON: {error}{guess(path)}") from error
     if not isinstance(items, list):
         raise DataError(f"{path}: not a list of prompts")
     for number, item in enumerate(items, start=1):

@@ -20,6 +20,7 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from textgamut.errors import DataError, TextgamutError
+from textgamut.inputs import check_file
 
 LONGEST_TEXT = 2**25
 """Maximum number of characters of a page's text. The default limit of MediaWiki is 2 MiB."""
@@ -92,11 +93,8 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
     unpack = {".xml": _read_plain, ".bz2": _unpack_bz2, ".gz": _unpack_gzip}.get(path.suffix)
     if unpack is None:
         raise DataError(f"{path}: not the name of a dump: dumps end in .xml, .xml.bz2 or .xml.gz")
-    try:
-        stream = path.open("rb")
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from error
-    with stream:
+    check_file(path)
+    with path.open("rb") as stream:
         try:
             last = f"which begins with {stream.peek()[:32]!r}"
             done, document = 0, None

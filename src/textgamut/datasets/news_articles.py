@@ -11,6 +11,7 @@ from urllib.parse import urlparse
 import pandas as pd
 
 from textgamut.errors import DataError
+from textgamut.inputs import check_file
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import NewsArticlesDataset
@@ -43,6 +44,7 @@ def topic_of(url: str) -> str | None:
 
 def read(path: Path, _entry: NewsArticlesDataset) -> pd.DataFrame:
     """Read the articles, without those that contain a replacement character (U+FFFD)."""
+    check_file(path)
     try:
         with zipfile.ZipFile(path) as archive, archive.open("NewsArticles.csv") as stream:
             raw = pd.read_csv(stream, encoding="utf-8", dtype=str, keep_default_na=False)

@@ -1,4 +1,4 @@
-"""Rows of tables as JSONL, CSV, TSV or parquet: streams, and selections of columns and rows."""
+"""Rows of tables as JSONL, CSV, TSV, parquet or plain text, as streams."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import io
 import json
 import re
 import sys
+import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
-import pandas as pd
 import pyarrow.parquet
 
 from textgamut.errors import DataError, nearest
+from textgamut.inputs import DELIMITERS, check_file, guess
 
 TABLES = (".jsonl", ".csv", ".tsv", ".parquet")
 
@@ -28,103 +29,21 @@ STANDARD_INPUT = Path("/dev/stdin")
 """Read as JSONL."""
 
 LONGEST_LINE = 2**26
-"""Maximum number of bytes of a line of JSONL from a stream of unknown length: gzip or standard input."""
+"""Maximum length of a line from a stream of unknown length, gzip or standard input, and of a field of CSV."""
 
 BATCH_ROWS = 1000
 """Rows of a parquet file in memory at a time; pyarrow itself buffers a row group."""
 
-MISSING = ("", "NA", "NaN", "nan")
-"""Fields of CSV without a value, as pandas, R and Python write them."""
+MOST_SHOWN = 80
+"""Maximum length of the name of a column in a message."""
 
+MOST_WORDS = 4
+"""Maximum number of words in the name of a column; a longer one is likely to be a text."""
 
-def select(
-    path: Path, columns: Sequence[str], optional: Sequence[str] = (), where: Mapping[str, str] | None = None
-) -> pd.DataFrame:
-    """Read some columns of some rows as a stream, so that the others of a large table take no memory.
+MARK = "\ufeff"
+"""The byte order mark. It is no part of a text, also where files were joined."""
 
-    A column of CSV, TSV and parquet is also found under the name that R gives it, in which each character
-    that is no letter, digit, dot or underscore is a dot.
-
-    Args:
-        path: The file, or ``STANDARD_INPUT``.
-        columns: Columns that must be there.
-        optional: Columns to read if they are there.
-        where: Column -> value, as a string, of the rows to read. Defaults to all rows.
-
-    Returns:
-        The columns that are there; the index is the position of each row in the file and is named "line" or
-        "row". The fields of CSV and TSV are strings.
-
-    Raises:
-        TextgamutError: As :func:`textgamut.datasets.table.read`, or if no row has a value of ``where``.
-    """
-    where = where or {}
-    required = list(dict.fromkeys([*where, *columns]))
-    names = {name: name for name in (*required, *optional)}  # name -> name in the file
-    keys: dict[str, None] = {}  # of JSONL, which has no header
-    kind = format_of(path)
-    if kind == ".jsonl":
-        rows = rows_of_jsonl(path)
-    elif kind == ".parquet":
-        with readable(path, kind), pyarrow.parquet.ParquetFile(path) as file:
-            names = _in_header(path, file.schema_arrow.names, names, required)
-        rows = rows_of_parquet(path, list(names.values()))
-    elif kind in TABLES:
-        with readable(path, kind), opened(path) as stream:
-            header = next(csv_rows(path, _text(stream)), (1, []))[1]
-        refuse_utf16(path, header[0] if header else "")
-        names = _in_header(path, header, names, required)
-        rows = _rows_of_csv(path)
-    else:
-        raise DataError(f"{path}: suffix {kind!r} is not one of {', '.join(TABLES)}")
-    positions: list[int] = []
-    kept: dict[str, list[Any]] = {name: [] for name in names}
-    seen: dict[str, set[str]] = {name: set() for name in where}
-    for number, row in rows:
-        if kind == ".jsonl":
-            keys.update(dict.fromkeys(row))
-        for name, value in where.items():
-            found = str(row.get(names[name]))
-            seen[name].add(found)
-            if found != value:
-                break
-        else:
-            positions.append(number)
-            for name, values in kept.items():
-                values.append(row.get(names[name]))
-    if kind == ".jsonl":
-        kept = {name: kept[name] for name in _in_header(path, list(keys), names, required)}
-    for name, value in where.items():
-        if value not in seen[name]:
-            raise DataError(f"{path}: no row with {value!r} as {name!r}; {nearest(value, seen[name])}")
-    index = pd.Index(positions, name="row" if kind == ".parquet" else "line")
-    return pd.DataFrame(kept, index=index, dtype=object)
-
-
-def numbers(path: Path, frame: pd.DataFrame, column: str) -> pd.Series[Any]:
-    """Return a column of a table that was read by :func:`select` as numbers.
-
-    Returns:
-        The numbers, NaN where there is no value.
-
-    Raises:
-        TextgamutError: If a value is not a number; the message names the file and the line.
-    """
-    values = frame[column].mask(frame[column].isin(MISSING))
-    found = pd.to_numeric(values.map(_written_number), errors="coerce")
-    if (wrong := (found.isna() & values.notna()).to_numpy()).any():
-        row = int(wrong.argmax())
-        raise DataError(
-            f"{path}: {frame.index.name} {frame.index[row]}: {column!r} is not a number: {values.iloc[row]!r}"
-        )
-    return found
-
-
-def _written_number(value: Any) -> str | float | None:
-    """Return what pandas can convert: not a boolean or a date, although it would convert these, too."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    return str(value) if isinstance(value, int) else value  # pandas cannot convert integers of 400 digits
+_QUOTED = '"(?:[^"]|"")*+"'
 
 
 def format_of(path: Path) -> str:
@@ -134,6 +53,22 @@ def format_of(path: Path) -> str:
     name = path.name.lower()
     packed = Path(name.removesuffix(".gz")).suffix
     return packed if name.endswith(".gz") and packed in TEXT_FORMATS else path.suffix.lower()
+
+
+def seems(path: Path, suffix: str | None = None) -> str:
+    """Return what a file seems to be, as :func:`textgamut.inputs.guess`; "" for standard input."""
+    return "" if path == STANDARD_INPUT else guess(path, suffix)
+
+
+def string(where: str, name: str, value: object) -> str:
+    """Return a value of a column of texts, which must be a string.
+
+    Raises:
+        DataError: If it is not.
+    """
+    if not isinstance(value, str):
+        raise DataError(f"{where}: {name!r} is not a string")
+    return value
 
 
 def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -146,22 +81,15 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         TextgamutError: If a line is not UTF-8, too long or not a JSON object, which the message names, or a
             gzip file is damaged.
     """
-    bounded = path == STANDARD_INPUT or path.suffix.lower() == ".gz"
-    longest = LONGEST_LINE if bounded else -1
-    with opened(path) as stream:
-        for number, raw in enumerate(iter(lambda: stream.readline(longest), b""), start=1):
-            if bounded and len(raw) == longest and not raw.endswith(b"\n"):
-                raise DataError(f"{path}: line {number}: longer than {longest // 2**20} MiB")
+    with readable(path):
+        for number, line in _lines(path, "\n"):
+            if not line.strip():
+                continue
             try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                if not line.strip():
-                    continue
                 row = json.loads(line, object_pairs_hook=_object)
                 # Only an escape can produce an unpaired surrogate, which cannot be encoded later.
                 if "\\u" in line:
                     json.dumps(row, ensure_ascii=False).encode()
-            except UnicodeDecodeError as error:
-                raise DataError(_not_utf8(path, number, error)) from error
             except UnicodeEncodeError as error:
                 half = error.object[error.start]
                 raise DataError(f"{path}: line {number}: {half!a} is an unpaired surrogate") from error
@@ -185,74 +113,290 @@ def rows_of_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, d
         TextgamutError: If the file is not parquet, a column is missing, or a text is not UTF-8.
     """
     number = 0
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            for column in columns:
-                if column not in names:
-                    raise DataError(f"{path}: no column {column!r}; {nearest(column, names)}")
-            for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
-                batch.validate(full=True)
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, row
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{path}: cannot be read as parquet: {error}") from error
+    with readable(path), pyarrow.parquet.ParquetFile(path) as file:
+        for column in columns:
+            if column not in file.schema_arrow.names:
+                raise no_column(path, column, file.schema_arrow.names)
+        for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+            batch.validate(full=True)  # report invalid UTF-8 here and not at its first use
+            for row in batch.to_pylist():
+                number += 1
+                yield number, row
 
 
-def _rows_of_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and the fields of each row of CSV or TSV, as a stream."""
-    with opened(path) as stream:
-        rows = csv_rows(path, _text(stream))
-        header = next(rows, (1, []))[1]
-        try:
-            for line, fields in rows:
-                yield line, dict(zip(header, fields, strict=True))
-            return
-        except UnicodeDecodeError:
-            pass  # its position is that in a block of the file
-    with opened(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            try:
-                raw.decode()
-            except UnicodeDecodeError as error:
-                raise DataError(_not_utf8(path, number, error)) from None
+def rows_of_text(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the text of each line, as a stream, without the blank lines at the end.
+
+    Raises:
+        TextgamutError: If a byte is not UTF-8, a gzip file is damaged, or the file is not plain text.
+
+    Warns:
+        UserWarning: If each line is a text although the file seems to be JSON, HTML or a table.
+    """
+    blank: list[tuple[int, str]] = []
+    with readable(path):
+        for number, line in _lines(path, "\n"):
+            text = line.removesuffix("\n").removesuffix("\r")
+            if number == 1:
+                _check_plain(path, text)
+            if not text.strip():
+                blank.append((number, text))
+                continue
+            for place, empty in blank:
+                yield place, {"text": empty}
+            blank.clear()
+            yield number, {"text": text}
 
 
-def csv_rows(path: Path, text: Iterable[str], longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line and the fields of each row that is not blank, that of the header first."""
-    kind = format_of(path)
-    delimiter, delimiters = {".csv": (",", "commas"), ".tsv": ("\t", "tabs")}[kind]
+def _check_plain(path: Path, first: str) -> None:
+    """Check that a file called .txt has a text in each line, as far as its beginning says."""
+    found = seems(path)
+    if found and "JSON" not in found and "HTML" not in found:
+        raise DataError(f"{path}: line 1: not plain text with one text per line{found}")
+    if "text" in re.split(f"[{''.join(DELIMITERS)}]", first):
+        found = f"; its first line {first[:80]!r} seems to be the header of a table: name it .csv or .tsv"
+    if found:
+        warnings.warn(f"{path}: each line is read as a text{found}", stacklevel=2)
+
+
+def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line and the fields of each row that is not blank, that of the header first.
+
+    A later row that repeats the header, as in files that were joined, is left out. A quote in TSV is a letter
+    if each line has as many fields as the header but a field begins with a quote that does not enclose it.
+
+    Raises:
+        TextgamutError: If the file is not valid CSV or TSV; the message names the line.
+
+    Warns:
+        UserWarning: If a header is repeated, quotes are letters, or quotes join lines that may be rows.
+    """
+    with readable(path):
+        yield from _csv_rows(path)
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    delimiter = {".csv": ",", ".tsv": "\t"}[format_of(path)]
+    quotes = _Quotes(path, delimiter)
+    raw: list[str] = []  # lines of the current row
+
+    def lines() -> Iterator[str]:
+        for _, line in _lines(path, ""):
+            raw.append(line)
+            yield line
+
     # Not pandas, which is 14 times as fast (benchmarks/score_table.py): it uses the first field as an index
     # if all rows have one more field than the header, as with an unquoted comma in each text, pads rows that
     # have fewer, and does not know the line of a row.
-    csv.field_size_limit(max(csv.field_size_limit(), longest))
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
-    expected = 0
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True, quoting=quotes.quoting)
     start = 1  # a row may span several lines
+    header = _Header(path, DELIMITERS[delimiter])
     try:
         for fields in reader:
-            if fields:
-                expected = expected or len(fields)
-                if len(fields) != expected:
-                    raise DataError(
-                        f"{path}: line {start}: {len(fields)} fields, but the header has {expected}: "
-                        f"put fields with {delimiters} in double quotes"
-                    )
+            if fields and not header.repeats(start, fields):
+                quotes.see(start, raw, len(fields))
                 yield start, fields
             start = reader.line_num + 1
+            raw.clear()
     except csv.Error as error:
-        raise DataError(f"{path}: line {start}: not valid {kind[1:].upper()}: {error}") from error
+        raise DataError(
+            f"{path}: line {start}: not valid {format_of(path)[1:].upper()}: {error}: a field that begins "
+            "with a quote must end with one, and quotes within it are doubled"
+        ) from error
+    header.warn()
+    quotes.warn()
+
+
+class _Header:
+    """The header of a table, which other rows must fit, and its copies in files that were joined."""
+
+    def __init__(self, path: Path, delimiters: str) -> None:
+        self._path, self._delimiters = path, delimiters
+        self._names: list[str] = []
+        self._copies: list[int] = []
+
+    def repeats(self, line: int, fields: list[str]) -> bool:
+        """Return whether a row repeats the header; the first row is the header.
+
+        Raises:
+            DataError: If it has another number of fields, or the names in another order.
+        """
+        if not self._names:
+            self._names = [_folded(field) for field in fields]
+            return False
+        names = self._names
+        if len(fields) == len(names) and _folded(fields[0]) not in names:  # nearly all rows
+            return False
+        found = [_folded(field) for field in fields]
+        if found == names:
+            self._copies.append(line)
+            return True
+        where = f"{self._path}: line {line}"
+        another = "the header of another file: join only files with the same columns"
+        if sorted(found) == sorted(names):
+            raise DataError(f"{where}: the columns have another order: it seems to be {another}")
+        if len(found) == len(names):
+            return False
+        similar = 2 * len(set(found) & set(names)) >= len(names)
+        advice = (
+            f"it seems to be {another}" if similar else f"put fields with {self._delimiters} in double quotes"
+        )
+        raise DataError(f"{where}: {len(fields)} fields, but the header has {len(names)}: {advice}")
+
+    def warn(self) -> None:
+        """Warn of copies."""
+        if self._copies:
+            warnings.warn(
+                f"{self._path}: the header is repeated in {_listed(self._copies)}, as in files that were "
+                "joined: left out",
+                stacklevel=2,
+            )
+
+
+def _folded(field: str) -> str:
+    return field.strip().casefold()
+
+
+class _Quotes:
+    """What the quotes of a table are: around fields, as CSV has them, or letters, as most TSV has them."""
+
+    def __init__(self, path: Path, delimiter: str) -> None:
+        self._path, self._delimiter = path, delimiter
+        self._letters = self._unpaired() if delimiter == "\t" else []
+        self._joined: list[int] = []  # rows over several lines
+        self._whole: list[int] = []  # those of which each line has the fields of a row
+        self._bare = (
+            False  # whether there is a quote in a field without quotes, which no writer of CSV leaves
+        )
+        field = rf'(?:{_QUOTED}|[^"{delimiter}]*+)'
+        self._proper = re.compile(rf"{field}(?:{delimiter}{field})*+")
+
+    @property
+    def quoting(self) -> Literal[0, 3]:
+        """The constant of the csv module."""
+        return csv.QUOTE_NONE if self._letters else csv.QUOTE_MINIMAL
+
+    def _unpaired(self) -> list[int]:
+        """Return the lines in which a quote begins a field that it does not enclose.
+
+        Returns:
+            The lines; [] if a line has not as many fields as the header, so that quotes enclose line breaks.
+        """
+        found: list[int] = []
+        expected = 0
+        for number, line in _lines(self._path, ""):
+            fields = line.rstrip("\r\n").split(self._delimiter)
+            if fields == [""]:
+                continue
+            expected = expected or len(fields)
+            if len(fields) != expected or expected == 1:
+                return []
+            if '"' in line and any(f.startswith('"') and not re.fullmatch(_QUOTED, f) for f in fields):
+                found.append(number)
+        return found
+
+    def see(self, start: int, lines: Sequence[str], fields: int) -> None:
+        """Look at the lines of a row."""
+        if len(lines) > 1:
+            self._joined.append(start)
+            if fields > 1 and all(line.count(self._delimiter) == fields - 1 for line in lines):
+                self._whole.append(start)
+        elif not self._bare and '"' in lines[0]:
+            self._bare = not self._proper.fullmatch(lines[0].rstrip("\r\n"))
+
+    def warn(self) -> None:
+        """Warn of quotes that are letters, and of rows that quotes may have joined by mistake."""
+        if self._letters:
+            warnings.warn(
+                f"{self._path}: quotes are read as letters: a field begins with a quote that does not "
+                f"enclose it, in {_listed(self._letters)}",
+                stacklevel=2,
+            )
+            return
+        # Where other rows hold line breaks for sure, the writer has put fields with line breaks in quotes.
+        doubtful = self._joined if self._bare else self._whole if self._whole == self._joined else []
+        if doubtful:
+            warnings.warn(
+                f"{self._path}: quotes join lines that may be rows of their own, from {_listed(doubtful)}: "
+                "if they are, put these fields in quotes and double the quotes in them, or use JSONL",
+                stacklevel=2,
+            )
+
+
+def _listed(lines: Sequence[int], most: int = 3) -> str:
+    """Name some lines and count the others."""
+    shown = ", ".join(map(str, lines[:most]))
+    more = f" and {len(lines) - most:,} more" if len(lines) > most else ""
+    return f"line{'s' if len(lines) > 1 else ''} {shown}{more}"
+
+
+def _lines(path: Path, newline: Literal["", "\n"]) -> Iterator[tuple[int, str]]:
+    """Yield the number and the characters of each line, with its end, as a stream.
+
+    Args:
+        path: A text file, compressed if its suffix is ``.gz``, or ``STANDARD_INPUT``.
+        newline: The end of a line; "" for line feeds, carriage returns, and both.
+
+    Raises:
+        TextgamutError: If a line is not UTF-8 or too long, or a gzip file is damaged.
+
+    Warns:
+        UserWarning: If a line after the first begins with a byte order mark.
+    """
+    bounded = path == STANDARD_INPUT or path.suffix.lower() == ".gz"
+    longest = LONGEST_LINE if bounded else -1
+    marked: list[int] = []
+    with opened(path) as stream:
+        # Bytes that are not UTF-8 become surrogates, so that their line is known.
+        text = io.TextIOWrapper(stream, "utf-8", errors="surrogateescape", newline=newline)
+        try:
+            for number, line in enumerate(iter(lambda: text.readline(longest), ""), start=1):
+                if bounded and len(line) == longest and not line.endswith(("\n", "\r")):
+                    raise DataError(f"{path}: line {number}: longer than {longest // 2**20} MiB")
+                if not line.isascii():
+                    _check_utf8(path, number, line)
+                    if line.startswith(MARK):
+                        line = line.lstrip(MARK)
+                        if number > 1:
+                            marked.append(number)
+                if number == 1 and "\0" in line[:2] and format_of(path) != ".jsonl":
+                    raise DataError(f"{path}: not UTF-8: it seems to be UTF-16 text: save it as UTF-8")
+                yield number, line
+        finally:
+            text.detach()  # or its end would close standard input
+    if marked:
+        warnings.warn(
+            f"{path}: a byte order mark (U+FEFF) begins {_listed(marked)}, as in files that were joined: "
+            "left out",
+            stacklevel=2,
+        )
+
+
+def _check_utf8(path: Path, number: int, line: str) -> None:
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        try:
+            line.encode(errors="surrogateescape").decode()
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise DataError(f"{path}: line {number}: not UTF-8: byte 0x{byte:02x}: {error.reason}") from error
 
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, unpacked if it is compressed, or standard input."""
+    """Open a file, unpacked if it is compressed, or standard input.
+
+    Raises:
+        DataError: If the path is not a file that can be read, or a gzip file is damaged.
+    """
     if path == STANDARD_INPUT:
         if sys.stdin is None:
             raise DataError(f"{path}: standard input is closed")
         yield sys.stdin.buffer
         return
+    check_file(path)
     if path.suffix.lower() != ".gz":
         with path.open("rb") as stream:
             yield stream
@@ -265,31 +409,27 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def readable(path: Path, kind: str) -> Iterator[None]:
-    """Name the file and, for wrong UTF-8, the line in the error of a reader."""
+def readable(path: Path) -> Iterator[None]:
+    """Name the file in the errors of a reader, and what it seems to be if its name says something else."""
     try:
         yield
-    except DataError:
-        raise
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise DataError(_not_utf8(path, line, error)) from error
-    except (ValueError, OSError) as error:  # pyarrow raises ValueError
-        raise DataError(f"{path}: cannot be read as {kind[1:]}: {' '.join(str(error).split())}") from error
+    except DataError as error:
+        found = seems(path)
+        if found.removeprefix("; ") in str(error):
+            raise
+        raise DataError(f"{error}{found}") from error
+    except (ValueError, OSError, pyarrow.ArrowException) as error:  # pyarrow raises all of them
+        what = " ".join(str(error).split())
+        raise DataError(f"{path}: cannot be read as {format_of(path)[1:]}: {what}{seems(path)}") from error
 
 
-def refuse_utf16(path: Path, beginning: str) -> None:
-    """Check that a file is not UTF-16 without a byte order mark, which UTF-8 can decode."""
-    if "\0" in beginning[:2]:
-        raise DataError(f"{path}: not UTF-8: it seems to be UTF-16")
-
-
-def _not_utf8(path: Path, line: int, error: UnicodeDecodeError) -> str:
-    return f"{path}: line {line}: not UTF-8: byte 0x{error.object[error.start]:02x}: {error.reason}"
-
-
-def _text(stream: BinaryIO) -> io.TextIOWrapper:
-    return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+def no_column(path: Path, name: str, names: Iterable[str]) -> DataError:
+    """Return the error of a column that is missing, with the names that there are."""
+    names = [name if len(name) <= MOST_SHOWN else f"{name[: MOST_SHOWN - 3]}..." for name in names]
+    found = seems(path)
+    if not found and len(max(names, key=len, default="").split()) > MOST_WORDS:
+        found = "; its first line seems to be a text: add a header, or name it .txt if each line is a text"
+    return DataError(f"{path}: no column {name!r}; {nearest(name, names)}{found}")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -300,24 +440,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"key {twice!r} appears {names.count(twice)} times")
     return found
-
-
-def _in_header(
-    path: Path, header: Sequence[str], names: Iterable[str], required: Sequence[str]
-) -> dict[str, str]:
-    """Map the names of columns to those in a header, without those that are neither there nor required."""
-    found = {}
-    for name in names:
-        same = [column for column in header if column == name]
-        same = same or [column for column in header if _name_in_r(column) == _name_in_r(name)]
-        if len(same) > 1:
-            raise DataError(f"{path}: column {name!r} appears {len(same)} times")
-        if not same and name in required:
-            raise DataError(f"{path}: no column {name!r}; {nearest(name, header)}")
-        if same:
-            found[name] = same[0]
-    return found
-
-
-def _name_in_r(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._]", ".", name)

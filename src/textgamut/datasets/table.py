@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet
 
 from textgamut.datasets.rows import (
+    MARK,
     TABLES,
-    TEXT_FORMATS,
     csv_rows,
     format_of,
-    opened,
+    no_column,
     readable,
-    refuse_utf16,
     rows_of_jsonl,
+    rows_of_text,
+    seems,
+    string,
 )
 from textgamut.errors import DataError, nearest
+from textgamut.inputs import check_file
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import ContinuationsDataset, TableDataset
 
-MOST_UNPACKED = 2**30
-"""Maximum number of unpacked bytes of a gzip file that is read as a whole: CSV, TSV or plain text."""
+MISSING = ("", "NA", "NaN", "nan")
+"""Fields of CSV without a value, as pandas, R and Python write them."""
+
+BATCH_ROWS = 2**14
+"""Rows of a parquet file that are read at a time."""
+
+_NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 
 
 def read(path: Path, entry: TableDataset | ContinuationsDataset, prompt: str | None = None) -> pd.DataFrame:
@@ -50,8 +63,11 @@ def read(path: Path, entry: TableDataset | ContinuationsDataset, prompt: str | N
 
     Raises:
         TextgamutError: If the suffix is unknown, a byte is not UTF-8, a line cannot be parsed, a gzip file is
-            damaged or too large, a column is missing, a row has no text or no id, or a text is not a string.
-            The message names the file and the line (for parquet, the row).
+            damaged, a column is missing, a row has no text or no id, or a text is not a string. The message
+            names the file and the line (for parquet, the row).
+
+    Warns:
+        UserWarning: As :func:`read_columns` and :func:`text_column`.
     """
     path = one_file(path)
     keys = [entry.id] if entry.id else []
@@ -60,41 +76,247 @@ def read(path: Path, entry: TableDataset | ContinuationsDataset, prompt: str | N
     if not len(frame):
         return pd.DataFrame({name: [] for name in ["id", *strings, *entry.groups]}, dtype=str)
     check_filled(path, frame, [*strings.values(), *keys])
-    for column in strings.values():
-        check_strings(path, frame, column)
-    frame = frame.reset_index(drop=True)
+    texts = {name: text_column(path, frame, column).astype(str) for name, column in strings.items()}
+    ids = labels(frame[entry.id]) if entry.id else [f"row-{i + 1}" for i in range(len(frame))]
     groups = {name: labels(frame[name]) for name in entry.groups}
-    ids = frame[entry.id].astype(str) if entry.id else [f"row-{i + 1}" for i in range(len(frame))]
-    texts = {name: frame[column].astype(str) for name, column in strings.items()}
-    return pd.DataFrame({"id": ids} | texts | groups)
+    return pd.DataFrame({"id": ids} | texts | groups).reset_index(drop=True)
 
 
-def read_columns(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a table and check its columns.
+def read_columns(
+    path: Path,
+    columns: Sequence[str],
+    optional: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    most: int | None = None,
+    formats: Sequence[str] = (*TABLES, ".txt"),
+) -> pd.DataFrame:
+    """Read some columns of some rows of a table, so that the others of a large table take no memory.
+
+    The columns of a parquet file are all that it contains, also those that pandas would make an index. A
+    column is also found under the name that R gives it, in which each character that is no letter, digit, dot
+    or underscore is a dot.
 
     Args:
         path: The file, or ``STANDARD_INPUT``.
         columns: Columns that must be there, once each.
-        optional: Columns that must not be there more than once.
+        optional: Columns to read if they are there; they must not be there more than once.
+        where: Column -> value, as a string, of the rows to read. Defaults to all rows. Numbers are compared
+            as such, so that 0.60 finds 0.6, but if a column of strings has the value itself, only this one.
+        most: Maximum number of rows to read; later ones are not looked at. Defaults to all.
+        formats: Suffixes that can be read.
 
     Returns:
-        All columns; the index is the position of each row in the file and is named "line" or "row". The
-        fields of CSV and TSV are strings. If the file has no rows, only ``columns``.
+        The columns that are there; the index is the position of each row in the file and is named "line" or
+        "row". The fields of CSV and TSV are strings. If the file has neither rows nor a header, the columns
+        that must be there.
 
     Raises:
-        TextgamutError: As ``read``.
+        TextgamutError: As :func:`read`, or if no row has a value of ``where``.
+
+    Warns:
+        UserWarning: If a file seems to have been joined from others, its quotes are doubtful, or values of
+            ``where`` are also spelled in another way.
     """
-    frame = _read_file(path)
-    if not len(frame):
-        return pd.DataFrame({name: [] for name in columns}, dtype=str)
-    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
-    names = list(frame.columns)
-    for column in (*columns, *optional):
-        if (count := names.count(column)) > 1:
-            raise DataError(f"{path}: column {column!r} appears {count} times")
-        if not count and column in columns:
-            raise DataError(f"{path}: no column {column!r}; {nearest(column, names)}")
+    kind = format_of(path)
+    if kind not in formats:
+        plain = ", .txt" if ".txt" in formats else ""
+        raise DataError(
+            f"{path}: suffix {kind!r} is not one of {', '.join(TABLES)}{plain}; all but parquet also as .gz"
+            f"{seems(path, '')}"
+        )
+    wanted = {name: _Wanted(value) for name, value in (where or {}).items()}
+    required = list(dict.fromkeys([*wanted, *columns]))
+    read_file = _read_parquet if kind == ".parquet" else _read_rows
+    frame = read_file(path, required, [*required, *optional], wanted, most)
+    for name, value in wanted.items():
+        if not any(value.seen.values()):
+            raise DataError(
+                f"{path}: no row with {value.value!r} as {name!r}; {nearest(value.value, value.seen)}"
+            )
+        spellings = {found for found in frame[name] if isinstance(found, str)} - {value.value}
+        if spellings and (frame[name] == value.value).any():
+            frame = frame[~frame[name].isin(spellings)]
+            warnings.warn(
+                f"{path}: only the rows with {value.value!r} as {name!r} are used, not those with "
+                f"{', '.join(map(repr, sorted(spellings)))}",
+                stacklevel=2,
+            )
     return frame
+
+
+class _Wanted:
+    """A value that rows must have in a column, and whether each value that was found there is the same."""
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+        self.seen: dict[str, bool] = {}
+        self._number = _number(value)
+
+    def matches(self, found: object) -> bool:
+        """Return whether a value is the wanted one: the same string, number, or one of true and false."""
+        key = str(found)
+        if key not in self.seen:
+            same = self._number is not None and _number(key) == self._number
+            if isinstance(found, np.floating):  # float32: 0.6 is 0.6000000238418579
+                same = self._number is not None and type(found)(self._number) == found
+            truth = key in ("True", "False") and key.casefold() == self.value.casefold()
+            self.seen[key] = key == self.value or same or truth
+        return self.seen[key]
+
+
+def _number(text: str) -> Decimal | None:
+    """Return a number as it is written, without leading zeros, which would make it a name such as 007."""
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def _read_rows(
+    path: Path, required: Sequence[str], asked: Sequence[str], wanted: Mapping[str, _Wanted], most: int | None
+) -> pd.DataFrame:
+    """Read JSONL, CSV, TSV or plain text, see :func:`read_columns`."""
+    kind = format_of(path)
+    names = {name: name for name in asked}  # name -> name in the file
+    header: list[str] = []
+    rows: Iterator[tuple[int, Mapping[str, Any]]]
+    if kind in (".csv", ".tsv"):
+        table = csv_rows(path)
+        header = next(table, (1, []))[1]
+        names = _in_header(path, header, asked, required) if header else names
+        rows = ((line, dict(zip(header, fields, strict=True))) for line, fields in table)
+    else:
+        rows = rows_of_jsonl(path) if kind == ".jsonl" else rows_of_text(path)
+    keys: dict[str, None] = dict.fromkeys(header)
+    positions: list[int] = []
+    kept: dict[str, list[Any]] = {name: [] for name in names}
+    number = 0
+    for number, row in islice(rows, most):
+        if not header:
+            keys.update(dict.fromkeys(row))
+        if all(value.matches(row.get(names[name])) for name, value in wanted.items()):
+            positions.append(number)
+            for name, values in kept.items():
+                values.append(row.get(names[name]))
+    if not header and not number:
+        return _nothing(path, required, wanted)
+    if not header:
+        kept = {name: kept[name] for name in _in_header(path, keys, asked, required, as_in_r=False)}
+    # dtype object keeps integers in a column with missing values
+    return pd.DataFrame(kept, index=pd.Index(positions, name="line"), dtype=object)
+
+
+def _read_parquet(
+    path: Path, required: Sequence[str], asked: Sequence[str], wanted: Mapping[str, _Wanted], most: int | None
+) -> pd.DataFrame:
+    """Read parquet, see :func:`read_columns`."""
+    check_file(path)
+    # Not read_table, which refuses columns of the same name, and reads folders called x=1 as columns.
+    with readable(path), pyarrow.parquet.ParquetFile(path) as file:
+        if not file.schema_arrow.names:
+            return _nothing(path, required, wanted)
+        names = _in_header(path, file.schema_arrow.names, asked, required)
+        fields = [file.schema_arrow.field(column) for column in names.values()]
+        schema = pa.schema([field.with_type(_plain(field.type)) for field in fields])
+        batches: list[pa.RecordBatch] = []
+        positions = [np.empty(0, dtype=np.int64)]
+        rows = 0
+        for batch in file.iter_batches(BATCH_ROWS, columns=list(names.values())):
+            batch = batch.select(schema.names).cast(schema).slice(0, None if most is None else most - rows)
+            batch.validate(full=True)  # report invalid UTF-8 here and not at its first use
+            chosen = np.ones(len(batch), dtype=bool)
+            for name, value in wanted.items():
+                chosen &= [value.matches(found) for found in _values(batch.column(names[name]))]
+            batches.append(batch.filter(pa.array(chosen)) if wanted else batch)
+            positions.append(rows + 1 + np.flatnonzero(chosen))
+            rows += len(batch)
+            if rows == most:
+                break
+        table = pa.Table.from_batches(batches, schema)
+        index = pd.Index(np.concatenate(positions), name="row")
+        # Column by column: of a whole table, pandas would make some columns an index if the file says so.
+        series = {name: _series(table.column(column)).set_axis(index) for name, column in names.items()}
+    return pd.DataFrame(series, index=index)
+
+
+def _nothing(path: Path, required: Sequence[str], wanted: Mapping[str, _Wanted]) -> pd.DataFrame:
+    """Return the columns of a file that has neither columns nor rows, unless rows are looked for."""
+    if wanted:
+        raise no_column(path, required[0], [])
+    return pd.DataFrame({name: [] for name in required}, dtype=object)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a column that some writers encode in another way."""
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    return pa.large_string() if pa.types.is_string_view(kind) else kind
+
+
+def _values(array: pa.Array) -> list[Any]:
+    """Return the values of a column of parquet; those of float32 as such, since they are spelled shorter."""
+    values: list[Any] = array.to_pylist()
+    if pa.types.is_float32(array.type) or pa.types.is_float16(array.type):
+        return [None if value is None else array.type.to_pandas_dtype()(value) for value in values]
+    return values
+
+
+def _series(column: pa.ChunkedArray) -> pd.Series[Any]:
+    """Return a column of parquet as pandas has it; integers stay integers if some are missing."""
+    if pa.types.is_nested(column.type):
+        return pd.Series(column.to_pylist(), dtype=object)
+    series: pd.Series[Any] = column.to_pandas(integer_object_nulls=True)
+    return series
+
+
+def _in_header(
+    path: Path, header: Iterable[str], asked: Iterable[str], required: Sequence[str], as_in_r: bool = True
+) -> dict[str, str]:
+    """Map the names of columns to those in a header, without those that are neither there nor required."""
+    header = list(header)
+    found = {}
+    for name in asked:
+        same = [column for column in header if column == name]
+        if as_in_r and not same:
+            same = [column for column in header if _name_in_r(column) == _name_in_r(name)]
+        if len(same) > 1:
+            raise DataError(f"{path}: column {name!r} appears {len(same)} times")
+        if not same and name in required:
+            raise no_column(path, name, header)
+        if same:
+            found[name] = same[0]
+    return found
+
+
+def _name_in_r(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._]", ".", name)
+
+
+def text_column(path: Path, frame: pd.DataFrame, column: str) -> pd.Series[Any]:
+    """Return a column of texts or prompts: strings without byte order marks, one in each row.
+
+    Everything that reads a column of texts from a table calls this.
+
+    Raises:
+        DataError: If a row has no value, or one that is not a string; the message names the first.
+
+    Warns:
+        UserWarning: If byte order marks (U+FEFF) are left out.
+    """
+    check_filled(path, frame, [column])
+    texts = frame[column]
+    marked = []
+    try:
+        for number, text in texts.items():
+            if MARK in string(f"{path}: {frame.index.name} {number}", column, text):
+                marked.append(number)
+    except DataError as error:
+        raise DataError(f"{error}{seems(path)}") from None
+    if not marked:
+        return texts
+    warnings.warn(
+        f"{path}: byte order marks (U+FEFF) are left out of {len(marked)} of {len(texts)} texts, first in "
+        f"{frame.index.name} {marked[0]}: if files were joined, check that no line end is missing there",
+        stacklevel=2,
+    )
+    return texts.map(lambda text: text.replace(MARK, ""))
 
 
 def check_filled(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -106,11 +328,35 @@ def check_filled(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> Non
             )
 
 
-def check_strings(path: Path, frame: pd.DataFrame, column: str) -> None:
-    """Check that a column of a table contains only strings; the message names the first other."""
-    for number, text in frame[column].items():
-        if not isinstance(text, str):
-            raise DataError(f"{path}: {frame.index.name} {number}: {column!r} is not a string")
+def numbers(path: Path, frame: pd.DataFrame, column: str) -> pd.Series[Any]:
+    """Return a column of a table as numbers.
+
+    Returns:
+        The numbers, NaN where there is no value.
+
+    Raises:
+        TextgamutError: If a value is not a number; the message names the file and the line.
+    """
+    values = frame[column].astype(object)
+    values = values.mask(values.isin(MISSING))
+    found = pd.to_numeric(values.map(_written_number), errors="coerce")
+    if (wrong := (found.isna() & values.notna()).to_numpy()).any():
+        row = int(wrong.argmax())
+        value = values.iloc[row]
+        comma = isinstance(value, str) and re.fullmatch(r"\s*[-+]?[0-9.]*(,[0-9.]+)+\s*", value)
+        raise DataError(
+            f"{path}: {frame.index.name} {frame.index[row]}: {column!r} is not a number: {value!r}"
+            f"{': numbers have a decimal point and no commas' if comma else ''}"
+        )
+    return found
+
+
+def _written_number(value: Any) -> str | float | None:
+    """Return what pandas can convert: not a boolean or a date, although it would convert these, too."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        return None
+    # pandas cannot convert integers of 400 digits
+    return str(value) if isinstance(value, int | Decimal) else value
 
 
 def labels(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -129,66 +375,3 @@ def one_file(path: Path) -> Path:
     if len(tables) != 1:
         raise DataError(f"{path}: expected one table, found {len(tables)}")
     return tables[0]
-
-
-def _read_file(path: Path) -> pd.DataFrame:
-    """Read all columns; the index is the position of each row in the file and is named "line" or "row"."""
-    kind = format_of(path)
-    if kind not in (*TABLES, *TEXT_FORMATS):
-        raise DataError(
-            f"{path}: suffix {kind!r} is not one of {', '.join(TABLES)}, .txt; all but parquet also as .gz"
-        )
-    with readable(path, kind):
-        if kind == ".parquet":
-            # Not read_table, which refuses columns of the same name, and reads folders called x=1 as columns.
-            with pyarrow.parquet.ParquetFile(path) as file:
-                table = file.read()
-            table.validate(full=True)  # report invalid UTF-8 here and not at its first use
-            frame: pd.DataFrame = table.to_pandas()
-            return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name="row"))
-        if kind == ".jsonl":
-            return _read_jsonl(path)
-        content = _content(path).decode("utf-8-sig")
-        refuse_utf16(path, content)
-        return _read_txt(content) if kind == ".txt" else _read_csv(path, content)
-
-
-def _content(path: Path) -> bytes:
-    """Read a whole file. A small gzip file can contain more than fits into memory."""
-    with opened(path) as stream:
-        if path.suffix.lower() != ".gz":
-            return stream.read()
-        content = stream.read(MOST_UNPACKED + 1)
-    if len(content) > MOST_UNPACKED:
-        most = f"{MOST_UNPACKED // 2**20:,} MiB"
-        raise DataError(f"{path}: larger than {most} unpacked: unpack it, or use JSONL")
-    return content
-
-
-def _read_jsonl(path: Path) -> pd.DataFrame:
-    rows = dict(rows_of_jsonl(path))
-    # dtype object keeps integers in a column with missing values
-    return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="line"), dtype=object)
-
-
-def _read_csv(path: Path, content: str) -> pd.DataFrame:
-    columns: list[list[str]] = []  # half the memory of a list of rows
-    lines: list[int] = []
-    header: list[str] = []
-    for line, fields in csv_rows(path, io.StringIO(content, newline=""), len(content)):
-        if not columns:
-            header, columns = fields, [[] for _ in fields]
-            continue
-        lines.append(line)
-        for column, field in zip(columns, fields, strict=True):
-            column.append(field)
-    frame = pd.DataFrame(dict(enumerate(columns)), index=pd.Index(lines, name="line"), dtype=object)
-    return frame.set_axis(pd.Index(header, dtype=object), axis=1)
-
-
-def _read_txt(content: str) -> pd.DataFrame:
-    # Not splitlines, which also splits at form feeds and U+2028.
-    lines = [line.removesuffix("\r") for line in content.split("\n")]
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return pd.DataFrame({"text": lines}, index=pd.RangeIndex(1, len(lines) + 1, name="line"), dtype=object)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from textgamut.datasets.rows import rows_of_jsonl, rows_of_parquet
+from textgamut.datasets.rows import rows_of_jsonl, rows_of_parquet, seems, string
 from textgamut.datasets.table import one_file
 from textgamut.draws import order_key, take
 from textgamut.errors import DataError
@@ -39,19 +39,21 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
     def texts() -> Iterator[tuple[int, str, str]]:
         seen: set[bytes] = set()
         for number, row in rows:
-            if not isinstance(row.get("text"), str) or not row.keys() >= set(columns):
-                missing = " or ".join(f"no {column!r}" for column in columns)
-                raise DataError(f"{path}: {'row' if parquet else 'line'} {number}: {missing}")
+            where = f"{path}: {'row' if parquet else 'line'} {number}"
+            for column in columns:
+                if row.get(column) is None:
+                    raise DataError(f"{where} has no {column!r}{seems(path)}")
+            text = string(where, "text", row["text"])
             counts["rows"] += 1
-            fingerprint = hashlib.blake2b(row["text"].encode(), digest_size=16).digest()
+            fingerprint = hashlib.blake2b(text.encode(), digest_size=16).digest()
             if fingerprint in seen:
                 continue
             seen.add(fingerprint)
             counts["distinct in the file"] += 1
-            if count_words(row["text"]) >= entry.min_words:
+            if count_words(text) >= entry.min_words:
                 counts[f"{entry.min_words} words or more"] += 1
                 name = row[entry.id] if entry.id else f"row-{number}"
-                yield number, f"webtext-{name}", row["text"]
+                yield number, f"webtext-{name}", text
 
     if entry.n is None:
         drawn = list(texts())

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.files import read_json, write_bytes, write_json
+from textgamut.inputs import check_file
 from textgamut.progress import Progress
 from textgamut.text import nltk_words
 
@@ -99,6 +100,7 @@ def read_essays(path: Path) -> pd.DataFrame:
             row has too many fields, an essay is empty, or a score is not a number. The message names the
             file, the line and the column.
     """
+    check_file(path)
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from textgamut.config.experiment import LABEL_COLUMNS, OPTIONAL_COLUMNS, REQUIRED_COLUMNS
-from textgamut.datasets.rows import numbers, select
-from textgamut.datasets.table import check_filled
+from textgamut.datasets.rows import TABLES
+from textgamut.datasets.table import check_filled, numbers, read_columns
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.rankings.method_scores import labels_of_methods, name_methods, wide_method_scores
 
@@ -105,7 +105,9 @@ def _read(
     named = {name: columns.get(name, name) for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS, *criteria)}
     required = [named[name] for name in named if name not in OPTIONAL_COLUMNS or name in columns]
     where = {} if corpus is None else {columns.get("corpus", "corpus"): corpus}
-    found = select(path, required, [named[name] for name in OPTIONAL_COLUMNS], where)
+    found = read_columns(path, required, [named[name] for name in OPTIONAL_COLUMNS], where, formats=TABLES)
+    if not len(found):
+        raise DataError(f"{path}: there are no rows")
     found = found.mask((found == "").to_numpy())  # the only way to leave one out in CSV
     present = [name for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if named[name] in found]
     filled = (*REQUIRED_COLUMNS, "decoding")

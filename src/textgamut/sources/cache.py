@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ from platformdirs import user_cache_path
 from textgamut.config.entries.base import expanded
 from textgamut.errors import DataError
 from textgamut.files import read_json, write_json
+from textgamut.inputs import not_a_file
 
 _RECORD = ".verified-"
 """Beginning of the names of the records of what was verified."""
@@ -43,6 +45,8 @@ def digest(path: Path) -> str:
         return hashlib.sha256(
             b"".join(digest(file).encode() + b"  " + name + b"\n" for name, file in files)
         ).hexdigest()
+    if problem := not_a_file(path.stat().st_mode):  # a FIFO would be waited for
+        raise OSError(errno.EINVAL, problem, str(path))
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -28,6 +28,7 @@ from textgamut.config.entries.sources import (
     WheelSource,
 )
 from textgamut.errors import SourceError, reason
+from textgamut.inputs import unreadable
 from textgamut.locks import lock
 from textgamut.sources import hub, hub_dataset, url, wheel
 from textgamut.sources.cache import cache_folder, digest, intact, offline
@@ -100,8 +101,8 @@ def pinned(source: FetchedSource) -> dict[str, Any]:
 
 def _local(source: FileSource) -> Path:
     path = expanded(source.path)
-    if not path.exists():
-        raise SourceError(f"{path}: there is no such file or folder")
+    if not os.path.isdir(path) and (problem := unreadable(path)):
+        raise SourceError(f"{path}: {problem}")
     if source.sha256 and (found := digest(path)) != source.sha256:
         raise SourceError(
             f"{path}: wrong checksum: expected sha256 {source.sha256}, found {found}; "

@@ -16,6 +16,7 @@ from textgamut.config.entries.sources import GenerationsSource
 from textgamut.config.experiment import SubsetsTask
 from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError, nearest
+from textgamut.inputs import no_file
 from textgamut.metrics.catalogue import FAMILIES
 from textgamut.workflow import paths
 from textgamut.workflow.families import PERPLEXITY
@@ -167,8 +168,8 @@ def check_generations(config: Config, targets: Sequence[str]) -> None:
                 if not {"{", "}"}.isdisjoint(file):
                     problem = f"Snakemake takes braces in a path for wildcards: rename {file}"
                     missing[f"model {cell.model!r}: source.path: {problem}"] = None
-                elif not os.path.isfile(file):
-                    missing[f"model {cell.model!r}: source.path: there is no file {file}"] = None
+                elif problem := no_file(Path(file)):
+                    missing[f"model {cell.model!r}: source.path: {problem}"] = None
     if missing:
         raise ConfigError(listed(missing))
 

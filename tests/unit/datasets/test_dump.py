@@ -386,9 +386,9 @@ def test_a_page_of_the_web_under_the_name_of_a_packed_dump(tmp_path, suffix):
 
 
 def test_no_file_and_no_suffix(tmp_path):
-    assert "No such file" in read_with_fault(tmp_path / "dump.xml.bz2")[1]
+    assert "there is no such file" in read_with_fault(tmp_path / "dump.xml.bz2")[1]
     (tmp_path / "folder.xml").mkdir()
-    assert "Is a directory" in read_with_fault(tmp_path / "folder.xml")[1]
+    assert "is a folder, not a file" in read_with_fault(tmp_path / "folder.xml")[1]
     assert "dumps end in .xml, .xml.bz2 or .xml.gz" in read_with_fault(tmp_path / "dump.xml.7z")[1]
 
 

@@ -80,8 +80,8 @@ def test_the_draw_of_webtext_depends_on_its_seed_and_not_on_other_rows(corpus: P
     ("line", "message"),
     [
         ('{"id": 1, "text": "x"', "line 2: not valid JSON"),
-        ('{"text": "x"}', "line 2: no 'id' or no 'text'"),
-        ('{"id": 1, "text": null}', "line 2: no 'id' or no 'text'"),
+        ('{"text": "x"}', "line 2 has no 'id'"),
+        ('{"id": 1, "text": null}', "line 2 has no 'text'"),
         ("[]", "line 2: not a JSON object"),
     ],
 )
@@ -117,7 +117,7 @@ def test_webtext_holds_a_batch_of_parquet_and_not_the_file(tmp_path: Path) -> No
     [
         ({"id": [1], "txt": ["x"]}, r"t\.parquet: no column 'text'; nearest valid: 'txt'"),
         ({"text": ["x"]}, r"t\.parquet: no column 'id'; valid: 'text'"),
-        ({"id": [1, 2], "text": ["x", None]}, r"t\.parquet: row 2: no 'id' or no 'text'"),
+        ({"id": [1, 2], "text": ["x", None]}, r"t\.parquet: row 2 has no 'text'"),
         ({"id": [1, 1], "text": ["x", "y"]}, "duplicate id 'webtext-1'"),
     ],
 )
@@ -189,7 +189,7 @@ def test_ag_news_of_an_unknown_label(tmp_path: Path) -> None:
     with pytest.raises(TextgamutError, match=r"b\.parquet: no column 'label'; valid: 'text'"):
         ag_news(tmp_path / "b.parquet")
     pd.DataFrame({"text": ["a", None], "label": [0, 1]}).to_parquet(tmp_path / "c.parquet")
-    with pytest.raises(TextgamutError, match=r"c\.parquet: row 2: no text"):
+    with pytest.raises(TextgamutError, match=r"c\.parquet: row 2: 'text' is not a string"):
         ag_news(tmp_path / "c.parquet")
     (tmp_path / "d.parquet").write_bytes(b"text,label")
     with pytest.raises(TextgamutError, match=r"d\.parquet: cannot be read as parquet"):
@@ -236,7 +236,10 @@ def test_two_prompts_may_have_the_same_continuation(tmp_path: Path) -> None:
     [
         ("{}", "not a list of prompts"),
         ("[", "cannot be read as JSON"),
-        ('[{"prefix_text": "a", "reference_text": "b"}, {"prefix_text": "a"}]', "item 2: no text in"),
+        (
+            '[{"prefix_text": "a", "reference_text": "b"}, {"prefix_text": "a"}]',
+            "item 2: 'reference_text' is not a string",
+        ),
         ("[3]", "item 1: not a JSON object"),
     ],
 )

@@ -498,9 +498,9 @@ class TestTables:
 
     def test_missing_columns(self, tmp_path: Path) -> None:
         (tmp_path / "t.jsonl").write_text('{"output": "good"}')
-        with pytest.raises(DataError, match="no column 'text'; there are 'output'"):
+        with pytest.raises(DataError, match="no column 'text'; valid: 'output'"):
             read(tmp_path / "t.jsonl")
-        with pytest.raises(DataError, match="no column 'input'; there are 'output'"):
+        with pytest.raises(DataError, match="no column 'input'; valid: 'output'"):
             read(tmp_path / "t.jsonl", columns={"text": "output", "prompt": "input"})
         (tmp_path / "t.jsonl").write_text("\n")
         with pytest.raises(DataError, match="there are no texts"):

@@ -9,9 +9,9 @@ from typing import Any
 
 from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.datasets.rows import rows_of_jsonl
+from textgamut.datasets.rows import rows_of_jsonl, string
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, answer, integer, string
+from textgamut.generation.given.texts import GivenText, answer, integer
 
 _ID = re.compile(
     rf"(?P<task>{SLUG_PATTERN})/(?P<decoding>{SLUG_PATTERN})/seed(?P<seed>\d{{1,18}})/"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets.continuations import read_items
+from textgamut.datasets.rows import string
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, integer, string
+from textgamut.generation.given.texts import GivenText, integer
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:

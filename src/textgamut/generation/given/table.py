@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pandas as pd
 
 from textgamut.config.entries.sources import GenerationsSource, TextsColumn
-from textgamut.datasets.table import check_filled, check_strings, read_columns
+from textgamut.datasets.table import read_columns, text_column
 from textgamut.errors import DataError
 from textgamut.generation.given.texts import GivenText, integer
 
@@ -26,16 +26,14 @@ def read(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
     ``source.columns`` names instead. Others are ignored.
     """
     names: dict[str, str] = {name: source.columns.get(name, name) for name in get_args(TextsColumn)}
-    frame = read_columns(path, [], list(names.values()))
+    frame = read_columns(path, [names[name] for name in source.columns], [*names.values(), WHOLE])
     if not len(frame):
         return
     if "text" not in source.columns and WHOLE in frame:
         names["text"] = WHOLE
-    for name in dict.fromkeys(["text", *source.columns]):
-        if names[name] not in frame:
-            raise DataError(f"{path}: no column {names[name]!r}; there are {', '.join(map(repr, frame))}")
-    check_filled(path, frame, [names["text"]])
-    check_strings(path, frame, names["text"])
+    if names["text"] not in frame:
+        read_columns(path, [names["text"]], most=1)  # raises the error, which names the nearest column
+    frame[names["text"]] = text_column(path, frame, names["text"])
     present = {name: list(frame[column]) for name, column in names.items() if column in frame}
     for row, number in enumerate(frame.index):
         where = f"{path}: {frame.index.name} {number}"

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from textgamut.config.entries.sources import GenerationsSource
+from textgamut.datasets.rows import string
 from textgamut.errors import DataError
+from textgamut.inputs import check_file
 
 
 class GivenText(NamedTuple):
@@ -46,6 +48,7 @@ def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
         TextgamutError: If the file does not have the format of the source, with the line in the message, or
             if it has no texts.
     """
+    check_file(path)
     module: Any = importlib.import_module(f"textgamut.generation.given.{source.format.replace('-', '_')}")
     texts: Iterator[GivenText] = module.read(path, source)
     first = next(texts, None)
@@ -57,17 +60,6 @@ def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
 
 REFUSED, NULL = "refusals", "null answers, read as empty texts"
 """Remarks."""
-
-
-def string(where: str, name: str, value: object) -> str:
-    """Return a value that must be a string.
-
-    Raises:
-        DataError: If it is not.
-    """
-    if not isinstance(value, str):
-        raise DataError(f"{where}: {name!r} is not a string")
-    return value
 
 
 def answer(where: str, name: str, value: object, refusal: object = None) -> dict[str, Any]:
