@@ -75,6 +75,13 @@ def _forking_snakemake() -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+def make_fifo(path: Path) -> None:
+    """Put a FIFO at a path, in place of a file that is there."""
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
 def copy_project(folder: Path) -> Path:
     """Copy what a workflow run needs, to be edited freely."""
     for name in ("config", "workflow", "profiles", "envs"):

@@ -30,6 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tiny
+from helpers import make_fifo
 
 from textgamut.cli.main import main
 from textgamut.files import read_csv
@@ -391,7 +392,7 @@ INPUTS = [
         "score reads a registry that is a FIFO",
         "score --reference r.jsonl --generated g.jsonl --metrics likelihood --scorer x --config own",
         "own/models.yaml: not a regular file",
-        make=lambda f: ((f / "own").mkdir(), os.mkfifo(f / "own/models.yaml")),
+        make=lambda f: make_fifo(f / "own/models.yaml"),
     ),
     paths("rank", "/dev/null", "/dev/null", "/dev/null: is not a regular file"),
     paths("rank", "a loop of links", "loop.csv", "loop.csv", "symbolic links"),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from helpers import ROOT, copy_project, dry_run
+from helpers import ROOT, copy_project, dry_run, make_fifo
 
 from textgamut.cli.main import main
 
@@ -777,8 +777,8 @@ ON_DISK = [
     on_disk("a loop of links", lambda p: linked(p, FILE, "mine.yaml"), FILE, "symbolic links"),
     on_disk("a long name", lambda p: None, "File name too long", arguments=("--configfile", "x" * 300)),
     on_disk("an endless file", lambda p: linked(p, FILE, "/dev/zero"), FILE, "not a regular file"),
-    on_disk("a FIFO", lambda p: ((p / FILE).unlink(), os.mkfifo(p / FILE)), FILE, "not a regular file"),
-    on_disk("a FIFO as a registry", lambda p: os.mkfifo(p / "config/models.yaml"),
+    on_disk("a FIFO", lambda p: make_fifo(p / FILE), FILE, "not a regular file"),
+    on_disk("a FIFO as a registry", lambda p: make_fifo(p / "config/models.yaml"),
             "models.yaml: not a regular file"),
     on_disk("no registries", lambda p: None, "no: there is no such folder",
             arguments=("--configfile", FILE, "--config", "no")),

@@ -166,9 +166,10 @@ def check_generations(config: Config, targets: Sequence[str]) -> None:
         if isinstance(source, GenerationsSource) and not os.path.exists(paths.fill(paths.GENERATIONS, cell)):
             for file in source.files(cell.task, cell.decoding, cell.seed):
                 if not {"{", "}"}.isdisjoint(file):
-                    problem = f"Snakemake takes braces in a path for wildcards: rename {file}"
-                    missing[f"model {cell.model!r}: source.path: {problem}"] = None
-                elif problem := no_file(Path(file)):
+                    problem: str | None = f"Snakemake takes braces in a path for wildcards: rename {file}"
+                else:
+                    problem = no_file(Path(file))
+                if problem:
                     missing[f"model {cell.model!r}: source.path: {problem}"] = None
     if missing:
         raise ConfigError(listed(missing))
