@@ -643,7 +643,7 @@ SCORE_FILES = [
     scores(
         "a header in the middle",
         "s.csv",
-        SCORES + SCORES.replace("p", "q").replace("qrompt", "prompt"),
+        SCORES + SCORES.replace("p", "q").replace("qromqt", "prompt"),
         "3 methods on 8 prompts",
         "the header is repeated in line 14",
         code=OK,

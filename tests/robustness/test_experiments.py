@@ -620,7 +620,7 @@ ENTRIES = [
     entry("models", MODEL.replace("path: config", "path: /nowhere").join(["a: ", "\n"]), "gemma-3-270m", "a",
           "model 'a': source.path: there is no file /nowhere"),
     entry("models", MODEL.replace("config", "x" * 300).join(["a: ", "\n"]), "gemma-3-270m", "a",
-          "model 'a': source.path: there is no file xxx"),
+          "model 'a': source.path: xxx", "cannot be read: File name too long"),
     entry("models", MODEL.replace("path: config", "path: Snakefile").join(["a: ", "\n"]), "gemma-3-270m", "a",
           "model 'a': source.path: Snakefile is a file: a checkpoint is a folder or a .gguf file"),
     entry("models", f"a: {MODEL[:-1]}, adapter: {{kind: file, path: Snakefile}}}}\n", "gemma-3-270m", "a",
