@@ -103,11 +103,13 @@ def _remove_left(parent: str) -> None:
     """Remove the folders of servers that were killed together with their runs."""
     import contextlib
     import glob
+    import stat
 
     for path in glob.glob(f"{glob.escape(parent)}/{PREFIX}*/{SOCKET}"):
         folder = os.path.dirname(path)
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
-            if os.lstat(folder).st_uid != os.geteuid():
+            real = stat.S_ISDIR(os.lstat(folder).st_mode) and stat.S_ISSOCK(os.lstat(path).st_mode)
+            if not real or os.lstat(folder).st_uid != os.geteuid():
                 continue
             try:
                 client.connect(path)

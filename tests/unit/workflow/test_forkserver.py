@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,10 +37,12 @@ def command() -> Iterator[str]:
         process.kill()
 
 
-def started() -> subprocess.Popen[str]:
+def started(temporary: Path | None = None, **options: Any) -> subprocess.Popen[str]:
     """Return a process that has started a server."""
     command = [sys.executable, "-c", STARTER]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    environment = os.environ | ({"TMPDIR": str(temporary)} if temporary else {})
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, **pipes, text=True, env=environment, **options)
 
 
 def command_of(process: subprocess.Popen[str]) -> str:
@@ -127,11 +130,79 @@ def test_the_server_ends_with_the_process_that_started_it(tmp_path: Path) -> Non
 def test_who_is_killed_while_asking_harms_nobody(command: str, tmp_path: Path) -> None:
     import socket
 
-    for sent in (b"", b".", b".[1"):
+    for sent in (b"", b".", b".[1", b"._", b".[1, 2]", b'.{"a": 1}'):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(shlex.split(command)[-1])
             connection.sendall(sent)
     assert run(command, tmp_path / "script.py", "print(7)").stdout == "7\n"
+
+
+@pytest.mark.parametrize("signals", ["SIGHUP", "SIGKILL"])
+def test_nothing_is_left_in_the_folder_for_temporary_files(tmp_path: Path, signals: str) -> None:
+    """Of a killed run, its server removes the folder; of a run killed with its server, the next run does."""
+    number = getattr(signal, signals)
+    (tmp_path / "textgamut-gpus").mkdir()
+    (tmp_path / "textgamut-mine").mkdir()
+    (tmp_path / "textgamut-mine/socket").touch()
+    with started(tmp_path, start_new_session=True) as process:
+        command = command_of(process)
+        assert run(command, tmp_path / "script.py", "print(7)").stdout == "7\n"
+        path = Path(shlex.split(command)[-1])
+        os.killpg(process.pid, number) if number == signal.SIGHUP else process.send_signal(number)
+    wait_until_gone(path.parent)
+    with started(tmp_path, start_new_session=True) as process:
+        left = Path(shlex.split(command_of(process))[-1])
+        os.killpg(process.pid, signal.SIGKILL)
+    assert left.exists()
+    with started(tmp_path) as first, started(tmp_path) as second:
+        paths = [Path(shlex.split(command_of(one))[-1]) for one in (first, second)]
+        assert not left.parent.exists()
+        assert all(path.exists() for path in paths), "those of others that run are left alone"
+        for one in (first, second):
+            assert one.stdin
+            one.stdin.close()
+    for path in paths:
+        wait_until_gone(path.parent)
+    assert {path.name for path in tmp_path.iterdir()} == {"script.py", "textgamut-gpus", "textgamut-mine"}
+
+
+def wait_until_gone(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_job_whose_process_is_killed_says_so_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("print('runs', flush=True); import time; time.sleep(0.5)")
+    shown = tmp_path / "shown"
+    with started(tmp_path) as process, shown.open("wb") as output:
+        command = [*shlex.split(command_of(process)), str(tmp_path / "slow.py")]
+        client = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=output)
+        assert client.stdout
+        assert client.stdout.readline() == b"runs\n"
+        client.kill()
+        client.wait()
+        deadline = time.monotonic() + 20
+        while not shown.read_text().endswith("\n"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+    assert shown.read_text() == "slow.py: the process that waited for it was killed\n"
+
+
+def test_an_interrupted_script_shows_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("print('runs', flush=True); import time; time.sleep(600)")
+    with started(tmp_path, start_new_session=True) as process:
+        command = [*shlex.split(command_of(process)), str(tmp_path / "slow.py")]
+        client = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert client.stdout
+        assert client.stdout.readline() == b"runs\n"
+        client.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
+        assert client.communicate(timeout=20) == (b"", b"")
+        assert client.returncode == 130
+        process.kill()
 
 
 def test_where_there_is_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

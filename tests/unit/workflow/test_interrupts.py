@@ -1,0 +1,72 @@
+"""Ctrl-C while jobs run: the first one is waited for, the second one ends everything at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+# Waits for its job as Snakemake does: in a thread of a pool, for a shell that runs a process.
+RUN = """
+import subprocess, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from textgamut.workflow.interrupts import end_at_second_interrupt
+
+end_at_second_interrupt()
+JOB = (
+    "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('runs', flush=True); "
+    "time.sleep(600)"
+)
+pool = ThreadPoolExecutor()
+pool.submit(subprocess.call, f'set -e; {sys.executable} -c "{JOB}"; echo', shell=True)
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    print("waits", flush=True)
+    pool.shutdown()
+    if sys.argv[1] == "stuck":
+        while True:
+            time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("after", ["ends", "stuck"])
+def test_the_second_ctrl_c_ends_everything(after: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, after], start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout
+        assert process.stdout.readline() == "runs\n"
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stdout.readline() == "waits\n"
+        time.sleep(0.3)
+        assert process.poll() is None
+        os.killpg(process.pid, signal.SIGINT)
+        start = time.monotonic()
+        shown = process.communicate(timeout=10)[1]
+        assert time.monotonic() - start < 2
+        assert shown == "interrupted: waiting for the jobs; Ctrl-C again ends them at once\n"
+        assert not processes_of(process.pid)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def processes_of(session: int) -> list[str]:
+    """Return the states of the processes of a session that have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(state[3]) == session and state[0] != "Z":
+            found.append(path.parent.name)
+    return found
