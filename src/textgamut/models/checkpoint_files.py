@@ -29,8 +29,14 @@ SIZES = re.compile(
 COUNTS = re.compile(r"\w*(layers?|blocks|groups|experts|depth|num_labels)")
 """Entries of a configuration that count parts of a model, which take time to build."""
 
+WIDTHS = re.compile(r"\w*(hidden_size|intermediate_size|vocab_size|_dim|_heads)|n_embd|n_head|d_\w+")
+"""Entries of a configuration that are at most the number of values in all weights."""
+
 MOST_PARTS = 1000
 """Largest such count that need not be less than the number of weights."""
+
+MOST_LABELS = 100_000
+"""The same if the number of weights is not known."""
 
 
 def silence_transformers() -> None:
@@ -85,7 +91,7 @@ def _problem(error: Exception) -> str:
 def _own_code(folder: Path) -> str:
     """Return the message about a checkpoint that cannot be loaded without Python code of its own."""
     files = ("config.json", "tokenizer_config.json", "processor_config.json", "generation_config.json")
-    named = [name for name in files if "auto_map" in (_object(folder / name) if folder.is_dir() else {})]
+    named = [name for name in files if "auto_map" in (read_object(folder / name) if folder.is_dir() else {})]
     return (
         f"{folder / named[0] if named else folder}: the checkpoint needs Python code of its own (auto_map), "
         "which is never run: use a model whose architecture transformers contains"
@@ -102,7 +108,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     if not path.is_file():
         raise ModelError(f"{folder}: not a checkpoint: it has no config.json")
-    config = _object(path)
+    config = check_config(folder)
+    read_object(folder / "generation_config.json")  # transformers would ignore a damaged one
     if (folder / "adapter_config.json").is_file():  # transformers would add the adapter, from pickles, too
         raise ModelError(
             f"{folder}: a model and an adapter in one folder: move the files of the adapter (adapter_*) to "
@@ -113,15 +120,31 @@ def read_config(folder: Path) -> dict[str, Any]:
     weights = weight_files(folder)
     from safetensors import SafetensorError, safe_open
 
-    names = 0
+    names = numbers = 0
     for file in weights:
         try:
             with safe_open(file, "np") as opened:  # reads the header, and compares it with the size
-                names += len(opened.keys())
+                shapes = [opened.get_slice(name).get_shape() for name in opened.keys()]  # noqa: SIM118
+            names, numbers = names + len(shapes), numbers + sum(map(math.prod, shapes))
         except (SafetensorError, OSError) as error:
             raise ModelError(f"{file}: damaged: {error}. {REMEDY}") from None
-    _check_values(path, config, names)
+    _check_sizes(path, config, names, numbers)
+    return config
+
+
+def check_config(folder: Path) -> dict[str, Any]:
+    """Return the configuration of a checkpoint, empty if there is none, as in the folder of a tokenizer.
+
+    Raises:
+        ModelError: If a value in it is impossible, or the weights are quantized in an unknown way.
+    """
+    path = folder / "config.json"
+    config = read_object(path)
+    _check_sizes(path, config)
     _check_quantization(path, config)
+    names = config.get("architectures") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelError(f"{path}: architectures: {names!r}: must be a list of names")
     return config
 
 
@@ -136,7 +159,7 @@ def weight_files(folder: Path) -> list[Path]:
         return [whole]
     if not index.is_file():
         raise ModelError(f"{folder}: has no weights: there is no model.safetensors, and no {INDEX}")
-    places = _object(index).get("weight_map")
+    places = read_object(index).get("weight_map")
     if not isinstance(places, dict) or not places:
         raise ModelError(f"{index}: damaged: weight_map is not a JSON object with names. {REMEDY}")
     for name in places.values():
@@ -149,7 +172,7 @@ def weight_files(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(set(places.values()))]
 
 
-def _object(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file, an empty one if there is no file.
 
     Raises:
@@ -164,12 +187,14 @@ def _object(path: Path) -> dict[str, Any]:
     return content
 
 
-def _check_values(path: Path, config: Mapping[str, Any], names: int) -> None:
-    """Check the sizes of a configuration; ``names`` is the number of the weights."""
+def _check_sizes(
+    path: Path, config: Mapping[str, Any], names: int = MOST_LABELS, numbers: float = math.inf
+) -> None:
+    """Check the sizes of a configuration against the number of the weights and of their values."""
     for key, value in config.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         if isinstance(value, dict):
-            _check_values(path, value, names)
+            _check_sizes(path, value, names, numbers)
         elif isinstance(value, float) and not math.isfinite(value):
             raise ModelError(f"{path}: {key}: {value}: must be finite")
         elif SIZES.fullmatch(key) and value is not None and not (whole and value > 0):
@@ -178,6 +203,8 @@ def _check_values(path: Path, config: Mapping[str, Any], names: int) -> None:
             )
         elif COUNTS.fullmatch(key) and whole and value > max(names, MOST_PARTS):
             raise ModelError(f"{path}: {key}: {value:,}: the checkpoint has only {names:,} weights")
+        elif WIDTHS.fullmatch(key) and whole and value > numbers:
+            raise ModelError(f"{path}: {key}: {value:,}: the weights have only {numbers:,} values in all")
 
 
 def _check_quantization(path: Path, config: Mapping[str, Any]) -> None:

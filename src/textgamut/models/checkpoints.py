@@ -9,15 +9,15 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import ModelError
 from textgamut.models.adapters import adapt
-from textgamut.models.checkpoint_files import loading, read_config, silence_transformers
+from textgamut.models.checkpoint_files import check_config, loading, read_config, silence_transformers
 from textgamut.models.weights import check_report, check_values, load
-from textgamut.sources.cache import cache_folder, digest
+from textgamut.sources.cache import cache_folder, digest, intact
 from textgamut.sources.fetch import fetch
 
 if TYPE_CHECKING:
@@ -55,12 +55,15 @@ def prepare(source: Source) -> Path:
     from filelock import FileLock
 
     target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
-    if target.exists():  # without the lock, whose file another user of the cache may not be able to write
+    # Without the lock, whose file another user of the cache may not be able to write.
+    if target.exists() and intact(target):
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{target}.lock"):
-        if not target.exists():
+        if not (target.exists() and intact(target)):
+            shutil.rmtree(target, ignore_errors=True)
             _convert_gguf(path, target)
+            intact(target, digest(target))  # writes the record
     return target
 
 
@@ -88,6 +91,7 @@ def _convert_gguf(path: Path, target: Path) -> None:
         raise ModelError(f"{path}: a GGUF file needs the package gguf: pip install 'textgamut[demo]'")
     logger.info("converting %s to safetensors", path.name)
     with loading(path), _parsed_once():
+        _check_blocks(path)
         tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, trust_remote_code=False)
         model, report = AutoModelForCausalLM.from_pretrained(
             path.parent,
@@ -110,6 +114,16 @@ def _convert_gguf(path: Path, target: Path) -> None:
             os.fsync(stream.fileno())
         file.chmod(0o644)  # a cache may be shared by a group of users
     temporary.rename(target)
+
+
+def _check_blocks(path: Path) -> None:
+    """Check that a GGUF file has weights for each of the layers that transformers would make."""
+    import gguf
+
+    reader = gguf.GGUFReader(str(path))
+    for name, field in reader.fields.items():
+        if name.endswith(".block_count") and (count := field.contents()) > len(reader.tensors):
+            raise ModelError(f"{path}: {name}: {count:,}: the file has only {len(reader.tensors):,} weights")
 
 
 @contextlib.contextmanager
@@ -139,8 +153,10 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
     silence_transformers()
     from transformers import AutoTokenizer
 
+    config = check_config(folder)
     with loading(folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", trust_remote_code=False)
+    _check_ids(folder, tokenizer, config)
     # Without its files, transformers makes a tokenizer of special tokens only (T5: and of the space).
     if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) < 2:
         raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
@@ -153,6 +169,23 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
         if begins_with_bos(tokenizer("a")["input_ids"], tokenizer) != (bos == "always"):
             raise ModelError(f"{folder}: bos: {bos}: the tokenizer does not support this setting; use auto")
     return tokenizer
+
+
+def _check_ids(folder: Path, tokenizer: Any, config: Mapping[str, Any]) -> None:
+    """Check that the model has an embedding for each token of the tokenizer.
+
+    A token that was added later may have none if no text contains it, such as that of Gemma 3 for images.
+    """
+    parts = [config, *(part for part in config.values() if isinstance(part, dict))]
+    sizes = [size for part in parts if isinstance(size := part.get("vocab_size"), int)]
+    added = set(tokenizer.get_added_vocab())
+    ends = [tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token]
+    for token, number in tokenizer.get_vocab().items():
+        if sizes and number >= max(sizes) and (token not in added or token in ends):
+            raise ModelError(
+                f"{folder}: the tokenizer does not belong to the model: token {token!r} has the id {number}, "
+                f"but vocab_size is {max(sizes)}"
+            )
 
 
 def begins_with_bos(ids: Sequence[int], tokenizer: Any) -> bool:
@@ -230,7 +263,10 @@ def load_generator(
             f"{folder}: the model does not fit into the GPUs of this job: raise its `gpus` in models.yaml"
         )
     if adapter is not None:
-        model = adapt(model, adapter).merge_and_unload(safe_merge=True)
+        try:
+            model = adapt(model, adapter).merge_and_unload(safe_merge=True)
+        except ValueError as error:
+            raise ModelError(f"{adapter}: the adapter does not fit the model: {error}") from error
     return model
 
 
@@ -240,7 +276,7 @@ def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
     from transformers import AutoConfig, GenerationConfig
 
     for name in read_config(folder).get("architectures") or ():
-        if OTHER_PURPOSES.search(str(name)):
+        if OTHER_PURPOSES.search(name):
             raise ModelError(f"{folder}: {name} is not a language model that predicts the next token")
     with loading(folder):
         kind = _class_for(AutoConfig.from_pretrained(folder, trust_remote_code=False))
