@@ -108,7 +108,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     if not path.is_file():
         raise ModelError(f"{folder}: not a checkpoint: it has no config.json")
-    config = check_config(folder)
+    config = read_object(path)
     read_object(folder / "generation_config.json")  # transformers would ignore a damaged one
     if (folder / "adapter_config.json").is_file():  # transformers would add the adapter, from pickles, too
         raise ModelError(
@@ -128,23 +128,27 @@ def read_config(folder: Path) -> dict[str, Any]:
             names, numbers = names + len(shapes), numbers + sum(map(math.prod, shapes))
         except (SafetensorError, OSError) as error:
             raise ModelError(f"{file}: damaged: {error}. {REMEDY}") from None
-    _check_sizes(path, config, names, numbers)
-    return config
+    return check_config(folder, names, numbers)
 
 
-def check_config(folder: Path) -> dict[str, Any]:
+def check_config(folder: Path, names: int | None = None, numbers: float = math.inf) -> dict[str, Any]:
     """Return the configuration of a checkpoint, empty if there is none, as in the folder of a tokenizer.
+
+    Args:
+        folder: The checkpoint.
+        names: Number of its weights, if known.
+        numbers: Number of the values in all of them.
 
     Raises:
         ModelError: If a value in it is impossible, or the weights are quantized in an unknown way.
     """
     path = folder / "config.json"
     config = read_object(path)
-    _check_sizes(path, config)
+    _check_sizes(path, config, names, numbers)
     _check_quantization(path, config)
-    names = config.get("architectures") or []
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ModelError(f"{path}: architectures: {names!r}: must be a list of names")
+    classes = config.get("architectures") or []
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise ModelError(f"{path}: architectures: {classes!r}: must be a list of names")
     return config
 
 
@@ -187,10 +191,9 @@ def read_object(path: Path) -> dict[str, Any]:
     return content
 
 
-def _check_sizes(
-    path: Path, config: Mapping[str, Any], names: int = MOST_LABELS, numbers: float = math.inf
-) -> None:
+def _check_sizes(path: Path, config: Mapping[str, Any], names: int | None, numbers: float) -> None:
     """Check the sizes of a configuration against the number of the weights and of their values."""
+    most = MOST_LABELS if names is None else max(names, MOST_PARTS)
     for key, value in config.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         if isinstance(value, dict):
@@ -201,8 +204,9 @@ def _check_sizes(
             raise ModelError(
                 f"{path}: {key}: {textwrap.shorten(repr(value), 60)}: must be a positive integer"
             )
-        elif COUNTS.fullmatch(key) and whole and value > max(names, MOST_PARTS):
-            raise ModelError(f"{path}: {key}: {value:,}: the checkpoint has only {names:,} weights")
+        elif COUNTS.fullmatch(key) and whole and value > most:
+            size = "" if names is None else f" for a checkpoint of {names:,} weights"
+            raise ModelError(f"{path}: {key}: {value:,}: too large{size}")
         elif WIDTHS.fullmatch(key) and whole and value > numbers:
             raise ModelError(f"{path}: {key}: {value:,}: the weights have only {numbers:,} values in all")
 

@@ -203,6 +203,7 @@ def check_adapter(folder: Path, adapter: Path) -> None:
     import torch
     from transformers import AutoConfig
 
+    read_config(folder)
     with loading(folder), torch.device("meta"):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         model = _class_for(config).from_config(config, trust_remote_code=False)

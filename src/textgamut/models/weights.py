@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FLOATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 """Types of weights in a safetensors file that are not quantized -> their names in torch."""
 
+MOST_NAMED = 3
+"""Maximum number of weights that a message names."""
+
 MOST_BUFFERS = 2**32
 """Maximum size in bytes of what a model computes from its configuration, such as tables of positions."""
 
@@ -121,7 +124,7 @@ def check_report(path: Path, model: Any, report: Mapping[str, Any], used: Any = 
     used = used or _used
     missing = sorted(name for name in report["missing_keys"] if _floating(model, name) and used(model, name))
     wrong = sorted(
-        f"{name} ({_shape(found)} instead of {_shape(expected)})"
+        f"{name} has the shape {tuple(found)}, but the configuration requires {tuple(expected)}"
         for name, found, expected in report["mismatched_keys"]
         if used(model, name)
     )
@@ -137,7 +140,7 @@ def check_report(path: Path, model: Any, report: Mapping[str, Any], used: Any = 
         if others := sorted(report["unexpected_keys"]):
             problems.append(f"{len(others)} weights have unknown names, such as {_few(others)}")
     if wrong:
-        problems.append(f"{len(wrong)} weights have another shape than config.json says: {_few(wrong)}")
+        problems += [*wrong[:MOST_NAMED], *([f"{len(wrong)} such weights"] if len(wrong) > 1 else [])]
     raise ModelError(f"{path}: the weights do not fit the model: {'; '.join(problems)}")
 
 
@@ -193,9 +196,5 @@ def _floating(model: Any, name: str) -> bool:
     return bool(model.get_parameter_or_buffer(name).is_floating_point())
 
 
-def _few(names: Collection[str], most: int = 3) -> str:
-    return ", ".join(list(names)[:most]) + (", ..." if len(names) > most else "")
-
-
-def _shape(sizes: Collection[int]) -> str:
-    return "x".join(map(str, sizes)) or "a number"
+def _few(names: Collection[str]) -> str:
+    return ", ".join(list(names)[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")

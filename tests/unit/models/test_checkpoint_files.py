@@ -119,7 +119,7 @@ def shard(folder: Path) -> Path:
     """Split the weights over two files, and return the path of the index."""
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
-    places = {}
+    places: dict[str, str] = {}
     for number in (1, 2):
         name = f"model-0000{number}-of-00002.safetensors"
         part = dict(list(weights.items())[number - 1 :: 2])

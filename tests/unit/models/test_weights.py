@@ -73,7 +73,7 @@ BAD: dict[str, tuple[Callable[[Tensors], Tensors], str]] = {
     ),
     "of another shape": (
         lambda weights: weights | {"model.layers.0.mlp.up_proj.weight": torch.ones(48, 31)},
-        r"1 weights have another shape .*: \S*layers.0.mlp.up_proj.weight \(48x31 instead of 48x32\)",
+        r"\S*layers.0.mlp.up_proj.weight has the shape \(48, 31\), but the configuration requires \(48, 32\)",
     ),
     "NaN": (
         lambda weights: weights | {"model.norm.weight": torch.full((32,), float("nan"))},
