@@ -173,7 +173,7 @@ def reading(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, KeyError, TypeError, IndexError, EOFError, OSError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, EOFError, OSError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno:  # pyarrow raises OSError for damaged content, too
             raise
         raise DataError(f"{path}: damaged: delete it, and the next run makes it again") from error

@@ -235,7 +235,8 @@ def checked(
     from textgamut.metrics.lengths import check_lengths
     from textgamut.metrics.overlap import check_overlap
     from textgamut.models.adapters import prepare_adapter
-    from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
+    from textgamut.models.checkpoint_files import read_config
+    from textgamut.models.checkpoints import load_tokenizer, prepare
     from textgamut.models.context import context_length
 
     metrics = arguments.texts("metrics", arguments.listed("metrics", metrics, "families"))

@@ -1033,6 +1033,14 @@ def configure(model: Path, **values: object) -> None:
     (model / "config.json").write_text(json.dumps(config | values))
 
 
+def rename_weights(model: Path, prefix: str) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(model / "model.safetensors")
+    renamed = {prefix + name: weight for name, weight in weights.items()}
+    save_file(renamed, model / "model.safetensors", {"format": "pt"})
+
+
 def intact(_: Path) -> None:
     """Damage nothing."""
 
@@ -1064,7 +1072,7 @@ CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
         "no weights",
         f"{SCORER} model",
         without("model.safetensors"),
-        "model: has no weights: there is no .safe",
+        "model: has no weights: there is no model.safe",
     ),
     ("no tokenizer", f"{SCORER} model", without(*TOKENIZER), "model: has no tokenizer"),
     ("a cut configuration", f"{SCORER} model", cut("config.json"), "model/config.json: damaged"),
@@ -1074,13 +1082,37 @@ CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
         "weights of another shape",
         f"{SCORER} model",
         lambda m: configure(m, n_positions=7),
-        "checkpoint: transformer.wpe.weight has the shape (256, 32), but the configuration requires (7, 32)",
+        "the model: transformer.wpe.weight has the shape (256, 32), but the configuration requires (7, 32)",
     ),
     (
         "an embedder with weights of another shape",
         EMBEDDER,
         lambda m: configure(m, vocab_size=11),
         "but the configuration requires (11, 32)",
+    ),
+    (
+        "weights saved from DataParallel",
+        f"{SCORER} model",
+        lambda m: rename_weights(m, "module."),
+        "29 of 29 weights of GPT2LMHeadModel are missing, such as lm_head.weight, ",
+    ),
+    (
+        "an embedder saved from DataParallel",
+        EMBEDDER,
+        lambda m: rename_weights(m, "module."),
+        "weights have unknown names, such as module.transformer.h.0.",
+    ),
+    (
+        "code of its own",
+        f"{SCORER} model",
+        lambda m: configure(m, model_type="own", auto_map={"AutoConfig": "evil.Config"}),
+        "model/config.json: the checkpoint needs Python code of its own (auto_map), which is never run",
+    ),
+    (
+        "a million layers",
+        f"{SCORER} model",
+        lambda m: configure(m, n_layer=1_000_000),
+        "config.json: n_layer: 1,000,000: too large for a checkpoint of 28 weights",
     ),
     ("cut weights", f"{SCORER} model", cut("model.safetensors"), "model/model.safetensors: damaged"),
     (

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from textgamut import arguments
 from textgamut.errors import ConfigError, DataError, ModelError
-from textgamut.models.checkpoints import load_tokenizer, loading, silence_transformers
+from textgamut.models.checkpoint_files import loading, silence_transformers
+from textgamut.models.checkpoints import load_tokenizer
 from textgamut.models.devices import choose_device, choose_dtype
+from textgamut.models.weights import load
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
@@ -92,8 +94,8 @@ def load_embedder(folder: Path, embedder: Embedder, device: torch.device) -> Loa
             tokens, the checkpoint cannot be loaded, or sentence-transformers is needed and not installed.
     """
     silence_transformers()
-    load = _load_library if embedder.pooling == "sentence-transformers" else _load_network
-    loaded = load(folder, embedder, device)
+    by_pooling = _load_library if embedder.pooling == "sentence-transformers" else _load_network
+    loaded = by_pooling(folder, embedder, device)
     _check_room(loaded)
     return loaded
 
@@ -160,9 +162,8 @@ def _load_network(folder: Path, embedder: Embedder, device: torch.device) -> Loa
     import torch
     from transformers import AutoModel
 
+    model = load(AutoModel, folder, compute_dtype(embedder, device), embedder=True)
     tokenizer = load_tokenizer(folder)
-    with loading(folder):
-        model = AutoModel.from_pretrained(folder, dtype=compute_dtype(embedder, device), use_safetensors=True)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     model.config.use_cache = False

@@ -159,7 +159,8 @@ def check_finite(logits: torch.Tensor) -> None:
     if not bool(finite.all()):
         raise ModelError(
             f"the model's logits are not finite in {int((~finite).sum())} of {len(logits)} "
-            "samples: a dtype with a wider range may help (float16 overflows; try dtype: float32)"
+            "samples: float16 overflows (try dtype: float32), or a value in the model's config.json is out "
+            "of range"
         )
 
 

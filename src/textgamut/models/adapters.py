@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import ModelError
-from textgamut.files import read_json
+from textgamut.models.checkpoint_files import read_object
+from textgamut.models.weights import FLOATS
 from textgamut.sources.fetch import fetch
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ def prepare_adapter(source: Source | None) -> Path | None:
     for name in (CONFIG, WEIGHTS):  # peft would also load pickled weights
         if not (folder / name).is_file():
             raise ModelError(f"{folder}: not an adapter in safetensors format: it has no {name}")
-    content = read_json(folder / CONFIG)
-    kind = content.get("peft_type") if isinstance(content, dict) else None
+    content = read_object(folder / CONFIG)
+    kind = content.get("peft_type")
     if kind != "LORA":
         raise ModelError(f"{folder / CONFIG}: peft_type: {kind}: only LORA is supported")
     try:
@@ -58,6 +60,7 @@ def adapt(model: Any, adapter: Path) -> Any:
     """
     import peft
 
+    _check_updates(adapter)
     empty = model.device.type == "meta"
     try:
         with warnings.catch_warnings():
@@ -77,3 +80,39 @@ def adapt(model: Any, adapter: Path) -> Any:
             f"layers or missing, such as {strange[0]}"
         )
     return adapted.eval()
+
+
+def _check_updates(adapter: Path) -> None:
+    """Check the values of an adapter, before peft makes layers of the stated ranks.
+
+    Raises:
+        ModelError: If they are not finite floating-point numbers, or of another rank than its configuration
+            says, or the configuration names a module to be imported.
+    """
+    import torch
+    from safetensors import SafetensorError, safe_open
+
+    path, content = adapter / WEIGHTS, read_object(adapter / CONFIG)
+    if content.get("megatron_config") is not None:  # peft would import what megatron_core names
+        raise ModelError(f"{adapter / CONFIG}: megatron_config is not supported")
+    pattern = content.get("rank_pattern") or {}
+    ranks = {"r": content.get("r"), **(pattern if isinstance(pattern, dict) else {"rank_pattern": pattern})}
+    largest = 0
+    try:
+        with safe_open(path, "pt") as opened:
+            for name in opened.keys():  # noqa: SIM118 (no mapping)
+                stored = opened.get_slice(name).get_dtype()
+                if stored not in FLOATS:
+                    raise ModelError(f"{path}: {name} is {stored}, not a floating-point number")
+                values = opened.get_tensor(name)
+                if not torch.isfinite(values).all():
+                    raise ModelError(f"{path}: {name} is not finite")
+                largest = max([largest, *values.shape[:1]])
+    except SafetensorError as error:
+        raise ModelError(f"{path}: damaged: {error}") from None
+    for name, rank in ranks.items():
+        if not isinstance(rank, int) or isinstance(rank, bool) or not 1 <= rank <= largest:
+            raise ModelError(f"{adapter / CONFIG}: {name}: {rank!r}: not the rank of the adapter's weights")
+    scale = content.get("lora_alpha")
+    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not math.isfinite(scale):
+        raise ModelError(f"{adapter / CONFIG}: lora_alpha: {scale!r}: must be a finite number")

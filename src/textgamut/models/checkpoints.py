@@ -6,18 +6,19 @@ import contextlib
 import functools
 import logging
 import os
+import re
 import secrets
 import shutil
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textgamut.errors import DataError, ModelError, reason
-from textgamut.files import read_json
+from textgamut.errors import ModelError, reason
 from textgamut.locks import lock
 from textgamut.models.adapters import adapt
-from textgamut.sources.cache import cache_folder, digest
+from textgamut.models.checkpoint_files import check_config, loading, read_config, silence_transformers
+from textgamut.models.weights import check_report, check_values, load
+from textgamut.sources.cache import cache_folder, digest, intact
 from textgamut.sources.fetch import fetch
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ REVISION = 1
 """Increase when the conversion of a checkpoint produces different weights or a different tokenizer."""
 
 
-REMEDY = "If it is in a cache, delete the folder: it is fetched again"
-"""Advice at the end of messages about damaged checkpoints."""
+OTHER_PURPOSES = re.compile(
+    r"For(\w*Classification|QuestionAnswering|MultipleChoice|MaskedLM|\w*Prediction|PreTraining)$"
+)
+"""Architectures that do not predict the next token."""
 
 
 def prepare(source: Source) -> Path:
@@ -51,14 +54,17 @@ def prepare(source: Source) -> Path:
     if path.suffix != ".gguf":
         raise ModelError(f"{path}: a checkpoint is a folder or a .gguf file")
     target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
-    if target.exists():  # without the lock, whose file another user of the cache may not be able to write
+    # Without the lock, whose file another user of the cache may not be able to write.
+    if target.exists() and intact(target):
         return target
     waiting = "%s: waiting for another process that converts it%s"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with lock(Path(f"{target}.lock"), waiting=lambda holder: logger.info(waiting, path, holder)):
-            if not target.exists():
+            if not (target.exists() and intact(target)):
+                shutil.rmtree(target, ignore_errors=True)
                 _convert_gguf(path, target)
+                intact(target, digest(target))  # writes the record
     except OSError as error:
         raise ModelError(
             f"{path}: its conversion cannot be stored in the cache {cache_folder()}: {reason(error)}; set "
@@ -90,17 +96,19 @@ def _convert_gguf(path: Path, target: Path) -> None:
     if not is_gguf_available():
         raise ModelError(f"{path}: a GGUF file needs the package gguf: pip install 'textgamut[demo]'")
     logger.info("converting %s to safetensors", path.name)
-    try:
-        with _parsed_once():
-            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-            model = AutoModelForCausalLM.from_pretrained(
-                path.parent,
-                gguf_file=path.name,
-                quantization_config=GgufConfig(dequantize=True),
-                dtype=torch.float32,
-            )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise ModelError(f"{path}: transformers cannot read this GGUF file: {error}") from error
+    with loading(path), _parsed_once():
+        _check_blocks(path)
+        tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, trust_remote_code=False)
+        model, report = AutoModelForCausalLM.from_pretrained(
+            path.parent,
+            gguf_file=path.name,
+            quantization_config=GgufConfig(dequantize=True),
+            dtype=torch.float32,
+            output_loading_info=True,
+            trust_remote_code=False,
+        )
+    check_report(path, model, report)
+    check_values(path, model)
     for leftover in target.parent.glob(f".{target.name}.*"):  # of an interrupted conversion
         shutil.rmtree(leftover, ignore_errors=True)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
@@ -114,6 +122,16 @@ def _convert_gguf(path: Path, target: Path) -> None:
     temporary.rename(target)
 
 
+def _check_blocks(path: Path) -> None:
+    """Check that a GGUF file has weights for each of the layers that transformers would make."""
+    import gguf
+
+    reader = gguf.GGUFReader(str(path))
+    for name, field in reader.fields.items():
+        if name.endswith(".block_count") and (count := field.contents()) > len(reader.tensors):
+            raise ModelError(f"{path}: {name}: {count:,}: the file has only {len(reader.tensors):,} weights")
+
+
 @contextlib.contextmanager
 def _parsed_once() -> Iterator[None]:
     """Let transformers parse a GGUF file once, instead of three times of 7 s for Gemma 3's vocabulary."""
@@ -125,79 +143,6 @@ def _parsed_once() -> Iterator[None]:
         yield
     finally:
         gguf.GGUFReader = reader
-
-
-def silence_transformers() -> None:
-    """Disable transformers' requests to the hub, its warnings and its progress bars."""
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    from transformers.utils import logging as transformers_logging
-
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-
-
-@contextlib.contextmanager
-def loading(folder: Path) -> Iterator[None]:
-    """Turn what the libraries raise for a checkpoint that they cannot read into one line.
-
-    Raises:
-        ModelError: If a checkpoint cannot be read; running out of memory is left as it is.
-    """
-    import torch
-
-    try:
-        yield
-    except (torch.OutOfMemoryError, MemoryError):
-        raise
-    except Exception as error:  # safetensors and tokenizers raise their own classes, and plain Exception
-        problem = textwrap.shorten(_problem(error), 300, placeholder=" ...") or type(error).__name__
-        raise ModelError(
-            f"{folder}: transformers cannot load this checkpoint: {problem}. {REMEDY}"
-        ) from error
-
-
-def _problem(error: Exception) -> str:
-    """Return the message of an error, or what the silenced report of transformers says that it refers to."""
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    report = frame.tb_frame.f_locals.get("loading_info") if frame else None
-    if report is None or "above report" not in str(error):
-        return str(error)
-    shapes = [
-        f"{name} has the shape {tuple(found)}, but the configuration requires {tuple(wanted)}"
-        for name, found, wanted in sorted(report.mismatched_keys)
-    ]
-    return "; ".join([*shapes, *(f"{name}: {why}" for name, why in sorted(report.conversion_errors.items()))])
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """Return the configuration of a model's checkpoint, and check that whole weights are beside it.
-
-    Raises:
-        ModelError: If the folder contains no model that can be loaded.
-    """
-    path = folder / "config.json"
-    if not path.is_file():
-        raise ModelError(f"{folder}: not a checkpoint: it has no config.json")
-    weights = sorted(folder.glob("*.safetensors"))
-    if not weights:
-        raise ModelError(f"{folder}: has no weights: there is no .safetensors file")
-    from safetensors import SafetensorError, safe_open
-
-    for file in weights:
-        try:
-            with safe_open(file, "np"):  # reads the header, and compares it with the size
-                pass
-        except SafetensorError as error:
-            raise ModelError(f"{file}: damaged: {error}. {REMEDY}") from None
-    try:
-        config = read_json(path)
-    except DataError:
-        config = None
-    if not isinstance(config, dict):
-        raise ModelError(f"{path}: damaged: not a JSON object. {REMEDY}")
-    return config
 
 
 def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
@@ -214,8 +159,10 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
     silence_transformers()
     from transformers import AutoTokenizer
 
+    config = check_config(folder)
     with loading(folder):
-        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", trust_remote_code=False)
+    _check_ids(folder, tokenizer, config)
     # Without its files, transformers makes a tokenizer of special tokens only (T5: and of the space).
     if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) < 2:
         raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
@@ -228,6 +175,23 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
         if begins_with_bos(tokenizer("a")["input_ids"], tokenizer) != (bos == "always"):
             raise ModelError(f"{folder}: bos: {bos}: the tokenizer does not support this setting; use auto")
     return tokenizer
+
+
+def _check_ids(folder: Path, tokenizer: Any, config: Mapping[str, Any]) -> None:
+    """Check that the model has an embedding for each token of the tokenizer.
+
+    A token that was added later may have none if no text contains it, such as that of Gemma 3 for images.
+    """
+    parts = [config, *(part for part in config.values() if isinstance(part, dict))]
+    sizes = [size for part in parts if isinstance(size := part.get("vocab_size"), int)]
+    added = set(tokenizer.get_added_vocab())
+    ends = [tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token]
+    for token, number in tokenizer.get_vocab().items():
+        if sizes and number >= max(sizes) and (token not in added or token in ends):
+            raise ModelError(
+                f"{folder}: the tokenizer does not belong to the model: token {token!r} has the id {number}, "
+                f"but vocab_size is {max(sizes)}"
+            )
 
 
 def begins_with_bos(ids: Sequence[int], tokenizer: Any) -> bool:
@@ -245,9 +209,10 @@ def check_adapter(folder: Path, adapter: Path) -> None:
     import torch
     from transformers import AutoConfig
 
+    read_config(folder)
     with loading(folder), torch.device("meta"):
-        config = AutoConfig.from_pretrained(folder)
-        model = _class_for(config).from_config(config)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        model = _class_for(config).from_config(config, trust_remote_code=False)
     adapt(model, adapter)
 
 
@@ -305,7 +270,10 @@ def load_generator(
             f"{folder}: the model does not fit into the GPUs of this job: raise its `gpus` in models.yaml"
         )
     if adapter is not None:
-        model = adapt(model, adapter).merge_and_unload(safe_merge=True)
+        try:
+            model = adapt(model, adapter).merge_and_unload(safe_merge=True)
+        except ValueError as error:
+            raise ModelError(f"{adapter}: the adapter does not fit the model: {error}") from error
     return model
 
 
@@ -314,9 +282,14 @@ def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
     silence_transformers()
     from transformers import AutoConfig, GenerationConfig
 
+    for name in read_config(folder).get("architectures") or ():
+        if OTHER_PURPOSES.search(name):
+            raise ModelError(f"{folder}: {name} is not a language model that predicts the next token")
     with loading(folder):
-        kind = _class_for(AutoConfig.from_pretrained(folder))
-        model = kind.from_pretrained(folder, dtype=dtype, use_safetensors=True, **placement)
+        kind = _class_for(AutoConfig.from_pretrained(folder, trust_remote_code=False))
+    model = load(kind, folder, dtype, **placement)
+    if not model.config.is_encoder_decoder:
+        _check_order(folder, model)
     own = model.generation_config
     kept = {name: getattr(own, f"{name}_token_id") for name in ("bos", "eos", "pad")}
     if model.config.is_encoder_decoder:
@@ -331,6 +304,21 @@ def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
             )
     model.generation_config = GenerationConfig(**{f"{name}_token_id": token for name, token in kept.items()})
     return model
+
+
+def _check_order(folder: Path, model: Any) -> None:
+    """Check that a model does not see later tokens, as BERT does, which transformers also loads."""
+    import torch
+
+    with loading(folder), torch.inference_mode():
+        ids = torch.tensor([[0, 0], [0, 1]], device=model.device)
+        logits = model(input_ids=ids, use_cache=False).logits[:, 0].float()
+    tolerance = 1e-3 if model.dtype.itemsize > 2 else 3e-2
+    if ((logits[0] - logits[1]).abs() > tolerance * logits[0].std()).any():
+        raise ModelError(
+            f"{folder}: {type(model).__name__} is not a language model that predicts the next token: it also "
+            "sees the tokens after it (bidirectional attention)"
+        )
 
 
 def _class_for(config: Any) -> Any:

@@ -324,6 +324,13 @@ def choose_device(name: str | torch.device | None = None) -> torch.device:
     return device
 
 
+def range_hint(dtype: torch.dtype) -> str:
+    """Return why numbers may not be finite that a model computes from finite weights."""
+    if dtype.itemsize < 4:
+        return f"{dtype} may be too narrow for this model: try float32"
+    return "a value in the model's config.json, or one of its weights, is out of range"
+
+
 def choose_dtype(name: str, device: torch.device) -> torch.dtype:
     """Resolve a model's dtype setting on a device.
 

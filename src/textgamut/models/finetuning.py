@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from textgamut.config.entries.sources import FinetunedSource
 from textgamut.errors import ModelError
 from textgamut.models.checkpoints import begins_with_bos, load_tokenizer, load_weights
+from textgamut.models.devices import range_hint
 from textgamut.models.log_likelihood import padded
 from textgamut.progress import Progress
 
@@ -110,7 +111,7 @@ def finetune(
         ) from error
     losses = [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
     if not all(map(math.isfinite, losses)):
-        raise ModelError(f"the loss is not finite: {dtype} may be too narrow for this model: try float32")
+        raise ModelError(f"the loss is not finite: lower source.learning_rate, or {range_hint(dtype)}")
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder, max_shard_size="1TB")  # in one file, whose path is known
     tokenizer.save_pretrained(folder)

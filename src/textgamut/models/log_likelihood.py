@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import ModelError
+from textgamut.models.devices import range_hint
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def log_likelihoods(
     if len(bad):
         raise ModelError(
             f"the log-likelihood of text {bad[0]} is not finite ({len(bad)} such texts): "
-            f"{model.dtype} may be too narrow for this model"
+            f"{range_hint(model.dtype)}"
         )
     return result
 

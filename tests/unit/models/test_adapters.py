@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource
-from textgamut.errors import TextgamutError
+from textgamut.errors import ModelError, TextgamutError
 from textgamut.files import read_json
 from textgamut.generation.engines.engine import open_engine
 from textgamut.models.adapters import prepare_adapter
@@ -106,6 +106,70 @@ def test_an_adapter_of_another_model_is_told_before_weights_are_loaded(
         check_adapter(base, adapter)
     with pytest.raises(TextgamutError, match=r"adapter: the adapter does not fit the model: [^\n]*$"):
         load_causal_model(base, torch.float32, CPU, adapter=adapter)
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (float("nan"), r"adapter_model.safetensors: \S+ is not finite"),
+        (float("inf"), r"adapter_model.safetensors: \S+ is not finite"),
+        (1e30, r"adapter: the adapter does not fit the model: NaNs detected"),
+        (None, r"adapter_model.safetensors: \S+ is I64, not a floating-point number"),
+    ],
+)
+def test_an_adapter_that_is_not_finite(
+    base: Path, updates: dict[str, torch.Tensor], tmp_path: Path, factor: float | None, words: str
+) -> None:
+    pytest.importorskip("peft")
+    for name in list(updates)[:2]:
+        updates[name] = updates[name].long() if factor is None else updates[name] * factor
+    adapter = prepare_adapter(write_adapter(tmp_path / "adapter", updates))
+    with pytest.raises(ModelError, match=words):
+        load_causal_model(base, torch.float32, CPU, adapter=adapter)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"r": 10**9}, "r: 1000000000: not the rank"),
+        ({"r": 0}, "r: 0: not the rank"),
+        ({"r": None}, "r: None: not the rank"),
+        ({"r": "3"}, "r: '3': not the rank"),
+        ({"rank_pattern": {"q_proj": 10**9}}, "q_proj: 1000000000: not the rank"),
+        ({"rank_pattern": [3]}, r"rank_pattern: \[3\]: not the rank"),
+        ({"lora_alpha": 1e999}, "lora_alpha: inf: must be a finite number"),
+        ({"lora_alpha": "x"}, "lora_alpha: 'x': must be a finite number"),
+        ({"megatron_config": {"a": 1}, "megatron_core": "evil"}, "megatron_config is not supported"),
+        ({"target_modules": 5}, "the adapter does not fit the model"),
+        ({"auto_mapping": {"base_model_class": "E", "parent_library": "evil"}}, None),
+    ],
+    ids=str,
+)
+def test_a_configuration_of_an_adapter(
+    base: Path, updates: dict[str, torch.Tensor], tmp_path: Path, changes: dict[str, Any], words: str | None
+) -> None:
+    pytest.importorskip("peft")
+    adapter = prepare_adapter(write_adapter(tmp_path / "adapter", updates, **changes))
+    assert adapter
+    for load in (
+        lambda: check_adapter(base, adapter),
+        lambda: load_causal_model(base, torch.float32, CPU, adapter=adapter),
+    ):
+        if words is None:
+            load()
+        else:
+            with pytest.raises(ModelError, match=rf"adapter.*: {words}[^\n]*$"):
+                load()
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "{", "[]"])
+def test_a_damaged_configuration_of_an_adapter(
+    tmp_path: Path, updates: dict[str, torch.Tensor], content: str
+) -> None:
+    source = write_adapter(tmp_path / "adapter", updates)
+    (tmp_path / "adapter/adapter_config.json").write_text(content)
+    with pytest.raises(ModelError, match=r"adapter_config.json: damaged: not a JSON object"):
+        prepare_adapter(source)
 
 
 def test_the_card_of_a_model_names_its_adapter(

@@ -12,7 +12,8 @@ from textgamut.config.entries.sources import OpenAISource, parse_source
 from textgamut.errors import ConfigError
 from textgamut.files import write_json, write_meta
 from textgamut.models.adapters import prepare_adapter
-from textgamut.models.checkpoints import check_adapter, load_tokenizer, prepare, read_config
+from textgamut.models.checkpoint_files import read_config
+from textgamut.models.checkpoints import check_adapter, load_tokenizer, prepare
 from textgamut.sources.cache import offline
 from textgamut.sources.chat_server import key_of
 from textgamut.sources.fetch import pinned

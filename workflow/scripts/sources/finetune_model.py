@@ -10,7 +10,8 @@ from typing import Any
 from textgamut.config.entries.models import Chat
 from textgamut.config.entries.sources import FinetunedSource, parse_source
 from textgamut.files import read_table, write_json, write_meta
-from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
+from textgamut.models.checkpoint_files import read_config
+from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.context import context_length
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.models.finetuning import Example, finetune

@@ -10,7 +10,8 @@ from textgamut.config.entries.models import Chat
 from textgamut.config.entries.sources import parse_source
 from textgamut.draws import draw_prompt_ids
 from textgamut.files import read_table, write_json, write_meta
-from textgamut.models.checkpoints import load_tokenizer, prepare, read_config
+from textgamut.models.checkpoint_files import read_config
+from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.context import context_length
 from textgamut.tasks import lengths as prompt_lengths
 from textgamut.tasks.templates import Prompt, prompts_of

@@ -67,7 +67,8 @@ def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torc
         chat, reasoning = model.chat_settings, model.reasoning
         return OpenAIEngine(model.source, batch_size, chat=chat, reasoning=reasoning)
     from textgamut.models.adapters import prepare_adapter
-    from textgamut.models.checkpoints import load_generator, load_tokenizer, prepare, read_config
+    from textgamut.models.checkpoint_files import read_config
+    from textgamut.models.checkpoints import load_generator, load_tokenizer, prepare
 
     folder = prepare(model.checkpoint)
     tokenizer = load_tokenizer(folder, model.bos)
