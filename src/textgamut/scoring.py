@@ -58,7 +58,8 @@ def score(
         embedder: Model that computes the features for support, divergence, vendi, distance and completions:
             the name of an entry in ``embedders.yaml``, or the folder of a checkpoint.
         pooling: Pooling of an embedder given as a folder: ``"mean"``, ``"cls"``, ``"last-token"`` or
-            ``"sentence-transformers"``. Required for a folder, ignored otherwise.
+            ``"sentence-transformers"``: the checkpoint's own modules, which are the default for a folder with
+            ``modules.json``. Required for other folders, ignored for the name of an entry.
         max_tokens: Maximum number of tokens per text of an embedder given as a folder; longer texts are cut.
         k: Number of nearest neighbours that define the radius of a ball in the support metrics,
             1 <= k < N.
@@ -88,7 +89,7 @@ def score(
 
     Warns:
         UserWarning: If the sides differ in size or their texts in length, a side has fewer than 1000 texts,
-            or texts are too short for a metric.
+            texts are too short for a metric, or the embedder's ``modules.json`` states another pooling.
 
     Examples:
         >>> result = textgamut.score(reference_texts, generated_texts)  # doctest: +SKIP
@@ -222,6 +223,7 @@ def checked(
         TextgamutError: As ``compare``.
     """
     from textgamut.features.embed import check_length
+    from textgamut.features.modules import LIBRARY, own_modules
     from textgamut.metrics.divergence import check_seeds
     from textgamut.metrics.lengths import check_lengths
     from textgamut.models.adapters import prepare_adapter
@@ -284,8 +286,8 @@ def checked(
     seen_in = scored_in = tokens = scorer_tokens = adapter = None
     if seen_by is not None:
         seen_in = prepare(seen_by.source)
-        if seen_by.pooling != "sentence-transformers":  # that library's checkpoints have another layout
-            check_length(seen_by.max_tokens, context_length(read_config(seen_in)))
+        transformer = own_modules(seen_in).transformer if seen_by.pooling == LIBRARY else seen_in
+        check_length(seen_by.max_tokens, context_length(read_config(transformer)))
     if token_source is not None:
         tokens = load_tokenizer(prepare(token_source))
     if scored_by is not None:
@@ -489,6 +491,8 @@ def _embedder(
     from textgamut.config.entries.embedders import Embedder
     from textgamut.config.yaml import validate
 
+    if pooling is None and (folder / "modules.json").is_file():
+        pooling = "sentence-transformers"
     if pooling is None:
         choices = ", ".join(get_args(Pooling))
         raise ConfigError(f"{folder}: an embedder given as a folder needs a pooling: {choices}")
