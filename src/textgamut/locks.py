@@ -51,7 +51,7 @@ def lock(
     """Hold a lock for a block.
 
     Args:
-        path: The lock file, which remains afterwards. Its folder must exist.
+        path: The lock file, which remains afterwards, in a folder that is made if it is missing.
         wait: Whether to wait while another process or thread holds the lock.
         waiting: Called once when the lock is not free after ``patience`` seconds. It gets the description of
             the holder: an empty text, or a blank and a text in parentheses.
@@ -62,6 +62,7 @@ def lock(
         LockedError: If another one holds the lock, and ``wait`` is False.
         OSError: If the file cannot be opened, or is a link, a folder or a special file.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     while True:
         try:

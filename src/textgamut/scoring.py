@@ -65,7 +65,8 @@ def score(
         embedder: Model that computes the features for support, divergence, vendi, distance and completions:
             the name of an entry in ``embedders.yaml``, or the folder of a checkpoint.
         pooling: Pooling of an embedder given as a folder: ``"mean"``, ``"cls"``, ``"last-token"`` or
-            ``"sentence-transformers"``. Required for a folder, ignored otherwise.
+            ``"sentence-transformers"``: the checkpoint's own modules, which are the default for a folder with
+            ``modules.json``. Required for other folders, ignored for the name of an entry.
         max_tokens: Maximum number of tokens per text of an embedder given as a folder; longer texts are cut.
         k: Number of nearest neighbours that define the radius of a ball in the support metrics,
             1 <= k < N.
@@ -95,7 +96,8 @@ def score(
 
     Warns:
         UserWarning: If the sides differ in size or their texts in length, texts are on both sides or more
-            than once on one side, or they are too short for a metric.
+            than once on one side, they are too short for a metric, or the embedder's ``modules.json`` states
+            another pooling.
         SmallSampleWarning: If fewer than 1000 texts of each side are compared.
 
     Examples:
@@ -230,6 +232,7 @@ def checked(
         TextgamutError: As ``compare``.
     """
     from textgamut.features.embed import check_length
+    from textgamut.features.modules import LIBRARY, own_modules
     from textgamut.features.reduce import SmallSampleWarning, warn_of_size
     from textgamut.metrics.divergence import check_seeds
     from textgamut.metrics.lengths import check_lengths
@@ -301,8 +304,8 @@ def checked(
     seen_in = scored_in = tokens = scorer_tokens = adapter = None
     if seen_by is not None:
         seen_in = prepare(seen_by.source)
-        if seen_by.pooling != "sentence-transformers":  # that library's checkpoints have another layout
-            check_length(seen_by.max_tokens, context_length(read_config(seen_in)))
+        transformer = own_modules(seen_in).transformer if seen_by.pooling == LIBRARY else seen_in
+        check_length(seen_by.max_tokens, context_length(read_config(transformer)))
     if token_source is not None:
         tokens = load_tokenizer(prepare(token_source))
     if scored_by is not None:
@@ -532,6 +535,8 @@ def _embedder(
     from textgamut.config.entries.embedders import Embedder
     from textgamut.config.yaml import validate
 
+    if pooling is None and (folder / "modules.json").is_file():
+        pooling = "sentence-transformers"
     if pooling is None:
         choices = ", ".join(get_args(Pooling))
         raise ConfigError(f"{folder}: an embedder given as a folder needs a pooling: {choices}")

@@ -127,7 +127,8 @@ def score(
         model: Column of the models in the generated files. Without it, the model is named by the file.
         metrics: Families to compute.
         embedder: Name of an entry in embedders.yaml, or folder of a checkpoint.
-        pooling: Pooling of an embedder given as a folder.
+        pooling: Pooling of an embedder given as a folder. Defaults to the checkpoint's own, if it has
+            modules.json.
         max_tokens: Maximum number of tokens per text of an embedder given as a folder; longer texts are cut.
         k: Number of nearest neighbours that define the radius of a ball.
         bootstrap: Number of half-samples for the intervals; 0 for no intervals.

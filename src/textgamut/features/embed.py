@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from textgamut import arguments
 from textgamut.errors import ConfigError, DataError, ModelError
+from textgamut.features.modules import LIBRARY, check_pooling, own_modules
 from textgamut.models.checkpoint_files import loading, silence_transformers
 from textgamut.models.checkpoints import load_tokenizer
 from textgamut.models.devices import choose_device, choose_dtype
@@ -94,8 +95,11 @@ def load_embedder(folder: Path, embedder: Embedder, device: torch.device) -> Loa
             tokens, the checkpoint cannot be loaded, or sentence-transformers is needed and not installed.
     """
     silence_transformers()
-    by_pooling = _load_library if embedder.pooling == "sentence-transformers" else _load_network
-    loaded = by_pooling(folder, embedder, device)
+    if embedder.pooling == LIBRARY:
+        loaded = _load_own(folder, embedder, device)
+    else:
+        check_pooling(folder, embedder)
+        loaded = _load_network(folder, embedder, device)
     _check_room(loaded)
     return loaded
 
@@ -110,8 +114,9 @@ def embed(
     - ``mean``: the mean over the tokens, including special tokens.
     - ``cls``: the first token, for encoders trained this way.
     - ``last-token``: the last token, after the final norm, for decoder-only models (PR section 4.2).
-    - ``sentence-transformers``: the modules that the checkpoint defines for that library (pooling, dense
-      layers, normalisation, default prompt), run by the library, in ``dtype`` throughout.
+    - ``sentence-transformers``: what ``modules.json`` of the checkpoint states (pooling, dense layers,
+      normalisation, default prompt). The library of that name is needed, and runs the modules in ``dtype``,
+      if they do more than one of the poolings above and normalisation to unit length.
 
     Texts are sorted by their number of tokens to keep padding small. Texts with the same tokens are embedded
     once, so their vectors are identical to the last bit. The order of the rows does not change the vectors;
@@ -129,6 +134,9 @@ def embed(
 
     Raises:
         TextgamutError: If there are no texts, or the checkpoint cannot be loaded.
+
+    Warns:
+        UserWarning: If ``modules.json`` of the checkpoint states another pooling than ``embedder.pooling``.
     """
     from textgamut.config.entries.embedders import Embedder
 
@@ -200,17 +208,30 @@ def _pool(states: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tenso
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
 
 
+def _load_own(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
+    """Load a checkpoint with its own modules, without their library if one of our poolings does the same."""
+    own = own_modules(folder)
+    if own.pooling is None:
+        return _load_library(folder, embedder, device)
+    plain = _load_network(own.transformer, embedder.model_copy(update={"pooling": own.pooling}), device)
+    if not own.unit_length:
+        return plain
+
+    def encode(batch: Sequence[tuple[int, ...]], texts: list[str]) -> NDArray[np.float32]:
+        vectors = plain.encode(batch, texts)
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+
+    return plain._replace(encode=encode)
+
+
 def _load_library(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise ModelError(
-            "pooling 'sentence-transformers' requires the package of that name: "
+            f"{folder}: the modules of this checkpoint require the package sentence-transformers: "
             "pip install 'textgamut[sentence-transformers]'"
         ) from None
-    # Without this file the library would only warn, and use the mean over the tokens.
-    if not (folder / "modules.json").is_file():
-        raise ModelError(f"{folder}: not a sentence-transformers checkpoint: it has no modules.json")
     with loading(folder):
         library = SentenceTransformer(
             str(folder),
@@ -218,8 +239,6 @@ def _load_library(folder: Path, embedder: Embedder, device: torch.device) -> Loa
             local_files_only=True,
             model_kwargs={"dtype": compute_dtype(embedder, device), "use_safetensors": True},
         )
-    if library.transformers_model is None:
-        raise ModelError(f"{folder}: the first module is not a transformer")
     library.max_seq_length = embedder.max_tokens
 
     def encode(_: Sequence[tuple[int, ...]], batch: list[str]) -> NDArray[np.float32]:

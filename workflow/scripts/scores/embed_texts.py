@@ -11,6 +11,7 @@ from textgamut.features.embed import LoadedEmbedder, compute_dtype, load_embedde
 from textgamut.files import read_table, write_array, write_meta
 from textgamut.models.checkpoints import prepare
 from textgamut.models.devices import device_name, lease
+from textgamut.progress import recorded_warnings
 from textgamut.workflow.companions import run
 from textgamut.workflow.jobs import Snakemake
 
@@ -35,7 +36,9 @@ def load(job: Snakemake) -> Iterator[Loaded]:
     folder = prepare(embedder.source)
     with lease(1) as device:
         dtype = str(compute_dtype(embedder, device)).removeprefix("torch.")
-        yield Loaded(load_embedder(folder, embedder, device), device_name(device), dtype)
+        with recorded_warnings():
+            loaded = load_embedder(folder, embedder, device)
+        yield Loaded(loaded, device_name(device), dtype)
 
 
 def embed_texts(job: Snakemake, loaded: Loaded) -> None:

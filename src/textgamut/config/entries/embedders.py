@@ -20,8 +20,9 @@ class Embedder(Strict):
     """The checkpoint's folder."""
     pooling: Literal["mean", "cls", "last-token", "sentence-transformers"]
     """How token states are combined. ``mean``: mean over the tokens. ``cls``: first token.
-    ``last-token``: last token, for decoder-only models (PR: GPT-2). ``sentence-transformers``: the
-    checkpoint's own modules, if they do more than the mean (needs the package of that name)."""
+    ``last-token``: last token, for decoder-only models (PR: GPT-2). ``sentence-transformers``: what
+    ``modules.json`` of the checkpoint states; it needs the package of that name if this is more than one of
+    the other poolings and normalisation."""
     max_tokens: Count
     """Longer texts are truncated to this many tokens, and their number is reported."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
