@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import ROOT
+from safetensors.numpy import save_file
 from servers import JudgeServer
 
 from textgamut import files
@@ -710,8 +711,8 @@ def test_the_card_of_an_unpinned_checkpoint_changes_with_its_files(tmp_path: Pat
     (folder / "config.json").write_text('{"hidden_size": 8}')
     settings = {"source": {"kind": "file", "path": str(folder), "sha256": None}, "revision": 1}
     cards = []
-    for weights in ("first", "second"):
-        (folder / "model.safetensors").write_text(weights)
+    for weight in (1.0, 2.0):
+        save_file({"weight": np.full(8, weight)}, folder / "model.safetensors")
         script("sources", "fetch_embedder")(settings, card)
         cards.append(card.read_text())
     assert cards[0] != cards[1]

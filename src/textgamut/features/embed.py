@@ -219,7 +219,8 @@ def _load_own(folder: Path, embedder: Embedder, device: torch.device) -> LoadedE
 
     def encode(batch: Sequence[tuple[int, ...]], texts: list[str]) -> NDArray[np.float32]:
         vectors = plain.encode(batch, texts)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+        lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.maximum(lengths, np.float32(1e-12))
 
     return plain._replace(encode=encode)
 
