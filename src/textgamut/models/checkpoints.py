@@ -301,14 +301,20 @@ def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
 
 
 def _check_order(folder: Path, model: Any) -> None:
-    """Check that a model does not see later tokens, as BERT does, which transformers also loads."""
+    """Check that a model distinguishes tokens, and sees no later ones, as BERT does."""
     import torch
 
     with loading(folder), torch.inference_mode():
-        ids = torch.tensor([[0, 0], [0, 1]], device=model.device)
-        logits = model(input_ids=ids, use_cache=False).logits[:, 0].float()
-    tolerance = 1e-3 if model.dtype.itemsize > 2 else 3e-2
-    if ((logits[0] - logits[1]).abs() > tolerance * logits[0].std()).any():
+        # Several, since the embedding of a token for padding is zero.
+        ids = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 1]], device=model.device)
+        logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+    if (logits.amax(-1) - logits.amin(-1) < 1e-3).all():
+        raise ModelError(
+            f"{folder}: the model gives all tokens the same probability: its weights, or values in its "
+            "config.json, are damaged"
+        )
+    tolerance = 1e-2 if model.dtype.itemsize > 2 else 0.2
+    if ((logits[0] - logits[1]).abs() > tolerance * logits.std()).any():
         raise ModelError(
             f"{folder}: {type(model).__name__} is not a language model that predicts the next token: it also "
             "sees the tokens after it (bidirectional attention)"

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import parse_source
-from textgamut.files import read_json, write_json, write_meta
+from textgamut.files import write_json, write_meta
+from textgamut.models.checkpoint_files import check_config
 from textgamut.models.checkpoints import prepare
 from textgamut.sources.fetch import pinned
 from textgamut.workflow.jobs import job
@@ -15,7 +16,7 @@ def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
     started = time.monotonic()
     source = parse_source(settings["source"])
     folder = prepare(source)
-    architecture = read_json(folder / "config.json")
+    architecture = check_config(folder)
     write_meta(card, settings, started)
     write_json(
         card,
