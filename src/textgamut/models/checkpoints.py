@@ -156,9 +156,10 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
     config = check_config(folder)
     with loading(folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", trust_remote_code=False)
-    _check_ids(folder, tokenizer, config)
+    vocabulary = tokenizer.get_vocab()
+    _check_ids(folder, tokenizer, vocabulary, config)
     # Without its files, transformers makes a tokenizer of special tokens only (T5: and of the space).
-    if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) < 2:
+    if len(set(vocabulary) - set(tokenizer.all_special_tokens)) < 2:
         raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -171,7 +172,9 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
     return tokenizer
 
 
-def _check_ids(folder: Path, tokenizer: Any, config: Mapping[str, Any]) -> None:
+def _check_ids(
+    folder: Path, tokenizer: Any, vocabulary: Mapping[str, int], config: Mapping[str, Any]
+) -> None:
     """Check that the model has an embedding for each token of the tokenizer.
 
     A token that was added later may have none if no text contains it, such as that of Gemma 3 for images.
@@ -180,7 +183,7 @@ def _check_ids(folder: Path, tokenizer: Any, config: Mapping[str, Any]) -> None:
     sizes = [size for part in parts if isinstance(size := part.get("vocab_size"), int)]
     added = set(tokenizer.get_added_vocab())
     ends = [tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token]
-    for token, number in tokenizer.get_vocab().items():
+    for token, number in vocabulary.items():
         if sizes and number >= max(sizes) and (token not in added or token in ends):
             raise ModelError(
                 f"{folder}: the tokenizer does not belong to the model: token {token!r} has the id {number}, "
