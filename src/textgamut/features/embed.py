@@ -78,7 +78,13 @@ class LoadedEmbedder(NamedTuple):
             parts.append(self.encode(batch, [text_of[ids] for ids in batch]))
             progress.advance(sum(times[ids] for ids in batch))
         row = {ids: i for i, ids in enumerate(unique)}
-        vectors = np.concatenate(parts)[[row[ids] for ids in tokens]]
+        different = np.concatenate(parts)
+        if len(different) > 1 and np.ptp(different, axis=0).max() <= 1e-6 * np.abs(different).max():
+            raise ModelError(
+                f"the embedder gives {len(different)} different texts the same features: its weights, or "
+                "values in its config.json, are damaged"
+            )
+        vectors = different[[row[ids] for ids in tokens]]
         return Features(vectors, truncated, sum(not text.strip() for text in texts))
 
 

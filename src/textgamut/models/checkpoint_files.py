@@ -32,6 +32,9 @@ COUNTS = re.compile(r"\w*(layers?|blocks|groups|experts|depth|num_labels)")
 WIDTHS = re.compile(r"\w*(hidden_size|intermediate_size|vocab_size|_dim|_heads)|n_embd|n_head|d_\w+")
 """Entries of a configuration that are at most the number of values in all weights."""
 
+IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal)?")
+"""Entries of a configuration that may name a repository of the hub, with compiled code."""
+
 MOST_PARTS = 1000
 """Largest such count that need not be less than the number of weights."""
 
@@ -200,6 +203,8 @@ def _check_sizes(path: Path, config: Mapping[str, Any], names: int | None, numbe
             _check_sizes(path, value, names, numbers)
         elif isinstance(value, float) and not math.isfinite(value):
             raise ModelError(f"{path}: {key}: {value}: must be finite")
+        elif IMPLEMENTATION.fullmatch(key) and isinstance(value, str) and "/" in value:
+            raise ModelError(f"{path}: {key}: {value}: names code of the hub, which is never run")
         elif SIZES.fullmatch(key) and value is not None and not (whole and value > 0):
             raise ModelError(
                 f"{path}: {key}: {textwrap.shorten(repr(value), 60)}: must be a positive integer"

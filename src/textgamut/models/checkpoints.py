@@ -162,9 +162,10 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
     config = check_config(folder)
     with loading(folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", trust_remote_code=False)
-    _check_ids(folder, tokenizer, config)
+    vocabulary = tokenizer.get_vocab()
+    _check_ids(folder, tokenizer, vocabulary, config)
     # Without its files, transformers makes a tokenizer of special tokens only (T5: and of the space).
-    if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) < 2:
+    if len(set(vocabulary) - set(tokenizer.all_special_tokens)) < 2:
         raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -177,7 +178,9 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
     return tokenizer
 
 
-def _check_ids(folder: Path, tokenizer: Any, config: Mapping[str, Any]) -> None:
+def _check_ids(
+    folder: Path, tokenizer: Any, vocabulary: Mapping[str, int], config: Mapping[str, Any]
+) -> None:
     """Check that the model has an embedding for each token of the tokenizer.
 
     A token that was added later may have none if no text contains it, such as that of Gemma 3 for images.
@@ -186,7 +189,7 @@ def _check_ids(folder: Path, tokenizer: Any, config: Mapping[str, Any]) -> None:
     sizes = [size for part in parts if isinstance(size := part.get("vocab_size"), int)]
     added = set(tokenizer.get_added_vocab())
     ends = [tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token]
-    for token, number in tokenizer.get_vocab().items():
+    for token, number in vocabulary.items():
         if sizes and number >= max(sizes) and (token not in added or token in ends):
             raise ModelError(
                 f"{folder}: the tokenizer does not belong to the model: token {token!r} has the id {number}, "
@@ -307,14 +310,20 @@ def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
 
 
 def _check_order(folder: Path, model: Any) -> None:
-    """Check that a model does not see later tokens, as BERT does, which transformers also loads."""
+    """Check that a model distinguishes tokens, and sees no later ones, as BERT does."""
     import torch
 
     with loading(folder), torch.inference_mode():
-        ids = torch.tensor([[0, 0], [0, 1]], device=model.device)
-        logits = model(input_ids=ids, use_cache=False).logits[:, 0].float()
-    tolerance = 1e-3 if model.dtype.itemsize > 2 else 3e-2
-    if ((logits[0] - logits[1]).abs() > tolerance * logits[0].std()).any():
+        # Several, since the embedding of a token for padding is zero.
+        ids = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 1]], device=model.device)
+        logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+    if (logits.amax(-1) - logits.amin(-1) < 1e-3).all():
+        raise ModelError(
+            f"{folder}: the model gives all tokens the same probability: its weights, or values in its "
+            "config.json, are damaged"
+        )
+    tolerance = 1e-2 if model.dtype.itemsize > 2 else 0.2
+    if ((logits[0] - logits[1]).abs() > tolerance * logits.std()).any():
         raise ModelError(
             f"{folder}: {type(model).__name__} is not a language model that predicts the next token: it also "
             "sees the tokens after it (bidirectional attention)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from collections.abc import Collection, Mapping
@@ -73,6 +74,7 @@ def load(kind: Any, folder: Path, dtype: torch.dtype, embedder: bool = False, **
         model, report = kind.from_pretrained(folder, use_safetensors=True, **options, **placement)
     check_report(folder, model, report, used)
     check_values(folder, model)
+    model.get_input_embeddings().register_forward_pre_hook(functools.partial(_check_ids, folder))
     return model
 
 
@@ -171,6 +173,18 @@ def check_values(path: Path, model: Any) -> None:
                 raise ModelError(
                     f"{path}: all values of {name} are {low:g}: the weights are damaged. {REMEDY}"
                 )
+
+
+def _check_ids(folder: Path, embeddings: Any, inputs: tuple[Any, ...]) -> None:
+    """Check that there is an embedding for each token, before a model reads them."""
+    if not inputs or not inputs[0].numel():
+        return
+    size, largest = embeddings.weight.shape[0], int(inputs[0].max())
+    if largest >= size:
+        raise ModelError(
+            f"{folder}: a text contains the token with the id {largest}, but the model has only embeddings "
+            f"for ids below {size}: remove this special token from the text"
+        )
 
 
 def _warn_of_others(folder: Path, report: Mapping[str, Any], embedder: bool) -> None:

@@ -198,7 +198,8 @@ def test_damaged_json(folder: Path, load: Callable[[Path], Any], name: str, cont
         {"head_dim": 10**9}, {"head_dim": 0}, {"head_dim": -8}, {"rms_norm_eps": 1e999},
         {"rms_norm_eps": float("nan")}, {"rms_norm_eps": "x"}, {"rms_norm_eps": None},
         {"num_labels": 10**9}, {"model_type": 5}, {"model_type": None}, {"hidden_act": "mystery"},
-        {"architectures": 5},
+        {"architectures": 5}, {"architectures": [5]},
+        {"attn_implementation": "somebody/kernel"}, {"_attn_implementation": "somebody/kernel@main"},
     ],
     ids=str,
 )  # fmt: skip

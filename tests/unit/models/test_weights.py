@@ -18,7 +18,8 @@ from textgamut.config.entries.embedders import Embedder
 from textgamut.config.entries.sources import FileSource
 from textgamut.errors import ModelError
 from textgamut.features.embed import load_embedder
-from textgamut.models.checkpoints import load_causal_model, load_generator, load_weights
+from textgamut.models.checkpoints import load_causal_model, load_generator, load_tokenizer, load_weights
+from textgamut.models.log_likelihood import log_likelihoods
 
 CPU = torch.device("cpu")
 Tensors = dict[str, torch.Tensor]
@@ -97,6 +98,41 @@ def test_no_weight_is_made_up(untied: Path, tmp_path: Path, bad: str, loader: st
     folder = changed(untied, tmp_path / "bad", change)
     with pytest.raises(ModelError, match=f"^{folder}: .*{message}"):
         LOADERS[loader](folder)
+
+
+@pytest.mark.parametrize("settings", [{"rms_norm_eps": 1e30}, {"rms_norm_eps": 1e38}])
+def test_a_model_that_does_not_distinguish_tokens(
+    untied: Path, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    folder = changed(untied, tmp_path / "alike", **settings)
+    with pytest.raises(ModelError, match="alike: the model gives all tokens the same probability"):
+        LOADERS["scorer"](folder)
+
+
+@pytest.mark.parametrize("weight", ["lm_head.weight", "model.norm.weight"])
+def test_weights_of_zero(untied: Path, tmp_path: Path, weight: str) -> None:
+    folder = changed(untied, tmp_path / "zero", lambda w: w | {weight: torch.zeros_like(w[weight])})
+    with pytest.raises(ModelError, match="zero: the model gives all tokens the same probability"):
+        LOADERS["generator"](folder)
+    if "norm" in weight:
+        with pytest.raises(ModelError, match="gives 2 different texts the same features"):
+            embedder(folder).embed(["a man", "b c"])
+
+
+def test_a_token_without_an_embedding(tmp_path: Path) -> None:
+    """Gemma 3 has such a token, for images."""
+    folder = tiny.write_checkpoint(tmp_path / "model")
+    tokenizer = tiny.tokenizer()
+    tokenizer.add_tokens(["<image>"])
+    tokenizer.save_pretrained(folder)
+    words = rf"{folder}: a text contains the token with the id \d+, but the model has only embeddings"
+    loaded = embedder(folder)
+    assert loaded.embed(["a image", "b"]).vectors.any()
+    with pytest.raises(ModelError, match=words):
+        loaded.embed(["a <image>", "b"])
+    model, tokenizer = LOADERS["scorer"](folder), load_tokenizer(folder)
+    with pytest.raises(ModelError, match=words):
+        log_likelihoods(model, [[0]], [tokenizer("<image> a")["input_ids"]], 1)
 
 
 def test_a_head_is_needed_by_a_language_model_only(untied: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from textgamut.config.entries.sources import parse_source
 from textgamut.features.modules import own_modules
 from textgamut.files import write_json, write_meta
-from textgamut.models.checkpoint_files import read_config
+from textgamut.models.checkpoint_files import check_config
 from textgamut.models.checkpoints import prepare
 from textgamut.sources.fetch import pinned
 from textgamut.workflow.jobs import job
@@ -19,7 +19,7 @@ def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
     folder = prepare(source)
     # Checkpoints of older versions of sentence-transformers have the transformer in a folder of its own.
     nested = not (folder / "config.json").is_file() and (folder / "modules.json").is_file()
-    architecture = read_config(own_modules(folder).transformer if nested else folder)
+    architecture = check_config(own_modules(folder).transformer if nested else folder)
     write_meta(card, settings, started)
     write_json(
         card,

@@ -71,9 +71,10 @@ def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torc
     from textgamut.models.checkpoints import load_generator, load_tokenizer, prepare
 
     folder = prepare(model.checkpoint)
+    config = read_config(folder)
     tokenizer = load_tokenizer(folder, model.bos)
     if model.engine == "vllm":
-        if read_config(folder).get("is_encoder_decoder"):
+        if config.get("is_encoder_decoder"):
             raise ConfigError(
                 f"model {model.label!r}: {folder} is an encoder-decoder, which vLLM does not support: use "
                 "engine: transformers"
