@@ -82,7 +82,8 @@ class LoadedEmbedder(NamedTuple):
         if len(different) > 1 and np.ptp(different, axis=0).max() <= 1e-6 * np.abs(different).max():
             raise ModelError(
                 f"the embedder gives {len(different)} different texts the same features: its weights, or "
-                "values in its config.json, are damaged"
+                "values in its config.json, are damaged, or its pooling is cls although it reads texts from "
+                "left to right"
             )
         vectors = different[[row[ids] for ids in tokens]]
         return Features(vectors, truncated, sum(not text.strip() for text in texts))
@@ -225,8 +226,8 @@ def _load_own(folder: Path, embedder: Embedder, device: torch.device) -> LoadedE
 
     def encode(batch: Sequence[tuple[int, ...]], texts: list[str]) -> NDArray[np.float32]:
         vectors = plain.encode(batch, texts)
-        lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors / np.maximum(lengths, np.float32(1e-12))
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
     return plain._replace(encode=encode)
 

@@ -190,13 +190,13 @@ def _prompt(folder: Path) -> tuple[str, ...]:
 
 def _poolings(path: Path, config: dict[str, Any]) -> tuple[str, ...]:
     """Return the poolings of a module; several are concatenated."""
-    active = [mode for end, mode in LEGACY.items() if config.get(f"pooling_mode_{end}")]
+    active: list[Any] = [mode for end, mode in LEGACY.items() if config.get(f"pooling_mode_{end}")]
     stated = config.get("pooling_mode", active or "mean")
     modes: Any = [stated] if isinstance(stated, str) else stated
     valid = list(LEGACY.values())
     if not isinstance(modes, list) or not modes or not all(mode in valid for mode in modes):
         raise ModelError(f"{path}: pooling_mode {stated!r} is not valid; valid: {', '.join(valid)}")
-    return tuple(POOLINGS.get(mode, mode) for mode in modes)
+    return tuple(str(POOLINGS.get(mode, mode)) for mode in modes)
 
 
 def _check_activation(path: Path, config: dict[str, Any]) -> None:

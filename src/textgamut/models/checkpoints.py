@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 REVISION = 1
 """Increase when the conversion of a checkpoint produces different weights or a different tokenizer."""
 
-
 OTHER_PURPOSES = re.compile(
     r"For(\w*Classification|QuestionAnswering|MultipleChoice|MaskedLM|\w*Prediction|PreTraining)$"
 )
@@ -208,14 +207,13 @@ def check_adapter(folder: Path, adapter: Path) -> None:
     Raises:
         TextgamutError: If the adapter was made for another model, or cannot be read.
     """
-    silence_transformers()
     import torch
     from transformers import AutoConfig
 
-    read_config(folder)
+    kind = _class_of(folder)
     with loading(folder), torch.device("meta"):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        model = _class_for(config).from_config(config, trust_remote_code=False)
+        model = kind.from_config(config, trust_remote_code=False)
     adapt(model, adapter)
 
 
@@ -282,15 +280,9 @@ def load_generator(
 
 def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
     """Load a language model as ``load_generator`` does, but without a device of its own."""
-    silence_transformers()
-    from transformers import AutoConfig, GenerationConfig
+    from transformers import GenerationConfig
 
-    for name in read_config(folder).get("architectures") or ():
-        if OTHER_PURPOSES.search(name):
-            raise ModelError(f"{folder}: {name} is not a language model that predicts the next token")
-    with loading(folder):
-        kind = _class_for(AutoConfig.from_pretrained(folder, trust_remote_code=False))
-    model = load(kind, folder, dtype, **placement)
+    model = load(_class_of(folder), folder, dtype, **placement)
     if not model.config.is_encoder_decoder:
         _check_order(folder, model)
     own = model.generation_config
@@ -330,10 +322,20 @@ def _check_order(folder: Path, model: Any) -> None:
         )
 
 
-def _class_for(config: Any) -> Any:
-    """Return the class of transformers that loads a language model with this configuration."""
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+def _class_of(folder: Path) -> Any:
+    """Return the class of transformers that loads a language model, and check its files.
 
+    Raises:
+        ModelError: If they are damaged, or the model has another purpose.
+    """
+    for name in read_config(folder).get("architectures") or ():
+        if OTHER_PURPOSES.search(name):
+            raise ModelError(f"{folder}: {name} is not a language model that predicts the next token")
+    silence_transformers()
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    with loading(folder):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     return AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
 
 

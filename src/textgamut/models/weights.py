@@ -57,30 +57,36 @@ def load(kind: Any, folder: Path, dtype: torch.dtype, embedder: bool = False, **
         ModelError: If the files of the checkpoint are damaged or do not fit together, or a weight is missing,
             has another shape, is not a floating-point number, or is not finite.
     """
-    silence_transformers()
-    from transformers import AutoConfig
-
-    quantized = read_config(folder).get("quantization_config")
-    options = {"dtype": dtype, "output_loading_info": True, "trust_remote_code": False}
+    _check_fit(kind, folder, embedder)
     with loading(folder):
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    used = _used_by_embedder if embedder else _used
-    if not quantized:
-        with loading(folder):
-            found = _rehearse(kind, config, folder, options)
-        check_report(folder, *found, used)
-        _warn_of_others(folder, found[1], embedder)
-    with loading(folder):
-        model, report = kind.from_pretrained(folder, use_safetensors=True, **options, **placement)
-    check_report(folder, model, report, used)
+        model, report = kind.from_pretrained(
+            folder, dtype=dtype, use_safetensors=True, output_loading_info=True, trust_remote_code=False,
+            **placement,
+        )  # fmt: skip
+    check_report(folder, model, report, _used_by_embedder if embedder else _used)
     check_values(folder, model)
     model.get_input_embeddings().register_forward_pre_hook(functools.partial(_check_ids, folder))
     return model
 
 
-def _rehearse(
-    kind: Any, config: Any, folder: Path, options: Mapping[str, Any]
-) -> tuple[Any, Mapping[str, Any]]:
+def _check_fit(kind: Any, folder: Path, embedder: bool = False) -> None:
+    """Check that a checkpoint has the weights of its model, without reading their values; see :func:`load`.
+
+    Weights that are quantized are only checked when they are loaded.
+    """
+    silence_transformers()
+    from transformers import AutoConfig
+
+    if read_config(folder).get("quantization_config"):
+        return
+    with loading(folder):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        model, report = _rehearse(kind, config, folder)
+    check_report(folder, model, report, _used_by_embedder if embedder else _used)
+    _warn_of_others(folder, report, embedder)
+
+
+def _rehearse(kind: Any, config: Any, folder: Path) -> tuple[Any, Mapping[str, Any]]:
     """Load the weights without their values, on the device ``meta``.
 
     Returns:
@@ -105,8 +111,8 @@ def _rehearse(
     if size > max(MOST_BUFFERS, sum(weight.numel() * weight.itemsize for weight in state.values())):
         raise ValueError(f"the sizes in its config.json need {size / 2**30:,.0f} GiB beside the weights")
     model, report = type(built).from_pretrained(
-        None, config=built.config, state_dict=state, device_map={"": "meta"}, ignore_mismatched_sizes=True,
-        **options,
+        None, config=built.config, state_dict=state, device_map={"": "meta"}, dtype=torch.float32,
+        ignore_mismatched_sizes=True, output_loading_info=True,
     )  # fmt: skip
     return model, report | {"others": others}
 

@@ -98,7 +98,7 @@ def test_stated_pooling(
     assert (own.pooling, own.unit_length) == (pooling, True)
 
 
-@pytest.mark.parametrize("mode", ["cls", "mean", "lasttoken"])
+@pytest.mark.parametrize("mode", ["mean", "lasttoken"])
 @pytest.mark.parametrize("unit_length", [False, True])
 def test_one_pooling_needs_no_library(
     network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, unit_length: bool
@@ -115,6 +115,14 @@ def test_one_pooling_needs_no_library(
     features = embed(TEXTS, folder, entry("sentence-transformers"), CPU).vectors
     assert np.abs(features - expected).max() < 1e-5 * np.abs(expected).max()
     assert np.allclose(np.linalg.norm(features, axis=1), 1) == unit_length
+
+
+def test_the_first_token_of_a_model_that_reads_from_left_to_right_tells_nothing(
+    network: Path, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "own", network, ("Pooling", pooled("cls")))
+    with pytest.raises(ModelError, match=r"same features: .* pooling is cls"):
+        embed(TEXTS, folder, entry("sentence-transformers"), CPU)
 
 
 def test_a_transformer_in_a_folder_of_its_own(network: Path, tmp_path: Path) -> None:
