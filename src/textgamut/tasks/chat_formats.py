@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
 import re
-from collections.abc import Sequence
+import resource
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from textgamut.config.entries.models import Chat
-from textgamut.errors import ConfigError, DataError
+from textgamut.errors import ConfigError, DataError, ModelError, TextgamutError
 from textgamut.tasks.templates import Prompt
 
 CHAT_FORMATS = {"llama-2": ("[INST] ", " [/INST]"), "vicuna": ("USER: ", " \n\nASSISTANT:")}
@@ -16,6 +19,13 @@ code). Mistral Instruct uses Llama-2's."""
 
 LLAMA_2_SYSTEM = "<<SYS>>\n{system}\n<</SYS>>\n\n"
 """The system prompt, before the instruction (Touvron et al. 2023)."""
+
+
+SECONDS, BYTES = 20.0, 2**30
+"""Limits of a chat template for a short message."""
+
+MESSAGE = "First <line> & 'more' of \"it\": 100 % {Ünïcöde}\n" + "\nAnother line, which is longer." * 40
+"""A message that shows whether a template cuts or changes what it is given."""
 
 
 def render_prompt(prompt: Prompt, chat: Chat, tokenizer: Any) -> tuple[str, bool]:
@@ -54,18 +64,37 @@ def render_prompt(prompt: Prompt, chat: Chat, tokenizer: Any) -> tuple[str, bool
 
 
 def _templated(user: str, chat: Chat, tokenizer: Any) -> str:
-    """Apply the tokenizer's chat template to a message of the user, after the system prompt, if any."""
-    system = [{"role": "system", "content": chat.system}] if chat.system else []
-    try:
-        text: str = tokenizer.apply_chat_template(
-            [*system, {"role": "user", "content": user}],
-            tokenize=False,
-            add_generation_prompt=True,
-            **chat.arguments,
-        )
-    except Exception as error:  # a template is code of its checkpoint
-        raise ConfigError(f"the chat template cannot be applied: {error}") from error
-    return text
+    """Apply the tokenizer's chat template to a message of the user, after the system prompt, if any.
+
+    Raises:
+        ConfigError: If the template refuses the conversation.
+        ModelError: If the message is not in the result as it is, apart from white space around it.
+    """
+    text = ""
+    for form in (str, _in_parts):  # templates of models that also read images may only know parts
+        system = [{"role": "system", "content": form(chat.system)}] if chat.system else []
+        try:
+            text = tokenizer.apply_chat_template(
+                [*system, {"role": "user", "content": form(user)}],
+                tokenize=False,
+                add_generation_prompt=True,
+                **chat.arguments,
+            )
+        except MemoryError:
+            raise
+        except Exception as error:  # a template is code of its checkpoint
+            if form is _in_parts:  # which it does not know, either
+                break
+            raise ConfigError(f"the chat template cannot be applied: {error}") from error
+        if user.strip() in text:
+            return text
+    raise ModelError(
+        f"the chat template leaves out the message of the user, or changes it: {user.strip()[:60]!r}"
+    )
+
+
+def _in_parts(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]
 
 
 def render_for_server(prompt: Prompt, chat: Chat) -> tuple[str, bool]:
@@ -124,7 +153,8 @@ def check_chat(chat: Chat, tokenizer: Any) -> None:
 
     Raises:
         TextgamutError: If the format is ``template``, and the tokenizer has no chat template, or the template
-            does not mention one of the arguments or has no place for the system prompt.
+            does not mention one of the arguments, has no place for the system prompt, leaves out or changes
+            messages, or takes more than ``SECONDS`` or ``BYTES`` for a short one.
     """
     if chat.format != "template":
         return
@@ -133,14 +163,60 @@ def check_chat(chat: Chat, tokenizer: Any) -> None:
     for name in chat.arguments:
         if name not in template:
             raise ConfigError(f"chat_arguments: the chat template has no argument {name!r}")
-    _templated("text", chat._replace(system=None), tokenizer)
+    _bounded(lambda: _check_template(chat, tokenizer))
+
+
+def _check_template(chat: Chat, tokenizer: Any) -> None:
+    _templated(MESSAGE, chat._replace(system=None), tokenizer)
     if chat.system:
         try:
-            shown = chat.system.strip() in _templated("text", chat, tokenizer)
+            shown = chat.system.strip() in _templated(MESSAGE, chat, tokenizer)
         except ConfigError as error:
             raise ConfigError(f"system: {error}") from error
         if not shown:
             raise ConfigError("system: the chat template has no place for a system prompt")
+
+
+def _bounded(check: Callable[[], None]) -> None:
+    """Run a check of a template in a child process with limits of time and memory.
+
+    Raises:
+        TextgamutError: As the check, or if a limit is exceeded.
+    """
+    processes = multiprocessing.get_context("fork")  # the tokenizer is there, and nothing is imported again
+    receiver, sender = processes.Pipe(duplex=False)
+    child = processes.Process(target=_report, args=(check, sender))
+    child.start()
+    sender.close()
+    try:
+        kind, message = json.loads(receiver.recv_bytes()) if receiver.poll(SECONDS) else ("time", "")
+    except EOFError:
+        kind, message = "memory", ""
+    finally:
+        child.kill()
+        child.join()
+    if kind == "time":
+        raise ModelError(f"the chat template does not end within {SECONDS:g} s for a short message")
+    if kind == "memory":
+        raise ModelError(f"the chat template needs more than {BYTES >> 20} MiB for a short message")
+    if message:
+        raise (ModelError if kind == "ModelError" else ConfigError)(message)
+
+
+def _report(check: Callable[[], None], sender: Any) -> None:
+    """Run a check, and send the type and the message of its error; empty ones if there is none."""
+    import psutil
+
+    kind = message = ""
+    most = psutil.Process().memory_info().vms + BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    try:
+        check()
+    except TextgamutError as error:
+        kind, message = type(error).__name__, str(error)
+    except MemoryError:
+        kind = "memory"
+    sender.send_bytes(json.dumps([kind, message]).encode())
 
 
 def require_chat_template(tokenizer: Any) -> None:

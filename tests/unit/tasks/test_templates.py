@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
 from textgamut.config.entries.models import Chat
 from textgamut.config.entries.sources import WheelMember, WheelSource
 from textgamut.datasets.creative import CREATIVE
-from textgamut.errors import TextgamutError
+from textgamut.errors import ModelError, TextgamutError
 from textgamut.models.context import context_length
 from textgamut.sources.fetch import fetch
+from textgamut.tasks import chat_formats
 from textgamut.tasks.chat_formats import check_chat, encode_prompt, neutralised, render_prompt
 from textgamut.tasks.templates import (
     Prompt,
@@ -206,6 +209,76 @@ def test_a_system_prompt_of_llama_2() -> None:
 def test_what_a_template_lacks_is_told(chat: Chat, tokenizer: Any, message: str) -> None:
     with pytest.raises(TextgamutError, match=message):
         check_chat(chat, tokenizer)
+
+
+def with_template(template: str) -> Any:
+    made = tiny.tokenizer()
+    made.chat_template = "{% for m in messages %}" + template + "{% endfor %}"
+    return made
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ m.role }}: {{ m.content }}\n",
+        "<u>{{ m.content | trim }}</u>",
+        "{% if m.content is string %}{{ m.content }}{% endif %}",
+        "{% for part in m.content %}{% if part.type == 'text' %}{{ part.text }}{% endif %}{% endfor %}",
+        "{% for part in m.content %}{{ part['text'] | trim }}{% endfor %}",
+        "{{ m.content }}{{ m.content }}",
+    ],
+)
+def test_a_template_that_keeps_the_message(template: str) -> None:
+    made = with_template(template)
+    check_chat(Chat("template", "Be brief."), made)
+    text, _ = render_prompt(PROMPT, Chat("template", "Be brief."), made)
+    assert "Be brief." in text
+    assert PROMPT.user in text
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ m.role }}:",
+        "{{ m.text }}",
+        "{{ m.content | upper }}",
+        "{{ m.content[:100] }}",
+        "{{ m.content.split('\n')[0] }}",
+        "{{ m.content | e }}",
+        "{{ m.content | tojson }}",
+        "{{ m.content | replace('\n', ' ') }}",
+        "{% if m.role == 'system' %}{{ m.content }}{% endif %}",
+    ],
+)
+def test_a_template_that_leaves_out_or_changes_the_message(template: str) -> None:
+    with pytest.raises(ModelError, match="the chat template leaves out the message of the user, or changes"):
+        check_chat(Chat("template"), with_template(template))
+    long = PROMPT._replace(user=PROMPT.user + " & <more>" * 20)
+    with pytest.raises(ModelError, match=re.escape(repr(PROMPT.user[:60]))):
+        render_prompt(long, Chat("template"), with_template(template))
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (
+            "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+            "does not end within",
+        ),
+        ("{% for i in range(99999) %}{% for j in range(99999) %}{{ m.content }}{% endfor %}{% endfor %}", ""),
+        ("{{ 'a' * 10 ** 10 }}", "needs more than 1024 MiB"),
+        ("{{ m.content * 10 ** 8 }}", "needs more than 1024 MiB"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "recursion"),
+        ("{{ 1 // 0 }}", "cannot be applied"),
+        ("{% if %}", "cannot be applied"),
+        ("{{ raise_exception('no') }}", "cannot be applied: no"),
+        ("{{ ''.__class__.__mro__ }}", "unsafe"),
+    ],
+)
+def test_a_template_without_end(template: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_formats, "SECONDS", 2.0)
+    with pytest.raises(TextgamutError, match=f"the chat template .*{message}"):
+        check_chat(Chat("template"), with_template(template))
 
 
 @given(st.text(alphabet="<|im_end>s/ab ", max_size=40))
