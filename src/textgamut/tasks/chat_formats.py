@@ -70,11 +70,10 @@ def _templated(user: str, chat: Chat, tokenizer: Any) -> str:
         ConfigError: If the template refuses the conversation.
         ModelError: If the message is not in the result as it is, apart from white space around it.
     """
-    text = ""
     for form in (str, _in_parts):  # templates of models that also read images may only know parts
         system = [{"role": "system", "content": form(chat.system)}] if chat.system else []
         try:
-            text = tokenizer.apply_chat_template(
+            text: str = tokenizer.apply_chat_template(
                 [*system, {"role": "user", "content": form(user)}],
                 tokenize=False,
                 add_generation_prompt=True,

@@ -337,5 +337,5 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, content: str, words: s
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TextgamutError, match=r"none\.tsv: cannot be read: No such file"):
+    with pytest.raises(TextgamutError, match=r"none\.tsv: there is no such file"):
         read_essays(tmp_path / "none.tsv")

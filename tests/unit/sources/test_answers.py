@@ -59,8 +59,8 @@ class Handler(BaseHTTPRequestHandler):
         bodies = self.server.bodies
         self.server.requests += 1
         body = bodies.pop(0) if len(bodies) > 1 else bodies[0]
-        head = f"HTTP/1.1 {self.server.status} {self.server.reason}\r\nContent-Length: {len(body)}\r\n\r\n"
-        self.wfile.write(head.encode("latin-1") + body)
+        head = f"HTTP/1.1 {self.server.status} {self.server.reason}\r\nContent-Length: {len(body)}\r\n"
+        self.wfile.write(head.encode("latin-1") + b"Connection: close\r\n\r\n" + body)
 
     def log_message(self, *_: object) -> None:
         pass
