@@ -46,6 +46,7 @@ def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[Gpu]], None]:
+    monkeypatch.setattr(devices, "_cuda_has_started", lambda: False)  # an earlier test may have used a GPU
     return lambda gpus: monkeypatch.setattr(devices, "list_gpus", lambda: list(gpus))
 
 
