@@ -13,6 +13,7 @@ import pytest
 from helpers import ROOT, copy_project, dry_run, edit, jobs, run_warm
 from servers import JudgeServer
 
+from textgamut import files
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 from textgamut.workflow.targets import target_outputs
@@ -60,7 +61,7 @@ def experiment(paper: str) -> Config:
 
 def numbers(folder: Path, paper: str, target: str) -> pd.DataFrame:
     """Return our values: a row for each row, a column for each column."""
-    table = pd.read_csv(folder / f"results/papers/{experiment(paper).experiment.name}/{target}.csv")
+    table = files.read_csv(folder / f"results/papers/{experiment(paper).experiment.name}/{target}.csv")
     assert not table.duplicated(["line", "column"]).any()
     return table.pivot_table("ours", ["line", "row"], "column", aggfunc="first", sort=False).droplevel("line")
 
