@@ -333,5 +333,5 @@ def _link(inside: str) -> str:
     if colon and _NOT_SHOWN.fullmatch(prefix):
         return HOLE
     label = label.strip("\n")
-    shown = straight(label) if label else target.removeprefix(":").replace("''", "&#39;&#39;")
+    shown = (straight(label) if label else target.removeprefix(":")).replace("'", "&#39;")
     return OPEN + shown.replace("\n", " ").replace(":", "&#58;") + CLOSE

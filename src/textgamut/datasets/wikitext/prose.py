@@ -146,7 +146,7 @@ def straight(line: str) -> str:
                 on[style] = not on[style]
                 tags += OPEN if on[style] else CLOSE
         pieces[place] = tags
-    return "".join(pieces)
+    return "".join(pieces) + CLOSE * sum(on.values())
 
 
 def _rank(before: str) -> int:

@@ -40,7 +40,7 @@ class Arguments:
         self.places: list[str] = []
         self.named: dict[str, str] = {}
         for part in parts:
-            if "''" not in part:  # tags matter next to apostrophes; elsewhere, rules expect numbers and codes
+            if "'" not in part:  # tags matter next to apostrophes; elsewhere, rules expect numbers and codes
                 part = part.translate(UNMARKED)
             name, equals, value = part.partition("=")
             if equals:
