@@ -21,7 +21,7 @@ INDEX = "model.safetensors.index.json"
 """File that says which weights are in which file."""
 
 SIZES = re.compile(
-    r"hidden_size|vocab_size|num_hidden_layers|num_attention_heads|num_layers|num_heads|n_embd|n_layers?"
+    r"hidden_size|vocab_size|sliding_window|num_hidden_layers|num_attention_heads|num_layers|num_heads|n_embd|n_layers?"
     r"|n_heads?|d_model|d_ff|d_kv|(encoder|decoder)_(layers|attention_heads|ffn_dim)"
 )
 """Entries of a configuration that are positive integers, or null, in every architecture."""

@@ -52,7 +52,7 @@ def prepare(source: Source) -> Path:
     if path.is_dir():
         return path
     if path.suffix != ".gguf":
-        raise ModelError(f"{path}: a checkpoint is a folder or a .gguf file")
+        raise ModelError(f"{path} is a file: a checkpoint is a folder or a .gguf file")
     target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
     # Without the lock, whose file another user of the cache may not be able to write.
     if target.exists() and intact(target):
@@ -302,7 +302,7 @@ def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
 
 
 def _check_predictions(folder: Path, model: Any) -> None:
-    """Check that a model's predictions are numbers that differ, and depend on no later tokens, as BERT's do."""
+    """Check that predictions are finite, differ, and depend on no later tokens, as BERT's do."""
     import torch
 
     with loading(folder), torch.inference_mode():

@@ -132,7 +132,7 @@ def test_embeddings_that_are_all_the_same(untied: Path, tmp_path: Path) -> None:
     name = "model.embed_tokens.weight"
     folder = changed(untied, tmp_path / "alike", lambda w: w | {name: w[name][1:2].repeat(78, 1)})
     for loader in LOADERS.values():
-        with pytest.raises(ModelError, match="alike: all rows of .*embed_tokens.weight are equal"):
+        with pytest.raises(ModelError, match=r"alike: all rows of .*embed_tokens.weight are equal"):
             loader(folder)
 
 
