@@ -69,7 +69,7 @@ def main() -> None:
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def theirs() -> np.ndarray:
-        library = SentenceTransformer(str(folder), device=str(device))
+        library = SentenceTransformer(str(folder), device=str(device), trust_remote_code=False)
         return library.encode(texts, batch_size=embedder.batch_size, show_progress_bar=False)
 
     best = {ours: float("inf"), theirs: float("inf")}

@@ -574,6 +574,8 @@ def _entry(kind: str, name: str | Path, registries: str | Path | None) -> Any:
 
     entries = load_registry(f"{kind}s", registries)
     if name not in entries:
-        path = ": there is no such folder" if os.path.basename(name) != str(name) else ""
-        raise ConfigError(f"unknown {kind} {str(name)!r}{path}; {nearest(str(name), entries)}")
+        what = ": there is no such folder" if os.path.basename(name) != str(name) else ""
+        if os.path.exists(name):
+            what = ": it is a file, and a checkpoint is given as a folder"
+        raise ConfigError(f"unknown {kind} {str(name)!r}{what}; {nearest(str(name), entries)}")
     return entries[name]

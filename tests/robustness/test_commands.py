@@ -1061,7 +1061,7 @@ CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
         shutil.rmtree,
         "unknown model './model': there is no such folder",
     ),
-    ("a file", f"{SCORER} ./g.jsonl", intact, "unknown model './g.jsonl': there is no such folder"),
+    ("a file", f"{SCORER} ./g.jsonl", intact, "unknown model './g.jsonl': it is a file, and a checkpoint"),
     (
         "no configuration",
         f"{SCORER} model",
@@ -1146,7 +1146,7 @@ CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
         "an entry of a file",
         OWN.replace("here", "file"),
         intact,
-        "g.jsonl: a checkpoint is a folder or a .gguf",
+        "g.jsonl is a file: a checkpoint is a folder or a .gguf",
     ),
     ("an entry's tokenizer", f"--config own {TOKENS} here", without(*TOKENIZER), "model: has no tokenizer"),
 ]

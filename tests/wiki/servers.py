@@ -148,6 +148,11 @@ class Wiki:
         answer = self._client.get(self.api, params=self._defaults | {"action": "query"} | params)
         return self._checked(answer)
 
+    def render(self, text: str) -> str:
+        """Return the HTML of wikitext, as on a page of its own."""
+        params = {"action": "parse", "text": text, "contentmodel": "wikitext", "prop": "text"}
+        return self._post({}, params | {"disablelimitreport": 1, "wrapoutputclass": ""})["parse"]["text"]
+
     @staticmethod
     def _checked(answer: httpx.Response) -> dict[str, Any]:
         content = answer.raise_for_status().json()

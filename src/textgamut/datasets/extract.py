@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from textgamut.config.entries.datasets import Dataset
 
-REVISION = 2
+REVISION = 3
 """Increase when an extraction produces different texts from the same source."""
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from textgamut import arguments
 from textgamut.errors import ConfigError, DataError, ModelError
-from textgamut.features.modules import LIBRARY, check_pooling, own_modules
+from textgamut.features.modules import LIBRARY, OwnModules, check_pooling, own_modules
 from textgamut.models.checkpoint_files import loading, silence_transformers
 from textgamut.models.checkpoints import load_tokenizer
-from textgamut.models.devices import choose_device, choose_dtype
-from textgamut.models.weights import load
+from textgamut.models.devices import choose_device, choose_dtype, range_hint
+from textgamut.models.weights import check_fit, check_values, load
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ class LoadedEmbedder(NamedTuple):
             progress.advance(sum(times[ids] for ids in batch))
         row = {ids: i for i, ids in enumerate(unique)}
         different = np.concatenate(parts)
+        if not np.isfinite(different).all():
+            dtype = self.model.dtype
+            raise ModelError(f"the embedder's features are not finite: {range_hint(dtype)}")
         if len(different) > 1 and np.ptp(different, axis=0).max() <= 1e-6 * np.abs(different).max():
             raise ModelError(
                 f"the embedder gives {len(different)} different texts the same features: its weights, or "
@@ -219,7 +222,7 @@ def _load_own(folder: Path, embedder: Embedder, device: torch.device) -> LoadedE
     """Load a checkpoint with its own modules, without their library if one of our poolings does the same."""
     own = own_modules(folder)
     if own.pooling is None:
-        return _load_library(folder, embedder, device)
+        return _load_library(folder, own, embedder, device)
     plain = _load_network(own.transformer, embedder.model_copy(update={"pooling": own.pooling}), device)
     if not own.unit_length:
         return plain
@@ -232,7 +235,10 @@ def _load_own(folder: Path, embedder: Embedder, device: torch.device) -> LoadedE
     return plain._replace(encode=encode)
 
 
-def _load_library(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
+def _load_library(folder: Path, own: OwnModules, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
+    from transformers import AutoModel
+
+    check_fit(AutoModel, own.transformer, embedder=True)
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
@@ -245,8 +251,10 @@ def _load_library(folder: Path, embedder: Embedder, device: torch.device) -> Loa
             str(folder),
             device=str(device),
             local_files_only=True,
+            trust_remote_code=False,
             model_kwargs={"dtype": compute_dtype(embedder, device), "use_safetensors": True},
         )
+    check_values(own.transformer, library.transformers_model)
     library.max_seq_length = embedder.max_tokens
 
     def encode(_: Sequence[tuple[int, ...]], batch: list[str]) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from textgamut.errors import ConfigError, DataError, ModelError, printable
 from textgamut.files import read_json
 from textgamut.models.checkpoint_files import REMEDY
+from textgamut.models.weights import FLOATS
 
 if TYPE_CHECKING:
     from textgamut.config.entries.embedders import Embedder
@@ -219,7 +220,7 @@ def _check_weights(place: Path) -> None:
     except SafetensorError as error:
         raise ModelError(f"{path}: damaged: {error}. {REMEDY}") from None
     for name, dtype in types.items():
-        if not dtype.startswith(("F", "BF")):
+        if dtype not in FLOATS:
             raise ModelError(f"{path}: {name} is of type {dtype}, not a floating-point number")
 
 

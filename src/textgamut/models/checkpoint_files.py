@@ -21,7 +21,7 @@ INDEX = "model.safetensors.index.json"
 """File that says which weights are in which file."""
 
 SIZES = re.compile(
-    r"hidden_size|vocab_size|num_hidden_layers|num_attention_heads|num_layers|num_heads|n_embd|n_layers?"
+    r"hidden_size|vocab_size|sliding_window|num_hidden_layers|num_attention_heads|num_layers|num_heads|n_embd|n_layers?"
     r"|n_heads?|d_model|d_ff|d_kv|(encoder|decoder)_(layers|attention_heads|ffn_dim)"
 )
 """Entries of a configuration that are positive integers, or null, in every architecture."""
@@ -31,6 +31,9 @@ COUNTS = re.compile(r"\w*(layers?|blocks|groups|experts|depth|num_labels)")
 
 WIDTHS = re.compile(r"\w*(hidden_size|intermediate_size|vocab_size|_dim|_heads)|n_embd|n_head|d_\w+")
 """Entries of a configuration that are at most the number of values in all weights."""
+
+EPSILON = re.compile(r"\w*_eps(ilon)?")
+"""Entries of a configuration that keep a norm from dividing by zero."""
 
 IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal)?")
 """Entries of a configuration that may name a repository of the hub, with compiled code."""
@@ -209,6 +212,10 @@ def _check_sizes(path: Path, config: Mapping[str, Any], names: int | None, numbe
             raise ModelError(
                 f"{path}: {key}: {textwrap.shorten(repr(value), 60)}: must be a positive integer"
             )
+        elif EPSILON.fullmatch(key) and isinstance(value, int | float) and not 0 <= value < 1:
+            raise ModelError(f"{path}: {key}: {value}: must be at least 0 and below 1")
+        elif key == "rope_theta" and isinstance(value, int | float) and value <= 0:
+            raise ModelError(f"{path}: {key}: {value}: must be positive")
         elif COUNTS.fullmatch(key) and whole and value > most:
             size = "" if names is None else f" for a checkpoint of {names:,} weights"
             raise ModelError(f"{path}: {key}: {value:,}: too large{size}")

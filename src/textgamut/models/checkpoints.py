@@ -17,7 +17,8 @@ from textgamut.errors import ModelError, reason
 from textgamut.locks import lock
 from textgamut.models.adapters import adapt
 from textgamut.models.checkpoint_files import check_config, loading, read_config, silence_transformers
-from textgamut.models.weights import check_report, check_values, load
+from textgamut.models.devices import range_hint
+from textgamut.models.weights import check_fit, check_report, check_values, load
 from textgamut.sources.cache import cache_folder, digest, intact
 from textgamut.sources.fetch import fetch
 
@@ -51,7 +52,7 @@ def prepare(source: Source) -> Path:
     if path.is_dir():
         return path
     if path.suffix != ".gguf":
-        raise ModelError(f"{path}: a checkpoint is a folder or a .gguf file")
+        raise ModelError(f"{path} is a file: a checkpoint is a folder or a .gguf file")
     target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
     # Without the lock, whose file another user of the cache may not be able to write.
     if target.exists() and intact(target):
@@ -283,8 +284,7 @@ def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
     from transformers import GenerationConfig
 
     model = load(_class_of(folder), folder, dtype, **placement)
-    if not model.config.is_encoder_decoder:
-        _check_order(folder, model)
+    _check_predictions(folder, model)
     own = model.generation_config
     kept = {name: getattr(own, f"{name}_token_id") for name in ("bos", "eos", "pad")}
     if model.config.is_encoder_decoder:
@@ -301,14 +301,19 @@ def load_weights(folder: Path, dtype: torch.dtype, **placement: Any) -> Any:
     return model
 
 
-def _check_order(folder: Path, model: Any) -> None:
-    """Check that a model distinguishes tokens, and sees no later ones, as BERT does."""
+def _check_predictions(folder: Path, model: Any) -> None:
+    """Check that predictions are finite, differ, and depend on no later tokens, as BERT's do."""
     import torch
 
     with loading(folder), torch.inference_mode():
         # Several, since the embedding of a token for padding is zero.
         ids = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 1]], device=model.device)
-        logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+        inputs = {"input_ids": ids}
+        if model.config.is_encoder_decoder:
+            inputs = {"input_ids": ids[:1].repeat(2, 1), "decoder_input_ids": ids}
+        logits = model(**inputs, use_cache=False).logits[:, :-1].float()
+    if logits.isnan().any() or logits.amax() == float("inf"):
+        raise ModelError(f"{folder}: the model's predictions are not finite: {range_hint(model.dtype)}")
     if (logits.amax(-1) - logits.amin(-1) < 1e-3).all():
         raise ModelError(
             f"{folder}: the model gives all tokens the same probability: its weights, or values in its "
@@ -320,6 +325,15 @@ def _check_order(folder: Path, model: Any) -> None:
             f"{folder}: {type(model).__name__} is not a language model that predicts the next token: it also "
             "sees the tokens after it (bidirectional attention)"
         )
+
+
+def check_generator(folder: Path) -> None:
+    """Check that a checkpoint has all weights of a language model, for an engine that loads them itself.
+
+    Raises:
+        ModelError: If it does not, or the model has another purpose.
+    """
+    check_fit(_class_of(folder), folder)
 
 
 def _class_of(folder: Path) -> Any:

@@ -57,7 +57,7 @@ def load(kind: Any, folder: Path, dtype: torch.dtype, embedder: bool = False, **
         ModelError: If the files of the checkpoint are damaged or do not fit together, or a weight is missing,
             has another shape, is not a floating-point number, or is not finite.
     """
-    _check_fit(kind, folder, embedder)
+    check_fit(kind, folder, embedder)
     with loading(folder):
         model, report = kind.from_pretrained(
             folder, dtype=dtype, use_safetensors=True, output_loading_info=True, trust_remote_code=False,
@@ -69,7 +69,7 @@ def load(kind: Any, folder: Path, dtype: torch.dtype, embedder: bool = False, **
     return model
 
 
-def _check_fit(kind: Any, folder: Path, embedder: bool = False) -> None:
+def check_fit(kind: Any, folder: Path, embedder: bool = False) -> None:
     """Check that a checkpoint has the weights of its model, without reading their values; see :func:`load`.
 
     Weights that are quantized are only checked when they are loaded.
@@ -166,6 +166,8 @@ def check_values(path: Path, model: Any) -> None:
         for name, weight in weights.items()
         if weight.device.type != "meta" and weight.is_floating_point() and weight.numel()
     }
+    # Buffers that are computed from the configuration, such as the frequencies of rotary positions.
+    here |= {name: buffer for name, buffer in model.named_buffers() if name.endswith("inv_freq")}
     limits = {name: torch.stack(torch.aminmax(weight)).tolist() for name, weight in here.items()}
     bad = [f"{name} ({low:g} to {high:g})" for name, (low, high) in limits.items()
            if not (abs(low) < float("inf") and abs(high) < float("inf"))]  # fmt: skip
@@ -179,6 +181,9 @@ def check_values(path: Path, model: Any) -> None:
                 raise ModelError(
                     f"{path}: all values of {name} are {low:g}: the weights are damaged. {REMEDY}"
                 )
+            lows, highs = torch.aminmax(weight, dim=0)
+            if len(weight) > 1 and (lows == highs).all():
+                raise ModelError(f"{path}: all rows of {name} are equal: the weights are damaged. {REMEDY}")
 
 
 def _check_ids(folder: Path, embeddings: Any, inputs: tuple[Any, ...]) -> None:

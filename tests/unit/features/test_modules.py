@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from textgamut.config.entries.embedders import Embedder
 from textgamut.errors import ModelError
@@ -292,6 +292,28 @@ def test_damaged_modules_are_refused(
     with pytest.raises(ModelError, match=words) as error:
         embed(TEXTS, folder, entry("sentence-transformers"), CPU)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda w: {k: v for k, v in w.items() if "h.1." not in k}, "12 of 28 weights .* are missing"),
+        (lambda w: {f"module.{k}": v for k, v in w.items()}, "28 of 28 weights .* are missing"),
+        (lambda w: {k: v.long() for k, v in w.items()}, "28 weights are not floating-point numbers"),
+        (lambda w: w | {"transformer.ln_f.bias": torch.full((32,), float("nan"))}, "are not finite"),
+        (lambda w: {k: torch.zeros_like(v) for k, v in w.items()}, "all values of wte.weight are 0"),
+    ],
+    ids=["no layer", "module.", "integers", "NaN", "zero"],
+)
+def test_weights_that_the_library_loads_are_checked(
+    network: Path, tmp_path: Path, change: Callable[[Any], Any], words: str
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = write(tmp_path / "own", network, ("Pooling", pooled("cls")), ("Dense", DENSE))
+    path = folder / "model.safetensors"
+    save_file(change(load_file(path)), path, {"format": "pt"})
+    with pytest.raises(ModelError, match=f"^{folder}: .*{words}"):
+        embed(TEXTS, folder, entry("sentence-transformers"), CPU)
 
 
 def test_weights_that_do_not_fit_are_refused(network: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import types
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import pytest
@@ -193,7 +193,16 @@ class Output:
 class LLM:
     """Answers with the last tokens of the prompt, as many as are wanted, or with one and the end."""
 
-    def __init__(self, *, model: str, dtype: str, tensor_parallel_size: int, max_num_seqs: int) -> None:
+    def __init__(
+        self,
+        *,
+        model: str,
+        dtype: str,
+        tensor_parallel_size: int,
+        max_num_seqs: int,
+        trust_remote_code: Literal[False],
+    ) -> None:
+        assert trust_remote_code is False
         self.settings = (model, dtype, tensor_parallel_size, max_num_seqs)
         config = types.SimpleNamespace(dtype="torch.bfloat16", enforce_eager=False)
         self.llm_engine = types.SimpleNamespace(vllm_config=types.SimpleNamespace(model_config=config))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
 import random
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -184,11 +185,12 @@ class TestFiles:
         items = [
             {"prefix_text": "A", "reference_text": " r", "generated_result": {"0": " x", "1": " y"}},
             {"prefix_text": "B", "generated_result": {"0": {"full_text": "B z", "continuation": " z"}}},
+            {"prefix_text": "C", "generated_result": {"0": None}},
         ]
         (tmp_path / "r.json").write_text(json.dumps(items))
         found = read(tmp_path / "r.json", "simctg")
         assert [(text.prompts, text.completion, text.text) for text in found] == [
-            (("A",), 0, " x"), (("A",), 1, " y"), (("B",), 0, " z"),
+            (("A",), 0, " x"), (("A",), 1, " y"), (("B",), 0, " z"), (("C",), 0, ""),
         ]  # fmt: skip
 
     @pytest.mark.skipif(not WIKITEXT.exists(), reason=f"the decoding benchmark is not at {WIKITEXT}")
@@ -259,6 +261,28 @@ class TestFailedRequests:
             [warning] = told
             assert re.search(r"1 failed, such as .*: the request failed: expired; there are enough", warning)
 
+    @pytest.mark.parametrize(
+        ("fields", "words"),
+        [
+            ({"response": {"status_code": 200, "body": {"error": {"message": "busy"}}}}, "failed: busy"),
+            ({"response": {"status_code": 200, "body": {"choices": []}}}, "the answer is empty"),
+            ({"response": {"status_code": 200, "body": {"choices": None}}}, "the answer is empty"),
+            ({"response": {"status_code": "500", "body": None}}, "failed with status 500"),
+            ({"error": {"message": "expired"}}, "failed: expired"),
+        ],
+    )
+    def test_other_servers(self, tmp_path: Path, fields: dict[str, Any], words: str) -> None:
+        lines = [json.dumps({"custom_id": "p1", **fields}), self.P1.replace("200", '"200"'), self.P2]
+        found, told = imported(tmp_path, *lines)
+        assert found == self.BOTH
+        assert words in told[0]
+
+    @pytest.mark.parametrize("count", ["-5", "1" + "0" * 400])
+    def test_impossible_numbers_of_tokens(self, tmp_path: Path, count: str) -> None:
+        line = self.P1.replace('"completion_tokens": 5', f'"completion_tokens": {count}')
+        with pytest.raises(DataError, match=r"line 1: .* is not a number of tokens"):
+            imported(tmp_path, line, self.P2)
+
     def test_all_of_them(self, tmp_path: Path) -> None:
         for model in (None, "m"):
             with pytest.raises(DataError, match=r"t\.jsonl: 2 failed, such as .*line 1: .*: quota"):
@@ -296,7 +320,8 @@ def test_epochs_with_different_numbers_of_choices(monkeypatch: pytest.MonkeyPatc
     inspect_log = pytest.importorskip("inspect_ai.log")
 
     def choice(text: str) -> Any:
-        return SimpleNamespace(message=SimpleNamespace(text=text))
+        message = SimpleNamespace(text=text, content=text)
+        return SimpleNamespace(message=message, stop_reason="content_filter" if text == "d" else "stop")
 
     def sample(id_: str, epoch: int, *choices: str) -> Any:
         output = SimpleNamespace(choices=[choice(text) for text in choices])
@@ -305,15 +330,18 @@ def test_epochs_with_different_numbers_of_choices(monkeypatch: pytest.MonkeyPatc
     samples = [sample("p1", 1, "a", "b"), sample("p1", 2, "x"), sample("p2", 1), sample("p2", 2, "c", "d")]
     monkeypatch.setattr(inspect_log, "read_eval_log", lambda _: SimpleNamespace(samples=samples))
     given = read("inspect.eval", "inspect")
-    with pytest.warns(UserWarning, match="1 texts are left out"):
+    with pytest.warns(UserWarning, match="texts are") as told:
         found = cell_samples(given, CELL._replace(completions=2), TWO, NONE)
     assert [text["continuation"] for text in found] == ["a", "b", "c", "d"]
+    messages = [str(warning.message) for warning in told]
+    assert messages[0].startswith("1 texts are left out")
+    assert re.fullmatch(r"1 of 4 texts are refusals, such as .*: sample p2, epoch 2", messages[-1])
 
 
 class TestUnusualAnswers:
     P2 = answer_line("p2", "c d")
 
-    @pytest.mark.parametrize("content", [None, ""])
+    @pytest.mark.parametrize("content", [None, "", " \n"])
     def test_a_refusal_is_the_text(self, tmp_path: Path, content: Any) -> None:
         found, told = imported(tmp_path, answer_line("p1", content, refusal="I can not help."), self.P2)
         assert found[0] == ("p1", "I can not help.", "stop")
@@ -332,7 +360,7 @@ class TestUnusualAnswers:
         with pytest.raises(DataError, match=r"line 1: 'content' is not a string"):
             imported(tmp_path, answer_line("p1", [{"type": "text"}]), self.P2)
 
-    @pytest.mark.parametrize("text", ["None", "nan", "null", " None\n"])
+    @pytest.mark.parametrize("text", ["None", "nan", "null", " None\n", "NONE", "N/A"])
     def test_a_text_as_programs_write_a_missing_one(self, tmp_path: Path, text: str) -> None:
         found, told = imported(tmp_path, answer_line("p1", text), self.P2)
         assert found[0][1] == text
@@ -354,6 +382,7 @@ class TestOlderLogsOfLmEval:
         [
             lambda prompt: [[prompt, {"until": []}]],
             lambda prompt: [prompt, {"until": []}],
+            lambda prompt: [[prompt, {"until": []}, {"visual": []}]],
             lambda prompt: {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": []}}},
         ],
     )
@@ -445,9 +474,32 @@ def test_prompts_after_a_blank_are_removed() -> None:
     assert matched(blank, own=own)[0] == [("p1", 0, " fell."), ("p2", 0, " fell.")]
 
 
-def test_prompts_near_the_beginning_are_told() -> None:
-    own = prompts("Last year the old castle in the town", "Last year the old garden in the town")
-    rows = [{"prompt_id": f"p{i}", "text": f"You are kind. {t} fell."} for i, t in enumerate(own["base"], 1)]
+@pytest.mark.parametrize(
+    ("prompt", "text", "length"),
+    [("Once", " Once more", 5), ("Once", "<s> Once, he", 8), ("Paris", "\n<|begin_of_text|> Paris is", 24)],
+)
+def test_a_short_prompt_is_found_after_blanks_and_special_tokens(prompt: str, text: str, length: int) -> None:
+    assert echo_length(prompt, text) == length
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda prompt: f"You are kind. {prompt}",
+        lambda prompt: prompt.replace(" ", "Ġ"),
+        lambda prompt: prompt.replace("\u2019", "'"),  # as a model's tokenizer or a program normalises quotes
+        html.escape,
+        lambda prompt: prompt.replace("\u2019", "&rsquo;").replace("é", "e"),
+        lambda prompt: prompt[25:],  # cut to the last tokens
+        lambda prompt: prompt[:-25],
+    ],
+)
+def test_prompts_near_the_beginning_are_told(change: Callable[[str], str]) -> None:
+    place = "& the lord\u2019s old castle by the river in the north of the town"
+    own = prompts(
+        f"“Last year, the café\u2019s garden {place}", f"This year, the old café\u2019s garden {place}"
+    )
+    rows = [{"prompt_id": f"p{i}", "text": f"{change(t)} fell."} for i, t in enumerate(own["base"], 1)]
     found, told = matched(rows, own=own)
     assert found[0][2] == rows[0]["text"]
     assert told == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +16,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from textgamut.config.entries.embedders import Embedder
+from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource
 from textgamut.errors import ModelError
 from textgamut.features.embed import load_embedder
+from textgamut.generation.engines.engine import open_engine
 from textgamut.models.checkpoints import load_causal_model, load_generator, load_tokenizer, load_weights
 from textgamut.models.log_likelihood import log_likelihoods
 
@@ -100,13 +103,52 @@ def test_no_weight_is_made_up(untied: Path, tmp_path: Path, bad: str, loader: st
         LOADERS[loader](folder)
 
 
-@pytest.mark.parametrize("settings", [{"rms_norm_eps": 1e30}, {"rms_norm_eps": 1e38}])
-def test_a_model_that_does_not_distinguish_tokens(
-    untied: Path, tmp_path: Path, settings: dict[str, Any]
-) -> None:
-    folder = changed(untied, tmp_path / "alike", **settings)
+def test_a_model_that_does_not_distinguish_tokens(tmp_path: Path) -> None:
+    folder = tiny.write_checkpoint(tmp_path / "alike", "gemma3_text", final_logit_softcapping=1e-9)
     with pytest.raises(ModelError, match="alike: the model gives all tokens the same probability"):
         LOADERS["scorer"](folder)
+
+
+@pytest.mark.parametrize("loader", ["generator", "fine-tuning"])
+def test_a_decoder_that_does_not_distinguish_tokens(tmp_path: Path, loader: str) -> None:
+    folder = tiny.write_checkpoint(tmp_path / "whole", "bart")
+    zero = changed(folder, tmp_path / "zero", lambda w: w | {"lm_head.weight": torch.zeros(78, 32)})
+    with pytest.raises(ModelError, match="zero: the model gives all tokens the same probability"):
+        LOADERS[loader](zero)
+
+
+def test_predictions_and_features_that_are_not_finite(untied: Path, tmp_path: Path) -> None:
+    """Products of weights that are finite, but too large."""
+    name = "model.layers.1.mlp.down_proj.weight"
+    folder = changed(untied, tmp_path / "huge", lambda w: w | {name: w[name] * 1e38})
+    for loader in ("scorer", "generator", "fine-tuning"):
+        with pytest.raises(ModelError, match=r"huge: the model's predictions are not finite: a value in"):
+            LOADERS[loader](folder)
+    with pytest.raises(ModelError, match="the embedder's features are not finite: a value in"):
+        embedder(folder).embed(["a man", "b c"])
+
+
+def test_embeddings_that_are_all_the_same(untied: Path, tmp_path: Path) -> None:
+    name = "model.embed_tokens.weight"
+    folder = changed(untied, tmp_path / "alike", lambda w: w | {name: w[name][1:2].repeat(78, 1)})
+    for loader in LOADERS.values():
+        with pytest.raises(ModelError, match=r"alike: all rows of .*embed_tokens.weight are equal"):
+            loader(folder)
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_an_engine_that_loads_weights_itself(
+    untied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: str
+) -> None:
+    """vLLM makes floating-point numbers of integers; names and types are checked before."""
+    monkeypatch.setitem(sys.modules, "vllm", None)  # as if it is not installed
+    change, message = BAD[bad]
+    folder = changed(untied, tmp_path / "bad", change)
+    source = {"kind": "file", "path": str(folder)}
+    entry = Model(label="Tiny", family="Llama", source=source, chat="none", engine="vllm")
+    whole = bad in ("NaN", "one infinite", "zero")  # the values are not read
+    with pytest.raises(ModelError, match="vLLM cannot be imported" if whole else f"^{folder}: .*{message}"):
+        open_engine(entry, 1, CPU, None)
 
 
 @pytest.mark.parametrize("weight", ["lm_head.weight", "model.norm.weight"])

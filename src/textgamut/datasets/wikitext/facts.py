@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from textgamut.datasets.wikitext.markup import has_words, lead_and_fields, plain, without_extensions
+from textgamut.datasets.wikitext.markup import lead_and_fields, without_extensions
+from textgamut.datasets.wikitext.prose import has_words, plain
 from textgamut.datasets.wikitext.templates import BIRTH_FIELDS, BREAK, MONTHS, OCCUPATION_FIELDS, name_of
 
 

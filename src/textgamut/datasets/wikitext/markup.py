@@ -6,12 +6,23 @@ Unclosed markup affects only its own section.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from textgamut.datasets.wikitext.templates import BREAK, COMMENT, HOLE, RAISING, render_template
+from textgamut.datasets.wikitext.prose import PROTOCOLS, UNSEEN, decoded, plain, prose, straight
+from textgamut.datasets.wikitext.templates import (
+    BREAK,
+    CLOSE,
+    COMMENT,
+    HOLE,
+    OPEN,
+    PARAGRAPH,
+    RAISING,
+    UNMARKED,
+    render_parameter,
+    render_template,
+)
 
 DEPTH = 40
 """Maximum nesting of templates and links; deeper ones are dropped, as in MediaWiki."""
@@ -46,7 +57,7 @@ def article_text(wikitext: str) -> str:
         if level <= left_out:
             left_out = level if _heading(title) in APPENDICES else 7
         if left_out == 7:
-            sections.append(_prose(_expand(body)[0]))
+            sections.append(prose(_expand(body)[0]))
     return "\n\n".join(filter(None, sections))
 
 
@@ -57,20 +68,17 @@ def lead_text(wikitext: str) -> str:
 
 # --- Rendering
 
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufffc]"
-)
-_BLANK = re.compile(r"[^\S\n\x1c-\x1f]+")
-
-_DROPPED_TAGS = (
+_EXTENSIONS = (
     "ref|references|math|ce|chem|gallery|timeline|score|syntaxhighlight|source|imagemap|templatestyles|graph"
-    "|chart|mapframe|maplink|hiero|inputbox|indicator|categorytree|section|table|includeonly|pre|s|strike|del"
-    "|style|script|phonos"
+    "|chart|mapframe|maplink|hiero|inputbox|indicator|categorytree|section|includeonly|pre|phonos"
 )
+_DROPPED_TAGS = "table|s|strike|del|h1|h2|h3|h4|h5|h6"  # of HTML, which may be nested
 _SILENT_TAGS = {"ref", "references", "section", "templatestyles", "indicator"}  # removed without a hole
-_OPENING = re.compile(rf"<!--|<(nowiki|poem|{_DROPPED_TAGS})\b[^<>]*?(/?)>", re.IGNORECASE)
+_OPENING = re.compile(rf"<!--|<(nowiki|poem|{_EXTENSIONS})\b[^<>]*?(/?)>", re.IGNORECASE)
+_DROPPED = re.compile(rf"<(/?)({_DROPPED_TAGS})\b[^<>]*>", re.IGNORECASE)
 _COMMENT_LINE = re.compile(rf"^[ \t]*(?:{COMMENT}[ \t]*)+\n", re.MULTILINE)
-_MARKUP = {ord(letter): f"&#{ord(letter)};" for letter in "[]{}|<>'=*#:;_!-"}
+_MARKUP = {ord(letter): f"&#{ord(letter)};" for letter in "&[]{}|<>'=*#:;_!-"}
+_POEM_INDENT = re.compile(r"\n[ \t:]*")
 
 
 def without_extensions(text: str) -> str:
@@ -78,7 +86,7 @@ def without_extensions(text: str) -> str:
 
     The tag of an unclosed element is text; an unclosed comment extends to the end of the page.
     """
-    text = _UNSEEN.sub("", text.replace("\r\n", "\n"))
+    text = UNSEEN.sub("", text.replace("\r\n", "\n"))
     kept: list[str] = []
     unclosed: set[str] = set()
     position = start = 0
@@ -102,13 +110,37 @@ def without_extensions(text: str) -> str:
         if not name:
             kept.append(COMMENT)
         elif name == "nowiki":
-            kept.append(content.translate(_MARKUP).replace("\n", " "))
+            kept.append(OPEN + decoded(content).translate(_MARKUP).replace("\n", " ") + CLOSE)
         elif name == "poem":
-            kept.append("\n\n" + without_extensions(content.strip()).replace("\n", "<br>") + "\n\n")
-        elif name not in _SILENT_TAGS:
+            lines = _POEM_INDENT.sub("<br>\n", without_extensions(content.strip(" \n:")))
+            kept.append(f"\n\n{lines}\n\n")
+        elif name in _SILENT_TAGS:
+            kept.append(OPEN + CLOSE)
+        elif name != "includeonly":
             kept.append(HOLE)
     kept.append(text[start:])
-    return _COMMENT_LINE.sub("", "".join(kept)).replace(COMMENT, "")
+    return _without_elements(_COMMENT_LINE.sub("", "".join(kept)).replace(COMMENT, ""))
+
+
+def _without_elements(text: str) -> str:
+    """Remove the elements of HTML that are left out, with those inside them."""
+    opened: dict[str, list[int]] = {}
+    kept: list[tuple[int, int]] = []  # outermost elements so far
+    for found in _DROPPED.finditer(text):
+        starts = opened.setdefault(found[2].lower(), [])
+        if not found[1]:
+            starts.append(found.start())
+        elif starts:
+            start = starts.pop()
+            while kept and kept[-1][0] > start:
+                kept.pop()
+            if not kept or kept[-1][1] <= start:
+                kept.append((start, found.end()))
+    pieces, position = [], 0
+    for start, end in kept:
+        pieces += [text[position:start], HOLE]
+        position = end
+    return "".join(pieces) + text[position:]
 
 
 def _sections(text: str) -> Iterable[tuple[int, str, str]]:
@@ -116,10 +148,11 @@ def _sections(text: str) -> Iterable[tuple[int, str, str]]:
     level, title = 0, ""
     lines: list[str] = []
     for line in text.split("\n"):
-        if line[:1] == "=" and (heading := line.rstrip())[-1] == "=" and heading.strip("="):
+        if line[:1] == "=" and (heading := line.rstrip())[-1] == "=" and len(heading) > 2:
             yield level, title, "\n".join(lines)
+            title, lines = heading.strip("="), []
             left, right = len(heading) - len(heading.lstrip("=")), len(heading) - len(heading.rstrip("="))
-            level, title, lines = min(left, right, 6), heading.strip("="), []
+            level = min(left, right, 6) if title else min((left - 1) // 2, 6)
         else:
             lines.append(line)
     yield level, title, "\n".join(lines)
@@ -132,24 +165,93 @@ def _heading(title: str) -> str:
 def lead_and_fields(clean: str) -> tuple[str, dict[str, str]]:
     """Return the prose before the first heading and the fields of the infobox with facts about persons."""
     expanded, fields = _expand(next(iter(_sections(clean)))[2])
-    return _prose(expanded), fields
+    return prose(expanded), fields
 
 
-_BOUNDS = re.compile(r"^[ \t:]*\{\|(?!\})|^[ \t]*\|\}(?!\})|\[\[|\]\]|\{\{+|\}\}+|\|", re.MULTILINE)
+_BOUNDS = re.compile(r"^[ \t:]*\{\|(?!\})|^[ \t]*\|\}(?!\})|\[\[+|\]\]+|\{\{+|\}\}+|\|", re.MULTILINE)
 
 
 @dataclass(slots=True)
 class _Open:
-    """An open template, link or table, or the page, as its parts between vertical bars."""
+    """An open template or parameter, link or table, or the page, as its parts between vertical bars."""
 
     kind: str
+    """First two characters of its mark."""
     parts: list[list[str]]
+    braces: int = 0
+    """Number of opening braces of templates and parameters that are not closed."""
+    closed: int = 0
+    """Number of templates and parameters that begin at the same place and are closed."""
 
     def literal(self) -> list[str]:
-        pieces = [self.kind]
+        pieces = ["{" * self.braces or self.kind]
         for place, part in enumerate(self.parts):
             pieces += ["|", *part] if place else part
         return pieces
+
+
+class _Stack:
+    """The open markup at a place of a text."""
+
+    def __init__(self) -> None:
+        self.open = [_Open("", [[]])]
+        self.counts = {"{{": 0, "[[": 0, "{|": 0}
+        self.fields: dict[str, str] = {}
+
+    def text(self, text: str) -> None:
+        self.open[-1].parts[-1].append(text)
+
+    def push(self, opened: _Open) -> None:
+        self.open.append(opened)
+        self.counts[opened.kind] += 1
+
+    def pop(self, kind: str) -> _Open:
+        """Close the innermost markup of a kind; unclosed markup inside it becomes text."""
+        place = len(self.open) - 1
+        while self.open[place].kind != kind:
+            place -= 1
+        closed = self.open[place:]
+        del self.open[place:]
+        for one in closed:
+            self.counts[one.kind] -= 1
+        closed[0].parts[-1] += [piece for unclosed in closed[1:] for piece in unclosed.literal()]
+        return closed[0]
+
+    def close_braces(self, count: int) -> None:
+        """Close templates and parameters: three braces are a parameter, as in MediaWiki."""
+        while count >= 2 and self.counts["{{"]:
+            closed = self.pop("{{")
+            matched = min(count, closed.braces, 3)
+            count -= matched
+            left = closed.braces - matched
+            parts = ["".join(part) for part in closed.parts]
+            if len(self.open) + closed.closed > DEPTH:
+                rendered = HOLE
+            else:
+                rendered = render_parameter(parts) if matched == 3 else render_template(parts, self.fields)
+            rendered = _as_value(rendered)
+            if left >= 2:
+                self.push(_Open("{{", [[rendered]], left, closed.closed + 1))
+            else:
+                self.text("{" * left + rendered)
+        self.text("}" * count)
+
+    def close_brackets(self, count: int) -> None:
+        """Close links; a third bracket may end an external link inside."""
+        while count >= 2 and (
+            self.open[-1].kind == "[["
+            or (self.open[-1].kind == "{{" and self.counts["[["] and not self.counts["{|"])
+        ):
+            inside = "".join(self.pop("[[").literal())[2:]
+            count -= 2
+            if count == 1 and "[" in inside:
+                inside, count = inside + "]", 0
+            self.text(HOLE if len(self.open) > DEPTH else _as_value(_link(inside)))
+        self.text("]" * count)
+
+
+def _as_value(rendered: str) -> str:
+    return rendered.replace("=", "&#61;")  # not the name of a parameter
 
 
 def _expand(text: str) -> tuple[str, dict[str, str]]:
@@ -158,72 +260,41 @@ def _expand(text: str) -> tuple[str, dict[str, str]]:
     Unclosed markup is text. A closing mark also ends unclosed markup inside.
     """
     text = _TAG.sub(_render_tag, _RAISED.sub(_render_raised, text))
-    fields: dict[str, str] = {}
-    stack = [_Open("", [[]])]
-    counts = {"{{": 0, "[[": 0, "{|": 0}
+    stack = _Stack()
     position = 0
-
-    def close(kind: str) -> None:
-        place = len(stack) - 1
-        while stack[place].kind != kind:
-            place -= 1
-        inside = [piece for unclosed in stack[place + 1 :] for piece in unclosed.literal()]
-        stack[place].parts[-1] += inside
-        for closed in stack[place:]:
-            counts[closed.kind] -= 1
-        whole = stack[place]
-        del stack[place:]
-        if kind == "{|" or len(stack) > DEPTH:
-            rendered = HOLE
-        else:
-            parts = ["".join(part) for part in whole.parts]
-            rendered = render_template(parts, fields) if kind == "{{" else _link(parts)
-        stack[-1].parts[-1].append(rendered.replace("=", "&#61;"))  # not the name of a parameter
-
     for found in _BOUNDS.finditer(text):
         mark = found[0]
-        top = stack[-1]
-        top.parts[-1].append(text[position : found.start()])
+        stack.text(text[position : found.start()])
         position = found.end()
-        if mark == "|":
-            if top.kind in ("{{", "[["):
-                top.parts.append([])
-            else:
-                top.parts[-1].append(mark)
-        elif mark[0] == "{" and mark[-1] == "{":
-            if len(mark) % 2:
-                top.parts[-1].append("{")
-            stack += [_Open("{{", [[]]) for _ in range(len(mark) // 2)]
-            counts["{{"] += len(mark) // 2
+        if mark == "|" and stack.open[-1].kind == "{{":
+            stack.open[-1].parts.append([])
+        elif mark[:2] == "{{":
+            stack.push(_Open("{{", [[]], len(mark)))
         elif mark[0] == "}":
+            stack.close_braces(len(mark))
+        elif mark[0] == "[":
+            stack.text("[" * (len(mark) % 2))
             for _ in range(len(mark) // 2):
-                if counts["{{"]:
-                    close("{{")
-            if len(mark) % 2:
-                stack[-1].parts[-1].append("}")
-        elif mark == "[[":
-            stack.append(_Open("[[", [[]]))
-            counts["[["] += 1
-        elif mark == "]]":
-            if top.kind == "[[" or (top.kind == "{{" and counts["[["] and not counts["{|"]):
-                close("[[")
-        elif mark[-1] == "|":
-            stack.append(_Open("{|", [[]]))
-            counts["{|"] += 1
-        elif counts["{|"]:
-            close("{|")
+                stack.push(_Open("[[", [[]]))
+        elif mark[0] == "]":
+            stack.close_brackets(len(mark))
+        elif mark[-2:] == "{|":
+            stack.push(_Open("{|", [[]]))
+        elif mark[-1] == "}" and stack.counts["{|"]:
+            stack.pop("{|")
+            stack.text(HOLE)
         else:
-            top.parts[-1].append(mark)
-    stack[-1].parts[-1].append(text[position:])
-    return "".join(piece for unclosed in stack for piece in unclosed.literal()), fields
+            stack.text(mark)
+    stack.text(text[position:])
+    return "".join(piece for unclosed in stack.open for piece in unclosed.literal()), stack.fields
 
 
 _RAISED = re.compile(r"<sup\b[^<>]*>([\d+\-−–()n' ]{1,20})</sup\s*>", re.IGNORECASE)
 _BLOCK_TAGS = "p|div|blockquote|center|hr|ul|ol|dl|h1|h2|h3|h4|h5|h6|poem"
 _TAG = re.compile(
     rf"<(/?)({_BLOCK_TAGS}|br|li|dt|dd|span|small|big|b|i|u|em|strong|sup|sub|cite|code|tt|kbd|samp|var|abbr|dfn"
-    r"|ins|q|font|bdi|bdo|mark|time|data|ruby|rb|rp|rt|wbr|nowiki|noinclude|onlyinclude|tbody|thead|tr|td|th"
-    rf"|caption|{_DROPPED_TAGS})\b[^<>]*>",
+    r"|ins|q|font|bdi|bdo|mark|time|data|ruby|rb|rp|rt|rtc|wbr|nowiki|noinclude|onlyinclude|tr|td|th|caption"
+    rf"|{_DROPPED_TAGS}|{_EXTENSIONS})\b[^<>]*>",
     re.IGNORECASE,
 )
 
@@ -242,127 +313,25 @@ def _render_tag(found: re.Match[str]) -> str:
         return "" if found[1] else "\n: "
     if name == "q":
         return '"'
-    return "\n\n" if name in _BLOCK_TAGS.split("|") else ""
+    if name in _BLOCK_TAGS.split("|"):
+        return PARAGRAPH
+    return "" if name in ("noinclude", "onlyinclude") else CLOSE if found[1] else OPEN
 
 
 # A language link, used before Wikidata, has a prefix in lower case, unlike "Re:Zero".
 _NOT_SHOWN = re.compile(r"(?i:file|image|category)[ _]*|(?!doi|mw)[a-z]{2,3}(?:-[a-z-]+)?|simple")
+_ADDRESS = re.compile(PROTOCOLS, re.IGNORECASE)
 
 
-def _link(parts: list[str]) -> str:
-    target = parts[0].strip()
+def _link(inside: str) -> str:
+    """Render the text between the brackets of a link, so that its apostrophes and colons are no markup."""
+    target, _, label = inside.partition("|")
+    target = target.translate(UNMARKED).strip()
+    if _ADDRESS.match(target):
+        return f"[[{inside}]]"
     prefix, colon, _ = target.partition(":")
     if colon and _NOT_SHOWN.fullmatch(prefix):
         return HOLE
-    label = "|".join(parts[1:]).strip("\n") or target.removeprefix(":")
-    return label.replace("\n", " ")
-
-
-# --- From rendered wikitext to prose
-
-_EXTERNAL = re.compile(r"\[(?:https?:|ftp:|mailto:|news:)?//[^\s\[\]]*[^\S\n]*([^\[\]\n]*)\]")
-_WORD = re.compile(r"__[A-Z]{3,}__")
-_HATNOTE = re.compile(
-    r":+\s*''+(?:see|main|for|this (?:article|page)|further|details|more|refer)\b", re.IGNORECASE
-)
-_MARKERS = re.compile(r"[*#:;]+")
-_BOLD_LINE = re.compile(r"'{3}[^']+'{3}:?")
-_PREFORMATTED = re.compile(r"(?:^ +[^\s|!].*\n?){3,}", re.MULTILINE)
-_LEFT = re.compile(r"\{\{+|\}\}+|\[\[|\]\]")
-_QUOTES = re.compile(r"''+")
-
-
-def _prose(text: str) -> str:
-    """Turn rendered wikitext into paragraphs and lists."""
-    # lines with a leading blank are preformatted: one is a mistake, three or more are program code
-    text = _PREFORMATTED.sub("\n", _WORD.sub("", _EXTERNAL.sub(r"\1", text)))
-    blocks: list[list[list[str]]] = []  # blocks of lines of pieces
-    joined = listed = False  # whether the next line continues the paragraph or the list
-    for line in text.split("\n"):
-        marker = _MARKERS.match(line)
-        bare = line.strip()
-        if (
-            not bare.strip(HOLE + BREAK + " ")
-            or bare[0] == "|"
-            or (bare[0] == "!" and ("|" in bare or bare[1:2] in " !"))  # but "!Kung is a language"
-            or _BOLD_LINE.fullmatch(bare)  # used as a heading
-            or bare.startswith(("{|", "{{", "----"))
-            or _HATNOTE.match(line)
-        ):
-            joined = listed = False
-        elif marker:
-            if not listed:
-                blocks.append([])
-            blocks[-1].append([_straight(line[marker.end() :])])
-            joined, listed = False, True
-        else:
-            if joined:
-                blocks[-1][-1].append(_straight(bare))
-            else:
-                blocks.append([[_straight(bare)]])
-            joined, listed = True, False
-    found = ["\n".join(filter(has_words, (_mended(" ".join(line)) for line in block))) for block in blocks]
-    return "\n\n".join(filter(None, found))
-
-
-def plain(text: str) -> str:
-    """Convert the rendered value of a field or a title to plain text; line breaks are kept."""
-    text = html.unescape(_straight(_EXTERNAL.sub(r"\1", text.replace(HOLE, ""))))
-    return _BLANK.sub(" ", text)
-
-
-def _straight(line: str) -> str:
-    """Remove the quotes for bold and italic."""
-    if "''" not in line:
-        return line
-    runs = [len(run) for run in _QUOTES.findall(line)]
-    if runs.count(3) % 2 and runs.count(2) % 2:
-        line = re.sub(r"(?<=\w)'''(?=s\b)", f"''{COMMENT}'", line, count=1)  # ''Time'''s
-    line = _QUOTES.sub(lambda run: "'" * max(len(run[0]) - 5, len(run[0]) == 4), line)
-    return line.replace(COMMENT, "")
-
-
-def has_words(text: str) -> bool:
-    """Return whether a text contains a letter or a digit."""
-    return any(map(str.isalnum, text))
-
-
-_SOMETIMES = r"(?:occasionally|sometimes|rarely|often)\b"
-_AND = (
-    rf"(?:(?:or|and|also|but also|locally|in English|in full|from|listen)\b(?: {_SOMETIMES})?|{_SOMETIMES})"
-)
-_SPOKEN = r"(?:(?:usually|often|also|variously|commonly) )?(?:pronounced as|pronounced|pronunciation|IPA)\b:?"
-_SOUND = rf"{HOLE}(?: in [A-Z][a-z]+)?"
-_MENDS: list[tuple[re.Pattern[str], str]] = [
-    (re.compile(pattern), replacement)
-    for pattern, replacement in [
-        (rf"{_SPOKEN} ?(?:in English )?{_SOUND}(?:[ ,;/]*(?:{_AND} )?{_SOUND})*", HOLE),
-        (rf"{HOLE}(?:[ ,;:/]*(?:{_AND} ?)?{HOLE})+", HOLE),
-        (rf" ?\([^()]*[$£€]{HOLE}[^()]*\)", ""),
-        (rf" ?\((?:aged? )?{HOLE} ?(?:years? (?:old|ago))?\)", ""),
-        (rf"([(\[]) ?{HOLE}[ ,;:.]*(?:{_AND} (?={HOLE}|[)\]]))?", r"\1"),
-        (rf"[ ,;:]*(?:\b{_AND} ?)?{HOLE} ?([)\]])", r"\1"),
-        (rf" ?[,;:] ?{HOLE} ?(?=[,;:.)])", ""),
-        (rf"(?<=[\w)]) {HOLE} (?=[,;:.])", ""),
-        (HOLE, ""),
-        (r"([(\[]) ?[,;:]+ ?", r"\1"),
-        (r" ?[,;:]+ ?([)\]])", r"\1"),
-        (r"(?:^| )(?:\((?: ?(?:or|and|also) ?)?\)|\[ ?\])", ""),
-        (r"([(\[]) ", r"\1"),
-        (r" ([)\]])", r"\1"),
-        (r"\. \. \.", "..."),
-        (r" ([,;:.])(?=[\s\x01]|$)", r"\1"),
-        (r"[,;] ?(?=[;,])", ""),
-        (r"  +", " "),
-        (r"^ ?[,;:]+ ", ""),
-    ]
-]
-
-
-def _mended(text: str) -> str:
-    """Decode the entities of a line of prose and repair the text around dropped templates."""
-    text = html.unescape(_LEFT.sub("", text))
-    text = _BLANK.sub(" ", _UNSEEN.sub(lambda unseen: unseen[0] if unseen[0] in HOLE + BREAK else "", text))
-    for pattern, replacement in _MENDS:
-        text = pattern.sub(replacement, text)
-    return "\n".join(filter(None, map(str.strip, text.split(BREAK))))
+    label = label.strip("\n")
+    shown = (straight(label) if label else target.removeprefix(":")).replace("'", "&#39;")
+    return OPEN + shown.replace("\n", " ").replace(":", "&#58;") + CLOSE

@@ -13,6 +13,11 @@ from collections.abc import Callable
 
 HOLE, BREAK, COMMENT = "\x00", "\x01", "\x02"
 """Placeholders for dropped markup, line breaks and comments while a page is rendered."""
+OPEN, CLOSE, PARAGRAPH = "\x03", "\x04", "\x05"
+"""Placeholders for the tags of inline elements, links and quotes, and of blocks. Like tags in MediaWiki, they
+separate apostrophes and end addresses."""
+UNMARKED = dict.fromkeys(map(ord, OPEN + CLOSE))
+"""Translation that removes inline tags."""
 
 BIRTH_FIELDS = ("birth_date", "birthdate", "birth date", "date_of_birth", "dateofbirth", "born")
 OCCUPATION_FIELDS = ("occupation", "occupations", "occupation(s)", "profession")
@@ -25,7 +30,7 @@ RAISING = str.maketrans("0123456789+-−–()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺
 
 def name_of(raw: str) -> str:
     """Return the name of a template as in the rules: in lower case, with blanks for underscores."""
-    return " ".join(raw.replace("_", " ").lower().split())
+    return " ".join(raw.replace("_", " ").lower().split()).removeprefix("template:").strip()
 
 
 class Arguments:
@@ -35,6 +40,8 @@ class Arguments:
         self.places: list[str] = []
         self.named: dict[str, str] = {}
         for part in parts:
+            if "'" not in part:  # tags matter next to apostrophes; elsewhere, rules expect numbers and codes
+                part = part.translate(UNMARKED)
             name, equals, value = part.partition("=")
             if equals:
                 self.named[name.strip().lower()] = value.strip()
@@ -60,7 +67,7 @@ _Rule = Callable[[Arguments], str]
 
 def render_template(parts: list[str], fields: dict[str, str]) -> str:
     """Render a template from its name and parameters; add facts about persons to ``fields``."""
-    name = name_of(parts[0].replace(HOLE, ""))
+    name = name_of(parts[0].replace(HOLE, "").translate(UNMARKED))
     arguments = Arguments(parts[1:])
     for field in FIELDS.intersection(arguments.named):
         if arguments.named[field]:
@@ -75,6 +82,11 @@ def render_template(parts: list[str], fields: dict[str, str]) -> str:
     if colon and function in _FUNCTIONS:
         return _FUNCTIONS[function](parts[0].partition(":")[2].strip())
     return HOLE
+
+
+def render_parameter(parts: list[str]) -> str:
+    """Render a parameter, {{{name|default}}}, which has no value on a page of its own."""
+    return parts[1] if len(parts) > 1 else "&#123;" * 3 + parts[0] + "&#125;" * 3
 
 
 # --- Rules of templates
@@ -303,7 +315,8 @@ _CONSTANTS = {
     '&#39; "': "' \"",
     '" &#39;': "\" '",
     '"': '-"',
-    "&#124;": "!|pipe",
+    "|": "!",  # separates the label of a link
+    "&#124;": "pipe",
     "=": "=",
     "(": "(",
     ")": ")",
@@ -322,7 +335,7 @@ _CONSTANTS = {
 }
 
 _FUNCTIONS: dict[str, Callable[[str], str]] = {
-    "formatnum": lambda value: HOLE if HOLE in value else _number(value.split("|")[0]),
+    "formatnum": lambda value: HOLE if HOLE in value else _number(value),
     "lc": str.lower,
     "uc": str.upper,
     "lcfirst": lambda value: value[:1].lower() + value[1:],

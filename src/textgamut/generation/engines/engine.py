@@ -68,7 +68,7 @@ def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torc
         return OpenAIEngine(model.source, batch_size, chat=chat, reasoning=reasoning)
     from textgamut.models.adapters import prepare_adapter
     from textgamut.models.checkpoint_files import read_config
-    from textgamut.models.checkpoints import load_generator, load_tokenizer, prepare
+    from textgamut.models.checkpoints import check_generator, load_generator, load_tokenizer, prepare
 
     folder = prepare(model.checkpoint)
     config = read_config(folder)
@@ -81,6 +81,7 @@ def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torc
             )
         from textgamut.generation.engines.vllm import VllmEngine
 
+        check_generator(folder)
         flags = model.batch_invariant, model.reasoning
         return VllmEngine(folder, tokenizer, model.dtype, model.gpus, batch_size, *flags)
     from textgamut.generation.engines.transformers import TransformersEngine

@@ -72,8 +72,9 @@ class VllmEngine:
         self._vllm, self._tokenizer, self._reasoning = vllm, tokenizer, reasoning
         self.batch_size, self._batch_invariant = batch_size, batch_invariant
         self._model = vllm.LLM(
-            model=str(folder), dtype=dtype, tensor_parallel_size=max(gpus, 1), max_num_seqs=batch_size
-        )
+            model=str(folder), dtype=dtype, tensor_parallel_size=max(gpus, 1), max_num_seqs=batch_size,
+            trust_remote_code=False,
+        )  # fmt: skip
 
     @property
     def identity(self) -> str:

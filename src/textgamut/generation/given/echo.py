@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 
 SHORTEST = 8
-"""Letters of the shortest prompt that is also found if it was changed: others could be found by chance."""
+"""Letters of the shortest prompt that is also found if it was changed inside; others match by chance."""
+LONG = 24
+"""Letters of a part of a prompt that is found by itself."""
 NEAR = 400
 """Characters before a prompt that is near the beginning of a text, such as a system prompt."""
 
@@ -20,6 +23,8 @@ _SPECIAL = re.compile(
     re.IGNORECASE,
 )
 """Special tokens of common tokenizers and chat templates."""
+_BEFORE = rf"(?:[\s\u2581\ufeff]|{_SPECIAL.pattern})*"
+"""What may precede a prompt that is too short to be found if it was changed."""
 
 
 def echo_length(prompt: str, text: str) -> int:
@@ -33,7 +38,8 @@ def echo_length(prompt: str, text: str) -> int:
         return len(prompt)
     wanted, _ = _compared(prompt)
     if len(wanted) < SHORTEST:
-        return 0
+        before = re.compile(rf"{_BEFORE}{re.escape(prompt.strip())}(?!\w)", re.IGNORECASE)
+        return found.end() if prompt.strip() and (found := before.match(text)) else 0
     found, ends = _compared(text, len(wanted) + 1)
     if found[: len(wanted)] != wanted:
         return 0
@@ -50,11 +56,24 @@ def echo_length(prompt: str, text: str) -> int:
 
 
 def echoes_later(prompt: str, text: str) -> bool:
-    """Return whether a text repeats a prompt near its beginning, after something else."""
-    wanted, _ = _compared(prompt)
+    """Return whether a text repeats a prompt near its beginning, after something else or changed.
+
+    Only letters and digits count: quotes, dashes and accents are changed by tokenizers and programs. Of a
+    longer prompt a half is enough, since programs cut prompts that are too long.
+    """
+    wanted = _letters(prompt)
     if len(wanted) < SHORTEST:
         return False
-    return wanted in _compared(text, len(wanted) + NEAR)[0]
+    found = _letters(text[: 4 * (len(prompt) + NEAR)])[: len(wanted) + NEAR]
+    half = len(wanted) // 2
+    return wanted in found or (half >= LONG and (wanted[:half] in found or wanted[-half:] in found))
+
+
+def _letters(text: str) -> str:
+    plain = (
+        html.unescape(text).replace("Ġ", " ").replace("Ċ", " ")
+    )  # blank and line end in GPT-2's vocabulary
+    return "".join(filter(str.isalnum, _compared(plain)[0]))
 
 
 def _is_blank(letter: str) -> bool:

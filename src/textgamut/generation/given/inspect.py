@@ -8,7 +8,7 @@ from typing import Any
 
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.errors import ConfigError, DataError
-from textgamut.generation.given.texts import GivenText
+from textgamut.generation.given.texts import REFUSED, GivenText
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
@@ -39,7 +39,14 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
             continue
         for place, choice in enumerate(choices):
             number = (sample.epoch - 1) * most + place
-            yield GivenText(where, choice.message.text, **facts, completion=number)
+            remark = REFUSED if _refused(choice) else ""
+            yield GivenText(where, choice.message.text, **facts, completion=number, remark=remark)
+
+
+def _refused(choice: Any) -> bool:
+    parts = choice.message.content
+    of_model = not isinstance(parts, str) and any(getattr(part, "refusal", None) for part in parts)
+    return of_model or choice.stop_reason == "content_filter"
 
 
 def _prompts(messages: Any) -> tuple[str, ...]:

@@ -55,7 +55,8 @@ def _context(where: str, arguments: Any) -> Any:
         [first] = arguments.values() if isinstance(arguments, dict) else arguments
     if isinstance(first, dict):
         first = [first.get("arg_0"), first.get("arg_1")]
-    if isinstance(first, list) and len(first) == 2 and isinstance(first[1], dict):  # a list until 0.4.2
+    sizes = (2,) if first is arguments else (2, 3)  # with images, a third argument
+    if isinstance(first, list) and len(first) in sizes and isinstance(first[1], dict):  # a list until 0.4.2
         return first[0]
     raise DataError(
         f"{where}: not a request to generate a text: a task with the output type generate_until is needed"

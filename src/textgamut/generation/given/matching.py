@@ -17,8 +17,8 @@ from textgamut.text import count_words
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING = ("None", "nan", "NaN", "null", "<NA>")
-"""What programs write for a missing value."""
+MISSING = ("none", "nan", "null", "<na>", "n/a", "undefined")
+"""What programs write for a missing value, in any case."""
 UNKNOWN = "unknown"
 """Reason for the end of a text, if the file does not say it."""
 
@@ -329,7 +329,7 @@ def _tell_unusual(given: Sequence[GivenText], chosen: Sequence[GivenText]) -> No
     for text in chosen:
         if text.remark:
             remarks[text.remark].append(text)
-        elif (text.text or "").strip() in MISSING:
+        elif (text.text or "").strip().casefold() in MISSING:
             remarks[f"exactly {(text.text or '').strip()!r}, as programs write a missing answer"].append(text)
     for remark, texts in remarks.items():
         _tell(f"{len(texts)} of {len(chosen)} texts are {remark}, such as {texts[0].where}")

@@ -33,16 +33,16 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
     for number, row in rows_of_jsonl(path):
         where = f"{path}: line {number}"
         facts: dict[str, Any] = _facts(string(where, "custom_id", row.get("custom_id")))
-        if "response" not in row:
+        if "response" not in row and not row.get("error"):
             what = "a request, not an answer" if "body" in row else "no 'response'"
             raise DataError(f"{where}: {what}: the output of a batch is needed")
-        response = row["response"] or {}
+        response = row.get("response") or {}
         body = response.get("body") if isinstance(response, dict) else None
-        if row.get("error") or not isinstance(body, dict) or response.get("status_code", 200) != 200:
+        if row.get("error") or not _answered(response, body):
             yield GivenText(where, None, **facts, problem=_problem(row, response))
             continue
         choices = body.get("choices")
-        if not isinstance(choices, list) or not choices:
+        if not isinstance(choices, list):
             raise DataError(f"{where}: no 'choices' in the answer")
         usage = body.get("usage")
         tokens = usage.get("completion_tokens") if isinstance(usage, dict) and len(choices) == 1 else None
@@ -57,9 +57,16 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
                 **_answer(where, choice),
                 **facts,
                 model=model if isinstance(model, str) else None,
-                tokens=tokens if isinstance(tokens, int) else None,
+                tokens=tokens if type(tokens) is int else None,
                 finish=finish if isinstance(finish := choice.get("finish_reason"), str) else None,
             )
+
+
+def _answered(response: Any, body: Any) -> bool:
+    """Return whether a request was answered: some servers send an error with the status of success."""
+    if not isinstance(body, dict) or str(response.get("status_code", 200)) != "200":
+        return False
+    return not (body.get("error") or ("choices" in body and not body["choices"]))
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -86,4 +93,4 @@ def _problem(row: dict[str, Any], response: Any) -> str:
         if isinstance(message, str) and message:
             return f"the request failed: {message[:300]}"
     status = response.get("status_code") if isinstance(response, dict) else None
-    return f"the request failed with status {status}"
+    return "the answer is empty" if str(status) == "200" else f"the request failed with status {status}"

@@ -9,7 +9,7 @@ from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets.continuations import read_items
 from textgamut.datasets.rows import string
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, integer
+from textgamut.generation.given.texts import GivenText, answer, integer
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
@@ -26,6 +26,5 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
         for key, text in results.items():
             completion = integer(where, "generated_result", key)
             text = text.get("continuation") if isinstance(text, dict) else text
-            yield GivenText(
-                where, string(where, "generated_result", text), prompts=(prompt,), completion=completion
-            )
+            found = answer(where, "generated_result", text)
+            yield GivenText(where, **found, prompts=(prompt,), completion=completion)

@@ -54,8 +54,14 @@ def read_texts(path: Path, source: GenerationsSource) -> Iterator[GivenText]:
     first = next(texts, None)
     if first is None:
         raise DataError(f"{path}: there are no texts")
-    yield first
-    yield from texts
+    yield _checked(first)
+    yield from map(_checked, texts)
+
+
+def _checked(text: GivenText) -> GivenText:
+    if text.tokens is not None and not 0 <= text.tokens < 2**63:
+        raise DataError(f"{text.where}: {str(text.tokens)[:30]} is not a number of tokens")
+    return text
 
 
 REFUSED, NULL = "refusals", "null answers, read as empty texts"
@@ -71,7 +77,7 @@ def answer(where: str, name: str, value: object, refusal: object = None) -> dict
     Raises:
         DataError: If the answer is neither a string nor null.
     """
-    if not value and isinstance(refusal, str) and refusal:
+    if (value is None or not str(value).strip()) and isinstance(refusal, str) and refusal:
         return {"text": refusal, "remark": REFUSED}
     if value is None:
         return {"text": "", "remark": NULL}
