@@ -556,7 +556,7 @@ def test_the_memory_for_extracting_biographies_from_a_long_dump(real, tmp_path):
     xml = bz2.decompress(real.read_bytes())
     start, end = xml.index(b"<page>"), xml.rindex(b"</mediawiki>")
     body = bz2.compress(xml[start:end])
-    times = 250_000_000 // (end - start)
+    times = 150_000_000 // (end - start)
     path = tmp_path / "dump.xml.bz2"
     with path.open("wb") as stream:
         stream.write(bz2.compress(xml[:start]))
