@@ -84,7 +84,8 @@ Seeds = Annotated[
     tuple[Integer, ...], Parameter(metavar="SEED...", consume_multiple=1, validator=_check_seeds)
 ]
 MOST_REFERENCES = 100_000
-"""Maximum number of references to read if a model has fewer texts: a corpus could fill the memory."""
+"""Number of references above which only those that are compared are read: a corpus could fill the memory, and
+embedding it takes hours."""
 
 
 def score(
@@ -274,16 +275,17 @@ def _first_references(path: Path, text: str, columns: Sequence[str], fewest: int
         path: File of the references.
         text: Column of the texts.
         columns: Other columns.
-        fewest: Number of texts of each model.
+        fewest: Smallest number of texts of a model.
 
     Warns:
         UserWarning: If there may be more.
     """
-    most = max(MOST_REFERENCES, fewest)
-    found = _read(path, text, columns, most=most)
-    if len(found) == most:
+    found = _read(path, text, columns, most=fewest)
+    if len(found) == fewest:
         warnings.warn(
-            f"{path}: only the first {most:,} references are read: no metric uses more", stacklevel=2
+            f"{path}: only the first {fewest:,} of more than {MOST_REFERENCES:,} references are read: no metric "
+            "uses more",
+            stacklevel=2,
         )
     return found
 
