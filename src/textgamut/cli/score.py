@@ -283,8 +283,8 @@ def _first_references(path: Path, text: str, columns: Sequence[str], fewest: int
     found = _read(path, text, columns, most=fewest)
     if len(found) == fewest:
         warnings.warn(
-            f"{path}: only the first {fewest:,} of more than {MOST_REFERENCES:,} references are read: no metric "
-            "uses more",
+            f"{path}: only the first {fewest:,} of more than {MOST_REFERENCES:,} references are read: no "
+            "metric uses more",
             stacklevel=2,
         )
     return found
