@@ -38,8 +38,8 @@ def echo_length(prompt: str, text: str) -> int:
         return len(prompt)
     wanted, _ = _compared(prompt)
     if len(wanted) < SHORTEST:
-        before = re.compile(rf"{_BEFORE}{re.escape(prompt.strip())}(?!\w)", re.IGNORECASE)
-        return found.end() if prompt.strip() and (found := before.match(text)) else 0
+        short = re.compile(rf"{_BEFORE}{re.escape(prompt.strip())}(?!\w)", re.IGNORECASE).match(text)
+        return short.end() if short and prompt.strip() else 0
     found, ends = _compared(text, len(wanted) + 1)
     if found[: len(wanted)] != wanted:
         return 0
@@ -70,9 +70,7 @@ def echoes_later(prompt: str, text: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    plain = (
-        html.unescape(text).replace("Ġ", " ").replace("Ċ", " ")
-    )  # blank and line end in GPT-2's vocabulary
+    plain = html.unescape(text).translate({ord(mark): " " for mark in "ĠĊ"})  # blanks in GPT-2's vocabulary
     return "".join(filter(str.isalnum, _compared(plain)[0]))
 
 

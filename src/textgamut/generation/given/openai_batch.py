@@ -37,7 +37,7 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
             what = "a request, not an answer" if "body" in row else "no 'response'"
             raise DataError(f"{where}: {what}: the output of a batch is needed")
         response = row.get("response") or {}
-        body = response.get("body") if isinstance(response, dict) else None
+        body: Any = response.get("body") if isinstance(response, dict) else None
         if row.get("error") or not _answered(response, body):
             yield GivenText(where, None, **facts, problem=_problem(row, response))
             continue
