@@ -30,10 +30,11 @@ from textgamut.sources.http import (
     HIDDEN,
     TransientError,
     check_status,
-    key_in,
+    key_of,
     open_client,
     redacted,
     retrying,
+    without_key,
 )
 
 if TYPE_CHECKING:
@@ -263,6 +264,23 @@ def ask_once(
         TransientError: If the request may succeed at the next attempt.
         TextgamutError: If the service refuses the request or the answer is too large.
     """
+    key = key_of(client.headers)
+    try:
+        return _ask_once(client, method, url, check, key, question)
+    except TransientError as error:
+        raise TransientError(without_key(str(error), key), error.wait) from None
+    except SourceError as error:
+        raise SourceError(without_key(str(error), key)) from None
+
+
+def _ask_once(
+    client: httpx.Client,
+    method: str,
+    url: str,
+    check: Callable[[Any, Any], object],
+    key: str,
+    question: Mapping[str, Any],
+) -> tuple[Any, bytes]:
     import httpx
 
     try:
@@ -282,7 +300,7 @@ def ask_once(
         raise TransientError(f"{type(error).__name__}: {error}") from None
     try:
         received = json.loads(body.decode("utf-8"))
-        answer = _without_key(received, key_in(response.request))
+        answer = _without_key(received, key)
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or too deeply nested
         raise TransientError(f"not a JSON answer: {error}") from None
     check(answer, response.headers)

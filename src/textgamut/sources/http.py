@@ -6,9 +6,10 @@ import html
 import logging
 import re
 import time
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from textgamut.errors import SourceError
 
@@ -24,6 +25,9 @@ LONGEST_WAIT = 900.0  # seconds; if a server requests a longer wait, give up
 TIMEOUT = 120.0  # seconds without data: Wikidata cancels a query after 60
 HIDDEN = "***"
 """What replaces an API key."""
+SHORTEST_PREFIX = 6
+"""Number of letters of a key at the end of a message that are taken for a key that was cut off."""
+_KEYS: set[str] = set()  # of the clients of this process
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -45,6 +49,7 @@ def open_client(url: str, headers: dict[str, str]) -> httpx.Client:
     import httpx
 
     own_machine = urlsplit(url).hostname in LOOPBACK
+    _KEYS.add(key_of(headers))
 
     def only_safe(request: httpx.Request) -> None:
         to_loopback = request.url.host in LOOPBACK
@@ -93,7 +98,7 @@ def check_status(response: httpx.Response, url: str, accepted: tuple[int, ...] =
         raise SourceError(
             f"{redacted(url)}: HTTP {status}: the server requests a wait of {wait:.0f} s: try again then"
         )
-    key = key_in(response.request)
+    key = key_of(response.request.headers)
     message = shown(next(response.iter_bytes(2000), b"").decode("utf-8", "replace"), key)
     if status in (408, 429) or status >= 500:
         raise TransientError(f"HTTP {status}: {message}" if message else f"HTTP {status}", wait)
@@ -108,15 +113,41 @@ def shown(text: str, key: str = "") -> str:
     """
     plain = html.unescape(re.sub(r"<[^<>]*>", " ", text))
     line = " ".join("".join(c if c.isprintable() else " " for c in plain).split())
-    if key:  # tags or other characters may have separated its characters
-        line = re.sub(r"\s*".join(map(re.escape, key)), HIDDEN, line)
-    return line[:300]
+    return without_key(line, key)[:300]
 
 
-def key_in(request: httpx.Request) -> str:
-    """Return the API key of a request; empty if there is none."""
-    key: str = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    return key
+def key_of(headers: Mapping[str, str]) -> str:
+    """Return the API key in the headers of a request; empty if there is none."""
+    return headers.get("Authorization", "").removeprefix("Bearer ")
+
+
+def without_key(text: str, key: str) -> str:
+    """Hide an API key in a message.
+
+    Only letters and digits are compared, without case: a server, or a library that quotes it, may show the
+    key with escapes, tags or other characters in between, or only its beginning at the end of the message.
+    """
+    core = re.sub(r"[\W_]", "", key).lower()
+    if not core:
+        return text
+    for form in (text, _decoded(text)):
+        letters = [(i, c.lower()) for i, c in enumerate(form) if c.isascii() and c.isalnum()]
+        flat = "".join(c for _, c in letters)
+        spans = [(found.start(), found.end()) for found in re.finditer(re.escape(core), flat)]
+        for size in range(len(core) - 1, SHORTEST_PREFIX - 1, -1):
+            if flat.endswith(core[:size]):
+                spans.append((len(flat) - size, len(flat)))
+                break
+        for start, end in reversed(spans):
+            form = form[: letters[start][0]] + HIDDEN + form[letters[end - 1][0] + 1 :]
+        if spans:
+            return form
+    return text
+
+
+def _decoded(text: str) -> str:
+    """Replace the escapes of URLs and of JSON."""
+    return re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), unquote(text))
 
 
 def retry_after(headers: Any) -> float | None:
@@ -144,9 +175,16 @@ def _wait(state: RetryCallState) -> float:
 
 
 def _hide_secrets(record: logging.LogRecord) -> bool:
-    """Redact the URLs that httpx logs with each request: signed redirects contain credentials too."""
+    """Hide keys in what httpx logs with each request, and redact URLs: signed ones contain credentials."""
     import httpx
 
+    def safe(value: Any) -> Any:
+        if isinstance(value, httpx.URL):
+            value = redacted(str(value))
+        for key in _KEYS if isinstance(value, str) else ():
+            value = without_key(value, key)
+        return value
+
     if isinstance(record.args, tuple):
-        record.args = tuple(redacted(str(a)) if isinstance(a, httpx.URL) else a for a in record.args)
+        record.args = tuple(map(safe, record.args))
     return True
