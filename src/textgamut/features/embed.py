@@ -17,6 +17,7 @@ from textgamut.features.modules import LIBRARY, OwnModules, check_pooling, own_m
 from textgamut.models.checkpoint_files import loading, silence_transformers
 from textgamut.models.checkpoints import load_tokenizer
 from textgamut.models.devices import choose_device, choose_dtype, range_hint
+from textgamut.models.log_likelihood import padded
 from textgamut.models.weights import check_fit, check_values, load
 from textgamut.progress import Progress
 
@@ -189,15 +190,10 @@ def _load_network(folder: Path, embedder: Embedder, device: torch.device) -> Loa
     tokenizer.truncation_side = "right"
 
     def encode(batch: Sequence[tuple[int, ...]], _: list[str]) -> NDArray[np.float32]:
-        inputs = tokenizer.pad(
-            {"input_ids": [list(ids) for ids in batch]},
-            padding_side="right",
-            return_attention_mask=True,
-            return_tensors="pt",
-        ).to(device)
+        ids, mask = (tensor.to(device) for tensor in padded(batch))
         with torch.inference_mode():
-            states = model(**inputs).last_hidden_state.float()
-            pooled = _pool(states, inputs["attention_mask"], embedder.pooling)
+            states = model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+            pooled = _pool(states, mask, embedder.pooling)
         vectors: NDArray[np.float32] = pooled.cpu().numpy()
         return vectors
 

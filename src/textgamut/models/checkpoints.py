@@ -167,6 +167,9 @@ def load_tokenizer(folder: Path, bos: Bos = "auto") -> Any:
     # Without its files, transformers makes a tokenizer of special tokens only (T5: and of the space).
     if len(set(vocabulary) - set(tokenizer.all_special_tokens)) < 2:
         raise ModelError(f"{folder}: has no tokenizer: its vocabulary is missing")
+    limit = tokenizer.model_max_length
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit > 0:
+        raise ModelError(f"{folder}: model_max_length of its tokenizer: {limit!r}: must be a positive number")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     if bos == "always" and tokenizer.bos_token is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -252,6 +253,14 @@ def test_no_more_tokens_than_the_library_can_take(library_checkpoint) -> None:
 def test_a_text_needs_room_beside_special_tokens(checkpoints) -> None:
     with pytest.raises(TextgamutError, match="max_tokens: 2 leaves no room beside 2 special tokens"):
         embed(TEXTS, checkpoints["bert"], entry("mean", max_tokens=2), CPU)
+
+
+def test_a_tokenizer_needs_no_token_for_padding(checkpoints, tmp_path) -> None:
+    shutil.copytree(checkpoints["gpt2"], tmp_path, dirs_exist_ok=True)
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    texts = ["A short text.", LONG]
+    found = embed(texts, tmp_path, entry("mean"), CPU).vectors
+    np.testing.assert_array_equal(found, embed(texts, checkpoints["gpt2"], entry("mean"), CPU).vectors)
 
 
 def test_nothing_to_embed(checkpoints) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,18 @@ def test_bos_that_the_tokenizer_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(TextgamutError, match="bos: always, but the tokenizer has no BOS token"):
         load_tokenizer(tmp_path, "always")
     assert len(load_tokenizer(tmp_path, "never")("ab")["input_ids"]) == 2
+
+
+@pytest.mark.parametrize("limit", ["x", None, [512], True, 0, -5, float("nan")])
+def test_a_limit_of_the_tokenizer_is_a_positive_number(tmp_path: Path, limit: object) -> None:
+    tiny.tokenizer().save_pretrained(tmp_path)
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": limit}))
+    if limit is None:  # as transformers takes it: unknown
+        assert load_tokenizer(tmp_path).model_max_length > 1e9
+        return
+    with pytest.raises(ModelError, match=r"model_max_length of its tokenizer: .*: must be a positive number"):
+        load_tokenizer(tmp_path)
 
 
 def test_a_tokenizer_that_cannot_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
