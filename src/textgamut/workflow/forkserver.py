@@ -69,10 +69,10 @@ def start(jobs: int) -> str | None:
 
     from textgamut.models.devices import cuda_driver
 
+    _remove_left(tempfile.gettempdir())
     gpus = cuda_driver() is not None or Path("/dev/kfd").exists()  # NVIDIA, AMD
     if jobs < FEWEST_JOBS or sys.platform != "linux" or gpus or __file__ in sys.executable:
         return None
-    _remove_left(tempfile.gettempdir())
     folder = tempfile.mkdtemp(prefix=PREFIX)  # which other users cannot enter
     path = f"{folder}/{SOCKET}"
     with socket.socket(socket.AF_UNIX) as listener:

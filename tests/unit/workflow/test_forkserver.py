@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -128,8 +129,6 @@ def test_the_server_ends_with_the_process_that_started_it(tmp_path: Path) -> Non
 
 
 def test_who_is_killed_while_asking_harms_nobody(command: str, tmp_path: Path) -> None:
-    import socket
-
     for sent in (b"", b".", b".[1", b"._", b".[1, 2]", b'.{"a": 1}'):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(shlex.split(command)[-1])
@@ -206,7 +205,13 @@ def test_an_interrupted_script_shows_no_traceback(tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = tmp_path / "textgamut-left"
+    left.mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{left}/socket")
     assert forkserver.start(forkserver.FEWEST_JOBS - 1) is None
+    assert not left.exists(), "what a killed run has left is removed in any case"
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", f"python -I -S {forkserver.__file__} socket")
         assert forkserver.start(100) is None
