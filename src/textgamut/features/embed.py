@@ -81,8 +81,7 @@ class LoadedEmbedder(NamedTuple):
         row = {ids: i for i, ids in enumerate(unique)}
         different = np.concatenate(parts)
         if not np.isfinite(different).all():
-            dtype = self.model.dtype
-            raise ModelError(f"the embedder's features are not finite: {range_hint(dtype)}")
+            raise ModelError(f"the embedder's features are not finite: {range_hint(self.model.dtype)}")
         if len(different) > 1 and np.ptp(different, axis=0).max() <= 1e-6 * np.abs(different).max():
             raise ModelError(
                 f"the embedder gives {len(different)} different texts the same features: its weights, or "

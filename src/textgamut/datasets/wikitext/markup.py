@@ -125,19 +125,19 @@ def without_extensions(text: str) -> str:
 def _without_elements(text: str) -> str:
     """Remove the elements of HTML that are left out, with those inside them."""
     opened: dict[str, list[int]] = {}
-    kept: list[tuple[int, int]] = []  # outermost elements so far
+    outermost: list[tuple[int, int]] = []
     for found in _DROPPED.finditer(text):
         starts = opened.setdefault(found[2].lower(), [])
         if not found[1]:
             starts.append(found.start())
         elif starts:
             start = starts.pop()
-            while kept and kept[-1][0] > start:
-                kept.pop()
-            if not kept or kept[-1][1] <= start:
-                kept.append((start, found.end()))
+            while outermost and outermost[-1][0] > start:
+                outermost.pop()
+            if not outermost or outermost[-1][1] <= start:
+                outermost.append((start, found.end()))
     pieces, position = [], 0
-    for start, end in kept:
+    for start, end in outermost:
         pieces += [text[position:start], HOLE]
         position = end
     return "".join(pieces) + text[position:]
