@@ -175,11 +175,22 @@ def broken_references(config: Config) -> Iterator[str]:
             yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
 
 
+CHECKPOINTS = {
+    "source": ("a checkpoint", "config.json", "modules.json"),
+    "adapter": ("an adapter", "adapter_config.json"),
+}
+"""Key of an entry -> what its folder is, and the files of which it has one."""
+
+
 def _wrong_kind(where: str, entry: Any, part: str, path: Path) -> Iterator[str]:
-    """Yield a message for a file in place of a folder, or the reverse."""
+    """Yield a message for a file in place of a folder, the reverse, or a folder of something else."""
     if os.path.isdir(path):
         if isinstance(entry, DatasetBase):
             yield f"{where}: {path} is a folder, not a file"
+        elif isinstance(entry, Model | Embedder):
+            what, *names = CHECKPOINTS[part]
+            if not any((path / name).is_file() for name in names):
+                yield f"{where}: {path} is not {what}: it has no {names[0]}"
     elif isinstance(entry, Tagger) or part == "adapter":
         yield f"{where}: {path} is a file, not a folder"
     elif isinstance(entry, Model | Embedder) and path.suffix != ".gguf":
