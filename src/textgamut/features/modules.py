@@ -231,8 +231,8 @@ def _check_weights(place: Path, config: dict[str, Any]) -> None:
     for key in SIZES & config.keys():
         if not isinstance(config[key], int) or config[key] > numbers:
             raise ModelError(
-                f"{place / 'config.json'}: {key}: {config[key]!r}: must be an integer of at most {numbers:,}, "
-                "the number of values in the weights"
+                f"{place / 'config.json'}: {key}: {config[key]!r}: must be an integer of at most "
+                f"{numbers:,}, the number of values in the weights"
             )
 
 
