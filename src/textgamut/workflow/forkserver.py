@@ -9,7 +9,7 @@ with the exit code of the script.
 # The process that asks runs this file without site-packages: it imports what is fast to import, nothing else.
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found] # signal without its slow imports
 
 if __name__ == "__main__":  # before slower imports: Ctrl-C is no reason for a traceback
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
