@@ -75,6 +75,19 @@ def _forking_snakemake() -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+def processes_of(session: int) -> list[str]:
+    """Return the states of the processes of a session that have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(state[3]) == session and state[0] != "Z":
+            found.append(path.parent.name)
+    return found
+
+
 def make_fifo(path: Path) -> None:
     """Put a FIFO at a path, in place of a file that is there."""
     path.parent.mkdir(exist_ok=True)

@@ -1414,6 +1414,17 @@ def test_no_label_is_a_formula_in_a_spreadsheet(
     assert set(read_csv(folder / "out" / file).iloc[:, 0]) == set(FORMULAS)
 
 
+def test_names_that_are_not_utf_8_are_labels(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for place in ("a\udcff", "b"):
+        (folder / place).mkdir()
+        shutil.copy(folder / "g.jsonl", folder / place / "g.jsonl")
+    files = ("a\udcff/g.jsonl", "b/g.jsonl")
+    code, _, err = run(capfd, "score", *shlex.split(SCORED), *files, "--output", "made")
+    assert (code, err.count("Traceback")) == (0, 0)
+    assert set(read_csv(folder / "made/scores.csv")["model"]) == {r"a\xff/g.jsonl", "b/g.jsonl"}
+    assert r"a\xff/g.jsonl" in (folder / "made/index.html").read_text()
+
+
 def test_names_that_are_not_utf_8_are_shown(folder: Path) -> None:
     name = os.fsdecode(b"caf\xe9.csv")
     (folder / "scores.csv").rename(folder / name)

@@ -623,6 +623,14 @@ ENTRIES = [
           "model 'a': source.path: xxx", "cannot be read: File name too long"),
     entry("models", MODEL.replace("path: config", "path: Snakefile").join(["a: ", "\n"]), "gemma-3-270m", "a",
           "model 'a': source.path: Snakefile is a file: a checkpoint is a folder or a .gguf file"),
+    entry("models", f"a: {MODEL}\n", "gemma-3-270m", "a",
+          "model 'a': source.path: config is not a checkpoint: it has no config.json"),
+    entry("models", MODEL.replace("config", '"~"').join(["a: ", "\n"]), "gemma-3-270m", "a",
+          "model 'a': source.path: ", "is not a checkpoint: it has no config.json"),
+    entry("embedders", "a: {label: x, source: {kind: file, path: config}, pooling: mean, max_tokens: 9}\n",
+          "minilm", "a", "embedder 'a': source.path: config is not a checkpoint: it has no config.json"),
+    entry("models", f"a: {MODEL[:-1]}, adapter: {{kind: file, path: config}}}}\n", "gemma-3-270m", "a",
+          "model 'a': adapter.path: config is not an adapter: it has no adapter_config.json"),
     entry("models", f"a: {MODEL[:-1]}, adapter: {{kind: file, path: Snakefile}}}}\n", "gemma-3-270m", "a",
           "model 'a': adapter.path: Snakefile is a file, not a folder"),
     entry("embedders", "a: {label: x, source: {kind: file, path: Snakefile}, pooling: mean, max_tokens: 9}\n",
@@ -633,6 +641,10 @@ ENTRIES = [
           "dataset 'a': source.path: ", "is a folder, not a file"),
     edit("  ngram:\n", "  ngram:\n  completions: {quality: {metric: entropy, at_least: 5, at_most: 4}}\n",
          "metrics.completions.quality: no text passes: at_least (5.0) is above at_most (4.0)"),
+    edit("  ngram:\n", "  ngram:\n  completions: {quality: {metric: repetition_4, at_least: 2}}\n",
+         "metrics.completions.quality: no text passes: repetition_4 is between 0 and 1"),
+    edit("  ngram:\n", "  ngram:\n  completions: {quality: {metric: repetition_4, at_most: -0.1}}\n",
+         "metrics.completions.quality: no text passes: repetition_4 is between 0 and 1"),
     entry("models", f"a: {MODEL[:-1]}, shards: 101}}\n", "gemma-3-270m", "a",
           "tasks.news.cells: model 'a' has shards: 101, but its cells have 100 texts: at most one shard for"),
     entry("models", f"a: {MODEL[:-1]}, shards: 10000}}\n", EXPERIMENT[EXPERIMENT.index("    kind: c"):],
@@ -1049,6 +1061,7 @@ def test_plan_and_snakemake_say_the_same(
         tmp_path,
         Case("", {"mine.yaml": EXPERIMENT.replace("gemma-3-270m", "mine"), "config/models.yaml": mine}, ()),
     )
+    (tmp_path / "workflow/config.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     assert main(["plan", "--configfile", "mine.yaml"]) == 0
     (tmp_path / "config/models.yaml").unlink()

@@ -60,8 +60,14 @@ NamedPaths = Annotated[tuple[Path, ...], Parameter(converter=_paths, consume_mul
 """One or several such paths."""
 
 
+def utf8(path: Path) -> str:
+    """Return a path as text for a file: bytes of it that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def stem(path: Path) -> str:
-    """Return the name of a file without the suffixes of its format, such as ``.jsonl.gz``."""
+    """Return the name of a file as text, without the suffixes of its format, such as ``.jsonl.gz``."""
+    path = Path(utf8(path))
     return path.with_suffix("").stem if path.suffix.lower() == ".gz" else path.stem
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NamedTuple
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from textgamut.cli.common import Integer, NamedPath, NamedPaths, stem, unwritable, write
+from textgamut.cli.common import Integer, NamedPath, NamedPaths, stem, unwritable, utf8, write
 from textgamut.errors import ConfigError, DataError, SourceError, TextgamutError
 from textgamut.inputs import check_file
 
@@ -93,6 +93,8 @@ def new(
         raise ConfigError("no model: give --generated FILE..., --hub REPO... or --api MODEL...")
     for file in (reference, *generated):
         check_file(file)
+        if utf8(file) != str(file):
+            raise ConfigError(f"{file}: the path is not UTF-8, as YAML is: rename it")
     for file in generated:
         if re.search("[{}]", str(file)):
             raise ConfigError(

@@ -22,6 +22,7 @@ from textgamut.cli.common import (
     records,
     settings_of,
     stem,
+    utf8,
     write,
 )
 from textgamut.errors import ConfigError, DataError, nearest
@@ -253,7 +254,7 @@ def _read_models(
         frame = _read(path, text, [*columns, *required], [column])
         if column not in frame or column == text:
             stems = list(named.values())
-            add(named[path] if stems.count(named[path]) == 1 else str(path), path, frame)
+            add(named[path] if stems.count(named[path]) == 1 else utf8(path), path, frame)
             continue
         names = labels(frame[column])
         missing = (names.isna() | (names.str.strip() == "")).to_numpy()

@@ -175,11 +175,22 @@ def broken_references(config: Config) -> Iterator[str]:
             yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
 
 
+CHECKPOINTS = {
+    "source": ("a checkpoint", "config.json", "modules.json"),
+    "adapter": ("an adapter", "adapter_config.json"),
+}
+"""Key of an entry -> what its folder is, and the files of which it has one."""
+
+
 def _wrong_kind(where: str, entry: Any, part: str, path: Path) -> Iterator[str]:
-    """Yield a message for a file in place of a folder, or the reverse."""
+    """Yield a message for a file in place of a folder, the reverse, or a folder of something else."""
     if os.path.isdir(path):
         if isinstance(entry, DatasetBase):
             yield f"{where}: {path} is a folder, not a file"
+        elif isinstance(entry, Model | Embedder):
+            what, *names = CHECKPOINTS[part]
+            if not any((path / name).is_file() for name in names):
+                yield f"{where}: {path} is not {what}: it has no {names[0]}"
     elif isinstance(entry, Tagger) or part == "adapter":
         yield f"{where}: {path} is a file, not a folder"
     elif isinstance(entry, Model | Embedder) and path.suffix != ".gguf":
@@ -281,21 +292,7 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
                 f"tasks.{slug}: metrics.{name}.first: cells have different numbers of completions "
                 f"({', '.join(map(str, sorted(numbers)))}): set first, so that their values compare"
             )
-    if metrics.completions:
-        bar = metrics.completions.quality
-        if bar and bar.metric not in metrics.per_text():
-            yield (
-                f"tasks.{slug}: metrics.completions.quality.metric: no metric {bar.metric!r} of single "
-                f"texts is computed; {nearest(bar.metric, metrics.per_text())}"
-            )
-        elif (
-            bar
-            and bar.metric == "essay"
-            and metrics.essay
-            and not os.path.isfile(expanded(metrics.essay.essays))
-        ):
-            essays = expanded(metrics.essay.essays)
-            yield f"tasks.{slug}: metrics.completions.quality.metric: essay: there is no file {essays}"
+    yield from _unfit_quality(slug, metrics)
     if metrics.judge and not isinstance(task, BiographiesTask):
         yield f"tasks.{slug}.kind: the judge only rates biographies: {elsewhere}"
     if metrics.likelihood and metrics.likelihood.perplexity_of == "generator":
@@ -359,6 +356,24 @@ _WITHOUT_CHECKPOINT = {
     FinetunedSource: "is fine-tuned itself",
     GenerationsSource: "has texts that were generated elsewhere",
 }
+
+
+def _unfit_quality(slug: str, metrics: Metrics) -> Iterator[str]:
+    bar = metrics.completions.quality if metrics.completions else None
+    if bar is None:
+        return
+    key = f"tasks.{slug}: metrics.completions.quality"
+    if bar.metric not in metrics.per_text():
+        yield (
+            f"{key}.metric: no metric {bar.metric!r} of single texts is computed; "
+            f"{nearest(bar.metric, metrics.per_text())}"
+        )
+        return
+    if bar.metric == "essay" and metrics.essay and not os.path.isfile(expanded(metrics.essay.essays)):
+        yield f"{key}.metric: essay: there is no file {expanded(metrics.essay.essays)}"
+    low, high = METRICS[bar.metric].range
+    if (bar.at_least is not None and bar.at_least > high) or (bar.at_most is not None and bar.at_most < low):
+        yield f"{key}: no text passes: {bar.metric} is between {low:g} and {high:g}"
 
 
 def _unfit_training(config: Config, what: str, source: FinetunedSource) -> Iterator[str]:

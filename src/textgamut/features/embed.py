@@ -250,6 +250,8 @@ def _load_library(folder: Path, own: OwnModules, embedder: Embedder, device: tor
             model_kwargs={"dtype": compute_dtype(embedder, device), "use_safetensors": True},
         )
     check_values(own.transformer, library.transformers_model)
+    if library.tokenizer.pad_token is None:
+        raise ModelError(f"{folder}: the tokenizer has no padding token, which {LIBRARY} needs")
     library.max_seq_length = embedder.max_tokens
 
     def encode(_: Sequence[tuple[int, ...]], batch: list[str]) -> NDArray[np.float32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -38,6 +39,9 @@ HAS_WEIGHTS = {
 }
 """Classes of modules that may follow a transformer -> whether they have weights. ``Router`` is none of them:
 it imports the classes that another file names."""
+
+SIZES = {"in_features", "out_features", "out_channels", "hidden_dim", "num_layers"}
+"""Settings of modules with weights that are at most the number of values in these."""
 
 HARMLESS = {"do_lower_case": False, "transformer_task": "feature-extraction"} | {
     "module_output_name": "token_embeddings"
@@ -86,7 +90,7 @@ def own_modules(folder: Path) -> OwnModules:
             )
         config = _object(place / "config.json", needed=kind not in ("Dropout", "Normalize"))
         if HAS_WEIGHTS[kind]:
-            _check_weights(place)
+            _check_weights(place, config)
         if kind == "Pooling":
             steps += _poolings(place / "config.json", config)
             pooled = True
@@ -207,7 +211,7 @@ def _check_activation(path: Path, config: dict[str, Any]) -> None:
         raise ModelError(f"{path}: activation_function {name!r} is not a class of torch.nn")
 
 
-def _check_weights(place: Path) -> None:
+def _check_weights(place: Path, config: dict[str, Any]) -> None:
     from safetensors import SafetensorError, safe_open
 
     path = place / "model.safetensors"
@@ -216,12 +220,20 @@ def _check_weights(place: Path) -> None:
         raise ModelError(f"{place}: there is no model.safetensors; {pickled or 'the weights are missing'}")
     try:
         with safe_open(path, "np") as file:
-            types = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+            parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            types = {name: part.get_dtype() for name, part in parts.items()}
+            numbers = sum(math.prod(part.get_shape()) for part in parts.values())
     except SafetensorError as error:
         raise ModelError(f"{path}: damaged: {error}. {REMEDY}") from None
     for name, dtype in types.items():
         if dtype not in FLOATS:
             raise ModelError(f"{path}: {name} is of type {dtype}, not a floating-point number")
+    for key in SIZES & config.keys():
+        if not isinstance(config[key], int) or config[key] > numbers:
+            raise ModelError(
+                f"{place / 'config.json'}: {key}: {config[key]!r}: must be an integer of at most "
+                f"{numbers:,}, the number of values in the weights"
+            )
 
 
 def _object(path: Path, needed: bool = True) -> dict[str, Any]:

@@ -277,6 +277,8 @@ def load_generator(
     if adapter is not None:
         try:
             model = adapt(model, adapter).merge_and_unload(safe_merge=True)
+        except ModelError:
+            raise
         except ValueError as error:
             raise ModelError(f"{adapter}: the adapter does not fit the model: {error}") from error
     return model

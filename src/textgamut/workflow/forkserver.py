@@ -9,6 +9,11 @@ with the exit code of the script.
 # The process that asks runs this file without site-packages: it imports what is fast to import, nothing else.
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found] # signal without its slow imports
+
+if __name__ == "__main__":  # before slower imports: Ctrl-C is no reason for a traceback
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
 import json
 import os
 import socket
@@ -122,7 +127,6 @@ def serve(listener: socket.socket) -> None:
     """Import the libraries, and fork for each connection until standard input is closed."""
     import importlib
     import select
-    import shutil
     import signal
 
     # Read when torch is imported: waiting threads would keep the cores of other jobs busy.
@@ -131,12 +135,12 @@ def serve(listener: socket.socket) -> None:
     # Ctrl-C and the end of a terminal are for the forks and for Snakemake, with which the server ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     hangup = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    server = os.getpid()
+    if os.fork() == 0:
+        end_with_run(server, listener)
     left = list(MODULES)
     while True:
-        ready, _, _ = select.select([listener, sys.stdin], [], [], 0 if left else None)
-        if sys.stdin in ready:
-            shutil.rmtree(os.path.dirname(listener.getsockname()), ignore_errors=True)
-            return
+        ready, _, _ = select.select([listener], [], [], 0 if left else None)
         if ready:
             connection, _ = listener.accept()
             if os.fork() == 0:
@@ -151,6 +155,20 @@ def serve(listener: socket.socket) -> None:
                 importlib.import_module(left.pop(0))
             except Exception:  # noqa: S112 (the job that needs it fails with the reason)
                 continue
+
+
+def end_with_run(server: int, listener: socket.socket) -> None:
+    """Wait until standard input is closed, then end the server, also during an import, and this fork."""
+    import shutil
+    import signal
+
+    folder = os.path.dirname(listener.getsockname())
+    listener.close()
+    os.read(0, 1)
+    if os.getppid() == server:  # it may have been killed
+        os.kill(server, signal.SIGKILL)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
 
 
 def answer(connection: socket.socket) -> None:

@@ -154,6 +154,12 @@ def test_a_commit_that_cannot_be_looked_up(
     )
 
 
+def test_a_path_that_is_not_utf_8_fits_no_yaml(capsys: pytest.CaptureFixture[str]) -> None:
+    write("human.jsonl", text="h")
+    write("x\udcff.jsonl", text="g")
+    fails(capsys, r"x\udcff.jsonl: the path is not UTF-8", "--generated", "x\udcff.jsonl")
+
+
 @pytest.mark.parametrize("name", ["x{seed}.jsonl", "{task}.jsonl", "x{y}.jsonl"])
 def test_braces_in_the_name_of_texts_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """They would stand for the seed of a cell: x1.jsonl."""

@@ -261,6 +261,16 @@ DAMAGED: list[tuple[str, Callable[[Path], object], str]] = [
     ("cut weights", lambda f: (f / "2_Dense/model.safetensors").write_bytes(b"x"), "safetensors: damaged"),
     ("weights that are integers", integers, "linear.weight is of type I64"),
     (
+        "a layer that is larger than its weights",
+        edited("2_Dense/config.json", lambda c: c | {"out_features": 1 << 40}),
+        "out_features: 1099511627776: must be an integer of at most 231, the number of values in the weights",
+    ),
+    (
+        "a size as text",
+        edited("2_Dense/config.json", lambda c: c | {"in_features": "32"}),
+        "in_features: '32'",
+    ),
+    (
         "an activation of another package",
         edited("2_Dense/config.json", lambda c: c | {"activation_function": "os.abort"}),
         "activation_function 'os.abort' is not a class of torch.nn",
@@ -313,6 +323,14 @@ def test_weights_that_the_library_loads_are_checked(
     path = folder / "model.safetensors"
     save_file(change(load_file(path)), path, {"format": "pt"})
     with pytest.raises(ModelError, match=f"^{folder}: .*{words}"):
+        embed(TEXTS, folder, entry("sentence-transformers"), CPU)
+
+
+def test_the_library_needs_a_token_for_padding(network: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = write(tmp_path / "own", network, ("Pooling", pooled("cls")), ("Dense", DENSE))
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    with pytest.raises(ModelError, match="the tokenizer has no padding token"):
         embed(TEXTS, folder, entry("sentence-transformers"), CPU)
 
 

@@ -104,8 +104,11 @@ def test_an_adapter_of_another_model_is_told_before_weights_are_loaded(
     assert adapter
     with pytest.raises(TextgamutError, match=r"adapter: the adapter does not fit the model: [^\n]*$"):
         check_adapter(base, adapter)
-    with pytest.raises(TextgamutError, match=r"adapter: the adapter does not fit the model: [^\n]*$"):
+    with pytest.raises(
+        TextgamutError, match=r"adapter: the adapter does not fit the model: [^\n]*$"
+    ) as error:
         load_causal_model(base, torch.float32, CPU, adapter=adapter)
+    assert str(error.value).count("does not fit") == 1
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import processes_of
 
 from textgamut.models.devices import cuda_driver
 from textgamut.workflow import forkserver
@@ -38,10 +39,16 @@ def command() -> Iterator[str]:
         process.kill()
 
 
-def started(temporary: Path | None = None, **options: Any) -> subprocess.Popen[str]:
+def started(
+    temporary: Path | None = None, modules: Path | None = None, **options: Any
+) -> subprocess.Popen[str]:
     """Return a process that has started a server."""
     command = [sys.executable, "-c", STARTER]
     environment = os.environ | ({"TMPDIR": str(temporary)} if temporary else {})
+    if modules:
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(modules), os.environ.get("PYTHONPATH")])
+        )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, **pipes, text=True, env=environment, **options)
 
@@ -128,6 +135,30 @@ def test_the_server_ends_with_the_process_that_started_it(tmp_path: Path) -> Non
     assert alone.stdout == "7\n", "without a server, a script is a process of its own"
 
 
+SLOW_IMPORT = f"""
+import importlib, time
+given = importlib.import_module
+importlib.import_module = (
+    lambda name, *a: time.sleep(600) if name == {forkserver.MODULES[0]!r} else given(name, *a)
+)
+"""
+
+
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGINT"])
+def test_the_server_ends_at_once_while_it_imports(tmp_path: Path, end: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_IMPORT)
+    (tmp_path / "temporary").mkdir()
+    with started(tmp_path / "temporary", tmp_path, start_new_session=True) as process:
+        folder = Path(shlex.split(command_of(process))[-1]).parent
+        session = process.pid
+        time.sleep(0.5)  # it imports by now
+        process.send_signal(getattr(signal, end))
+    deadline = time.monotonic() + 2
+    while folder.exists() or processes_of(session):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_who_is_killed_while_asking_harms_nobody(command: str, tmp_path: Path) -> None:
     for sent in (b"", b".", b".[1", b"._", b".[1, 2]", b'.{"a": 1}'):
         with socket.socket(socket.AF_UNIX) as connection:
@@ -202,6 +233,17 @@ def test_an_interrupted_script_shows_no_traceback(tmp_path: Path) -> None:
         assert client.communicate(timeout=20) == (b"", b"")
         assert client.returncode == 130
         process.kill()
+
+
+def test_whoever_is_interrupted_while_importing_shows_no_traceback() -> None:
+    options = ["-I", "-S", "-X", "importtime"]
+    command = [sys.executable, *options, forkserver.__file__, "/none/socket", "/none.py"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    while "enum" not in process.stderr.readline():  # the first of the modules that json imports
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert "Traceback" not in process.communicate(timeout=20)[1]
 
 
 def test_where_there_is_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from helpers import processes_of
 
 # Waits for its job as Snakemake does: in a thread of a pool, for a shell that runs a process.
 RUN = """
@@ -57,16 +57,3 @@ def test_the_second_ctrl_c_ends_everything(after: str) -> None:
     finally:
         process.kill()
         process.communicate()
-
-
-def processes_of(session: int) -> list[str]:
-    """Return the states of the processes of a session that have not ended."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(state[3]) == session and state[0] != "Z":
-            found.append(path.parent.name)
-    return found

@@ -119,6 +119,7 @@ def test_a_target_without_the_users_file_cannot_be_made(config, folder) -> None:
 def test_the_users_own_models_and_texts_are_named(folder) -> None:
     entry = "{label: V, family: v, chat: none, source: {kind: file, path: weights}}"
     (folder / "weights").mkdir()
+    (folder / "weights/config.json").write_text("{}")
     models = folder / "config/models.yaml"
     models.write_text(models.read_text().replace("\nvicuna:", "\nother:") + f"vicuna: {entry}\n")
     assert target_state(read_paper(folder), "table_1a").files == {"weights": True}
