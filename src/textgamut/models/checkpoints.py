@@ -275,8 +275,9 @@ def load_generator(
             f"{folder}: the model does not fit into the GPUs of this job: raise its `gpus` in models.yaml"
         )
     if adapter is not None:
+        adapted = adapt(model, adapter)
         try:
-            model = adapt(model, adapter).merge_and_unload(safe_merge=True)
+            model = adapted.merge_and_unload(safe_merge=True)
         except ValueError as error:
             raise ModelError(f"{adapter}: the adapter does not fit the model: {error}") from error
     return model
