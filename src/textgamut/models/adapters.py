@@ -85,6 +85,9 @@ def adapt(model: Any, adapter: Path) -> Any:
 def _check_updates(adapter: Path) -> None:
     """Check the values of an adapter, before peft makes layers of the stated ranks.
 
+    Warns:
+        UserWarning: If the adapter has no effect, as before its training.
+
     Raises:
         ModelError: If they are not finite floating-point numbers, or of another rank than its configuration
             says, or the configuration names a module to be imported.
@@ -97,7 +100,7 @@ def _check_updates(adapter: Path) -> None:
         raise ModelError(f"{adapter / CONFIG}: megatron_config is not supported")
     pattern = content.get("rank_pattern") or {}
     ranks = {"r": content.get("r"), **(pattern if isinstance(pattern, dict) else {"rank_pattern": pattern})}
-    largest = 0
+    largest, changed = 0, False
     try:
         with safe_open(path, "pt") as opened:
             for name in opened.keys():  # noqa: SIM118 (no mapping)
@@ -108,6 +111,7 @@ def _check_updates(adapter: Path) -> None:
                 if not torch.isfinite(values).all():
                     raise ModelError(f"{path}: {name} is not finite")
                 largest = max([largest, *values.shape[:1]])
+                changed |= "lora_A" not in name and bool(values.any())
     except SafetensorError as error:
         raise ModelError(f"{path}: damaged: {error}") from None
     for name, rank in ranks.items():
@@ -116,3 +120,6 @@ def _check_updates(adapter: Path) -> None:
     scale = content.get("lora_alpha")
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not math.isfinite(scale):
         raise ModelError(f"{adapter / CONFIG}: lora_alpha: {scale!r}: must be a finite number")
+    if not (changed and scale):
+        zero = "its weights lora_B are" if scale else "lora_alpha is"
+        warnings.warn(f"{adapter}: the adapter changes nothing: {zero} 0", stacklevel=2)

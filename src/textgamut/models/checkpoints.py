@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,13 +124,28 @@ def _convert_gguf(path: Path, target: Path) -> None:
 
 
 def _check_blocks(path: Path) -> None:
-    """Check that a GGUF file has weights for each of the layers that transformers would make."""
+    """Check that a GGUF file has weights for each of the layers that transformers would make, and no others.
+
+    Warns:
+        UserWarning: If it has weights of further layers.
+    """
     import gguf
 
     reader = gguf.GGUFReader(str(path))
     for name, field in reader.fields.items():
-        if name.endswith(".block_count") and (count := field.contents()) > len(reader.tensors):
+        if not name.endswith(".block_count"):
+            continue
+        count = field.contents()
+        if count > len(reader.tensors):
             raise ModelError(f"{path}: {name}: {count:,}: the file has only {len(reader.tensors):,} weights")
+        layers = ((re.match(r"blk\.(\d+)\.", tensor.name), tensor.name) for tensor in reader.tensors)
+        others = [tensor for layer, tensor in layers if layer and int(layer[1]) >= count]
+        if others:
+            warnings.warn(
+                f"{path}: {len(others)} weights of the checkpoint are not used, such as {others[0]}: {name} "
+                f"is {count}",
+                stacklevel=2,
+            )
 
 
 @contextlib.contextmanager
@@ -275,10 +291,9 @@ def load_generator(
             f"{folder}: the model does not fit into the GPUs of this job: raise its `gpus` in models.yaml"
         )
     if adapter is not None:
+        adapted = adapt(model, adapter)
         try:
-            model = adapt(model, adapter).merge_and_unload(safe_merge=True)
-        except ModelError:
-            raise
+            model = adapted.merge_and_unload(safe_merge=True)
         except ValueError as error:
             raise ModelError(f"{adapter}: the adapter does not fit the model: {error}") from error
     return model

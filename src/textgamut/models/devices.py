@@ -174,9 +174,8 @@ def _own_leases() -> Path:
 def _problem_of(folder: Path, mode: int) -> str | None:
     """Make a folder if nothing is in its place; return what is wrong with what is there.
 
-    A folder of all users may belong to another one: its files are neither followed, if they are links, nor
-    written, and the sticky bit protects them. What is there is never changed, since it may be another user's
-    link to something of this user.
+    A folder belongs to this user, or to root with the sticky bit: any other owner could exchange its files.
+    What is there is never changed, since it may be another user's link to something of this user.
     """
     try:
         os.mkdir(folder, mode)
@@ -192,11 +191,13 @@ def _problem_of(folder: Path, mode: int) -> str | None:
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode):
             return "a link" if stat.S_ISLNK(found.st_mode) else "not a folder"
-        if stat.S_IMODE(found.st_mode) == mode and (mode & stat.S_ISVTX or found.st_uid == os.geteuid()):
+        owner, found_mode = found.st_uid, stat.S_IMODE(found.st_mode)
+        if owner not in ({os.geteuid(), 0} if mode & stat.S_ISVTX else {os.geteuid()}):
+            return f"a folder of user {owner}"
+        if found_mode == mode:
             return None
         time.sleep(0.02)
-    owner, found_mode = found.st_uid, stat.S_IMODE(found.st_mode)
-    return f"a folder of user {owner} with the mode {found_mode:04o}, instead of {mode:04o}"
+    return f"a folder with the mode {found_mode:04o}, instead of {mode:04o}"
 
 
 def _set_for(stack: contextlib.ExitStack, values: dict[str, str]) -> None:

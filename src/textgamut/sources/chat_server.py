@@ -237,13 +237,18 @@ def _read(answer: Any) -> Reply:
     message = choice.message or _Message()
     thought = message.reasoning_content or message.reasoning
     return Reply(
-        text=_whole(message.content or message.refusal or choice.text or ""),
+        text=_whole(_said(message) or choice.text or ""),
         thought=_whole(thought) if isinstance(thought, str) else "",
         finish=choice.finish_reason or "not told",
         prompt_tokens=usage.prompt_tokens or 0,
         new_tokens=usage.completion_tokens or 0,
         model=checked_answer.model or "",
     )
+
+
+def _said(message: _Message) -> str | None:
+    content = message.content
+    return message.refusal or content if not (content or "").strip() else content
 
 
 def _whole(text: str) -> str:

@@ -105,10 +105,22 @@ def test_an_adapter_of_another_model_is_told_before_weights_are_loaded(
     with pytest.raises(TextgamutError, match=r"adapter: the adapter does not fit the model: [^\n]*$"):
         check_adapter(base, adapter)
     with pytest.raises(
-        TextgamutError, match=r"adapter: the adapter does not fit the model: [^\n]*$"
-    ) as error:
+        TextgamutError, match=r"^[^:]*adapter: the adapter does not fit the model: [^\n]*$"
+    ) as told:
         load_causal_model(base, torch.float32, CPU, adapter=adapter)
-    assert str(error.value).count("does not fit") == 1
+    assert str(told.value).count("does not fit") == 1
+
+
+@pytest.mark.parametrize(("alpha", "factor"), [(0, 1), (ALPHA, 0)])
+def test_an_adapter_that_changes_nothing(
+    base: Path, updates: dict[str, torch.Tensor], tmp_path: Path, alpha: float, factor: float
+) -> None:
+    pytest.importorskip("peft")
+    updates = {name: value * (factor if "lora_B" in name else 1) for name, value in updates.items()}
+    adapter = prepare_adapter(write_adapter(tmp_path / "adapter", updates, lora_alpha=alpha))
+    assert adapter
+    with pytest.warns(UserWarning, match="adapter: the adapter changes nothing: .* 0$"):
+        check_adapter(base, adapter)
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,16 @@ def test_a_gguf_file_without_a_weight(tmp_path: Path, changes: dict[str, Any], w
 
 
 @pytest.mark.usefixtures("cache")
+def test_a_gguf_file_with_more_layers_than_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    write_gguf(path, blocks=1)
+    with pytest.warns(
+        UserWarning, match=r"model.gguf: 9 weights .* not used, such as blk.1.\S+: llama.block_"
+    ):
+        prepare(FileSource(kind="file", path=str(path)))
+
+
+@pytest.mark.usefixtures("cache")
 def test_a_gguf_file_that_was_cut(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     write_gguf(path)

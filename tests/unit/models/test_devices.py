@@ -321,6 +321,8 @@ def test_none_waits_for_ever_and_no_gpu_has_two_owners(tmp_path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
 def test_the_users_of_a_machine_see_each_others_leases() -> None:
     folder = Path("/tmp") / f"textgamut-test-{os.getpid()}"  # noqa: S108 (one that all users can enter)
+    folder.mkdir()
+    folder.chmod(0o1777)
     first = start(folder, 1, 1, user=65501)
     try:
         assert first.stdout
@@ -418,18 +420,23 @@ def test_a_link_in_place_of_a_lock_file_is_not_followed(listed, tmp_path, name, 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes other users")
-def test_the_lease_folder_may_be_that_of_another_user(listed, monkeypatch) -> None:
-    """Made by another one with the sticky bit, it is shared; his link, or with other rights, it is not."""
+def test_the_lease_folder_is_that_of_root_or_of_this_user(listed, monkeypatch) -> None:
+    """Root's folder is shared by all; that of another user, or one with other rights, is not."""
     folder = Path("/tmp") / f"textgamut-test-{os.getpid()}"  # noqa: S108 (one that all users can enter)
     own = folder.with_name(f"{folder.name}-65502")
     try:
         start(folder, 1, 1, seconds=0, user=65501).communicate(timeout=20)
         assert (folder.stat().st_uid, folder.stat().st_mode & 0o7777) == (65501, 0o1777)
+        said = start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=20)[1]
+        assert "a folder of user 65501: GPUs are leased in" in said
+        assert (own.stat().st_uid, own.stat().st_mode & 0o7777) == (65502, 0o700)
+        shutil.rmtree(own)
+        os.chown(folder, 0, 0)
         start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=20)
         assert not own.exists()
         folder.chmod(0o755)
         said = start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=20)[1]
-        assert "a folder of user 65501 with the mode 0755, instead of 1777: GPUs are leased in" in said
+        assert "a folder with the mode 0755, instead of 1777: GPUs are leased in" in said
         assert own.stat().st_uid == 65502
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -148,6 +148,11 @@ def test_a_wrong_answer_in_the_cache_is_asked_for_again(server: Server, tmp_path
             {"choices": [{"message": {"content": None, "refusal": "No."}}]},
             Reply("No.", "", "not told", 0, 0, ""),
         ),
+        (
+            {"choices": [{"message": {"content": " \n", "refusal": "No."}}]},
+            Reply("No.", "", "not told", 0, 0, ""),
+        ),
+        ({"choices": [{"message": {"content": " "}}]}, Reply(" ", "", "not told", 0, 0, "")),
         (changed("choices.0.message.reasoning", {"steps": []}), Reply("hi", "", "stop", 3, 1, "m")),
         (changed("service_tier", [1]), Reply("hi", "", "stop", 3, 1, "m")),
     ],
