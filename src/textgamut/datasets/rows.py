@@ -131,12 +131,16 @@ def rows_of_text(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         TextgamutError: If a byte is not UTF-8, a gzip file is damaged, or the file is not plain text.
 
     Warns:
-        UserWarning: If each line is a text although the file seems to be JSON, HTML or a table.
+        UserWarning: If each line is a text although the file seems to be JSON, HTML or a table, or if lines
+            contain carriage returns.
     """
     blank: list[tuple[int, str]] = []
+    returns: list[int] = []
     with readable(path):
         for number, line in _lines(path, "\n"):
             text = line.removesuffix("\n").removesuffix("\r")
+            if "\r" in text:
+                returns.append(number)
             if number == 1:
                 _check_plain(path, text)
             if not text.strip():
@@ -146,6 +150,12 @@ def rows_of_text(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield place, {"text": empty}
             blank.clear()
             yield number, {"text": text}
+    if returns:
+        warnings.warn(
+            f"{path}: carriage returns inside {len(returns)} lines, first in line {returns[0]}: "
+            "each may have been the end of a text",
+            stacklevel=2,
+        )
 
 
 def _check_plain(path: Path, first: str) -> None:

@@ -345,6 +345,12 @@ def test_plain_text_that_seems_to_be_something_else_is_a_warning(content: bytes,
     assert "seems to be" in caught[0]
 
 
+def test_a_carriage_return_inside_a_line_of_plain_text_is_a_warning(tmp_path: Path) -> None:
+    frame, caught = read(tmp_path / "t.txt", b"a\r\nb\rc\nd\re\n\n")
+    assert list(frame["text"]) == ["a", "b\rc", "d\re"]
+    assert "carriage returns inside 2 lines, first in line 2" in str(caught[0])
+
+
 def test_a_long_header_is_shortened(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read(tmp_path / "t.csv", "a" * 10_000 + "\nb\n")
