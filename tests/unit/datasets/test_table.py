@@ -328,7 +328,7 @@ def test_a_file_with_a_wrong_name_is_recognised(kind: str, suffix: str, tmp_path
         ("t.jsonl", JSONL.replace(b"\n", b"\r"), "end with carriage returns"),
         ("t.txt", b"a b\rc d\r", "end with carriage returns"),
         ("t.jsonl.gz", JSONL, "it seems to be not compressed: remove .gz from its name"),
-        ("t.jsonl.gz", gzip.compress(gzip.compress(JSONL), mtime=0), "inside gzip, it seems to be a gzip file"),
+        ("t.jsonl.gz", gzip.compress(gzip.compress(JSONL), mtime=0), "inside gzip, it seems to be a gzip"),
         ("t.csv.gz", gzip.compress(JSONL, mtime=0), "inside gzip, it seems to be JSONL"),
         ("t.jsonl", b"once upon a time\nthere was\n", "it seems to be plain text: name it .txt"),
     ],

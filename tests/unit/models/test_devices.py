@@ -446,6 +446,7 @@ def test_the_lease_folder_is_that_of_root_or_of_this_user(listed, monkeypatch) -
 def test_a_process_whose_cuda_runs_keeps_its_gpus(listed, monkeypatch, caplog) -> None:
     """CUDA reads its environment once: a lease after that would be a lie."""
     listed(machine(2))
+    monkeypatch.setattr(devices, "_KEPT", [])  # of an earlier test, on a machine with GPUs
     monkeypatch.setattr(devices, "_cuda_has_started", lambda: True)
     with lease(1) as device:
         assert device == devices.choose_device()
