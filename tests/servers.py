@@ -89,6 +89,9 @@ def free_port() -> int:
 
 # --- faults ---------------------------------------------------------------------------------------------
 
+UPSTREAM_TIMEOUT = 120.0
+"""Seconds that the server behind a proxy has for an answer: a model's first one is slow on a busy machine."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -303,7 +306,7 @@ class _Handler(BaseHTTPRequestHandler):
         if plain:
             headers["Accept-Encoding"] = "identity"
         connection = http.client.HTTPConnection(
-            proxy.upstream.hostname or "", proxy.upstream.port, timeout=proxy.patience
+            proxy.upstream.hostname or "", proxy.upstream.port, timeout=UPSTREAM_TIMEOUT
         )
         try:
             connection.request(self.command, self.path, self.content or None, headers)
