@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-READY_SECONDS = 60.0
+READY_SECONDS = 240.0
 
 
 # --- processes ------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ NAME = "textgamut-tests"
 ETC = Path("/etc/slurm")
 FILES = ("slurm.conf", "gres.conf")
 MUNGE = Path("/run/munge/munge.socket.2")
-SECONDS = 30.0
+SECONDS = 120.0
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 SLURM_CONF = """

@@ -71,7 +71,7 @@ def start_through_slurm(folder: Path, *arguments: str) -> subprocess.Popen[bytes
         )
 
 
-def end_of(process: subprocess.Popen[bytes], folder: Path, seconds: float = 300) -> tuple[int, str]:
+def end_of(process: subprocess.Popen[bytes], folder: Path, seconds: float = 1500) -> tuple[int, str]:
     """Wait for the end of a run; return its exit code and its output."""
     try:
         code = process.wait(seconds)

@@ -25,7 +25,7 @@ CREATIONS = {"list": "logevents", "letype": "create", "lenamespace": 0, "leprop"
 
 @pytest.fixture(scope="module")
 def client():
-    with httpx.Client(trust_env=False, timeout=30) as opened:
+    with httpx.Client(trust_env=False, timeout=120) as opened:
         yield opened
 
 
