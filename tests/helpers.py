@@ -22,6 +22,12 @@ from textgamut.files import KEPT
 from textgamut.workflow import forkserver
 
 ROOT = Path(__file__).parents[1]
+GIVE_UP = 1200.0
+"""Seconds after which a test that waits for a process or a server fails.
+
+It is far above what any of them needs, also when all tests share two cores.
+"""
+
 EXPERIMENTS = sorted(path for path in (ROOT / "config").rglob("*.yaml") if "tasks" in (read_yaml(path) or {}))
 
 
@@ -35,7 +41,7 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
         text=True,
-        timeout=900,
+        timeout=GIVE_UP,
     )
 
 

@@ -26,9 +26,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-
-READY_SECONDS = 240.0
-
+from helpers import GIVE_UP
 
 # --- processes ------------------------------------------------------------------------------------------
 
@@ -59,8 +57,8 @@ class Server:
             raise
 
     def _wait(self, name: str, log: Path, url: str) -> None:
-        deadline = time.monotonic() + READY_SECONDS
-        with httpx.Client(trust_env=False, timeout=READY_SECONDS) as client:
+        deadline = time.monotonic() + GIVE_UP
+        with httpx.Client(trust_env=False, timeout=GIVE_UP) as client:
             while time.monotonic() < deadline:
                 try:
                     client.get(url).raise_for_status()
@@ -88,9 +86,6 @@ def free_port() -> int:
 
 
 # --- faults ---------------------------------------------------------------------------------------------
-
-UPSTREAM_TIMEOUT = 120.0
-"""Seconds that the server behind a proxy has for an answer: a model's first one is slow on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +301,7 @@ class _Handler(BaseHTTPRequestHandler):
         if plain:
             headers["Accept-Encoding"] = "identity"
         connection = http.client.HTTPConnection(
-            proxy.upstream.hostname or "", proxy.upstream.port, timeout=UPSTREAM_TIMEOUT
+            proxy.upstream.hostname or "", proxy.upstream.port, timeout=GIVE_UP
         )
         try:
             connection.request(self.command, self.path, self.content or None, headers)

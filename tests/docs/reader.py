@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from helpers import GIVE_UP
 from markdown_it import MarkdownIt
 
 NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -77,7 +78,7 @@ class Reader:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=1200,
+            timeout=GIVE_UP,
         )
         assert done.returncode == 0, f"{place}: {commands}\n{done.stdout}\n{done.stderr}"
         return done.stdout

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tiny
-from helpers import make_fifo
+from helpers import GIVE_UP, make_fifo
 
 from textgamut.cli.main import main
 from textgamut.files import read_csv
@@ -1277,8 +1277,9 @@ def real(*words: str, stdout: Any, **environment: str) -> subprocess.CompletedPr
     """Run the command line as a user does."""
     command = [sys.executable, "-m", "textgamut", *words]
     settings = os.environ | environment
-    pipe = subprocess.PIPE
-    return subprocess.run(command, stdout=stdout, stderr=pipe, text=True, env=settings, timeout=300)
+    return subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=settings, timeout=GIVE_UP
+    )
 
 
 RANK = ["rank", "scores.csv", *RANKED.split()]
@@ -1328,7 +1329,7 @@ def test_an_ascii_terminal_is_enough(words: list[str], folder: Path) -> None:
 def test_a_closed_standard_output_is_an_error_before_any_work(words: list[str], folder: Path) -> None:
     before = snapshot(folder)
     command = ["sh", "-c", '"$@" >&-', "sh", sys.executable, "-m", "textgamut", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=GIVE_UP)
     line = "standard output: it is closed: redirect it to a file, or to /dev/null"
     assert (done.returncode, done.stderr) == (1, f"textgamut: error: {line}\n")
     assert snapshot(folder) == before
@@ -1343,7 +1344,7 @@ def test_a_standard_output_for_reading_is_an_error(folder: Path) -> None:
 
 def test_a_closed_standard_error_changes_no_result(folder: Path) -> None:
     command = [sys.executable, "-m", "textgamut", *RANK, "--json", "--output", "out"]
-    done = subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *command], stdout=subprocess.PIPE, timeout=300)
+    done = subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *command], stdout=subprocess.PIPE, timeout=GIVE_UP)
     assert done.returncode == 0
     assert json.loads(done.stdout)["ranking"]
     assert len(list((folder / "out").iterdir())) == 12

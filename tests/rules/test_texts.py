@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import ROOT
+from helpers import GIVE_UP, ROOT
 
 from textgamut import files
 
@@ -101,7 +101,7 @@ snakemake = Named(
 )
 """
     (tmp_path / "job.py").write_text(job + (ROOT / "workflow/scripts/scores/score_entities.py").read_text())
-    subprocess.run([sys.executable, tmp_path / "job.py"], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run([sys.executable, tmp_path / "job.py"], cwd=tmp_path, check=True, timeout=GIVE_UP)
     texts = pd.read_parquet(tmp_path / "e.parquet")
     assert texts["information_density"].tolist() == pytest.approx([1 / 8, np.nan, 0], nan_ok=True)
     assert texts["entity_overlap"].tolist() == [1, 0, 0]

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pandas as pd
 import pytest
+from helpers import GIVE_UP
 
 from textgamut.config.cells import Cell
 from textgamut.config.entries.decoding import Decoding, GreedyDecoding, SamplingDecoding
@@ -38,7 +39,7 @@ def test_answers_to_a_batch_are_the_texts_of_the_engine(
     lines = []
     for request in batch_requests(cell, model, served.model, decoding, prompts, completions=2):
         url = served.url.removesuffix("/v1") + request["url"]
-        answer = httpx.request(request["method"], url, json=request["body"], timeout=120)
+        answer = httpx.request(request["method"], url, json=request["body"], timeout=GIVE_UP)
         response = {"status_code": answer.status_code, "request_id": "r", "body": answer.json()}
         lines.append(json.dumps({"custom_id": request["custom_id"], "response": response, "error": None}))
     (tmp_path / "answers.jsonl").write_text("\n".join(reversed(lines)))

@@ -16,13 +16,14 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from helpers import GIVE_UP
+
 from textgamut.locks import lock
 
 NAME = "textgamut-tests"
 ETC = Path("/etc/slurm")
 FILES = ("slurm.conf", "gres.conf")
 MUNGE = Path("/run/munge/munge.socket.2")
-SECONDS = 120.0
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 SLURM_CONF = """
@@ -88,7 +89,7 @@ def missing() -> str:
     return ""
 
 
-def command(*arguments: str, timeout: float = SECONDS) -> str:
+def command(*arguments: str, timeout: float = GIVE_UP) -> str:
     """Run one of Slurm's clients; return what it prints."""
     return subprocess.run(
         arguments, check=True, capture_output=True, text=True, timeout=timeout, env=environment()
@@ -214,7 +215,7 @@ def processes_of_jobs() -> list[int]:
     return found
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = SECONDS) -> None:
+def wait_until(condition: Callable[[], object], what: str, seconds: float = GIVE_UP) -> None:
     """Wait until a condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from helpers import TINY, copy_project, run_snakemake, write_tiny
+from helpers import GIVE_UP, TINY, copy_project, run_snakemake, write_tiny
 from slurm.cluster import Cluster, environment, missing
 
 EXPERIMENT = TINY | {
@@ -71,10 +71,10 @@ def start_through_slurm(folder: Path, *arguments: str) -> subprocess.Popen[bytes
         )
 
 
-def end_of(process: subprocess.Popen[bytes], folder: Path, seconds: float = 1500) -> tuple[int, str]:
+def end_of(process: subprocess.Popen[bytes], folder: Path) -> tuple[int, str]:
     """Wait for the end of a run; return its exit code and its output."""
     try:
-        code = process.wait(seconds)
+        code = process.wait(GIVE_UP)
     finally:
         process.kill()
     return code, (folder / "run.log").read_text()

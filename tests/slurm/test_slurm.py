@@ -96,7 +96,7 @@ def stumbling(
             return [script for script in scripts(folder) if script.job in names]
 
         try:
-            wait_until(lambda: len(held()) == 2, "two jobs that wait", 600)
+            wait_until(lambda: len(held()) == 2, "two jobs that wait")
             both = held()
             asked = {cluster.jobs()[script.job]["TresPerJob"] for script in both}
             command("scancel", seeds(folder)[1])
@@ -190,11 +190,11 @@ def test_jobs_that_outlive_a_killed_snakemake_do_nothing_twice(
     shutil.rmtree(shard.parent)
     with lock(folder / LOCK.format(1)):
         process = start_through_slurm(folder, SHARD.format(1))
-        wait_until(lambda: len(scripts(folder)) == 1, "the job", 600)
+        wait_until(lambda: len(scripts(folder)) == 1, "the job")
         process.kill()
         process.wait()
         process = start_through_slurm(folder, SHARD.format(1))
-        wait_until(lambda: len(scripts(folder)) == 2, "the same job once more", 600)
+        wait_until(lambda: len(scripts(folder)) == 2, "the same job once more")
     code, output = end_of(process, folder)
     assert code == 0, output
     wait_until(lambda: not scripts(folder), "the first job")

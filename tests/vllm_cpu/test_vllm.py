@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import servers
 import torch
 from servers import Server, free_port
 
@@ -79,10 +78,8 @@ def served(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     port = free_port()
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(checkpoint)]
     command += ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--max-num-seqs", "4"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(servers, "READY_SECONDS", 300.0)
-        log = tmp_path_factory.mktemp("served") / "server.log"
-        server = Server(command, log, f"http://127.0.0.1:{port}/health")
+    log = tmp_path_factory.mktemp("served") / "server.log"
+    server = Server(command, log, f"http://127.0.0.1:{port}/health")
     try:
         yield OpenAISource(
             kind="openai", url=f"http://127.0.0.1:{port}/v1", model=str(checkpoint), endpoint="completions"

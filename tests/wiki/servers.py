@@ -21,6 +21,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import httpx
+from helpers import GIVE_UP
 from servers import Server, free_port
 
 MEDIAWIKI = Path("/usr/share/mediawiki")
@@ -97,7 +98,7 @@ class Wiki:
             PHP_CLI_SERVER_WORKERS="4",
             **self._environment,
         )
-        self._client = httpx.Client(trust_env=False, timeout=60)
+        self._client = httpx.Client(trust_env=False, timeout=GIVE_UP)
         try:
             self._token = self._log_in()
         except BaseException:
@@ -133,7 +134,7 @@ class Wiki:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=os.environ | self._environment,
-            timeout=300,
+            timeout=GIVE_UP,
         )
         if done.returncode:
             raise RuntimeError(f"{script}: exit {done.returncode}: {done.stdout.decode()[-2000:]}")

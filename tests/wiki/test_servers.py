@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from helpers import GIVE_UP
 from servers import FAULTS, random_faults
 from wiki.servers import start_mediawiki
 
@@ -25,7 +26,7 @@ CREATIONS = {"list": "logevents", "letype": "create", "lenamespace": 0, "leprop"
 
 @pytest.fixture(scope="module")
 def client():
-    with httpx.Client(trust_env=False, timeout=120) as opened:
+    with httpx.Client(trust_env=False, timeout=GIVE_UP) as opened:
         yield opened
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from helpers import ROOT, copy_project, dry_run, edit, plan, run_warm
+from helpers import GIVE_UP, ROOT, copy_project, dry_run, edit, plan, run_warm
 from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.model import ModelOutput
 
@@ -235,7 +235,7 @@ def test_a_log_of_lm_evaluation_harness(edited: Path, smollm2: Path) -> None:
         "logs",
     ]
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
-    subprocess.run(command, cwd=edited, env=environment, check=True, timeout=300)
+    subprocess.run(command, cwd=edited, env=environment, check=True, timeout=GIVE_UP)
     [log] = edited.glob("logs/*/samples_news_*.jsonl")
 
     model = entry("logs/*/samples_news_*.jsonl", "lm-eval", {})

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers import copy_project, edit, plan, products, run_warm, write_tiny
+from helpers import GIVE_UP, copy_project, edit, plan, products, run_warm, write_tiny
 
 from textgamut.files import KEPT, meta_path
 from textgamut.locks import lock
@@ -89,7 +89,7 @@ def test_a_job_that_outlives_its_killed_run_is_waited_for(finished: Path, edited
     log.unlink()
     command = [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))]
     process = subprocess.Popen(command, cwd=edited, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + GIVE_UP
     while not (log.exists() and "loading chat" in log.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -133,7 +133,7 @@ def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path)
         [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))],
         cwd=edited, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    deadline = time.monotonic() + 600
+    deadline = time.monotonic() + GIVE_UP
     while not (journal.exists() and journal.read_bytes().count(b"\n") >= 2):
         assert time.monotonic() < deadline
         assert process.poll() is None

@@ -17,6 +17,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+from helpers import GIVE_UP
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -564,7 +565,7 @@ def test_the_memory_for_extracting_biographies_from_a_long_dump(real, tmp_path):
             stream.write(body)
         stream.write(bz2.compress(xml[end:]))
     done = subprocess.run(
-        [sys.executable, "-c", PEAK, path], check=True, stdout=subprocess.PIPE, text=True, timeout=300
+        [sys.executable, "-c", PEAK, path], check=True, stdout=subprocess.PIPE, text=True, timeout=GIVE_UP
     )
     count, persons, kilobytes = map(int, done.stdout.split())
     assert (count, persons) == (times * 206, 3)

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import tiny
 import torch
-from helpers import ROOT
+from helpers import GIVE_UP, ROOT
 
 from textgamut import files
 from textgamut.config.entries.models import Model
@@ -254,7 +254,7 @@ def test_killed_at_10_random_moments_the_file_is_the_same_to_the_byte(cell: Cell
         [sys.executable, str(ROOT / "tests/unit/generation/killed_shard.py"), str(cell.folder)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=GIVE_UP,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path)},
     )
     assert done.returncode == 0, done.stderr[-3000:]
