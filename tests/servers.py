@@ -286,7 +286,11 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        self.content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        length = int(self.headers.get("Content-Length", 0))
+        self.content = self.rfile.read(length)
+        if len(self.content) < length:  # a killed client: the server would wait for the rest
+            self.close_connection = True
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         fault = self.server.proxy.see(self.command, self.path, self.content, headers)
         FAULTS[fault](self)

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -304,6 +305,16 @@ def test_broken_connections_break(spoilt, client, fault, error):
     with pytest.raises(error):
         client.post(started.url, data=SELECT, timeout=0.3)
     assert client.post(started.url, data=SELECT).status_code == 200
+
+
+def test_half_a_request_is_not_passed_on(spoilt):
+    started = spoilt()
+    url = httpx.URL(started.url)
+    with socket.create_connection((url.host, url.port), timeout=GIVE_UP) as killed:
+        killed.sendall(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nquery")
+        killed.shutdown(socket.SHUT_WR)
+        assert killed.recv(1) == b""
+    assert started.requests == []
 
 
 def test_a_cut_answer_promised_more(spoilt, endpoint, client):
