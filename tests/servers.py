@@ -28,6 +28,50 @@ from urllib.parse import urlsplit
 import httpx
 from helpers import GIVE_UP
 
+# --- literal answers ------------------------------------------------------------------------------------
+
+
+class ScriptedServer:
+    """Sends each connection the next answer, byte for byte, and closes it; the last answer is repeated.
+
+    An answer is bytes, or a function that writes to the socket.
+    """
+
+    def __init__(self, *answers: bytes | Callable[[socket.socket], None]) -> None:
+        self.answers = list(answers)
+        self.requests: list[str] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def stop(self) -> None:
+        self._listener.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = self._listener.accept()
+                answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+                threading.Thread(target=self._answer, args=(connection, answer), daemon=True).start()
+
+    def _answer(self, connection: socket.socket, answer: bytes | Callable[[socket.socket], None]) -> None:
+        with suppress(OSError), connection:  # hung up
+            head = b""
+            while b"\r\n\r\n" not in head:
+                if not (received := connection.recv(2**16)):
+                    return
+                head += received
+            text = head.decode("latin-1")
+            self.requests.append(text)
+            if callable(answer):
+                answer(connection)
+            else:
+                connection.sendall(answer)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(2**16):  # closing with unread bytes would reset the connection
+                pass
+
+
 # --- processes ------------------------------------------------------------------------------------------
 
 # The pipe at standard input closes when the test process ends, by whatever signal: then the group ends too.

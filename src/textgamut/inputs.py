@@ -130,7 +130,7 @@ def _guess(head: bytes, suffix: str) -> str:
     if b"\0" in head[:2]:
         return "it seems to be UTF-16 text: save it as UTF-8"
     text = head.decode("utf-8-sig", "replace").lstrip()
-    if re.match("<!doctype html|<html|<head", text, re.IGNORECASE):
+    if is_page(head):
         return "it seems to be an HTML page, such as the message of a failed download"
     if text.startswith("<?xml"):
         return "it seems to be XML"
@@ -139,6 +139,14 @@ def _guess(head: bytes, suffix: str) -> str:
     if "\r" in text.rstrip() and "\n" not in text and suffix not in (".csv", ".tsv"):
         return "its lines seem to end with carriage returns alone: convert them to line feeds"
     return _guess_json(text, suffix) or _guess_table(text.splitlines(), suffix)
+
+
+def is_page(head: bytes) -> bool:
+    """Return whether a file that begins like this is a page of HTML."""
+    # The whole alternative is possessive: a head full of white space and comments costs linear time.
+    before = r"(?:\s++|<!--(?:(?!-->).)*+-->|<\?xml[^>]*+>)*+"
+    page = rf"{before}<(?:!doctype\s+html|html|head|title|body|script)\b"
+    return bool(re.match(page, head.decode("utf-8-sig", "replace"), re.IGNORECASE | re.DOTALL))
 
 
 def _guess_json(text: str, suffix: str) -> str:

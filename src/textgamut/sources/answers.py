@@ -29,11 +29,14 @@ from textgamut.sources.cache import cache_folder, offline
 from textgamut.sources.http import (
     HIDDEN,
     TransientError,
+    answer_to,
     check_status,
     key_of,
     open_client,
+    pieces_of,
     redacted,
     retrying,
+    shown,
     without_key,
 )
 
@@ -85,7 +88,7 @@ def checked(kind: type[AnswerT], answer: Any, what: str) -> AnswerT:
         return kind.model_validate(answer)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        place = ".".join(map(str, first["loc"]))
+        place = shown(".".join(map(str, first["loc"])))
         raise TransientError(
             f"not an answer of {what}: {place}{': ' * bool(place)}{first['msg']}: {json.dumps(answer)[:200]}"
         ) from None
@@ -258,7 +261,7 @@ def ask_once(
         method: GET or POST.
         url: URL of the request.
         check: See ``Answers.ask``.
-        question: Arguments of ``httpx.Client.stream`` with the parameters of the request.
+        question: Arguments of ``httpx.Client.build_request`` with the parameters of the request.
 
     Raises:
         TransientError: If the request may succeed at the next attempt.
@@ -281,23 +284,18 @@ def _ask_once(
     key: str,
     question: Mapping[str, Any],
 ) -> tuple[Any, bytes]:
-    import httpx
-
-    try:
-        with client.stream(method, url, **question) as response:
-            check_status(response, url)
-            body = bytearray()
-            start = time.monotonic()
-            for chunk in response.iter_bytes():
-                body += chunk
-                if time.monotonic() - start > LONGEST_ANSWER:
-                    raise TransientError(f"the answer is not complete after {LONGEST_ANSWER:.0f} s")
-                if len(body) > LARGEST_ANSWER:
-                    raise SourceError(
-                        f"{redacted(url)}: the answer is larger than the limit of {LARGEST_ANSWER >> 20} MB"
-                    )
-    except (httpx.RequestError, httpx.DecodingError) as error:
-        raise TransientError(f"{type(error).__name__}: {error}") from None
+    with answer_to(client, method, url, **question) as response:
+        check_status(response, url)
+        body = bytearray()
+        start = time.monotonic()
+        for piece in pieces_of(response):
+            body += piece
+            if time.monotonic() - start > LONGEST_ANSWER:
+                raise TransientError(f"the answer is not complete after {LONGEST_ANSWER:.0f} s")
+            if len(body) > LARGEST_ANSWER:
+                raise SourceError(
+                    f"{redacted(url)}: the answer is larger than the limit of {LARGEST_ANSWER >> 20} MB"
+                )
     try:
         received = json.loads(body.decode("utf-8"))
         answer = _without_key(received, key)

@@ -36,6 +36,9 @@ from textgamut.sources.http import redacted
 
 logger = logging.getLogger(__name__)
 
+LONGEST_NAME = 200
+"""Maximum number of bytes of the name of a cached file; file systems allow 255."""
+
 
 def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
     """Return the local file or folder of a source; download and verify it if it is not cached.
@@ -124,7 +127,7 @@ def _fetch_into(
     elif isinstance(source, HfDatasetSource):
         unverified = hub_dataset.download(source, downloads / key, by_hand)
     else:
-        unverified = url.download(source.url, downloads / f"{key}.part", by_hand)
+        unverified = url.download(source.url, downloads / f"{key}.part", by_hand, source.sha256 is not None)
     found = digest(unverified)
     pinned = found if isinstance(source, HfDatasetSource) else source.sha256  # a commit pins the hub's files
     if pinned is None:
@@ -189,4 +192,9 @@ def _basename(source: WheelSource | UrlSource | HfDatasetSource) -> str:
         name = PurePosixPath(source.parts[0].member).name
         if len(source.parts) > 1:
             name = re.sub(r"\.part\d+$", "", name)
-    return name if name not in ("", "..") and "\0" not in name else "content"
+    if name in ("", "..") or "\0" in name:
+        return "content"
+    if len(name.encode()) > LONGEST_NAME:  # the suffixes say what the format is
+        suffixes = re.search(r"(\.[A-Za-z0-9]{1,10}){0,2}$", name)
+        return hashlib.sha256(name.encode()).hexdigest()[:16] + (suffixes[0] if suffixes else "")
+    return name

@@ -247,7 +247,7 @@ def test_links_that_others_put_into_a_shared_cache_are_not_followed(server, tmp_
     downloads = tmp_path / "cache/downloads"
     downloads.mkdir(parents=True)
     (tmp_path / "mine").write_text("mine")
-    for suffix in (".part", ".part.etag", ""):
+    for suffix in (".part", ".part.json", ""):
         (downloads / f"{sha256(CONTENT)}{suffix}").symlink_to(tmp_path / "mine")
     assert fetch(server.source()).read_bytes() == CONTENT
     assert (tmp_path / "mine").read_text() == "mine"

@@ -96,7 +96,7 @@ def _complete(url: str) -> str:
     return url
 
 
-_SAFE = r"^(https://[^\s/]|http://(127\.0\.0\.1|localhost)(:\d+)?(/|$))"
+_SAFE = r"^(https://[^\s/]|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/|$))"
 SafeUrl = Annotated[str, Field(pattern=_SAFE), AfterValidator(_complete)]
 ServiceUrl = Annotated[str, Field(pattern=rf"{_SAFE}[^@\s?#]*$"), AfterValidator(_complete)]
 """URL of a service, without user, password and query."""
