@@ -27,6 +27,7 @@ from textgamut.inputs import check_file
 if TYPE_CHECKING:
     import pandas as pd
 
+    from textgamut.config.entries.sources import UrlSource
     from textgamut.rankings.ranking import Ranking
 
 logger = logging.getLogger(__name__)
@@ -87,7 +88,11 @@ def rank(
             raise ConfigError(f"{option}: the column {min(repeated)!r} is given more than once")
     rows = _wanted_rows(where)
     criteria = [[_criterion(named) for named in option] for option in (higher, lower)]
-    path = _local_file(file)
+    from textgamut.sources.fetch import fetch, reading
+
+    source = _download(file)
+    path = fetch(source) if source else named_path(file)
+    check_file(path)
     if output:
         check_folder("--output", output, FILES, [path])
     from textgamut.progress import recorded_warnings
@@ -97,12 +102,13 @@ def rank(
 
     names = [[name for name, _ in pairs] for pairs in criteria]
     with recorded_warnings() as messages:
-        frame, long = _read_scores(path, prompt, method, by, dict(chain(*criteria)), rows)
-        try:
-            scores = (method_scores if long else wide_method_scores)(frame, *names)
-            kinds = labels_of_methods(frame, by)
-        except TextgamutError as error:
-            raise DataError(f"{path}: {error}") from None
+        with reading(source, path):
+            frame, long = _read_scores(path, prompt, method, by, dict(chain(*criteria)), rows)
+            try:
+                scores = (method_scores if long else wide_method_scores)(frame, *names)
+                kinds = labels_of_methods(frame, by)
+            except TextgamutError as error:
+                raise DataError(f"{path}: {error}") from None
         ranking = rank_methods(scores, depth_of, kinds)
     tables = ranking_tables(ranking)
     try:
@@ -116,21 +122,18 @@ def rank(
             _write(output, ranking, kinds[by[0]] if by else {}, path.name)
 
 
-def _local_file(name: str) -> Path:
-    """Return the path of the file of scores, which is fetched to the cache if it is a URL."""
-    if re.match(r"https?://", name, re.IGNORECASE):
-        from pydantic import ValidationError
+def _download(name: str) -> UrlSource | None:
+    """Return the source of a file of scores that is named by its URL; None for a path."""
+    if not re.match(r"https?://", name, re.IGNORECASE):
+        return None
+    from pydantic import ValidationError
 
-        from textgamut.config.entries.sources import UrlSource
-        from textgamut.sources.fetch import fetch
+    from textgamut.config.entries.sources import UrlSource
 
-        try:
-            return fetch(UrlSource(kind="url", url=name))
-        except ValidationError:
-            raise ConfigError(f"{name}: not a complete URL with HTTPS, or HTTP on the loopback") from None
-    path = named_path(name)
-    check_file(path)
-    return path
+    try:
+        return UrlSource(kind="url", url=name)
+    except ValidationError:
+        raise ConfigError(f"{name}: not a complete URL with HTTPS, or HTTP on the loopback") from None
 
 
 def _wanted_rows(pairs: Sequence[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from textgamut.config.entries.base import expanded
 from textgamut.config.entries.sources import RATE, DatasetSource, MediaWikiSource, WikidataSource
 from textgamut.datasets import snapshot
 from textgamut.errors import DataError
-from textgamut.sources.fetch import fetch
+from textgamut.sources.fetch import fetch, reading
 from textgamut.sources.wiki import Wiki, connect
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
             cast("Wiki", source), expanded(card), module.split, module.CONTENT, REVISION
         )
     else:
-        frame = module.read(source, entry)
+        with reading(entry.source, source):
+            frame = module.read(source, entry)
     counts = frame.attrs.get("counts") or {"rows": len(frame)}
     name = source if isinstance(source, Path) else entry.format
     if frame.empty or frame["text"].str.strip().eq("").all():

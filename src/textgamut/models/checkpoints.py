@@ -21,7 +21,7 @@ from textgamut.models.checkpoint_files import check_config, loading, read_config
 from textgamut.models.devices import range_hint
 from textgamut.models.weights import check_fit, check_report, check_values, load
 from textgamut.sources.cache import cache_folder, digest, intact
-from textgamut.sources.fetch import fetch
+from textgamut.sources.fetch import fetch, reading
 
 if TYPE_CHECKING:
     import torch
@@ -64,7 +64,8 @@ def prepare(source: Source) -> Path:
         with lock(Path(f"{target}.lock"), waiting=lambda holder: logger.info(waiting, path, holder)):
             if not (target.exists() and intact(target)):
                 shutil.rmtree(target, ignore_errors=True)
-                _convert_gguf(path, target)
+                with reading(source, path):
+                    _convert_gguf(path, target)
                 intact(target, digest(target))  # writes the record
     except OSError as error:
         raise ModelError(

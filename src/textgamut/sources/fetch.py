@@ -9,11 +9,13 @@ too, under the SHA-256 of their source's fields. ``TEXTGAMUT_CACHE`` sets the fo
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -27,7 +29,7 @@ from textgamut.config.entries.sources import (
     UrlSource,
     WheelSource,
 )
-from textgamut.errors import SourceError, reason
+from textgamut.errors import DataError, ModelError, SourceError, reason
 from textgamut.inputs import unreadable
 from textgamut.locks import lock
 from textgamut.sources import hub, hub_dataset, url, wheel
@@ -100,6 +102,24 @@ def pinned(source: FetchedSource) -> dict[str, Any]:
     if isinstance(source, FileSource | UrlSource) and not source.sha256:
         source = source.model_copy(update={"sha256": digest(fetch(source))})
     return source.model_dump(mode="json")
+
+
+@contextlib.contextmanager
+def reading(source: object, path: object) -> Iterator[None]:
+    """Add to the errors of a reader that its file is a download which no checksum has verified.
+
+    Args:
+        source: The source of the file; only for a URL without ``sha256`` something is added.
+        path: The file, as returned by :func:`fetch`.
+    """
+    try:
+        yield
+    except (DataError, ModelError) as error:
+        if not isinstance(source, UrlSource) or source.sha256:
+            raise
+        raise type(error)(
+            f"{error}; the file was downloaded without a checksum: to download it again, delete {path}"
+        ) from error
 
 
 def _local(source: FileSource) -> Path:

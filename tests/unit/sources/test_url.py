@@ -5,17 +5,23 @@ from __future__ import annotations
 import gzip
 import hashlib
 import itertools
+import re
 import socket
+import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 from servers import ScriptedServer
 
+from textgamut.config.entries.datasets import Dataset
 from textgamut.config.entries.sources import UrlSource
-from textgamut.errors import SourceError, TextgamutError
+from textgamut.datasets.extract import extract
+from textgamut.errors import DataError, SourceError, TextgamutError
 from textgamut.sources import http, url
 from textgamut.sources.fetch import fetch
 
@@ -325,3 +331,31 @@ def test_every_cut_gives_the_whole_file(serve: Callable[..., ScriptedServer]) ->
         )
         assert fetch(source(server)).read_bytes() == NEW
         assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(("content", "named"), [(None, True), (b"[1]\n", False)])
+def test_a_download_that_cannot_be_read_says_where_it_is(
+    serve: Callable[..., ScriptedServer], content: bytes | None, named: bool
+) -> None:
+    """Only if no checksum has verified it; once deleted, it is downloaded again."""
+    server = serve(answer(b"[1]\n"), answer(NEW))
+    entry = TypeAdapter(Dataset).validate_python(
+        {"format": "table", "source": source(server, content=content), "licence": "CC0-1.0"}
+    )
+    path = fetch(entry.source)
+    with pytest.raises(DataError, match="line 1: not a JSON object") as error:
+        extract(path, entry)
+    assert (f"to download it again, delete {path}" in str(error.value)) == named
+    path.unlink()
+    if named:
+        assert len(extract(fetch(entry.source), entry)) == 1
+
+
+def test_scores_that_cannot_be_read_say_where_the_download_is(serve: Callable[..., ScriptedServer]) -> None:
+    server = serve(answer(b"no,scores\n1,2\n"))
+    command = [sys.executable, "-m", "textgamut", "rank", f"{server.url}/scores.csv", "--higher", "quality"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert re.search(
+        r"no column 'prompt'.*to download it again, delete \S+/scores\.csv$", ended.stderr.strip()
+    )

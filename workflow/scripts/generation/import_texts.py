@@ -11,7 +11,7 @@ from textgamut.generation.given.matching import CellTexts, cell_samples
 from textgamut.generation.given.texts import read_texts
 from textgamut.generation.requests import sample_table
 from textgamut.progress import recorded_warnings
-from textgamut.sources.fetch import fetch
+from textgamut.sources.fetch import fetch, reading
 from textgamut.tasks.seeds import of_cell
 from textgamut.tasks.templates import Prompt
 from textgamut.workflow.jobs import job
@@ -30,15 +30,16 @@ def import_texts(
 ) -> None:
     started = time.monotonic()
     source = GenerationsSource.model_validate(settings["model"]["source"])
-    if source.url:
-        texts = [fetch(UrlSource(kind="url", url=source.url, sha256=source.sha256))]
+    download = UrlSource(kind="url", url=source.url, sha256=source.sha256) if source.url else None
+    if download:
+        texts = [fetch(download)]
     every = read_table(prompts, ["id", *Prompt._fields])
     own = of_cell(every, seed, task, settings.get("n"))
     cell = CellTexts(
         task, source.model, decoding, settings["decodings"], seed, settings["seeds"],
         settings["completions"], own_prompts="seed" in every,
     )  # fmt: skip
-    with recorded_warnings() as messages:
+    with recorded_warnings() as messages, reading(download, texts[0]):
         found = cell_samples(
             [text for path in texts for text in read_texts(path, source)],
             cell,

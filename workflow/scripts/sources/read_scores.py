@@ -9,7 +9,7 @@ from textgamut.config.entries.sources import parse_source
 from textgamut.files import write_meta, write_table
 from textgamut.rankings.score_table import read_score_table
 from textgamut.sources.cache import digest
-from textgamut.sources.fetch import fetch
+from textgamut.sources.fetch import fetch, reading
 from textgamut.workflow.jobs import job
 
 logger = logging.getLogger("textgamut.read_scores")
@@ -17,11 +17,18 @@ logger = logging.getLogger("textgamut.read_scores")
 
 def read_scores(settings: dict[str, Any], scores: Path) -> None:
     started = time.monotonic()
-    path = fetch(parse_source(settings["source"]))
+    source = parse_source(settings["source"])
+    path = fetch(source)
     methods = {name: (model, decoding) for name, model, decoding in settings["methods"]}
-    found = read_score_table(
-        path, settings["criteria"], settings["columns"], settings["corpus"], methods or None, settings["n"]
-    )
+    with reading(source, path):
+        found = read_score_table(
+            path,
+            settings["criteria"],
+            settings["columns"],
+            settings["corpus"],
+            methods or None,
+            settings["n"],
+        )
     logger.info("%d scores, %d of other methods left out", len(found.table), found.left_out)
     write_meta(scores, settings, started, source_sha256=digest(path), left_out=found.left_out)
     write_table(scores, found.table)
