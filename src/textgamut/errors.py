@@ -34,6 +34,11 @@ class ModelError(TextgamutError):
     """A model cannot be loaded, does not fit this machine, or does not support a setting."""
 
 
+MOST_NAMES = 40
+"""Number of names that a message lists."""
+LONGEST_NAME = 80
+"""Maximum length of such a name."""
+
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Numbers of the errors of a disk without space, or of a user without any left on it."""
 
@@ -63,10 +68,15 @@ def nearest(name: str, valid: Iterable[str]) -> str:
         valid: The valid names.
 
     Returns:
-        ``"nearest valid: 'x'"``, or the list of all valid names if none is similar.
+        ``"nearest valid: 'x'"``, or the list of the first valid names if none is similar.
     """
     names = sorted(set(valid))
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6) if len(name) <= LONGEST_NAME else []
     if close:
-        return f"nearest valid: {close[0]!r}"
-    return "valid: " + (", ".join(map(repr, names)) or "none is defined")
+        return f"nearest valid: {_shown(close[0])}"
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return "valid: " + (", ".join(map(_shown, names[:MOST_NAMES])) + more if names else "none is defined")
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}...")

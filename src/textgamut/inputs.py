@@ -1,12 +1,15 @@
-"""Files to read: whether a path is a file that can be read, and what a file with a wrong name seems to be."""
+"""Files to read: whether a path is a file that can be read and stays as it is, and what it seems to be."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import stat
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from textgamut.errors import DataError, reason
 
@@ -84,6 +87,74 @@ def check_file(path: Path) -> None:
     """
     if problem := unreadable(path):
         raise DataError(f"{path}: {problem}")
+
+
+@contextlib.contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Guard the reading of a user's file; every reader of such files works inside of this.
+
+    Raises:
+        DataError: If the file cannot be read or does not fit into memory, or if it changes while it is read:
+            what was read would then be a part of each version.
+    """
+    check_file(path)
+    before = _state(path)
+    try:
+        yield
+    except Exception as error:
+        if _state(path) != before:  # to which the error may be due
+            raise DataError(f"{path}: changed while it was read: try again") from error
+        if isinstance(error, MemoryError):
+            raise DataError(f"{path}: does not fit into memory") from error
+        if isinstance(error, OSError) and error.errno:  # others are of libraries
+            raise DataError(f"{path}: cannot be read: {reason(error)}") from error
+        raise
+    if _state(path) != before:
+        raise DataError(f"{path}: changed while it was read: try again")
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        now = path.stat()
+    except OSError:
+        return None
+    return now.st_size, now.st_mtime_ns, now.st_ino
+
+
+def parse_json(content: str | bytes, where: object) -> Any:
+    """Parse JSON that comes from a user or from elsewhere, and that Python's parser would take too readily.
+
+    Args:
+        content: The JSON; bytes are UTF-8, with or without a byte order mark.
+        where: File, and line or item if there is one, for messages.
+
+    Raises:
+        DataError: If it is not valid, a key appears twice in an object (the last would win), or a string is
+            not Unicode because of an unpaired surrogate.
+    """
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+        found = json.loads(text, object_pairs_hook=_object)
+        # Only an escape can produce an unpaired surrogate, which cannot be encoded later.
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise DataError(f"{where}: {half!a} is an unpaired surrogate") from error
+    # ValueError is also raised for an integer of thousands of digits, and for bytes that are not UTF-8.
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: not valid JSON: {getattr(error, 'msg', error)}") from error
+    return found
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys and values, of which json would silently keep the last of each key."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key {twice!r} appears {names.count(twice)} times")
+    return found
 
 
 def guess(path: Path, suffix: str | None = None) -> str:

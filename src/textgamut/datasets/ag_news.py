@@ -11,7 +11,7 @@ import pandas as pd
 from textgamut.datasets.rows import rows_of_parquet, string
 from textgamut.datasets.table import one_file
 from textgamut.errors import DataError
-from textgamut.inputs import check_file
+from textgamut.inputs import guarded
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import AgNewsDataset
@@ -37,9 +37,8 @@ def read(path: Path, _entry: AgNewsDataset) -> pd.DataFrame:
 
 def _csv(path: Path) -> list[tuple[str, str, str]]:
     rows = []
-    check_file(path)
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with guarded(path), path.open(encoding="utf-8", newline="") as stream:
             for number, fields in enumerate(csv.reader(stream, strict=True), start=1):
                 if len(fields) != 3 or fields[0] not in ("1", "2", "3", "4"):
                     raise DataError(f"{path}: row {number}: expected a class from 1 to 4, title, description")

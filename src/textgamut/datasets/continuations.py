@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from textgamut.datasets import table
-from textgamut.datasets.rows import string
+from textgamut.datasets.rows import opened, string
 from textgamut.errors import DataError
-from textgamut.inputs import check_file, guess
+from textgamut.inputs import guess, parse_json
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import ContinuationsDataset
@@ -46,12 +43,12 @@ def read_items(path: Path) -> list[dict[str, Any]]:
     Raises:
         TextgamutError: If the file is anything else.
     """
-    check_file(path)
+    with opened(path) as stream:
+        content = stream.read()
     try:
-        content = path.read_bytes()
-        items = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read as JSON: {error}{guess(path)}") from error
+        items = parse_json(content, path)
+    except DataError as error:
+        raise DataError(f"{error}{guess(path)}") from error
     if not isinstance(items, list):
         raise DataError(f"{path}: not a list of prompts")
     for number, item in enumerate(items, start=1):

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.parsers import expat
 
+from textgamut.archives import check_growth
 from textgamut.errors import DataError, TextgamutError
-from textgamut.inputs import check_file
+from textgamut.inputs import guarded
 
 LONGEST_TEXT = 2**25
 """Maximum number of characters of a page's text. The default limit of MediaWiki is 2 MiB."""
@@ -93,12 +94,14 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
     unpack = {".xml": _read_plain, ".bz2": _unpack_bz2, ".gz": _unpack_gzip}.get(path.suffix)
     if unpack is None:
         raise DataError(f"{path}: not the name of a dump: dumps end in .xml, .xml.bz2 or .xml.gz")
-    check_file(path)
-    with path.open("rb") as stream:
+    with guarded(path), path.open("rb") as stream:
+        last = "at its beginning"
         try:
             last = f"which begins with {stream.peek()[:32]!r}"
-            done, document = 0, None
+            done, document, unpacked = 0, None, 0
             for chunk in chain(unpack(stream), [b""]):
+                unpacked += len(chunk)
+                check_growth(path, unpacked)
                 while chunk:
                     if document is None or document.complete:
                         chunk = chunk.lstrip()  # XML allows no white space before its first character
@@ -118,8 +121,11 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
             if document is None or not document.complete:
                 raise DataError("the file ends before </mediawiki>")
         except (OSError, EOFError, zlib.error, TextgamutError) as error:
+            if isinstance(error, OSError) and error.errno:  # of the disk; bz2 raises it for damage
+                raise
+            own = isinstance(error, TextgamutError)
             fault = (
-                error if isinstance(error, TextgamutError) else f"the file cannot be decompressed: {error}"
+                str(error).removeprefix(f"{path}: ") if own else f"the file cannot be decompressed: {error}"
             )
             raise DataError(
                 f"{path}: {fault} (after reading {stream.tell()} bytes of the file, {last})"
@@ -244,10 +250,9 @@ class _Document:
 
 
 def _number(value: str, what: str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise DataError(f"{what} is not a number: {value[:40]!r}") from None
+    if not re.fullmatch(r"\s*-?\d{1,18}\s*", value, re.ASCII):
+        raise DataError(f"{what} is not a number of at most 18 digits: {value[:40]!r}")
+    return int(value)
 
 
 def _read_plain(stream: BinaryIO) -> Iterator[bytes]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlparse
 
 import pandas as pd
 
+from textgamut.archives import open_member, open_zip
 from textgamut.errors import DataError
-from textgamut.inputs import check_file
+from textgamut.inputs import guarded
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import NewsArticlesDataset
@@ -27,6 +27,9 @@ SECTIONS = {
 """Topic -> names of newspaper sections, as they appear in the URLs' paths."""
 
 _TOPIC_OF_SECTION = {section: topic for topic, sections in SECTIONS.items() for section in sections}
+
+MEMBER = "NewsArticles.csv"
+COLUMNS = ("article_id", "article_source_link", "publish_date", "title", "text")
 
 # Typographic quotes and non-breaking spaces are broken in the corpus: 'DeVos"?highly'.
 _BROKEN_QUOTE = re.compile(r'"\?(?=\w)')
@@ -44,12 +47,23 @@ def topic_of(url: str) -> str | None:
 
 def read(path: Path, _entry: NewsArticlesDataset) -> pd.DataFrame:
     """Read the articles, without those that contain a replacement character (U+FFFD)."""
-    check_file(path)
     try:
-        with zipfile.ZipFile(path) as archive, archive.open("NewsArticles.csv") as stream:
-            raw = pd.read_csv(stream, encoding="utf-8", dtype=str, keep_default_na=False)
-    except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, pd.errors.ParserError) as error:
+        with guarded(path), open_zip(path) as archive, open_member(archive, MEMBER) as stream:
+            raw = pd.read_csv(
+                stream,
+                encoding="utf-8",
+                dtype=str,
+                keep_default_na=False,
+                usecols=lambda name: name in COLUMNS,
+            )
+    except (KeyError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise DataError(f"{path}: not the archive of the news articles: {error}") from error
+    if missing := [name for name in COLUMNS if name not in raw]:
+        raise DataError(
+            f"{path}: not the archive of the news articles: {MEMBER} has no column {missing[0]!r}"
+        )
+    if (short := raw.isna().any(axis=1).to_numpy()).any():
+        raise DataError(f"{path}: {MEMBER}: row {int(short.argmax()) + 1} has too few fields")
     rows = len(raw)
     raw = raw[~raw["text"].str.contains("\ufffd")]
     frame = pd.DataFrame(

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import gzip
 import io
-import json
 import re
 import sys
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import pyarrow.parquet
 
+from textgamut.archives import check_growth, open_gzip
 from textgamut.errors import DataError, nearest
-from textgamut.inputs import DELIMITERS, check_file, guess
+from textgamut.inputs import DELIMITERS, guarded, guess, parse_json
 
 TABLES = (".jsonl", ".csv", ".tsv", ".parquet")
 
@@ -32,13 +30,19 @@ LONGEST_LINE = 2**26
 """Maximum length of a line from a stream of unknown length, gzip or standard input, and of a field of CSV."""
 
 BATCH_ROWS = 1000
-"""Rows of a parquet file in memory at a time; pyarrow itself buffers a row group."""
+"""Maximum number of rows of a parquet file in memory at a time; pyarrow itself buffers a row group."""
 
-MOST_SHOWN = 80
-"""Maximum length of the name of a column in a message."""
+LEAST_ROWS = 16
+"""Minimum number of these rows: reading a row at a time would take several times as long."""
+
+LARGEST_BATCH = 2**31
+"""Bytes that these rows may take if each has the longest value that their row group can hold."""
 
 MOST_WORDS = 4
 """Maximum number of words in the name of a column; a longer one is likely to be a text."""
+
+LONGEST_REASON = 300
+"""Maximum length of the message of another library in a message."""
 
 MARK = "\ufeff"
 """The byte order mark. It is no part of a text, also where files were joined."""
@@ -85,18 +89,7 @@ def rows_of_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, line in _lines(path, "\n"):
             if not line.strip():
                 continue
-            try:
-                row = json.loads(line, object_pairs_hook=_object)
-                # Only an escape can produce an unpaired surrogate, which cannot be encoded later.
-                if "\\u" in line:
-                    json.dumps(row, ensure_ascii=False).encode()
-            except UnicodeEncodeError as error:
-                half = error.object[error.start]
-                raise DataError(f"{path}: line {number}: {half!a} is an unpaired surrogate") from error
-            # ValueError is also raised for an integer of thousands of digits.
-            except (ValueError, RecursionError) as error:
-                problem = getattr(error, "msg", error)
-                raise DataError(f"{path}: line {number}: not valid JSON: {problem}") from error
+            row = parse_json(line, f"{path}: line {number}")
             if not isinstance(row, dict):
                 raise DataError(f"{path}: line {number}: not a JSON object")
             yield number, row
@@ -113,15 +106,75 @@ def rows_of_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, d
         TextgamutError: If the file is not parquet, a column is missing, or a text is not UTF-8.
     """
     number = 0
-    with readable(path), pyarrow.parquet.ParquetFile(path) as file:
+    with open_parquet(path) as file:
         for column in columns:
             if column not in file.schema_arrow.names:
                 raise no_column(path, column, file.schema_arrow.names)
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
-            batch.validate(full=True)  # report invalid UTF-8 here and not at its first use
+        for batch in parquet_batches(path, file, columns):
             for row in batch.to_pylist():
                 number += 1
                 yield number, row
+
+
+@contextlib.contextmanager
+def open_parquet(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """Open a parquet file for :func:`parquet_batches`.
+
+    Raises:
+        DataError: If it is not parquet, damaged or changes while it is read.
+    """
+    # Not read_table, which refuses columns of the same name, and reads folders called x=1 as columns.
+    with guarded(path), readable(path), pyarrow.parquet.ParquetFile(path) as file:
+        yield file
+
+
+def parquet_batches(
+    path: Path, file: pyarrow.parquet.ParquetFile, columns: Sequence[str]
+) -> Iterator[pyarrow.RecordBatch]:
+    """Yield some columns of all rows, with the types of :func:`plain_schema`.
+
+    Raises:
+        DataError: If the file does not have as many rows as it says, or unpacks to more than is credible.
+        pyarrow.ArrowInvalid: If a text is not UTF-8.
+    """
+    schema = plain_schema(file, columns)
+    facts = file.metadata
+    groups = [facts.row_group(place) for place in range(facts.num_row_groups)]
+    sizes = [
+        sum(group.column(place).total_uncompressed_size for place in range(group.num_columns))
+        for group in groups
+    ]
+    check_growth(path, sum(sizes))
+    # A value can be repeated by its number, so that a few bytes are as many rows of the longest value.
+    most = max(LEAST_ROWS, min(BATCH_ROWS, LARGEST_BATCH // max([*sizes, 1])))
+    found = unpacked = 0
+    for batch in file.iter_batches(most, columns=list(columns)):
+        found += len(batch)
+        unpacked += batch.nbytes
+        check_growth(path, unpacked)
+        batch = batch.select(schema.names).cast(schema)
+        batch.validate(full=True)  # report invalid UTF-8 here and not at its first use
+        yield batch
+    if {found, sum(group.num_rows for group in groups)} != {facts.num_rows}:
+        raise DataError(f"{path}: damaged: {found} rows instead of the {facts.num_rows} of its footer")
+
+
+def plain_schema(file: pyarrow.parquet.ParquetFile, columns: Sequence[str]) -> pyarrow.Schema:
+    """Return the types of the values of columns, which some writers encode in another way.
+
+    Strings of DuckDB and of Spark can be marked as binary.
+    """
+    fields = [file.schema_arrow.field(column) for column in columns]
+    return pyarrow.schema([field.with_type(_plain(field.type)) for field in fields])
+
+
+def _plain(kind: pyarrow.DataType) -> pyarrow.DataType:
+    types = pyarrow.types
+    if types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    views = types.is_string_view(kind) or types.is_binary_view(kind)
+    binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    return pyarrow.large_string() if views or binary else kind
 
 
 def rows_of_text(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -406,16 +459,8 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             raise DataError(f"{path}: standard input is closed")
         yield sys.stdin.buffer
         return
-    check_file(path)
-    if path.suffix.lower() != ".gz":
-        with path.open("rb") as stream:
-            yield stream
-        return
-    try:
-        with gzip.open(path) as unpacked:
-            yield unpacked  # type: ignore[misc]  # GzipFile has all that is needed of a BinaryIO
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: damaged gzip: {error}") from error
+    with guarded(path), open_gzip(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+        yield stream
 
 
 @contextlib.contextmanager
@@ -428,25 +473,17 @@ def readable(path: Path) -> Iterator[None]:
         if found.removeprefix("; ") in str(error):
             raise
         raise DataError(f"{error}{found}") from error
+    except MemoryError:  # pyarrow's is an ArrowException, too
+        raise
     except (ValueError, OSError, pyarrow.ArrowException) as error:  # pyarrow raises all of them
-        what = " ".join(str(error).split())
+        what = " ".join(str(error).split())[:LONGEST_REASON]
         raise DataError(f"{path}: cannot be read as {format_of(path)[1:]}: {what}{seems(path)}") from error
 
 
 def no_column(path: Path, name: str, names: Iterable[str]) -> DataError:
     """Return the error of a column that is missing, with the names that there are."""
-    names = [name if len(name) <= MOST_SHOWN else f"{name[: MOST_SHOWN - 3]}..." for name in names]
+    names = list(names)
     found = seems(path)
     if not found and len(max(names, key=len, default="").split()) > MOST_WORDS:
         found = "; its first line seems to be a text: add a header, or name it .txt if each line is a text"
     return DataError(f"{path}: no column {name!r}; {nearest(name, names)}{found}")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its keys and values, of which json would silently keep the last of each key."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"key {twice!r} appears {names.count(twice)} times")
-    return found

@@ -4,18 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from textgamut.datasets.digests import text_digest
 from textgamut.errors import DataError
-from textgamut.files import read_json
+from textgamut.inputs import guarded, parse_json
 from textgamut.progress import Progress
 from textgamut.sources.mediawiki import batches, content_of
 
 if TYPE_CHECKING:
     from textgamut.sources.wiki import Wiki
+
+
+class _Row(BaseModel):
+    """A row of a card; its other columns are kept as they are."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    revision: Annotated[int, Field(ge=0, lt=2**63)]
+    title: str
+    text_sha256: str
+
+
+class _Card(BaseModel):
+    """What is read of a card."""
+
+    model_config = ConfigDict(strict=True)
+
+    columns: Annotated[list[str], Field(min_length=1)]
+    rows: Annotated[list[_Row], Field(min_length=1)]
+    revision: Any = None
+
+
+def _read_card(path: Path) -> _Card:
+    with guarded(path):
+        content = path.read_bytes()
+    try:
+        return _Card.model_validate(parse_json(content, path))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        what = f"{place}{': ' * bool(place)}{first['msg']}"
+        raise DataError(f"{path}: not the card of a dataset with revisions: {what}") from None
 
 
 def read(
@@ -41,14 +74,8 @@ def read(
         TextgamutError: If the card lists no revisions, a revision is no longer available, or the SHA-256 of a
             text differs from the card.
     """
-    try:
-        card = read_json(path)
-        rows = card["rows"] if card["columns"] else []
-        whole = all({"revision", "title", "text_sha256"} <= set(row) for row in rows)
-    except (OSError, ValueError, KeyError, TypeError):
-        rows, whole = [], False
-    if not rows or not whole:
-        raise DataError(f"{path}: not the card of a dataset with revisions")
+    card = _read_card(path)
+    rows = [row.model_dump() for row in card.rows]
     progress = Progress(len(rows), "revisions")
     found: dict[int, str] = {}
     for batch in batches([row["revision"] for row in rows]):
@@ -70,10 +97,10 @@ def read(
     if other:
         raise DataError(
             f"{path}: {len(other)} of {len(rows)} texts differ from the card, such as {other[0]!r}: the "
-            f"card was made by revision {card.get('revision')} of the extraction and this is revision "
+            f"card was made by revision {card.revision} of the extraction and this is revision "
             f"{extraction}, or the card belongs to another format or wiki"
         )
-    columns = [name for name in card["columns"] if name in made[0]]
+    columns = [name for name in card.columns if name in made[0]]
     frame = pd.DataFrame(made, columns=columns)
     frame.attrs["counts"] = {"revisions": len(rows)}
     return frame

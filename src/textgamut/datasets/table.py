@@ -21,23 +21,21 @@ from textgamut.datasets.rows import (
     csv_rows,
     format_of,
     no_column,
-    readable,
+    open_parquet,
+    parquet_batches,
+    plain_schema,
     rows_of_jsonl,
     rows_of_text,
     seems,
     string,
 )
 from textgamut.errors import DataError, nearest
-from textgamut.inputs import check_file
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import ContinuationsDataset, TableDataset
 
 MISSING = ("", "NA", "NaN", "nan")
 """Fields of CSV without a value, as pandas, R and Python write them."""
-
-BATCH_ROWS = 2**14
-"""Rows of a parquet file that are read at a time."""
 
 _NUMBER = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 
@@ -207,20 +205,16 @@ def _read_parquet(
     path: Path, required: Sequence[str], asked: Sequence[str], wanted: Mapping[str, _Wanted], most: int | None
 ) -> pd.DataFrame:
     """Read parquet, see :func:`read_columns`."""
-    check_file(path)
-    # Not read_table, which refuses columns of the same name, and reads folders called x=1 as columns.
-    with readable(path), pyarrow.parquet.ParquetFile(path) as file:
+    with open_parquet(path) as file:
         if not file.schema_arrow.names:
             return _nothing(path, required, wanted)
         names = _in_header(path, file.schema_arrow.names, asked, required)
-        fields = [file.schema_arrow.field(column) for column in names.values()]
-        schema = pa.schema([field.with_type(_plain(field.type)) for field in fields])
+        columns = list(names.values())
         batches: list[pa.RecordBatch] = []
         positions = [np.empty(0, dtype=np.int64)]
         rows = 0
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(names.values())):
-            batch = batch.select(schema.names).cast(schema).slice(0, None if most is None else most - rows)
-            batch.validate(full=True)  # report invalid UTF-8 here and not at its first use
+        for batch in parquet_batches(path, file, columns):
+            batch = batch.slice(0, None if most is None else most - rows)
             chosen = np.ones(len(batch), dtype=bool)
             for name, value in wanted.items():
                 chosen &= [value.matches(found) for found in _values(batch.column(names[name]))]
@@ -229,7 +223,7 @@ def _read_parquet(
             rows += len(batch)
             if rows == most:
                 break
-        table = pa.Table.from_batches(batches, schema)
+        table = pa.Table.from_batches(batches, plain_schema(file, columns))
         index = pd.Index(np.concatenate(positions), name="row")
         # Column by column: of a whole table, pandas would make some columns an index if the file says so.
         series = {name: _series(table.column(column)).set_axis(index) for name, column in names.items()}
@@ -241,13 +235,6 @@ def _nothing(path: Path, required: Sequence[str], wanted: Mapping[str, _Wanted])
     if wanted:
         raise no_column(path, required[0], [])
     return pd.DataFrame({name: [] for name in required}, dtype=object)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values of a column that some writers encode in another way."""
-    if pa.types.is_dictionary(kind):
-        return _plain(kind.value_type)
-    return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
 def _values(array: pa.Array) -> list[Any]:

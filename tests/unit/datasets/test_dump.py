@@ -342,7 +342,7 @@ def test_damage_anywhere_is_an_error_or_does_no_harm(tmp_path, suffix):
         ("<page><title>x<b>y</b></title></page>", "element <b> inside the field title"),
         (
             f"<page><title>x</title><id>three</id>{revision('<text/>')}</page>",
-            "the id of a page is not a number: 'three'",
+            "the id of a page is not a number of at most 18 digits: 'three'",
         ),
     ],
 )

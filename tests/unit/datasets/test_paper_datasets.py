@@ -235,7 +235,7 @@ def test_two_prompts_may_have_the_same_continuation(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{}", "not a list of prompts"),
-        ("[", "cannot be read as JSON"),
+        ("[", "not valid JSON: Expecting value"),
         (
             '[{"prefix_text": "a", "reference_text": "b"}, {"prefix_text": "a"}]',
             "item 2: 'reference_text' is not a string",
@@ -267,7 +267,7 @@ def test_continuations_in_a_table(tmp_path: Path) -> None:
 def test_a_truncated_archive_of_continuations(tmp_path: Path) -> None:
     path = tmp_path / "items.json.gz"
     path.write_bytes(gzip.compress(b'[{"prefix_text": "a", "reference_text": "b"}]')[:-10])
-    with pytest.raises(TextgamutError, match="cannot be read as JSON"):
+    with pytest.raises(TextgamutError, match="damaged gzip: Compressed file ended"):
         continuations(path)
 
 

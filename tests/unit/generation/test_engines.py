@@ -378,7 +378,7 @@ def test_without_vllm_its_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_key_that_a_server_repeats_is_blanked_out_before_anything_is_cut() -> None:
     key, url = "sk-only-for-this-test-0123456789", "http://127.0.0.1/v1"
     asked = httpx.Request("POST", url, headers={"Authorization": f"Bearer {key}"})
-    answer = httpx.Response(400, content=b"x" * 290 + key.encode(), request=asked)
+    answer = httpx.Response(400, stream=httpx.ByteStream(b"x" * 290 + key.encode()), request=asked)
     with pytest.raises(TextgamutError) as caught:
         check_status(answer, url)
     assert "x***" in str(caught.value)

