@@ -237,8 +237,9 @@ def to_csv(frame: pd.DataFrame, index_label: str | None = None) -> bytes:
             column = frame.iloc[:, place].astype(object).map(_escaped)
             frame.isetitem(place, column.to_numpy())
             cells += list(column)
-    # Spreadsheets may split at semicolons and tabs, too, and pandas does not quote a lone carriage return.
-    split = any(isinstance(cell, str) and re.search(r"[;\t\r]", cell) for cell in cells)
+    # Spreadsheets may split at semicolons and tabs, too; pandas does not quote a lone carriage return, and
+    # drops a byte order mark at the beginning.
+    split = any(isinstance(cell, str) and re.search(r"[;\t\r\ufeff]", cell) for cell in cells)
     content: str = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL)
     return content.encode()
 

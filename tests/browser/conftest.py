@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.made_pages import HOSTILE, made_ranking, made_task, write_made_page
+from browser.made_pages import HOSTILE, made_ranking, made_task, named_task, write_made_page
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from textgamut.report.explorer import ExplorerTask
@@ -50,6 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "hostile": write_made_page(
                 folder / "hostile/index.html", [made_task(60, hostile=HOSTILE)], [made_ranking()]
             ),
+            "named": write_made_page(folder / "named/index.html", [named_task()]),
             "samples": write_made_page(folder / "samples/index.html", [made_task(20, samples=5)]),
             "sides": write_made_page(folder / "sides/index.html", [sides]),
             "rankings": write_made_page(

@@ -87,6 +87,23 @@ def made_task(
     return ExplorerTask(name, name, human, sets, 4, "made features", "PCA")
 
 
+def named_task() -> ExplorerTask:
+    """Return a task with models and labels that are called like what the filters show besides them.
+
+    There are 20 texts each of humans and of three models; five of each have each label, or none.
+    """
+    task = made_task(20, "named")
+    labels = pd.DataFrame({"kind": [*["none"] * 5, *["*none"] * 5, *["\0"] * 5, *[None] * 5]}, dtype="str")
+    human = TextSet(task.human.texts, labels, task.human.positions)
+    names = ("human texts", "*human texts", "\u202eturned")
+    cells = [
+        GeneratedSet(cell.texts, labels, cell.positions, name, name, "sampled", 1, cell.neighbours)
+        for name, cell in zip(names, task.cells, strict=True)
+    ]
+    cells[0].texts["text"] = "👩‍👩‍👧‍👦" * 700 + cells[0].texts["text"]
+    return ExplorerTask("named", "named", human, cells, 4, "made features", "PCA")
+
+
 def made_scores() -> MethodScores:
     """Return scores of three methods on 40 prompts of the made task, with ties and missing values.
 

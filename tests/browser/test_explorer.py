@@ -33,6 +33,42 @@ def test_a_filter_shows_the_texts_of_a_model(browse: Any) -> None:
     one.wait("showing 240 of")
 
 
+def test_names_like_those_of_the_filters_are_kept_apart(browse: Any) -> None:
+    one = browse("named")
+    one.wait("showing 80 of 80 texts")
+    for label, left in (
+        ("model", [("human texts", 60), ("human texts", 40), ("*human texts", 20), ("\u202eturned", 0)]),
+        ("kind", [("*none", 60), ("none", 40), ("none", 20), ("␀", 0)]),
+    ):
+        boxes = one.page.get_by_role("group", name=label, exact=True).get_by_role("checkbox")
+        assert boxes.count() == 4
+        shown = []
+        for place in range(4):
+            boxes.nth(place).uncheck()
+            one.wait(f"showing {60 - 20 * place} of")
+            shown.append(boxes.nth(place).locator("xpath=..").inner_text().strip())
+        assert sorted(shown) == sorted(name for name, _ in left)
+        one.go(f"#{one.address()}")  # a link has the same filters
+        one.wait("showing 0 of")
+        one.page.get_by_role("button", name="Clear all filters").click()
+        one.wait("showing 80 of")
+
+
+def test_no_emoji_is_cut_in_half(browse: Any) -> None:
+    one = browse("named", "#texts?task=named&point=0,alpha-1-0")
+    family = "👩‍👩‍👧‍👦"
+    shown = one.page.locator("#x-detail .x-text").last
+    shown.get_by_role("button", name="Show all").wait_for()
+    beginning = shown.inner_text().partition("…")[0]
+    assert len(beginning) > 1000
+    assert beginning.replace(family, "") == ""
+    one.page.fill("#x-query", "alpha-1-0")
+    one.wait("showing 1 of")
+    listed = one.page.locator("#x-list .x-item").inner_text()
+    assert family in listed
+    assert not set(family) & set(listed.replace(family, ""))
+
+
 def test_inside_and_outside_are_those_of_the_metric(browse: Any) -> None:
     one = browse(
         "small", "#texts?off.model=Alpha&off.model=human+texts&off.support=inside&off.support=not+compared"

@@ -186,7 +186,9 @@ def _read_scores(
     long = {"criterion", "value"} <= set(found)
     check_filled(path, found, [*keys, *(["criterion"] if long else [])])
     frame = pd.DataFrame({name: found[name].astype(str) for name in by}, index=found.index)
-    frame["method"] = found[list(method)].astype(str).agg(", ".join, axis=1)
+    frame["method"] = [
+        _joined(names) for names in found[list(method)].astype(str).itertuples(index=False, name=None)
+    ]
     frame["prompt"] = found[prompt].astype(str)
     if long:
         names = {column: name for name, column in criteria.items()}
@@ -195,6 +197,15 @@ def _read_scores(
     if missing := [column for column in criteria.values() if column not in found]:
         read_columns(path, missing, most=1)  # raises the error, which names the nearest column
     return frame.assign(**{name: numbers(path, found, column) for name, column in criteria.items()}), long
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Return the name of a method that several columns identify; no two methods have the same."""
+    if len(names) == 1:
+        return names[0]
+    return ", ".join(
+        '"' + name.replace('"', '""') + '"' if ", " in name or '"' in name else name for name in names
+    )
 
 
 def _write(folder: Path, ranking: Ranking, groups: Mapping[str, str], title: str) -> None:

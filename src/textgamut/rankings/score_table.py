@@ -88,7 +88,8 @@ def read_score_table(
     texts = pd.concat([labels.rename(columns={"prompt_id": "prompt"}), scores], axis="columns")
     means = texts.groupby(["prompt", "method"], sort=False, as_index=False)[list(criteria)].mean()
     try:
-        labels_of_methods(labels, kinds)  # only to check them
+        # Only to check them, and that no two models and decodings have the same name.
+        labels_of_methods(labels, ["model", "decoding", *kinds])
         found = wide_method_scores(means, criteria, [], missing_as_worst=True).prompts
     except TextgamutError as error:
         raise DataError(f"{path}: {f'{corpus}: ' if corpus else ''}{error}") from None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from textgamut.errors import printable
 from textgamut.metrics.catalogue import METRICS, compared_families
 from textgamut.metrics.scores.rows import ALL
 from textgamut.report.html import cell_text
@@ -98,7 +99,7 @@ def facts_against(
     if n is not None:
         facts.append(f"N = {n:,}")
     facts += [f"k = {row['k']:.0f}" for row in compared if row["metric"] == "precision"][:1]
-    return ", ".join([*facts, *([embedder] if embedder else [])])
+    return ", ".join([*facts, *([printable(embedder)] if embedder else [])])
 
 
 def _counted(total: int, what: str, n: int | None) -> str:

@@ -18,7 +18,10 @@ from textgamut.metrics.scores.support import HALF_SAMPLED
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
 from textgamut.report.comparison import cells_of, differences_table, facts_against, facts_of, models_table
+from textgamut.report.names import shortened
 
+LONGEST = 80
+"""Maximum number of characters of the name of a method."""
 MOST = 30
 """Maximum number of methods that are printed; the files contain all of them."""
 
@@ -183,12 +186,11 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
     for _, label in names:
         table.add_column(Text(printable(label)), justify="right", no_wrap=True)
     table.add_column("Pareto")
+    labels = shortened(map(str, methods["method"].head(MOST)), LONGEST)
     for place, row in enumerate(methods.head(MOST).to_dict("records"), start=1):
         cells = [f"{_number(row[name])} ({row[f'rank_{name}']})" for name in found]
         cells += [_number(row[name]) for name, _ in names]
-        table.add_row(
-            str(place), Text(printable(str(row["method"]))), *cells, "front" if row["pareto"] else ""
-        )
+        table.add_row(str(place), Text(labels[place - 1]), *cells, "front" if row["pareto"] else "")
     console.print(table)
     if len(methods) > MOST:
         console.print(f"... and {len(methods) - MOST:,} more", style="dim", highlight=False)
@@ -210,15 +212,15 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         console.print(table)
     if ranking.depth is not None:
         orders = orders_table(ranking.depth, [f"({i})" for i in range(1, len(ranking.compared) + 1)])
-        which = "; ".join(f"({i}) {name}" for i, name in enumerate(ranking.compared, start=1))
+        which = "; ".join(
+            f"({i}) {name}" for i, name in enumerate(shortened(ranking.compared, LONGEST), start=1)
+        )
         table = _table("depth", "prompts", "order")
         shown = orders if len(orders) <= 6 else pd.concat([orders.head(4), orders.tail(2)])
         for row in shown.to_dict("records"):
             table.add_row(_number(row["depth"]), f"{row['count']:,}", row["order"])
         console.print()
-        console.print(
-            Text(printable(f"Orders of the best {len(ranking.compared)}, {len(orders)} in all: {which}"))
-        )
+        console.print(Text(f"Orders of the best {len(ranking.compared)}, {len(orders)} in all: {which}"))
         console.print(table)
     for note in ranking.notes:
         console.print(Text(printable(f"note: {note}")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,11 +67,19 @@ def support_scores(
     for column, sides in (groups or {}).items():
         for group, metrics in group_metrics(result, *sides).items():
             rows += [
-                facts | {"group": f"{column}={group}", "metric": name, "value": value}
+                facts | {"group": group_name(column, group), "metric": name, "value": value}
                 for name in HALF_SAMPLED
                 if not np.isnan(value := getattr(metrics, name))
             ]
     return SupportScores(rows, *reduced, result.in_reference, result.in_generated, halves)
+
+
+def group_name(column: str, label: str) -> str:
+    r"""Return the name of a group in tables, such as ``topic=sport``.
+
+    An ``=`` in the column is written ``\=``, and a backslash twice, so that no two groups have the same name.
+    """
+    return re.sub(r"([\\=])", r"\\\1", column) + f"={label}"
 
 
 def half_sample_table(half_samples: Mapping[str, NDArray[np.float64]], draw: int) -> pd.DataFrame:

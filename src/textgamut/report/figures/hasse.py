@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from textgamut.errors import DataError
 from textgamut.report.figures.style import COLOURS, INK, SOFT_INK, own_settings
+from textgamut.report.names import shortened
 
 if TYPE_CHECKING:
     import networkx
@@ -95,7 +96,7 @@ def hasse_figure(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    names = [textwrap.wrap(label, 48) or [""] for label in labels]
+    names = [textwrap.wrap(label, 48) or [""] for label in shortened(labels, 144)]
     columns = 2 if m > 3 and max(map(len, itertools.chain(*names))) <= 48 else 1
     title = textwrap.fill(title, 70)
     heading = 0.42 + _LINE * (title.count("\n") + max(caption.count("\n") + 1 for caption in wrapped))

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.errors import DataError, printable
+from textgamut.errors import DataError
 from textgamut.report.figures.labels import place_labels
 from textgamut.report.figures.models import ModelStyle, order_runs
 from textgamut.report.figures.style import (
@@ -27,6 +27,7 @@ from textgamut.report.figures.style import (
     settle,
     small_print,
 )
+from textgamut.report.names import shortened
 from textgamut.report.tables import mean_intervals, precision_recall_runs
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ REVISION = 2
 
 _ANGLES = np.linspace(0, 2 * np.pi, 60, endpoint=False)
 _CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+LINE = 26
+"""Maximum number of characters of a line of the legend of a comparison."""
 LEAST_RUNS = 4
 """Minimum number of runs of an error ellipse: that of three would be 12 standard deviations wide each way."""
 
@@ -199,7 +202,8 @@ def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
         The figure, 7.2 inches wide, and 5 inches high or as high as the legend. With more than eight models,
         colours repeat.
     """
-    names = [_shortened(f"{i}  {name}") for i, name in enumerate(table["model"], start=1)]
+    numbered = [f"{i}  {name}" for i, name in enumerate(table["model"], start=1)]
+    names = [_on_two_lines(name) for name in shortened(numbered, 2 * LINE)]
     lines = sum(name.count("\n") + 1 for name in names)
     figure, axes = new_figure(title, height=max(5.0, 1.0 + 0.15 * lines + 0.07 * len(names)))
     crosses = "precision_low" in table
@@ -312,11 +316,8 @@ def task_figure(
     return subsets_figure(scores, models, title, {name: " + ".join(of) for name, of in subsets.items()})
 
 
-def _shortened(name: str) -> str:
-    """Return a name on at most two lines, without its middle if it is long: names often differ at the end."""
-    name = printable(name)
-    name = name if len(name) <= 52 else f"{name[:26]}…{name[-25:]}"
-    return "\n".join(name[start : start + 26] for start in range(0, len(name), 26))
+def _on_two_lines(name: str) -> str:
+    return "\n".join(name[start : start + LINE] for start in range(0, len(name), LINE))
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:

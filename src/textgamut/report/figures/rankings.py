@@ -24,12 +24,16 @@ from textgamut.report.figures.style import (
     style_axes,
     titled_figure,
 )
+from textgamut.report.names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REVISION = 1
 """Increase when the same rankings produce a different figure."""
+
+LONGEST = 80
+"""Maximum number of characters of the name of a method in a figure."""
 
 MOST_ROWS = 40
 """Maximum number of methods in a figure; if there are more, the first 30 and the last 10 are shown."""
@@ -81,8 +85,9 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
     shown = methods if len(methods) <= MOST_ROWS else pd.concat([methods.head(30), methods.tail(10)])
     panels_of = {name: label for name, label in RANKINGS.items() if name in methods}
     names = list(shown["method"])
+    labels = shortened(names, LONGEST)
     colours = dict(zip(dict.fromkeys(families.values()), itertools.cycle(COLOURS), strict=False))
-    longest = max(map(len, names))
+    longest = max(map(len, labels))
     width = max(7.2, 0.085 * longest + 2.1 * len(panels_of))
     figure = titled_figure(title, width, 1.6 + 0.24 * len(names))
     panels = figure.subplots(1, len(panels_of), sharey=True, squeeze=False)[0]
@@ -104,11 +109,11 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
         )
         if len(shown) < len(methods):
             axes.axhline(29.5, color="#999999", lw=0.8, ls=":")
-    panels[0].set_yticks(rows, names, parse_math=False)
+    panels[0].set_yticks(rows, labels, parse_math=False)
     panels[0].set_ylim(len(names) - 0.4, -0.6)
     if len(colours) > 1:
         handles = [panels[0].plot([], [], "o", color=colour)[0] for colour in colours.values()]
-        side_legend(figure, handles, list(colours))
+        side_legend(figure, handles, shortened(colours, LONGEST))
     left_out = f" Best 30 and last 10 of {len(methods)} methods." if len(shown) < len(methods) else ""
     note = (
         "Net dominance: prompts won less prompts lost, over all comparisons. Bars: 2 standard errors. "

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from textgamut.errors import DataError, printable
+from textgamut.errors import DataError
 from textgamut.report.figures.style import INK, own_settings, settle, small_print, titled_figure
+from textgamut.report.names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +60,7 @@ def similarity_matrix_figure(
     if human is not None and human not in labels:
         raise DataError(f"{human!r} is not a label of the matrix: {', '.join(map(repr, labels))}")
     order = sorted(range(count), key=lambda place: labels[place] == human)
-    names = [_shortened(labels[place]) for place in order]
+    names = shortened((labels[place] for place in order), _LONGEST)
     values = values[np.ix_(order, order)]
 
     # The matrix is at least as high as the label of the colour bar is long.
@@ -110,9 +111,3 @@ def _draw_cells(axes: Axes, values: NDArray[np.float64], size: float) -> AxesIma
         text = _DASH if np.isnan(value) else f"{value:.2f}"
         axes.text(column, row, text, ha="center", va="center", fontsize=size, color="white" if dark else INK)
     return image
-
-
-def _shortened(label: str) -> str:
-    """Return a label on one line, without its middle if it is long: labels often differ at the end."""
-    label = printable(label)
-    return label if len(label) <= _LONGEST else f"{label[:15]}…{label[-14:]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # The colour-blind friendly palette of Okabe and Ito (2008), with the pale yellow last.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
 INK = "#333333"
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that XML does not allow; matplotlib writes each text into a comment."""
 SOFT_INK = "#555555"
 
 
@@ -53,7 +56,8 @@ def render(figure: Figure, format: Literal["svg", "png"]) -> bytes:
     file = io.BytesIO()
     metadata = {"Date": None} if format == "svg" else None
     figure.savefig(file, format=format, dpi=200, metadata=metadata)
-    return file.getvalue()
+    content = file.getvalue()
+    return _NOT_XML.sub("\ufffd", content.decode()).encode() if format == "svg" else content
 
 
 def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -> tuple[Figure, Axes]:

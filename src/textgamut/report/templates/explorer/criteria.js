@@ -91,7 +91,7 @@ async function sideOf(ranking, prompt, method, other) {
     texts.push(text, element("small", {}, link));
   }
   if (!texts.length) texts.push(element("p", { className: "note" }, "The text is not on this page."));
-  return element("div", {}, element("h4", {}, element("bdi", {}, visible(ranking.methods[method]))), list, ...texts);
+  return element("div", {}, element("h4", {}, isolated(ranking.methods[method])), list, ...texts);
 }
 
 let compared = 0;
@@ -101,10 +101,10 @@ async function drawCompared() {
   const outcomes = outcomesOf(ranking, first, second);
   const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, outcomes.filter((found) => found === outcome).length]));
   if (!counts[state.outcome]) state.outcome = OUTCOMES.find((outcome) => counts[outcome]);
-  const labels = { first: `${state.first} dominates`, second: `${state.second} dominates`, neither: "neither dominates" };
+  const labels = { first: state.first, second: state.second, neither: "neither" };
   $("outcomes").replaceChildren(...OUTCOMES.map((outcome) => {
-    const label = element("bdi", {}, visible(labels[outcome]));
-    const button = element("button", { type: "button", disabled: !counts[outcome] }, label, `: ${counts[outcome]}`);
+    const label = isolated(labels[outcome]);
+    const button = element("button", { type: "button", disabled: !counts[outcome] }, label, ` dominates: ${counts[outcome]}`);
     button.dataset.outcome = outcome;
     button.setAttribute("aria-pressed", outcome === state.outcome);
     button.addEventListener("click", () => {
@@ -214,7 +214,7 @@ function connectCriteria() {
 function methodTip(method) {
   const { ranking } = criteria;
   const means = ranking.criteria.map(({ label, means: of }) => `${label} ${showNumber(of[method])}`).join(", ");
-  return element("span", {}, element("bdi", {}, visible(ranking.methods[method])), `: ${means}`);
+  return element("span", {}, isolated(ranking.methods[method]), `: ${means}`);
 }
 
 if (explorerData.rankings.length) connectCriteria();

@@ -19,6 +19,9 @@ function visible(text) {
   });
 }
 
+// A label within other words, whose direction it does not change.
+const isolated = (label) => element("bdi", {}, visible(label));
+
 function showText(target, text, prompt = null) {
   target.className = "x-text";
   target.dir = "auto";
@@ -26,7 +29,7 @@ function showText(target, text, prompt = null) {
     target.replaceChildren(element("em", {}, "(an empty text)"));
     return;
   }
-  const cut = text.length > MOST_CHARACTERS, shown = visible(cut ? text.slice(0, MOST_CHARACTERS) : text);
+  const cut = text.length > MOST_CHARACTERS, shown = visible(beginning(text, MOST_CHARACTERS));
   const start = prompt && shown.startsWith(visible(prompt)) ? visible(prompt).length : 0;
   target.replaceChildren(element("span", { className: "x-prompt" }, shown.slice(0, start)), shown.slice(start));
   if (cut) {
@@ -38,8 +41,15 @@ function showText(target, text, prompt = null) {
 
 const firstWords = (text, length = 110) => {
   const shown = visible(text ?? "…").trim();
-  return !shown ? "(an empty text)" : shown.length > length ? `${shown.slice(0, length)}…` : shown;
+  return !shown ? "(an empty text)" : shown.length > length ? `${beginning(shown, length)}…` : shown;
 };
+
+// The beginning of a text, up to a length; it ends between two characters as readers see them, such as emoji.
+function beginning(text, length) {
+  if (text.length <= length) return text;
+  const { index } = new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text).containing(length);
+  return text.slice(0, index || length);
+}
 
 const showNumber = (value) => value === null || value === undefined || Number.isNaN(value) ? "—"
   : Number.isInteger(value) ? String(value) : value.toPrecision(3).replace(/e\+?/, "e");

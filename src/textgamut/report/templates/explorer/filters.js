@@ -1,13 +1,15 @@
 // Which texts are shown.
-const HUMAN = "human texts";
-const NONE = "\0"; // stands for texts without a group: no label is like this
+// Values of filters that are no names. A name that begins like them gets a star more, so that it is not one of them.
+const HUMAN = "*human texts", NONE = "*none";
+const coded = (name) => (name.startsWith("*") ? `*${name}` : name);
+const spoken = (value) => visible(value.startsWith("*") ? value.slice(1) : value);
 
 // The values of a filter, and the value of each point.
 function filterValues(task) {
-  const cells = task.cells, of = (name) => [...new Set(cells.map((cell) => String(cell[name])))];
-  const facets = [["model", [HUMAN, ...of("model")], (cell) => (cell < 0 ? HUMAN : cells[cell].model)]];
+  const cells = task.cells, of = (name) => [...new Set(cells.map((cell) => coded(String(cell[name]))))];
+  const facets = [["model", [HUMAN, ...of("model")], (cell) => (cell < 0 ? HUMAN : coded(cells[cell].model))]];
   for (const name of ["decoding", "seed"]) {
-    if (of(name).length > 1) facets.push([name, of(name), (cell) => (cell < 0 ? null : String(cells[cell][name]))]);
+    if (of(name).length > 1) facets.push([name, of(name), (cell) => (cell < 0 ? null : coded(String(cells[cell][name])))]);
   }
   return facets;
 }
@@ -61,7 +63,8 @@ function computeShown() {
     facets.every(([name, , value]) => !state.off[name].includes(value(cell))));
   const groups = task.groups.filter(({ name }) => state.off[`group ${name}`]?.length).map(({ name, labels }) => {
     const off = new Set(state.off[`group ${name}`]);
-    return (place) => !off.has(labels[points.groups[name][place]] ?? NONE);
+    const values = labels.map(coded);
+    return (place) => !off.has(values[points.groups[name][place]] ?? NONE);
   });
   const off = state.off.support ?? [], words = ["outside", "inside"];
   const ranges = Object.entries(state.ranges).filter(([name]) => points.values[name]);
@@ -85,7 +88,7 @@ function computeShown() {
 function drawFilters() {
   const { task, state } = explorer;
   const groups = task.groups.map(({ name, labels }) =>
-    [`group ${name}`, task.points.groups[name].includes(null) ? [...labels, NONE] : labels]);
+    [`group ${name}`, [...labels.map(coded), ...(task.points.groups[name].includes(null) ? [NONE] : [])]]);
   const support = task.projection ? [["support", ["inside", "outside", "not compared"]]] : [];
   const boxes = [...filterValues(task), ...groups, ...support].map(([name, values]) =>
     element("fieldset", {}, element("legend", {}, visible(name.replace(/^group /, ""))), ...values.map((value) => {
@@ -96,7 +99,7 @@ function drawFilters() {
         state.off[name] = [...off];
         refresh();
       });
-      return element("label", {}, box, " ", element("bdi", {}, value === NONE ? "none" : visible(value)));
+      return element("label", {}, box, " ", element("bdi", {}, spoken(value)));
     })));
   $("boxes").replaceChildren(...boxes);
 }

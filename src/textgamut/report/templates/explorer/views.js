@@ -39,7 +39,7 @@ function coloursOf() {
   const methods = [...new Set(task.cells.map((cell) => cell.method))];
   const of = task.cells.map((cell) => methods.indexOf(cell.method) % PALETTE.length);
   return { colour: (place) => points.cell[place] < 0 ? PALETTE.length : of[points.cell[place]],
-    colours: [...PALETTE, "--human"], labels: [...methods, HUMAN],
+    colours: [...PALETTE, "--human"], labels: [...methods, spoken(HUMAN)], human: methods.length,
     places: [...methods.map((_, i) => i % PALETTE.length), PALETTE.length] };
 }
 
@@ -60,25 +60,26 @@ function drawMap() {
   plot.show({ x, y, shown, colour, shape, colours: painted.colours, equal: !metric,
     labels: metric ? [axis(state.x, 1), axis(state.y, 2)] : null });
   drawLegend(painted);
-  const picture = `The map is only a picture: a two-dimensional projection (${task.projection}) of the features of `
-    + `${task.embedder}. Inside, outside and neighbours are of the metric's own feature space, with all its dimensions. `;
-  $("caption").textContent = `${metric ? "" : picture}Drag to move; zoom with the wheel after a click on the map, or with Ctrl; `
-    + "drag with Shift to select by lasso.";
+  const picture = [`The map is only a picture: a two-dimensional projection (${task.projection}) of the features of `,
+    isolated(task.embedder ?? ""), ". Inside, outside and neighbours are of the metric's own feature space, with all its dimensions. "];
+  $("caption").replaceChildren(...(metric ? [] : picture), "Drag to move; zoom with the wheel after a click on the map, or with "
+    + "Ctrl; drag with Shift to select by lasso.");
 }
 
 // A sign of a legend: a mark in a colour, which may be the name of a CSS variable, and its meaning.
 function legendEntry(colour, shape, label) {
   const mark = drawMark(colourOf(colour), shape, 5, 1);
   mark.setAttribute("aria-hidden", "true");
-  return element("span", {}, mark, " ", element("bdi", {}, visible(label)));
+  return element("span", {}, mark, " ", isolated(label));
 }
 
-function drawLegend({ labels, colours, places = [0, 1, 2] }) {
+// human: the place of the entry of the human texts, if there is one.
+function drawLegend({ labels, colours, places = [0, 1, 2], human = null }) {
   const entries = labels.slice(0, 20).map((label, i) =>
-    legendEntry(colours[places[i]], label === HUMAN ? RING : DISC, label));
+    legendEntry(colours[places[i]], i === human ? RING : DISC, label));
   if (explorer.task.projection) {
-    const shapes = [[DISC, "generated"], [RING, HUMAN], [CROSS, "outside the other side's support"]];
-    entries.push(...shapes.filter(([, label]) => !labels.includes(label))
+    const shapes = [[DISC, "generated"], [RING, spoken(HUMAN)], [CROSS, "outside the other side's support"]];
+    entries.push(...shapes.filter(([shape]) => shape !== RING || human === null)
       .map(([shape, label]) => legendEntry("--human", shape, label)));
   }
   $("legend").replaceChildren(...entries);
@@ -156,7 +157,7 @@ async function drawPair() {
   const methodOf = (cell) => task.cells[cell]?.method, other = known.find((cell) => methodOf(cell) !== methodOf(known[0]));
   const usual = [known[0], other ?? known[1]];
   const [left, right] = usual.map((cell, i) => (known.includes(state.pair?.[i]) ? state.pair[i] : cell));
-  const options = known.map((cell) => [String(cell), cell < 0 ? HUMAN : cellName(cell)]);
+  const options = known.map((cell) => [String(cell), cell < 0 ? spoken(HUMAN) : cellName(cell)]);
   fillSelect($("left"), options, String(left));
   fillSelect($("right"), options, String(right));
   const [first, second] = [byPrompt(left), byPrompt(right)];
