@@ -137,6 +137,36 @@ def write_bytes(path: Path, content: bytes) -> None:
         stream.write(content)
 
 
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write the files of one result: the old ones are replaced, in this order, when all new ones are there.
+
+    If one cannot be written, for example on a full disk, all old ones stay.
+    """
+    with contextlib.ExitStack() as stack:
+        for path in reversed(list(contents)):  # the stack replaces the last one first
+            stream = stack.enter_context(atomic(path))
+            stream.write(contents[path])
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Make a folder, and keep other processes that do the same out of it meanwhile.
+
+    Two that write the same result at once then leave that of one of them. On a file system without locks,
+    nobody waits.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def write_json(path: Path, content: Any) -> None:
     """Write JSON atomically: UTF-8, indented; NaN is an error."""
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,18 +127,33 @@ def unwritable(folder: Path) -> str | None:
         return reason(error)
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file atomically.
+def write(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write the files of a result to a folder, all of them or none.
+
+    Args:
+        folder: The folder, which is made if it does not exist.
+        contents: Name of a file -> its content.
 
     Raises:
-        TextgamutError: If it cannot be written; the message names the file.
+        TextgamutError: If one cannot be written; the message names it.
     """
-    from textgamut.files import write_bytes
+    from textgamut.files import alone_in, write_together
 
+    with writable(folder), alone_in(folder):
+        write_together({folder / name: content for name, content in contents.items()})
+
+
+@contextlib.contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Turn the error of a file that cannot be written into one that names it.
+
+    Args:
+        path: What the error names if it has no path.
+    """
     try:
-        write_bytes(path, content)
+        yield
     except OSError as error:
-        raise TextgamutError(f"{path}: cannot be written: {reason(error)}") from None
+        raise TextgamutError(f"{error.filename or path}: cannot be written: {reason(error)}") from None
 
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -122,8 +122,7 @@ def new(
         **({"decoding.yaml": f"{_schema('decoding')}\n{SAMPLED}"} if run else {}),
     }
     try:
-        for file_name, lines in content.items():
-            write(folder / file_name, lines.encode())
+        write(folder, {file_name: lines.encode() for file_name, lines in content.items()})
         load_config(folder / f"{name}.yaml")
     except TextgamutError:
         shutil.rmtree(folder, ignore_errors=True)

@@ -19,6 +19,7 @@ from textgamut.cli.common import (
     print_json,
     records,
     settings_of,
+    utf8,
     write,
 )
 from textgamut.errors import ConfigError, DataError, TextgamutError
@@ -119,7 +120,7 @@ def rank(
             print_ranking(ranking, scores)
     finally:  # also if the reader of the output is gone
         if output:
-            _write(output, ranking, kinds[by[0]] if by else {}, path.name)
+            _write(output, ranking, kinds[by[0]] if by else {}, utf8(Path(path.name)))
 
 
 def _download(name: str) -> UrlSource | None:
@@ -215,9 +216,8 @@ def _write(folder: Path, ranking: Ranking, groups: Mapping[str, str], title: str
     from textgamut.report.figures.rankings import ranking_figures
     from textgamut.report.figures.style import render
 
-    for name, table in ranking_tables(ranking).items():
-        write(folder / f"{name}.csv", to_csv(table))
+    contents = {f"{name}.csv": to_csv(table) for name, table in ranking_tables(ranking).items()}
     for name, figure in ranking_figures(ranking, groups, title).items():
-        for suffix in ("png", "svg"):
-            write(folder / f"{name}.{suffix}", render(figure, suffix))
+        contents |= {f"{name}.svg": render(figure, "svg"), f"{name}.png": render(figure, "png")}
+    write(folder, contents)
     logger.info("written: %s", folder)

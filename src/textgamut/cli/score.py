@@ -23,7 +23,7 @@ from textgamut.cli.common import (
     settings_of,
     stem,
     utf8,
-    write,
+    writable,
 )
 from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.inputs import check_file
@@ -219,7 +219,7 @@ def score(
             print_scores(result.rows, *counts, result.embedder)
     finally:  # also if the reader of the output is gone
         if output:
-            _write(output, comparison, reference.name)
+            _write(output, comparison, utf8(Path(reference.name)))
 
 
 def _expanded(paths: Iterable[Path]) -> list[Path]:
@@ -327,14 +327,16 @@ def _write(folder: Path, comparison: Comparison, reference: str) -> None:
     from textgamut.report.score_page import scores_figure
 
     scores, differences = comparison.to_frame(), comparison.differences
-    write(folder / "scores.csv", to_csv(scores))
+    contents = {"scores.csv": to_csv(scores)}
     if len(comparison.results) > 1:
-        write(folder / "differences.csv", to_csv(differences))
+        contents["differences.csv"] = to_csv(differences)
     table = models_table(scores)
     if "precision" in table:
         result = next(iter(comparison.results.values()))
         figure = scores_figure(table, facts_of(scores, len(result.reference_texts), result.embedder))
-        write(folder / "precision-recall.svg", render(figure, "svg"))
-        write(folder / "precision-recall.png", render(figure, "png"))
-    write_page(folder / "index.html", comparison.page(f"Generated texts against {reference}"))
+        contents["precision-recall.svg"] = render(figure, "svg")
+        contents["precision-recall.png"] = render(figure, "png")
+    page = comparison.page(f"Generated texts against {reference}")
+    with writable(folder):
+        write_page(folder / "index.html", page, contents)
     logger.info("written: %s", folder)

@@ -12,6 +12,10 @@ DIGEST = r"[0-9a-f]{16}"
 """Pattern of what :func:`digest_of` returns."""
 
 
+CHUNK = b"textgamutChunk("
+"""How the file of a chunk begins."""
+
+
 class Chunk(NamedTuple):
     """A part of the data."""
 
@@ -30,7 +34,7 @@ def digest_of(chunks: Iterable[Chunk]) -> str:
 
 def script_of(chunk: Chunk) -> bytes:
     """Return the file of a chunk: a script, since pages that are opened from disk cannot fetch JSON."""
-    return b"textgamutChunk(" + as_json(chunk.name) + b", " + chunk.content + b");\n"
+    return CHUNK + as_json(chunk.name) + b", " + chunk.content + b");\n"
 
 
 def as_number(value: Any) -> float | int | None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
 from textgamut import __version__, files
 from textgamut.metrics.catalogue import ARROWS, FAILS_NOTE, METRICS
-from textgamut.report.chunks import DIGEST, digest_of, script_of
+from textgamut.report.chunks import CHUNK, DIGEST, Chunk, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
 from textgamut.report.explorer import ExplorerData
@@ -139,31 +140,62 @@ def render_page(page: Page, folder: str | None = None) -> str:
     )
 
 
-def write_page(path: Path, page: Page) -> int:
+def write_page(path: Path, page: Page, others: Mapping[str, bytes] = MappingProxyType({})) -> int:
     """Write a page and, if its texts are too large for one file, the folder ``{name}.texts`` beside it.
+
+    Args:
+        path: The page.
+        page: What it shows.
+        others: Name of a file of the same result beside it -> its content. The page is replaced last, when
+            all files are complete.
 
     Returns:
         The size of the page in bytes.
     """
     beside, digest = path.with_name(f"{path.name}.texts"), ""
-    if beside.is_symlink():  # replaced as a link to a file is: others may have put it there
-        beside.unlink()
-    for inside in beside.rglob("*"):
-        if inside.is_symlink():
-            inside.unlink()
-    if page.explorer and not page.explorer.inline:
-        # A folder for each content: a page that stays open, or that is kept, never loads chunks of another.
-        digest = digest_of(page.explorer.chunks)
-        for chunk in page.explorer.chunks:
-            files.write_bytes(beside / digest / f"{chunk.name}.js", script_of(chunk))
-    content = render_page(page, f"{beside.name}/{digest}" if digest else None).encode()
-    files.write_bytes(path, content)
-    for old in beside.glob("*"):
-        if old.name != digest and re.fullmatch(DIGEST, old.name):
-            shutil.rmtree(old)
-    if beside.is_dir() and not any(beside.iterdir()):
-        beside.rmdir()
+    with files.alone_in(path.parent):
+        try:
+            if page.explorer and not page.explorer.inline:
+                # A folder for each content: a page that stays open, or that is kept, never loads chunks of
+                # another.
+                digest = digest_of(page.explorer.chunks)
+                _write_chunks(beside, digest, page.explorer.chunks)
+            content = render_page(page, f"{beside.name}/{digest}" if digest else None).encode()
+            every = {**others, path.name: content}
+            files.write_together({path.with_name(name): of_file for name, of_file in every.items()})
+        except BaseException:
+            used = path.is_file() and f'"{beside.name}/{digest}"'.encode() in path.read_bytes()
+            if digest and not used:
+                _remove_chunks(beside / digest)
+            raise
+        for old in beside.glob("*"):
+            if old.name != digest and re.fullmatch(DIGEST, old.name):
+                _remove_chunks(old)
     return len(content)
+
+
+def _write_chunks(beside: Path, digest: str, chunks: Iterable[Chunk]) -> None:
+    for folder in (beside, beside / digest, *(beside / digest).rglob("*")):
+        if folder.is_symlink():  # replaced as a link to a file is: others may have put it there
+            folder.unlink()
+    for chunk in chunks:
+        files.write_bytes(beside / digest / f"{chunk.name}.js", script_of(chunk))
+
+
+def _remove_chunks(folder: Path) -> None:
+    """Remove a folder of chunks, but nothing in it that is none."""
+    if folder.is_symlink():
+        return
+    for file in folder.rglob("*.js"):
+        if file.is_file() and not file.is_symlink():
+            with file.open("rb") as stream:
+                own = stream.read(len(CHUNK)) == CHUNK
+            if own:
+                file.unlink()
+    inside = sorted((place for place in folder.rglob("*") if place.is_dir()), reverse=True)
+    for place in (*inside, folder, folder.parent):
+        with contextlib.suppress(OSError):  # it is not empty
+            place.rmdir()
 
 
 def metric_table(
