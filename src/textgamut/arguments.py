@@ -76,6 +76,10 @@ def path(name: str, value: object, expected: str = "the path of a file or folder
     plain = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(plain, str) or not plain or "\0" in plain:
         raise DataError(f"{name}: must be {expected}, found {described(value)}")
+    try:
+        os.fsencode(plain)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{name}: {plain!a}: {error.object[error.start]!a} is not a character") from None
     return Path(plain)
 
 
@@ -111,7 +115,7 @@ def texts(name: str, values: object) -> list[str]:
     for row, text in enumerate(found, start=1):
         if not isinstance(text, str):
             raise DataError(f"{name}: row {row} is not a string but of type {type(text).__name__}")
-        _check_characters(name, row, text)
+        characters(f"{name}: row {row}", text)
         if type(text) is not str:  # NumPy's
             found[row - 1] = str(text)
     return found
@@ -156,7 +160,7 @@ def labels(name: str, given: object) -> list[str | None]:
             continue
         plain = _value(f"{name}: row {row}", label)
         found.append(str(label if isinstance(label, np.generic) else plain))
-        _check_characters(name, row, found[-1])
+        characters(f"{name}: row {row}", found[-1])
     return found
 
 
@@ -189,14 +193,13 @@ def array(name: str, value: object, *axes: str, kinds: str = "biuf") -> NDArray[
     return found.astype(np.float64)
 
 
-def _check_characters(name: str, row: int, text: str | None) -> None:
+def characters(what: str, text: str | None) -> None:
+    """Check that a text can be written as UTF-8."""
     if text and not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise DataError(
-                f"{name}: row {row} has an unpaired surrogate, which is not a character"
-            ) from None
+            raise DataError(f"{what} has an unpaired surrogate, which is not a character") from None
 
 
 def described(value: object) -> str:

@@ -469,6 +469,7 @@ def _of_models(
     for name, values in given.items():
         if not isinstance(name, str):
             raise DataError(f"{where}: the name of a model is not a string but of type {type(name).__name__}")
+        arguments.characters(f"{where}: the name of the model {name!a}", name)
         of_model = f"{where} of model {name!r}" if len(given) > 1 else where
         found[name] = check(of_model, values, *(texts[name] for texts in more))
     return found
@@ -484,6 +485,7 @@ def _group_columns(groups: object) -> dict[str, tuple[Any, Any]]:
                 f"groups: {column!r}: expected a name and a pair, the labels of references and of generated "
                 f"texts, found {arguments.described(sides)}"
             )
+        arguments.characters(f"groups: {column!a}", column)
         found[column] = (sides[0], sides[1])
     return found
 

@@ -333,6 +333,21 @@ def test_what_cannot_be_scored_is_refused_before_the_checkpoint_is_read(texts, o
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, r"the name of the model 'a \\ud800' has an unpaired surrogate"),
+        ({"groups": {"\udfff": ([], {})}}, r"groups: '\\udfff' has an unpaired surrogate"),
+        ({"embedder": "\ud800"}, r"embedder: '\\ud800': '\\ud800' is not a character"),
+        ({"registries": "folder/\ud800"}, r"registries: .* is not a character"),
+    ],
+)
+def test_names_that_cannot_be_written_are_refused_before_the_work(options, words: str) -> None:
+    name = "b" if options else "a \ud800"
+    with pytest.raises(TextgamutError, match=words):
+        textgamut.compare(REFERENCE, {name: GENERATED, "c": GENERATED}, **({"embedder": "nowhere"} | options))
+
+
 MODELS = {"a": GENERATED, "b": sentences(LOW, 5), "c": BOTH}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -179,4 +180,4 @@ def embedding_atlas(
     options = "--text text"
     if "x" in table:
         options += " --x x --y y --neighbors neighbors"
-    logger.info("show it: embedding-atlas %s %s", output, options)
+    logger.info("show it: embedding-atlas %s %s", shlex.quote(str(output)), options)

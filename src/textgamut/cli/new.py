@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -22,6 +21,12 @@ Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1)]
 
 K = 4
 PROMPT_WORDS = 10
+LONGEST_SLUG = 60
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""What the reader of configuration files refuses in any text."""
+PLAIN = re.compile(r"[a-z][a-z0-9._-]*", re.IGNORECASE)
+NO_WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
+"""Words that YAML takes for something else."""
 MOST_PROMPTS = 100
 """Default number of texts of models that a run loads or asks."""
 
@@ -73,14 +78,13 @@ def new(
     Raises:
         TextgamutError: If a file or a name is not valid, the folder exists, or no model is given.
     """
-    from textgamut.config.entries.base import SLUG_PATTERN
     from textgamut.config.entries.registries import REGISTRIES
     from textgamut.config.loading import load_config
     from textgamut.progress import recorded_warnings
 
     folder = Path("config", name)
-    if not re.fullmatch(SLUG_PATTERN, name):
-        raise ConfigError(f"{name!r}: a name has lower-case letters, digits, dots and hyphens")
+    if problem := _no_slug(name, "tasks"):
+        raise ConfigError(f"{name[:100]!r}: {problem}")
     if name in REGISTRIES:
         raise ConfigError(f"{name!r}: a registry has this name, which would be the same file: choose another")
     if n is not None and n <= K:
@@ -100,6 +104,9 @@ def new(
             raise ConfigError(
                 f"{file}: braces in the path of texts stand for a task, a decoding or a seed: rename it"
             )
+    for file in (reference, *generated):
+        if CONTROLS.search(str(file)):
+            raise ConfigError(f"{file}: control characters in a path are not supported: rename it")
     with recorded_warnings():
         references = _read(reference, text, prompt)
         counts = [references.distinct]
@@ -154,23 +161,44 @@ def _read(path: Path, text: str, prompt: str) -> Texts:
 
 
 def _slug(name: str) -> str:
-    """Return a name of a file or a model as the slug of an entry."""
-    return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip(".-") or "model"
+    """Return a name of a file or a model as the slug of an entry of models."""
+    slug = re.sub(r"[^a-z0-9.-]+", "-", name.lower())[:LONGEST_SLUG].strip(".-")
+    names = (slug, f"model-{slug}", "model") if slug else ("model",)
+    return next(found for found in names if not _no_slug(found, "models"))
+
+
+def _no_slug(name: str, kind: str) -> str | None:
+    """Return why a name cannot be that of an entry; None if it can."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from textgamut.config.cells import RESERVED
+    from textgamut.config.entries.base import SLUG_PATTERN, Slug
+
+    if not re.fullmatch(SLUG_PATTERN, name):
+        return "a name has lower-case letters, digits, dots and hyphens"
+    if name in RESERVED[kind]:
+        return f"the name is reserved for {RESERVED[kind][name]}: choose another"
+    try:
+        TypeAdapter(Slug).validate_python(name)
+    except ValidationError as error:
+        return error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+    return None
 
 
 def _quoted(value: str) -> str:
-    """Return a string as YAML, in double quotes as in JSON."""
-    return json.dumps(value, ensure_ascii=False)
+    """Return a string as YAML, in double quotes and with escapes for what is not printed."""
+    escaped = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in json.dumps(value, ensure_ascii=False))
+    return "".join(escaped)
 
 
 def _plain(value: str) -> str:
-    """Return a string as YAML, in quotes only where it would be something else without them."""
-    import yaml
+    """Return a string as YAML, in quotes unless it is a word that YAML cannot take for something else."""
+    return value if PLAIN.fullmatch(value) and value.lower() not in NO_WORDS else _quoted(value)
 
-    with contextlib.suppress(yaml.YAMLError):
-        if yaml.safe_load(value) == value:
-            return value
-    return _quoted(value)
+
+def _path(path: Path) -> str:
+    """Return a path as YAML; one that begins with ``~`` would be that of a home folder."""
+    return _quoted(os.path.abspath(path) if str(path).startswith("~") else str(path))
 
 
 def _schema(kind: str) -> str:
@@ -187,7 +215,7 @@ def _given_model(path: Path, text: str, prompt: str, prompted: bool) -> str:
     names = {"text": text, **({"prompt": prompt} if prompted else {})}
     other = ", ".join(f"{role}: {_quoted(column)}" for role, column in names.items() if role != column)
     columns = f", columns: {{{other}}}" if other else ""
-    source = f"{{kind: generations, path: {_quoted(str(path))}{columns}}}"
+    source = f"{{kind: generations, path: {_path(path)}{columns}}}"
     return _entry(stem(path), source, "chat: none # template if a chat model wrote them")
 
 
@@ -233,7 +261,7 @@ sampled: # for other settings, see docs/how-to/decoding.md
 
 def _dataset(name: str, path: Path, text: str, prompt: str, prompted: bool) -> str:
     lines = [_schema("datasets"), f"{name}-texts:", f"  format: {'continuations' if prompted else 'table'}"]
-    lines += [f"  source: {{kind: file, path: {_quoted(str(path))}}}", f"  text: {_plain(text)}"]
+    lines += [f"  source: {{kind: file, path: {_path(path)}}}", f"  text: {_plain(text)}"]
     if prompted:
         lines += [f"  prompt: {_plain(prompt)}", "  groups: [] # columns with a topic, a gender, ..."]
     return "\n".join([*lines, ""])

@@ -166,3 +166,81 @@ def test_braces_in_the_name_of_texts_are_refused(name: str, capsys: pytest.Captu
     write("human.jsonl", text="h")
     write(name, text="g")
     fails(capsys, f"{name}: braces in the path of texts stand for a task", "--generated", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("a\x85b", "a-b"),
+        ("a\u2028b", "a-b"),
+        ("a\u2029b", "a-b"),
+        ("a\ufeff", "a"),
+        ("\ufffe", "model"),
+        ("\u202ea", "a"),
+        ("a\tb\nc", "a-b-c"),
+        ("1e3", "1e3"),
+        ("0x1f", "0x1f"),
+        ("1_000", "1-000"),
+        ("2024-01-01", "2024-01-01"),
+        ("null", "null"),
+        ("no", "no"),
+        ("=", "model"),
+        ("[a]", "a"),
+        ("a: b #c", "a-b-c"),
+        ("'\"\\", "model"),
+        ("human", "model-human"),
+        ("card", "model-card"),
+        ("x" * 200, "model"),
+        ("ab" * 100, "model"),
+        ("a.json", "model"),
+        ("é" * 50, "model"),
+        ("😀", "model"),
+        ("~old", "old"),
+    ],
+)
+def test_every_name_of_a_file_is_that_file(name: str, slug: str) -> None:
+    write("human.jsonl", text="h")
+    write(f"{name}.jsonl", text="g")
+    config = made("--generated", f"{name}.jsonl", name="study")
+    [found] = [cell.model for cell in config.cells("study")]
+    assert found == slug
+    source: Any = config.models[found].source
+    assert Path(source.files("study", "given", 1)[0]).absolute() == Path(f"{name}.jsonl").absolute()
+    assert config.models[found].label == name
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\x1b[31m", "\x7f", "\x01"])
+def test_control_characters_in_a_path_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("human.jsonl", text="h")
+    write(f"{name}.jsonl", text="g")
+    fails(capsys, "control characters in a path are not supported: rename it", "--generated", f"{name}.jsonl")
+
+
+def test_a_folder_that_is_called_like_a_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for folder in ("home", "~"):
+        (tmp_path / folder).mkdir()
+    write("human.jsonl", text="h")
+    write("home/x.jsonl", text="home")
+    write("./~/x.jsonl", text="here")
+    for given, meant in (("./~/x.jsonl", "~/x.jsonl"), ("~/x.jsonl", "home/x.jsonl")):
+        name = meant.partition("/")[0].replace("~", "here")
+        config = made("--generated", given, name=name)
+        source: Any = config.models["x"].source
+        assert source.files(name, "given", 1) == [str(tmp_path / meant)]
+
+
+@pytest.mark.parametrize(
+    "name", ["models", "datasets", "decoding", "embedders", "taggers", "papers", "a.csv", "x" * 101]
+)
+def test_a_name_that_no_task_can_have(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("human.jsonl", text="h")
+    write("a.jsonl", text="g")
+    fails(capsys, f"textgamut: error: '{name[:100]}': ", "--generated", "a.jsonl", name=name)
+
+
+@pytest.mark.parametrize("name", ["1e3", "no", "2024-01-01", "0x1f", "human"])
+def test_a_name_that_yaml_reads_as_something_else(name: str) -> None:
+    write("human.jsonl", text="h")
+    write("a.jsonl", text="g")
+    assert list(made("--generated", "a.jsonl", name=name).experiment.tasks) == [name]

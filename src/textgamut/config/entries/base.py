@@ -47,9 +47,13 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 def expanded(path: str) -> Path:
     """Return a path with ``~`` expanded; a file that exists may begin with ``~``, such as ``~old.jsonl``.
 
+    ``./~/x`` is in a folder that is really named ``~``; it becomes absolute, so that it stays there.
+
     Raises:
         ConfigError: If there is no such user, or the user has no home folder.
     """
+    if not path.startswith("~") and str(Path(path)).startswith("~"):
+        return Path(os.path.abspath(path))
     try:
         return Path(path).expanduser()
     except RuntimeError:
