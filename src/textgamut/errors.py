@@ -35,7 +35,10 @@ class ModelError(TextgamutError):
 
 
 MOST_NAMES = 40
-"""Number of names that a message lists."""
+"""Number of names of which a message lists all; of more, it lists the ``NEAREST``."""
+NEAREST = 10
+MOST_COMPARED = 20_000
+"""Number of names that are compared with a misspelt one, which takes a second."""
 LONGEST_NAME = 80
 """Maximum length of such a name."""
 
@@ -68,14 +71,17 @@ def nearest(name: str, valid: Iterable[str]) -> str:
         valid: The valid names.
 
     Returns:
-        ``"nearest valid: 'x'"``, or the list of the first valid names if none is similar.
+        ``"nearest valid: 'x'"``, or a list of valid names if none is similar.
     """
     names = sorted(set(valid))
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6) if len(name) <= LONGEST_NAME else []
     if close:
         return f"nearest valid: {_shown(close[0])}"
-    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-    return "valid: " + (", ".join(map(_shown, names[:MOST_NAMES])) + more if names else "none is defined")
+    if len(names) <= MOST_NAMES:
+        return "valid: " + (", ".join(map(_shown, names)) or "none is defined")
+    short = [valid for valid in names[:MOST_COMPARED] if len(valid) <= LONGEST_NAME]
+    few = difflib.get_close_matches(name[:LONGEST_NAME], short, n=NEAREST, cutoff=0.0)
+    return f"the nearest of {len(names):,}: {', '.join(map(_shown, few))}"
 
 
 def _shown(name: str) -> str:

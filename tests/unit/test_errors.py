@@ -77,7 +77,17 @@ def test_all_of_them_are_value_errors_and_apart() -> None:
         ("x", ["recall", "precision", "recall"], "valid: 'precision', 'recall'"),
         ("x", ["recall", "precision"], "valid: 'precision', 'recall'"),
         ("x", [], "valid: none is defined"),
+        ("x", ["y" * 1000], f"valid: '{'y' * 77}...'"),
+        ("x" * 10**6, ["a"], "valid: 'a'"),
     ],
 )
 def test_the_nearest_name_is_said(name: str, valid: list[str], said: str) -> None:
     assert nearest(name, valid) == said
+
+
+def test_of_many_names_the_nearest_few_are_said() -> None:
+    """A table can have 10,000 columns."""
+    said = nearest("words", [f"column {place}" for place in range(10_000)] + ["text-of", "z" * 10**5])
+    assert said.startswith("the nearest of 10,002: '")
+    assert len(said) < 250
+    assert nearest("colum 17", [f"column {place}" for place in range(10_000)]) == "nearest valid: 'column 17'"

@@ -8,9 +8,9 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import Field, StringConstraints, create_model
+from pydantic import Field, StringConstraints, create_model, model_validator
 
 from textgamut.errors import SourceError
 from textgamut.sources.answers import Answer, Answers, Count, Text, checked
@@ -61,6 +61,14 @@ class _Page(Answer):
     ns: int | None = None
     pageprops: dict[str, Any] = {}
     categories: list[_Titled] = []
+    missing: Any = None
+    invalid: Any = None
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if not (self.missing or self.invalid) and (self.title is None or self.ns is None):
+            raise ValueError("a page that exists has no title or no namespace")
+        return self
 
 
 class _Member(Answer):

@@ -22,7 +22,7 @@ from textgamut.sources import answers, http, wikidata
 from textgamut.sources.answers import Answers
 from textgamut.sources.chat_server import Reply, ServedModel, _read
 from textgamut.sources.http import TransientError
-from textgamut.sources.mediawiki import MediaWiki
+from textgamut.sources.mediawiki import MediaWiki, content_of
 
 KEY = "sk-Secret0123456789"
 RIGHT = {
@@ -256,6 +256,103 @@ def test_a_wrong_answer_of_wikidata_is_asked_for_again(server: Server, tmp_path:
     server.say(wrong, {"results": {"bindings": [{"x": {"value": "http://www.wikidata.org/entity/Q1"}}]}})
     service = Answers(server.url, rate=1e6, cache=tmp_path)
     assert wikidata.select(service, "SELECT ?x", always=("x",)) == [{"x": "Q1"}]
+
+
+class Said:
+    """A service that answers with what it is given, and checks it."""
+
+    url = "http://127.0.0.1/w/api.php"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def ask(self, _question: Any, check: Any, post: bool = False) -> Any:
+        check(self.answer, {})
+        return self.answer
+
+    def forget(self, _question: Any) -> None:
+        pass
+
+
+def places(value: Any) -> list[tuple[Any, ...]]:
+    """Return the paths of all values within a value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []
+    return [(), *((key, *path) for key, part in inside for path in places(part))]
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, answer: Any) -> Any:
+    """Draw an answer of which a part or two are left out or replaced by any JSON."""
+    found = json.loads(json.dumps(answer))
+    for _ in range(draw(st.integers(1, 2))):
+        *path, last = draw(st.sampled_from(places(found)[1:]))
+        place = found
+        for step in path:
+            place = place[step]
+        if draw(st.booleans()):
+            del place[last]
+        else:
+            place[last] = draw(JSON)
+        if not found:
+            break
+    return found
+
+
+FOUND = {
+    "query": {
+        "normalized": [{"from": "a", "to": "A"}],
+        "redirects": [{"from": "A", "to": "B"}],
+        "pages": [
+            PAGE | {"revisions": [REVISION], "pageprops": {"x": ""}, "categories": [{"title": "C"}]},
+            {"pageid": 8, "missing": True},
+        ],
+    },
+    "continue": {"plcontinue": "x", "continue": "||"},
+    "warnings": {"main": {"warnings": "old"}},
+}
+
+
+@given(spoiled(FOUND))
+def test_any_answer_of_a_wiki_is_read_or_refused(answer: Any) -> None:
+    """The fields that extractions read have their types."""
+    wiki = MediaWiki(Said(answer))
+    asked: list[Any] = [
+        lambda: wiki.pages([7, 8], prop="revisions", rvprop="ids|timestamp|content"),
+        lambda: wiki.titled(["a", "b"], prop="info"),
+        lambda: list(wiki.revisions([1], rvprop="ids|content").values()),
+    ]
+    for ask in asked:
+        try:
+            found = ask()
+        except (TransientError, TextgamutError):
+            continue
+        for page in found:
+            if "pageid" in page and not page.get("missing") and not page.get("invalid"):
+                assert isinstance(page["title"], str)
+                assert isinstance(page["ns"], int)
+            for revision in [page] if "revid" in page else page.get("revisions", []):
+                assert isinstance(content_of(revision), str | None)
+
+
+@given(spoiled({"query": {"logevents": [{"logpage": 5, "timestamp": "2020-01-02T03:04:05Z"}]}}))
+def test_any_list_of_a_wiki_is_read_or_refused(answer: Any) -> None:
+    wiki = MediaWiki(Said(answer))
+    try:
+        events = list(wiki.members("logevents", leprop="ids|timestamp"))
+    except (TransientError, TextgamutError):
+        return
+    assert all(isinstance(event["timestamp"], str) for event in events)
+    assert all(isinstance(event.get("logpage"), int | None) for event in events)
+
+
+@given(spoiled({"results": {"bindings": [{"x": {"value": "Q1"}, "y": {"type": "uri", "value": "Q2"}}]}}))
+def test_any_answer_of_wikidata_is_read_or_refused(answer: Any) -> None:
+    try:
+        rows = wikidata.select(Said(answer), "SELECT ?x", always=("x",))
+    except (TransientError, TextgamutError):
+        return
+    assert all(isinstance(value, str) for row in rows for value in row.values())
+    assert all("x" in row for row in rows)
 
 
 # --- what is shown --------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 
 @pytest.mark.parametrize("nothing", [{"batchcomplete": True}, {"query": {}}, {"query": []}, [], {}])
 def test_an_answer_without_pages_is_no_answer_and_not_kept(asked, nothing) -> None:
-    page = {"pageid": 7, "title": "x"}
+    page = {"pageid": 7, "ns": 0, "title": "x"}
     server = asked([nothing, {"query": {"pages": [page]}}])
     assert MediaWiki(server).pages([7], prop="info") == [page]
     assert len(server.questions) == 2
@@ -65,7 +65,7 @@ def test_an_answer_without_pages_is_no_answer_and_not_kept(asked, nothing) -> No
 
 
 def test_a_page_that_is_left_out_is_no_deleted_page(asked) -> None:
-    server = asked([{"query": {"pages": [{"pageid": 7}]}}] * 9)
+    server = asked([{"query": {"pages": [{"pageid": 7, "ns": 0, "title": "a"}]}}] * 9)
     with pytest.raises(TextgamutError, match="page 8 is not in the answer"):
         MediaWiki(server).pages([7, 8], prop="info")
 
@@ -76,8 +76,8 @@ def test_properties_that_come_in_several_answers_are_put_together(asked) -> None
             {
                 "query": {
                     "pages": [
-                        {"pageid": 7, "title": "a", "categories": [{"title": "1"}]},
-                        {"pageid": 8, "title": "b"},
+                        {"pageid": 7, "ns": 0, "title": "a", "categories": [{"title": "1"}]},
+                        {"pageid": 8, "ns": 0, "title": "b"},
                     ]
                 },
                 "continue": {"clcontinue": "7|2", "continue": "||"},
@@ -85,8 +85,8 @@ def test_properties_that_come_in_several_answers_are_put_together(asked) -> None
             {
                 "query": {
                     "pages": [
-                        {"pageid": 7, "categories": [{"title": "2"}]},
-                        {"pageid": 8, "categories": [{"title": "3"}]},
+                        {"pageid": 7, "ns": 0, "title": "a", "categories": [{"title": "2"}]},
+                        {"pageid": 8, "ns": 0, "title": "b", "categories": [{"title": "3"}]},
                     ]
                 }
             },
@@ -94,8 +94,8 @@ def test_properties_that_come_in_several_answers_are_put_together(asked) -> None
     )
     found = MediaWiki(server).pages([8, 7], prop="categories")
     assert found == [
-        {"pageid": 8, "title": "b", "categories": [{"title": "3"}]},
-        {"pageid": 7, "title": "a", "categories": [{"title": "1"}, {"title": "2"}]},
+        {"pageid": 8, "ns": 0, "title": "b", "categories": [{"title": "3"}]},
+        {"pageid": 7, "ns": 0, "title": "a", "categories": [{"title": "1"}, {"title": "2"}]},
     ]
     assert server.questions[1]["clcontinue"] == "7|2"
 
