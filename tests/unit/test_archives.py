@@ -223,8 +223,10 @@ from pathlib import Path
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets import continuations, dump, news_articles, rows, table
 from textgamut.generation.given import inspect
-import inspect_ai.log
+import inspect_ai.log, pyarrow
 
+pyarrow.set_cpu_count(1)  # each thread would take address space
+pyarrow.set_io_thread_count(1)
 own = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (own + int(sys.argv[1]),) * 2)
 
@@ -252,7 +254,8 @@ for path in map(Path, sys.argv[2:]):
 def test_the_memory_of_a_bomb_is_bounded(tmp_path: Path) -> None:
     paths = bombs(tmp_path / "bombs")
     command = [sys.executable, "-c", READ, str(700 * 2**20), *map(str, paths)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    few_threads = os.environ | {"MALLOC_ARENA_MAX": "2", "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=few_threads)
     lines = ended.stdout.splitlines()
     assert len(lines) == len(paths), ended.stderr
     for path, line in zip(paths, lines, strict=True):

