@@ -21,8 +21,8 @@ from typing import BinaryIO
 
 from textgamut.errors import DataError, TextgamutError
 
-FREE = 64 * 2**20
-"""Bytes that any file may unpack to."""
+FREE = 128 * 2**20
+"""Bytes that any file may unpack to: more than the longest line of a table."""
 
 RATIO = 200
 """How many times as large as the file what it unpacks to may be; gzip packs English to about a third."""

@@ -138,14 +138,14 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Write the files of one result: the old ones are replaced, in this order, when all new ones are there.
+    """Write the files of one result: the old ones are replaced when all new ones are there.
 
     If one cannot be written, for example on a full disk, all old ones stay.
     """
     with contextlib.ExitStack() as stack:
-        for path in reversed(list(contents)):  # the stack replaces the last one first
+        for path, content in contents.items():
             stream = stack.enter_context(atomic(path))
-            stream.write(contents[path])
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
 

@@ -204,16 +204,16 @@ def bombs(folder: Path) -> list[Path]:
     pa.parquet.write_table(pa.table({"text": long}), folder / "long.parquet", compression="gzip")
     one = pa.table({"text": ["x" * 300_000_000]})
     pa.parquet.write_table(one, folder / "one.parquet", compression="zstd", use_dictionary=False)
-    packed = gzip.compress(b" " * 2**25) * 4
+    packed = gzip.compress(b" " * 2**25) * 8
     for name in ("x.jsonl.gz", "x.json.gz", "x.txt.gz", "x.csv.gz", "x.tsv.gz", "x.xml.gz"):
         (folder / name).write_bytes(packed)
     line = gzip.compress(b'{"text": "' + b"x" * 10**6 + b'"}\n')
     (folder / "lines.jsonl.gz").write_bytes(line * 300)
-    (folder / "x.xml.bz2").write_bytes(bz2.compress(b" " * 2**24) * 8)
+    (folder / "x.xml.bz2").write_bytes(bz2.compress(b" " * 2**24) * 12)
     with zipfile.ZipFile(folder / "x.zip", "w", zipfile.ZIP_BZIP2) as archive:
-        archive.writestr("NewsArticles.csv", bytes(2**27))
+        archive.writestr("NewsArticles.csv", bytes(2**28))
     with zipfile.ZipFile(folder / "x.eval", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", bytes(2**27))
+        archive.writestr("header.json", bytes(2**28))
     return sorted(folder.iterdir())
 
 

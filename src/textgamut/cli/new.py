@@ -83,10 +83,10 @@ def new(
     from textgamut.progress import recorded_warnings
 
     folder = Path("config", name)
-    if problem := _no_slug(name, "tasks"):
-        raise ConfigError(f"{name[:100]!r}: {problem}")
     if name in REGISTRIES:
         raise ConfigError(f"{name!r}: a registry has this name, which would be the same file: choose another")
+    if problem := _no_slug(name, "tasks"):
+        raise ConfigError(f"{name[:100]!r}: {problem}")
     if n is not None and n <= K:
         raise ConfigError(f"--n {n}: must be more than {K}, the number of neighbours (k)")
     if os.path.lexists(folder):

@@ -138,6 +138,7 @@ def parquet_batches(
         pyarrow.ArrowInvalid: If a text is not UTF-8.
     """
     schema = plain_schema(file, columns)
+    binary = [field.name for field in schema if _is_binary(field.type)]
     facts = file.metadata
     groups = [facts.row_group(place) for place in range(facts.num_row_groups)]
     sizes = [
@@ -154,27 +155,31 @@ def parquet_batches(
         check_growth(path, unpacked)
         batch = batch.select(schema.names).cast(schema)
         batch.validate(full=True)  # report invalid UTF-8 here and not at its first use
+        for column in binary:  # of ids and labels, which become strings
+            batch.column(column).cast(pyarrow.large_string())
         yield batch
     if {found, sum(group.num_rows for group in groups)} != {facts.num_rows}:
         raise DataError(f"{path}: damaged: {found} rows instead of the {facts.num_rows} of its footer")
 
 
 def plain_schema(file: pyarrow.parquet.ParquetFile, columns: Sequence[str]) -> pyarrow.Schema:
-    """Return the types of the values of columns, which some writers encode in another way.
-
-    Strings of DuckDB and of Spark can be marked as binary.
-    """
+    """Return the types of the values of columns, which some writers encode in another way."""
     fields = [file.schema_arrow.field(column) for column in columns]
     return pyarrow.schema([field.with_type(_plain(field.type)) for field in fields])
+
+
+def _is_binary(kind: pyarrow.DataType) -> bool:
+    types = pyarrow.types
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
 
 
 def _plain(kind: pyarrow.DataType) -> pyarrow.DataType:
     types = pyarrow.types
     if types.is_dictionary(kind):
         return _plain(kind.value_type)
-    views = types.is_string_view(kind) or types.is_binary_view(kind)
-    binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
-    return pyarrow.large_string() if views or binary else kind
+    if types.is_binary_view(kind):
+        return pyarrow.large_binary()
+    return pyarrow.large_string() if types.is_string_view(kind) else kind
 
 
 def rows_of_text(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -146,8 +146,7 @@ def write_page(path: Path, page: Page, others: Mapping[str, bytes] = MappingProx
     Args:
         path: The page.
         page: What it shows.
-        others: Name of a file of the same result beside it -> its content. The page is replaced last, when
-            all files are complete.
+        others: Name of a file of the same result beside it -> its content. All are replaced together.
 
     Returns:
         The size of the page in bytes.

@@ -361,3 +361,13 @@ def test_scores_are_not_read_from_plain_text(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("text\na\n")
     with pytest.raises(DataError, match=r"suffix '\.txt' is not one of .*\.gz; it seems to be CSV"):
         read_columns(tmp_path / "t.txt", ["text"], formats=TABLES)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(2), pa.binary_view()])
+def test_labels_in_bytes_are_utf8_or_refused(tmp_path: Path, kind: pa.DataType) -> None:
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"key": pa.array([b"ab", b"cd"], kind)}), path)
+    assert list(labels(read_columns(path, ["key"])["key"])) == ["ab", "cd"]
+    pq.write_table(pa.table({"key": pa.array([b"ab", b"\xff\xfe"], kind)}), path)
+    with pytest.raises(DataError, match=r"x\.parquet: cannot be read as parquet: Invalid UTF8"):
+        read_columns(path, ["key"])
