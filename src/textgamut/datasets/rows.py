@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal
 
 import pyarrow.parquet
 
-from textgamut.archives import check_growth, open_gzip
+from textgamut.archives import RATIO, check_growth, open_gzip
 from textgamut.errors import DataError, nearest
 from textgamut.inputs import DELIMITERS, guarded, guess, parse_json
 
@@ -36,7 +36,8 @@ LEAST_ROWS = 16
 """Minimum number of these rows: reading a row at a time would take several times as long."""
 
 LARGEST_BATCH = 2**31
-"""Bytes that these rows may take if each has the longest value that their row group can hold."""
+"""Bytes that these rows may take if each has the longest value that their row group can hold; in a large
+file, ``RATIO`` times its size."""
 
 MOST_WORDS = 4
 """Maximum number of words in the name of a column; a longer one is likely to be a text."""
@@ -147,7 +148,8 @@ def parquet_batches(
     ]
     check_growth(path, sum(sizes))
     # A value can be repeated by its number, so that a few bytes are as many rows of the longest value.
-    most = max(LEAST_ROWS, min(BATCH_ROWS, LARGEST_BATCH // max([*sizes, 1])))
+    largest = max(LARGEST_BATCH, RATIO * path.stat().st_size)
+    most = max(LEAST_ROWS, min(BATCH_ROWS, largest // max([*sizes, 1])))
     found = unpacked = 0
     for batch in file.iter_batches(most, columns=list(columns)):
         found += len(batch)
