@@ -1,7 +1,7 @@
 """Compressed files and ZIP archives: what comes out is bounded, and damage is one error that names the file.
 
-A few kilobytes can unpack to the whole memory. What comes out is counted while it comes, and may be ``RATIO``
-times as large as the file, which no text is that is worth reading, or ``FREE`` bytes.
+A few kilobytes can unpack to more than the memory holds. What comes out is counted while it is read: up to
+``FREE`` bytes are allowed, or ``RATIO`` times the size of the file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ DAMAGE = (
     EOFError,
     RuntimeError,  # encrypted; NotImplementedError: an unknown method
     UnicodeError,
-    gzip.BadGzipFile,
 )
 
 
@@ -89,7 +88,7 @@ def damage(path: Path, kind: str) -> Iterator[None]:
     except TextgamutError:
         raise
     except (*DAMAGE, OSError) as error:
-        if isinstance(error, OSError) and error.errno:  # bz2 raises OSError for damaged content, too
+        if isinstance(error, OSError) and error.errno:  # gzip and bz2 raise OSError for damaged content, too
             raise
         what = " ".join(str(error).split())
         raise DataError(f"{path}: damaged {kind}: {what}") from error
@@ -100,7 +99,7 @@ def open_gzip(path: Path) -> Iterator[BinaryIO]:
     """Open a gzip file for reading.
 
     Raises:
-        DataError: If it is not a file, is damaged, or unpacks to more than is credible.
+        DataError: If it is damaged or unpacks to more than is credible.
     """
     with damage(path, "gzip"), gzip.open(path) as stream:
         bounded = _Bounded(stream, path, os.path.getsize(path))  # type: ignore[arg-type]

@@ -98,19 +98,19 @@ def guarded(path: Path) -> Iterator[None]:
             what was read would then be a part of each version.
     """
     check_file(path)
-    before = _state(path)
+    before, changed = _state(path), DataError(f"{path}: changed while it was read: try again")
     try:
         yield
     except Exception as error:
         if _state(path) != before:  # to which the error may be due
-            raise DataError(f"{path}: changed while it was read: try again") from error
+            raise changed from error
         if isinstance(error, MemoryError):
             raise DataError(f"{path}: does not fit into memory") from error
         if isinstance(error, OSError) and error.errno:  # others are of libraries
             raise DataError(f"{path}: cannot be read: {reason(error)}") from error
         raise
     if _state(path) != before:
-        raise DataError(f"{path}: changed while it was read: try again")
+        raise changed
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:

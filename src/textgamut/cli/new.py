@@ -22,8 +22,6 @@ Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1)]
 K = 4
 PROMPT_WORDS = 10
 LONGEST_SLUG = 60
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-"""What the reader of configuration files refuses in any text."""
 PLAIN = re.compile(r"[a-z][a-z0-9._-]*", re.IGNORECASE)
 NO_WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
 """Words that YAML takes for something else."""
@@ -80,6 +78,7 @@ def new(
     """
     from textgamut.config.entries.registries import REGISTRIES
     from textgamut.config.loading import load_config
+    from textgamut.config.yaml import CONTROLS
     from textgamut.progress import recorded_warnings
 
     folder = Path("config", name)

@@ -20,6 +20,9 @@ BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
 
 MERGE = "tag:yaml.org,2002:merge"
 
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""Characters that are refused in any text."""
+
 WITH_BOOLEANS = ("batch_invariant", "chat_arguments")
 """Keys whose values can be true or false."""
 
@@ -60,7 +63,7 @@ class _Loader(yaml.SafeLoader):
             if node not in self._sizes:
                 _refuse(event.start_mark, f"*{event.anchor} contains itself")
         elif isinstance(node, yaml.ScalarNode):
-            if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", node.value):  # from an escape in quotes
+            if CONTROLS.search(node.value):  # from an escape in quotes
                 _refuse(event.start_mark, "a text with a control character")
             self._refuse_misread(node)
             self._sizes[node] = 1

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,19 +38,6 @@ def patience(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(http, "BACKOFF", 0.0)
     monkeypatch.setattr(answers, "ATTEMPTS", 2)
     monkeypatch.setattr(url, "ATTEMPTS", 2)
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[..., ScriptedServer]]:
-    servers: list[ScriptedServer] = []
-
-    def start(*scripts: Script) -> ScriptedServer:
-        servers.append(ScriptedServer(*scripts))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.stop()
 
 
 def answer(body: bytes, *head: str, status: str = "200 OK") -> bytes:

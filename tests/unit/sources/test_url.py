@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -69,19 +69,6 @@ def packed(body: bytes, packing: bytes, whole: bytes) -> bytes:
 def patience(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(http, "BACKOFF", 0.0)
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[..., ScriptedServer]]:
-    servers: list[ScriptedServer] = []
-
-    def start(*answers: bytes | Callable[[socket.socket], None]) -> ScriptedServer:
-        servers.append(ScriptedServer(*answers))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.stop()
 
 
 def source(server: ScriptedServer, path: str = "/texts.jsonl", content: bytes | None = None) -> UrlSource:
