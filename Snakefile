@@ -10,7 +10,7 @@ from snakemake.exceptions import WorkflowError
 
 from textgamut.config.cells import HUMAN, PLACEHOLDER
 from textgamut.config.loading import load_config
-from textgamut.config.entries.base import SLUG_PATTERN
+from textgamut.fields import SLUG_PATTERN
 from textgamut.errors import TextgamutError, reason
 from textgamut.locks import LockedError, lock
 from textgamut.workflow import forkserver, paths
@@ -128,6 +128,7 @@ include: "workflow/rules/tasks.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/papers.smk"
+include: "workflow/rules/sanity.smk"
 
 
 if workflow.is_main_process:  # also in a dry run
@@ -138,7 +139,7 @@ if workflow.is_main_process:  # also in a dry run
 rule all:
     default_target: True
     input:
-        outputs.experiment_files(CONFIG),
+        task_results.experiment_files(CONFIG),
     localrule: True
 
 

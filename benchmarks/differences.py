@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import torch
 
-from textgamut.metrics.scores.differences import Compared, half_sample_differences
+from textgamut.metrics.paired_differences import Compared, half_sample_differences
 from textgamut.metrics.support import half_sample_metrics, support_metrics
 
 

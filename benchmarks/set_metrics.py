@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from textgamut.metrics.scores.vendi import vendi_scores
 
 from textgamut.metrics.compression import (
     compression_ratio,
@@ -24,7 +25,6 @@ from textgamut.metrics.compression import (
     self_repetition,
 )
 from textgamut.metrics.distance import frechet_distance, mmd
-from textgamut.metrics.scores.vendi import vendi_scores
 from textgamut.metrics.support import reduce_features, support_metrics
 from textgamut.metrics.vendi import vendi_score
 

@@ -7,19 +7,25 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import yaml
 
+from textgamut.calls import call
 from textgamut.config.yaml import read_yaml
 from textgamut.files import KEPT
 from textgamut.workflow import forkserver
+from textgamut.workflow.job import Job
+from textgamut.workflow.records import finish_record, start_record
+from textgamut.workflow.script import measured
 
 ROOT = Path(__file__).parents[1]
 GIVE_UP = 1200.0
@@ -215,6 +221,29 @@ def named_files(files: Any, entries: Mapping[str, str | list[str]]) -> Any:
     return files
 
 
+def do_job(
+    script: str,
+    settings: Any = None,
+    inputs: Mapping[str, Path | list[Path]] | None = None,
+    outputs: Mapping[str, Path] | None = None,
+    wildcards: Mapping[str, Any] | None = None,
+    rule: str = "",
+    **resources: Any,
+) -> None:
+    """Do the work of a job with a script of the workflow, and write its metadata, as a run does."""
+    [path] = (ROOT / "workflow/scripts").rglob(f"{script}.py")
+    found = runpy.run_path(str(path))
+    plain = [
+        {name: [str(path) for path in of] if isinstance(of, list) else str(of) for name, of in files.items()}
+        for files in (inputs or {}, outputs or {})
+    ]
+    names = {name: str(value) for name, value in (wildcards or {}).items()}
+    job = Job(rule or script, *plain, settings, names, resources, log="logs/x/y.log", threads=2)
+    with call(found["load"], job.values()) if "load" in found else nullcontext() as loaded:
+        meta = measured(found[script], job, loaded)
+    finish_record(start_record(job.rule, settings, job.inputs), job.outputs, meta)
+
+
 def injected(job: Any, threads: int) -> Any:
     """Return a job of Snakemake's graph as Snakemake passes it to its script."""
     from snakemake.iocontainers import Wildcards
@@ -225,7 +254,7 @@ def injected(job: Any, threads: int) -> Any:
         output=job.output,
         params=job.params,
         wildcards=Wildcards(fromdict=job.wildcards_dict),
-        resources=SimpleNamespace(**job.resources),
+        resources=job.resources,
         threads=threads,
         log=job.log,
     )

@@ -16,9 +16,9 @@ from typing import Any
 
 from markdown_text import first_sentence, from_docstring
 
-from textgamut.config.entries.base import DATE_PATTERN, LARGEST_INTEGER, SLUG_PATTERN, Strict
 from textgamut.config.entries.registries import REGISTRIES
 from textgamut.config.schema import json_schema
+from textgamut.fields import DATE_PATTERN, LARGEST_INTEGER, SLUG_PATTERN, Strict
 
 Schema = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from markdown_text import table
 
-from textgamut.metrics.catalogue import FAMILIES, METRICS, Metric
+from textgamut.catalogue import FAMILIES, METRICS, Metric
 from textgamut.metrics.sanity.checks import CHECKS
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -23,7 +23,7 @@ SANITY_TABLES = {
 def families() -> str:
     """Return a table of the families, and a section with the metrics of each."""
     rows = [
-        (f"[`{family.name}`](#{family.name})", family.description, "yes" if family.from_files else "no")
+        (f"[`{family.name}`](#{family.name})", family.description, "yes" if family.in_score else "no")
         for family in FAMILIES.values()
     ]
     overview = table(("family", "what it measures", "in `textgamut score`"), rows)
@@ -38,7 +38,7 @@ def _family(name: str) -> str:
             f"{metric.heading}<br>`{metric.name}`",
             metric.level,
             _range(*metric.range),
-            f"{'; '.join(filter(None, (metric.says, metric.definition)))}<br>*{metric.source}*",
+            f"{'; '.join(filter(None, (metric.meaning, metric.definition)))}<br>*{metric.source}*",
         )
         for metric in metrics
     ]

@@ -1,4 +1,4 @@
-"""Read and write files; every write is atomic, and ``write_meta`` records how an output was made."""
+"""Read and write files; every write is atomic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import os
 import platform
 import re
 import secrets
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -353,19 +352,9 @@ KEPT = ".kept"
 VERSIONS = ("torch", "transformers", "numpy", "pandas", "scikit-learn")
 
 
-def write_meta(output: Path, settings: Mapping[str, Any], started: float, **facts: Any) -> None:
-    """Write ``{name}.meta.json`` next to an output: settings, package versions, hardware and run time.
-
-    Args:
-        output: The file described.
-        settings: The resolved settings that produced it, including the revision.
-        started: ``time.monotonic()`` at the start of the work.
-        facts: Further entries, such as dtype, batch size or counts.
-    """
-    content = {
-        "output": output.name,
-        "settings": dict(settings),
-        **facts,
+def provenance() -> dict[str, Any]:
+    """Return the versions of packages and the hardware, for the metadata of an output."""
+    return {
         "versions": {"textgamut": __version__}
         | {name: importlib.metadata.version(name) for name in VERSIONS},
         "hardware": {
@@ -373,9 +362,7 @@ def write_meta(output: Path, settings: Mapping[str, Any], started: float, **fact
             "python": platform.python_version(),
             "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         },
-        "wall_seconds": round(time.monotonic() - started, 3),
     }
-    write_json(meta_path(output), content)
 
 
 def meta_path(output: Path) -> Path:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from textgamut.features.projection import project_features
-from textgamut.metrics.scores.neighbours import neighbour_table
-from textgamut.metrics.scores.support import support_scores
+from textgamut.metrics.neighbours import neighbour_table
+from textgamut.metrics.support_scores import support_scores
 from textgamut.rankings.method_scores import MethodScores, scores_table
 from textgamut.rankings.ranking import rank_methods
 from textgamut.report.criteria import RankedMethods

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 from threading import Thread
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import ROOT
+from helpers import ROOT, do_job
 from safetensors.numpy import save_file
 from servers import JudgeServer
 
 from textgamut import files
+from textgamut.catalogue import FAMILIES
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
-from textgamut.metrics.scores.support import HALF_SAMPLED
+from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.report import tables
 from textgamut.report.tables import read_differences
 from textgamut.sources.cache import digest
 from textgamut.text import count_words
 from textgamut.workflow.weights import WEIGHTS
+
+TABLE = pd.DataFrame(
+    {"id": [f"t{i}" for i in range(50)], "prompt_id": [f"t{i}" for i in range(50)], "text": "one two three"}
+)
+"""Texts of a cell."""
 
 TEXTS = pd.DataFrame(
     {
@@ -33,26 +38,6 @@ TEXTS = pd.DataFrame(
 )
 
 
-def script(stage: str, rule: str):
-    """Return the function of a rule's script, which has the rule's name."""
-    return runpy.run_path(str(ROOT / f"workflow/scripts/{stage}/{rule}.py"))[rule]
-
-
-def work(stage: str, rule: str, settings: dict, inputs: dict, outputs: dict, **more: dict) -> None:
-    """Do the work of one job of a rule that loads weights."""
-    found = runpy.run_path(str(ROOT / f"workflow/scripts/{stage}/{rule}.py"))
-    job = SimpleNamespace(
-        params=SimpleNamespace(settings=settings),
-        input=SimpleNamespace(**inputs),
-        output=SimpleNamespace(**outputs),
-        wildcards=SimpleNamespace(**more.get("wildcards", {})),
-        resources=SimpleNamespace(**more.get("resources", {})),
-        threads=2,
-    )
-    with found["load"](job) as loaded:
-        found[rule](job, loaded)
-
-
 def test_every_rule_has_a_script_of_its_name() -> None:
     scripts = {path.stem: path.read_text() for path in (ROOT / "workflow/scripts").rglob("*.py")}
     rules = {
@@ -61,22 +46,21 @@ def test_every_rule_has_a_script_of_its_name() -> None:
         for line in path.read_text().splitlines()
         if line.startswith("rule ")
     }
-    # The rules of tables and figures have their names, and one script.
-    assert set(scripts) == rules | {"make_target"}
+    # Rules that are made by a loop have one script.
+    assert set(scripts) == rules | {"make_target", "make_result", "score_family"}
     assert all(f"def {name}(" in text for name, text in scripts.items())
     # Once: not in the processes that a script starts, which may read it under another name.
     tail = '\n\nif __name__ == "__main__":\n'
     for name, text in scripts.items():
-        ways = ("with job() as snakemake:\n", "with started_job() as (", f"run(load, {name})\n")
-        assert sum(text.count(f"{tail}    {way}") for way in ways) == 1, name
-        assert text.count(tail) == 1, name
+        assert text.count(tail) == text.count(f"{tail}    run({name}") == 1, name
 
 
 def test_rules_that_load_weights_share_them() -> None:
-    shares = {
-        path.stem for path in (ROOT / "workflow/scripts").rglob("*.py") if "companions" in path.read_text()
-    }
-    assert set(WEIGHTS) == shares
+    scripts = {path.stem: path.read_text() for path in (ROOT / "workflow/scripts").rglob("*.py")}
+    loading = {name for name, text in scripts.items() if f"run({name}, load" in text}
+    families = {f"score_{family.name}" for family in FAMILIES.values()}
+    assert set(WEIGHTS) - families == loading - {"score_family"}
+    assert set(WEIGHTS) & families == {"score_entities", "score_likelihood"}
 
 
 def test_extract_dataset(tmp_path: Path) -> None:
@@ -89,11 +73,12 @@ def test_extract_dataset(tmp_path: Path) -> None:
     }
     settings = {"dataset": entry, "revision": 1}
     texts, meta = tmp_path / "references.parquet", tmp_path / "references.parquet.meta.json"
-    script("sources", "extract_dataset")(settings, None, 5.0, texts)
+    do_job("extract_dataset", settings, {}, {"texts": texts}, contact="", requests_per_second="5")
     pd.testing.assert_frame_equal(pd.read_parquet(texts), TEXTS)
     assert files.read_json(meta)["counts"]["distinct"] == 40
     described = {"dataset": entry | {"licence": "CC0"}, "revision": 1}
-    script("sources", "describe_dataset")(described, "mine", texts, tmp_path / "card.json")
+    cards = {"card": tmp_path / "card.json", "page": tmp_path / "card.md"}
+    do_job("describe_dataset", described, {"texts": texts}, cards, {"dataset": "mine"})
     card = files.read_json(tmp_path / "card.json")
     assert card["texts"] == 40
     assert card["groups"] == {"topic": {"a": 20, "b": 20}}
@@ -115,8 +100,9 @@ def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:
         "references_from": "other-texts",
         "prompts": "shared",
     }
-    script("tasks", "draw_prompts")(settings, tmp_path / "texts.parquet", tmp_path / "prompts.parquet")
-    script("tasks", "draw_references")(settings, 1, tmp_path / "texts.parquet", tmp_path / "draw1.parquet")
+    texts = {"texts": tmp_path / "texts.parquet"}
+    do_job("draw_prompts", settings, texts, {"prompts": tmp_path / "prompts.parquet"})
+    do_job("draw_references", settings, texts, {"references": tmp_path / "draw1.parquet"}, {"draw": 1})
     prompts, references = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("prompts", "draw1"))
     assert set(prompts["id"]) | set(references["id"]) == set(TEXTS["id"])
     assert not set(prompts["id"]) & set(references["id"])
@@ -126,7 +112,8 @@ def test_draw_subset_has_the_columns_of_generations(tmp_path: Path) -> None:
     files.write_table(tmp_path / "texts.parquet", TEXTS)
     settings = {"task": "x", "kind": "subsets", "n": 6, "min_words": 5, "max_words": 6, "group": "topic",
                 "labels": ["b"]}  # fmt: skip
-    script("tasks", "draw_subset")(settings, 1, tmp_path / "texts.parquet", tmp_path / "generations.parquet")
+    texts, generations = tmp_path / "texts.parquet", tmp_path / "generations.parquet"
+    do_job("draw_subset", settings, {"texts": texts}, {"generations": generations}, {"seed": 1})
     frame = pd.read_parquet(tmp_path / "generations.parquet")
     assert list(frame) == ["id", "prompt_id", "text", "tokens", "finish"]
     assert set(frame["id"]) <= set(TEXTS["id"][TEXTS["topic"] == "b"])
@@ -148,9 +135,9 @@ def collect(folder: Path, rows: list[tuple[str, int, str]], engines=("", ""), **
         part.attrs["engines"] = [engine]
         files.write_table(path, part)
     output = folder / "generations.parquet"
-    script("generation", "collect_generations")(
-        {"task": "t", "strategy": "sampling"} | settings, 1, folder / "prompts.parquet", shards, output
-    )
+    inputs = {"prompts": folder / "prompts.parquet", "samples": shards}
+    own = {"task": "t", "strategy": "sampling"} | settings
+    do_job("collect_generations", own, inputs, {"generations": output}, {"seed": 1})
     return pd.read_parquet(output)
 
 
@@ -223,8 +210,9 @@ def test_collect_generations_refuses_samples_of_other_prompts(tmp_path: Path, st
 def drawn(folder: Path, texts: pd.DataFrame, **settings) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Draw prompts and references of a task."""
     files.write_table(folder / "texts.parquet", texts)
-    script("tasks", "draw_prompts")(settings, folder / "texts.parquet", folder / "prompts.parquet")
-    script("tasks", "draw_references")(settings, 1, folder / "texts.parquet", folder / "references.parquet")
+    inputs = {"texts": folder / "texts.parquet"}
+    do_job("draw_prompts", settings, inputs, {"prompts": folder / "prompts.parquet"})
+    do_job("draw_references", settings, inputs, {"references": folder / "references.parquet"}, {"draw": 1})
     return pd.read_parquet(folder / "prompts.parquet"), pd.read_parquet(folder / "references.parquet")
 
 
@@ -283,7 +271,7 @@ def test_check_prompts_counts_and_refuses(tmp_path: Path, model: dict) -> None:
 
     def check(checked: dict) -> None:
         prompts, lengths = {"prompts": paths[0]}, {"lengths": paths[1]}
-        work("tasks", "check_prompts", checked, prompts, lengths, wildcards={"model": "smollm2"})
+        do_job("check_prompts", checked, prompts, lengths, {"model": "smollm2"})
 
     check(model | {"task": "b", "examples": 6, "max_new_tokens": 100})
     lengths = files.read_json(paths[1])
@@ -316,7 +304,7 @@ def test_tokens_per_word_are_counted(tmp_path: Path, model: dict) -> None:
     files.write_table(tmp_path / "texts.parquet", TEXTS)
     ratio = tmp_path / "smollm2.json"
     texts = {"texts": tmp_path / "texts.parquet"}
-    work("tasks", "count_tokens", {"source": model["source"]}, texts, {"ratio": ratio})
+    do_job("count_tokens", {"source": model["source"]}, texts, {"ratio": ratio})
     counted = files.read_json(ratio)
     assert counted["texts"] == 40
     assert counted["words"] == 40 * 14  # thirteen words and a comma
@@ -334,31 +322,41 @@ def features(tmp_path: Path) -> Path:
     files.write_array(tmp_path / "generated.npy", generated)
     files.write_array(tmp_path / "same.npy", generated + np.float32(1e-4))
     for name in ("generations", "references"):
-        files.write_table(tmp_path / f"{name}.parquet", pd.DataFrame({"text": ["one two three"] * 50}))
+        files.write_table(tmp_path / f"{name}.parquet", TABLE)
     files.write_array(tmp_path / "opposite.npy", -10 - np.abs(rng.normal(size=(50, 6))).astype(np.float32))
     return tmp_path
 
 
-def score(features: Path, family: str, settings: dict, *more) -> pd.DataFrame:
-    script("scores", f"score_{family}")(
-        {"draws": [7, 8]} | settings,
-        CELL | {"embedder": "e"},
-        features / "generated.npy",
-        [features / "same.npy", features / "opposite.npy"],
-        features / "scores.json",
-        *more,
-    )
-    return pd.DataFrame(files.read_json(features / "scores.json"))
+def score(
+    folder: Path, family: str, settings: dict[str, Any], name: str = "scores", **inputs: Any
+) -> pd.DataFrame:
+    """Score a cell by a family: its generations, and what else is named, in a folder."""
+    own = {"texts": folder / "generations.parquet"} | inputs
+    outputs = {"scores": folder / f"{name}.json"}
+    if FAMILIES[family].half_sampled:
+        outputs["half_samples"] = folder / "halves.parquet"
+    do_job(
+        "score_family", {"family": family} | settings, own, outputs, CELL, f"score_{family}",
+        batch_size=2, leased=0,
+    )  # fmt: skip
+    return pd.DataFrame(files.read_json(outputs["scores"]))
 
 
-def both_sides(folder: Path) -> list[Path]:
-    """The texts of a cell and of two draws of references."""
-    return [folder / "generations.parquet", folder / "references.parquet", folder / "references.parquet"]
+def score_draws(folder: Path, family: str, settings: dict[str, Any], **inputs: Any) -> pd.DataFrame:
+    """Score a cell against two draws of references."""
+    draws = [folder / "same.npy", folder / "opposite.npy"]
+    own = {"features": folder / "generated.npy", "reference_features": draws}
+    return score(folder, family, {"draws": [7, 8]} | settings, **own, **inputs)
+
+
+def both_draws(folder: Path, dataset: Path | None = None) -> dict[str, list[Path]]:
+    """The texts of two draws of references, and the dataset with the groups of the prompts."""
+    return {"references": [folder / "references.parquet"] * 2, "dataset": [dataset] if dataset else []}
 
 
 def test_score_support_scores_every_draw(features: Path) -> None:
     halves = features / "halves.parquet"
-    table = score(features, "support", {"k": 4, "bootstrap": 20}, halves, both_sides(features))
+    table = score_draws(features, "support", {"k": 4, "bootstrap": 20}, **both_draws(features))
     value = table.set_index(["draw", "metric"])["value"]
     assert len(table) == 2 * 8
     assert (table["n"] == 50).all()
@@ -378,12 +376,11 @@ def test_score_support_per_group(features: Path) -> None:
     """References have their own groups, generated texts those of their prompts."""
     dataset = pd.DataFrame({"id": [f"t{i}" for i in range(50)], "topic": ["a"] * 25 + ["b"] * 24 + [None]})
     files.write_table(features / "dataset.parquet", dataset)
-    generations = pd.DataFrame({"prompt_id": dataset["id"][::-1], "text": "one two"})
+    generations = pd.DataFrame({"id": dataset["id"], "prompt_id": dataset["id"][::-1], "text": "one two"})
     files.write_table(features / "generations.parquet", generations)
     files.write_table(features / "references.parquet", dataset[["topic"]].assign(text="one two three"))
     settings = {"k": 4, "bootstrap": 20, "groups": ["topic"]}
-    more = features / "halves.parquet", both_sides(features), features / "dataset.parquet"
-    table = score(features, "support", settings, *more)
+    table = score_draws(features, "support", settings, **both_draws(features, features / "dataset.parquet"))
     meta = files.read_json(features / "scores.json.meta.json")
     assert [text[:48] for text in meta["warnings"]] == ["generated texts have 2 words, references 3 (medi"]
     assert set(table["group"]) == {"all", "topic=a", "topic=b"}
@@ -393,7 +390,8 @@ def test_score_support_per_group(features: Path) -> None:
 
 def test_score_divergence_scores_every_draw(features: Path) -> None:
     pytest.importorskip("faiss")
-    value = score(features, "divergence", {"seeds": [0, 1], "clusters": None}).set_index(["draw", "metric"])
+    settings = {"seeds": [0, 1], "clusters": None}
+    value = score_draws(features, "divergence", settings).set_index(["draw", "metric"])
     assert value["value"][7, "mauve"] > 0.99
     assert value["value"][8, "mauve"] < 0.2
     assert value["value"][7, "frontier_integral"] < 0.01 < value["value"][8, "frontier_integral"]
@@ -401,7 +399,7 @@ def test_score_divergence_scores_every_draw(features: Path) -> None:
 
 
 def test_score_vendi_has_the_references_of_each_draw(features: Path) -> None:
-    value = score(features, "vendi", {}).set_index(["draw", "metric"])["value"]
+    value = score_draws(features, "vendi", {}).set_index(["draw", "metric"])["value"]
     assert value[7, "vendi_ratio"] == pytest.approx(1, abs=1e-3)
     assert value[7, "vendi"] == value[8, "vendi"]  # of the same texts
     assert value[8, "vendi_reference"] < 1.2  # one tight corner of the sphere
@@ -410,7 +408,7 @@ def test_score_vendi_has_the_references_of_each_draw(features: Path) -> None:
 
 
 def test_score_distance_tells_equal_from_other_texts(features: Path) -> None:
-    value = score(features, "distance", {"permutations": 99}).set_index(["draw", "metric"])["value"]
+    value = score_draws(features, "distance", {"permutations": 99}).set_index(["draw", "metric"])["value"]
     for kernel in ("gaussian", "polynomial"):
         assert value[7, f"mmd_{kernel}"] < 0 < value[8, f"mmd_{kernel}"]
         assert value[7, f"mmd_{kernel}_p"] == 1
@@ -420,21 +418,17 @@ def test_score_distance_tells_equal_from_other_texts(features: Path) -> None:
 
 def test_score_completions_compares_the_texts_of_a_prompt(features: Path) -> None:
     prompts = [f"p{i // 2}" for i in range(50)]
-    generations = pd.DataFrame({"id": [f"t{i}" for i in range(50)], "prompt_id": prompts})
+    generations = TABLE.assign(prompt_id=prompts)
     files.write_table(features / "generations.parquet", generations)
     judged = generations[["id"]].assign(judge_coherence=[5.0, 4.0] * 24 + [5.0, np.nan])[::-1]
     files.write_table(features / "judge.parquet", judged)
     bar = {"metric": "judge_coherence", "at_least": 4, "at_most": None}
     settings = {"threshold": 0.9, "first": None, "quality": bar}
-    more = [features / "judge.parquet"]
     values = []
-    for quality, scores in ((bar, more), (None, [])):
-        out = features / "completions.json"
-        script("scores", "score_completions")(
-            settings | {"quality": quality}, CELL, features / "generated.npy",
-            features / "generations.parquet", out, scores,
-        )  # fmt: skip
-        values.append({row["metric"]: row["value"] for row in files.read_json(out)})
+    for quality, scores in ((bar, [features / "judge.parquet"]), (None, [])):
+        inputs = {"features": features / "generated.npy", "text_scores": scores}
+        table = score(features, "completions", settings | {"quality": quality}, **inputs)
+        values.append(table.set_index("metric")["value"].to_dict())
     array = files.read_array(features / "generated.npy").astype(float)
     unit = array / np.linalg.norm(array, axis=1, keepdims=True)
     cosine = (unit[::2] * unit[1::2]).sum(axis=1)
@@ -449,7 +443,8 @@ def test_score_judged_completions_asks_about_the_prompts(
 ) -> None:
     monkeypatch.delenv("TEXTGAMUT_OFFLINE", raising=False)
     monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path))
-    generations = pd.DataFrame({"prompt_id": ["p", "q"] * 3, "text": ["a", "a", "b", "b", "c", "a "]})
+    texts = ["a", "a", "b", "b", "c", "a "]
+    generations = pd.DataFrame({"id": list("123456"), "prompt_id": ["p", "q"] * 3, "text": texts})
     files.write_table(tmp_path / "generations.parquet", generations)
     prompts = pd.DataFrame({"id": ["o", "q", "p"], "base": ["x", "z", "y"]})
     files.write_table(tmp_path / "prompts.parquet", prompts)
@@ -457,9 +452,10 @@ def test_score_judged_completions_asks_about_the_prompts(
         server.said = lambda question: '{"equivalent": 0}'
         Thread(target=server.serve_forever, daemon=True).start()
         source = OpenAISource(kind="openai", url=server.url, model="judge")
-        script("scores", "score_judged_completions")(
-            {"first": 3, "source": {}}, CELL, source, 2,
-            tmp_path / "generations.parquet", tmp_path / "prompts.parquet", tmp_path / "scores.json",
+        do_job(
+            "score_family", {"family": "judged_completions", "first": 3, "model": {}},
+            {"texts": tmp_path / "generations.parquet", "prompts": [tmp_path / "prompts.parquet"]},
+            {"scores": tmp_path / "scores.json"}, CELL, source=source.model_dump_json(), batch_size=2,
         )  # fmt: skip
         server.shutdown()
     (row,) = files.read_json(tmp_path / "scores.json")
@@ -474,21 +470,30 @@ def test_score_judged_completions_asks_about_the_prompts(
 def test_score_compression_cuts_the_texts_to_the_length_of_the_references(tmp_path: Path) -> None:
     write = {"generations": ["a b c d e f"] * 4, "references": ["u v w x y z", "a b c d e f"]}
     for name, texts in write.items():
-        files.write_table(tmp_path / f"{name}.parquet", pd.DataFrame({"text": texts}))
+        ids = [str(row) for row in range(len(texts))]
+        table = pd.DataFrame({"id": ids, "prompt_id": ids, "text": texts})
+        files.write_table(tmp_path / f"{name}.parquet", table)
     found = {}
     for words in (None, 100):
-        script("scores", "score_compression")(
-            {"words": words}, CELL, tmp_path / "generations.parquet",
-            [] if words else [tmp_path / "references.parquet"],
-            tmp_path / "c.json",
-        )  # fmt: skip
-        found[words] = {row["metric"]: row["value"] for row in files.read_json(tmp_path / "c.json")}
+        references = tmp_path / "references.parquet"
+        table = score(tmp_path, "compression", {"words": words}, "c", references=references)
+        found[words] = table.set_index("metric")["value"].to_dict()
         meta = files.read_json(tmp_path / "c.json.meta.json")
         assert meta["words"] == (words or 12)
         assert ("fewer than 100" in " ".join(meta["warnings"])) == (words == 100)
     assert found[None]["ngram_diversity"] == 2  # 2 of 4 texts, each n-gram twice
     assert found[100]["ngram_diversity"] == 1
     assert found[None]["homogenization"] == 1
+
+
+def make_result(rule: str, settings: dict, inputs: dict, folder: Path, *suffixes: str) -> Path:
+    """Make a table or a figure of a task; return the first output."""
+    outputs = {suffix: folder / f"{rule}.{suffix}" for suffix in suffixes}
+    do_job("make_result", settings, inputs, outputs, rule=rule)
+    if "svg" in outputs:
+        assert outputs["svg"].read_text().startswith("<?xml")
+        assert outputs["png"].read_bytes()[:4] == b"\x89PNG"
+    return outputs[suffixes[0]]
 
 
 def test_differences_and_similarity_are_of_methods(features: Path, scores: Path) -> None:
@@ -508,18 +513,18 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
     )  # fmt: skip
     files.write_table(features / "all.parquet", texts)
     settings = {"task": "t", "embedder": "e", "cells": cells, "methods": methods}
-    paths = [features / f"d.{suffix}" for suffix in ("csv", "html")]
-    script("papers", "tabulate_differences")(settings, scores, halves, [features / "all.parquet"], *paths)
-    table = read_differences(paths[0])
+    inputs = {"scores": scores, "half_samples": halves, "texts": [features / "all.parquet"]}
+    table = read_differences(make_result("tabulate_differences", settings, inputs, features, "csv", "html"))
     assert table["metric"].tolist() == [*HALF_SAMPLED, "diversity"]
     assert (table[["model_1", "model_2"]] == ["one", "two"]).all(axis=None)
     assert table["difference"].tolist() == pytest.approx([0, 0, 0, 0, 0.6])
     assert table["verdict"].tolist() == ["cannot tell"] * 4 + ["better"]
-    assert "cannot tell" in paths[1].read_text()
-    script("papers", "plot_differences")({"task": "t"}, paths[0], features / "d.svg", features / "d.png")
-    assert (features / "d.png").read_bytes()[:4] == b"\x89PNG"
-    script("papers", "tabulate_differences")(settings, scores, [], [], *paths)
-    assert read_differences(paths[0])["p"].isna().all()
+    assert "cannot tell" in (features / "tabulate_differences.html").read_text()
+    drawn = {"table": features / "tabulate_differences.csv"}
+    make_result("plot_differences", {"task": "t"}, drawn, features, "svg", "png")
+    inputs |= {"half_samples": [], "texts": []}
+    table = read_differences(make_result("tabulate_differences", settings, inputs, features, "csv", "html"))
+    assert table["p"].isna().all()
 
     generations = []
     for model, _, seed in cells:
@@ -528,15 +533,10 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
     files.write_table(features / "references.parquet", pd.DataFrame({"id": ["p0", "p3", "q"]}))
     files.write_array(features / "three.npy", files.read_array(features / "same.npy")[[0, 3, 4]])
     arrays = [features / f"{name}.npy" for name in ("three", "generated", "generated", "opposite", "same")]
-    outputs = [features / f"s.{suffix}" for suffix in ("csv", "svg", "png")]
-    script("papers", "plot_similarity")(
-        settings | {"embedder": "Mini", "prompts_per_seed": False},
-        generations,
-        arrays,
-        features / "references.parquet",
-        *outputs,
-    )
-    matrix = pd.read_csv(outputs[0], index_col="method")
+    inputs = {"generations": generations, "features": arrays, "references": features / "references.parquet"}
+    settings |= {"embedder": "Mini", "prompts_per_seed": False}
+    table = make_result("plot_similarity", settings, inputs, features, "csv", "svg", "png")
+    matrix = pd.read_csv(table, index_col="method")
     assert list(matrix) == list(matrix.index) == ["one", "two", "human"]
     assert matrix.loc["one", "one"] == pytest.approx(1)  # both seeds wrote the same
     assert matrix.loc["one", "human"] == pytest.approx(1, abs=1e-5)
@@ -545,13 +545,11 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
 
 
 def test_score_ngram_counts_words(tmp_path: Path) -> None:
-    files.write_table(
-        tmp_path / "g.parquet",
-        pd.DataFrame({"id": list("xyz"), "text": ["a b c d e", "a b c d f", "g h a b"]}),
-    )
+    texts = ["a b c d e", "a b c d f", "g h a b"]
+    table = pd.DataFrame({"id": list("xyz"), "prompt_id": list("pqr"), "text": texts})
+    files.write_table(tmp_path / "generations.parquet", table)
     settings = {"tokenizer": None, "self_bleu_sample": None}
-    script("scores", "score_ngram")(settings, CELL, tmp_path / "g.parquet", tmp_path / "ngram.json")
-    value = pd.DataFrame(files.read_json(tmp_path / "ngram.json")).set_index("metric")["value"]
+    value = score(tmp_path, "ngram", settings, "ngram").set_index("metric")["value"]
     assert value["distinct_1"] == 8 / 14
     assert value["text_distinct_2"] == pytest.approx((4 / 5 + 4 / 5 + 3 / 4) / 3)
     assert value["repetition_4"] == 0
@@ -567,25 +565,17 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
     texts = pd.DataFrame(
         {"id": ["1", "2"], "prompt_id": ["p", "q"], "text": ["The cat sat on the mat.", "Once upon a time"]}
     )
-    files.write_table(tmp_path / "g.parquet", texts)
+    files.write_table(tmp_path / "generations.parquet", texts)
     files.write_table(
         tmp_path / "p.parquet", pd.DataFrame({"id": ["q", "p"], "base": ["Once upon", "The cat"]})
     )
     source = demo.models["smollm2-135m-instruct"].source.model_dump(mode="json")
     values = []
     for prompts in (tmp_path / "p.parquet", None):
-        work(
-            "scores",
-            "score_likelihood",
-            {"scorer": {"source": source, "adapter": None, "bos": "auto"}, "perplexity_of": "scorer"}
-            | {"dtype": "float32"},
-            {"texts": tmp_path / "g.parquet", "prompts": [prompts] if prompts else []},
-            {"scores": tmp_path / "l.json"},
-            wildcards=CELL,
-            resources={"lease": 0, "batch_size": 2},
-        )
-        rows = files.read_json(tmp_path / "l.json")
-        values.append({row["metric"]: row["value"] for row in rows})
+        settings = {"scorer": {"source": source, "adapter": None, "bos": "auto"}}
+        settings |= {"perplexity_of": "scorer", "dtype": "float32"}
+        table = score(tmp_path, "likelihood", settings, "l", prompts=[prompts] if prompts else [])
+        values.append(table.set_index("metric")["value"].to_dict())
     assert set(values[0]) == {"perplexity", "coherence"}
     assert set(values[1]) == {"perplexity"}
     assert values[0]["perplexity"] < values[1]["perplexity"]  # "upon" after "Once" is no surprise
@@ -593,20 +583,18 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
 
 
 def test_sweep_support_varies_one_at_a_time(features: Path) -> None:
-    script("scores", "sweep_support")(
+    do_job(
+        "sweep_support",
         {"k": 4, "draws": [7], "sweep": {"n": [10, 50], "k": [1, 4], "k_at": 20}},
+        {"features": features / "generated.npy", "reference_features": [features / "same.npy"]},
+        {"scores": features / "sweep.json"},
         CELL | {"embedder": "e"},
-        features / "generated.npy",
-        [features / "same.npy"],
-        features / "sweep.json",
     )
     table = tables.tidy(files.read_json(features / "sweep.json"))
     assert set(zip(table["n"], table["k"], strict=True)) == {(10, 4), (50, 4), (20, 1), (20, 4)}
     settings = {"task": "t", "embedder": "Mini", "k": 4, "sweep": {"k_at": 20},
                 "models": {"m": {"label": "M", "family": "f", "chat": False}}}  # fmt: skip
-    paths = [features / "sweep.svg", features / "sweep.png"]
-    script("papers", "plot_sweep")(settings, [features / "sweep.json"], *paths)
-    assert paths[1].read_bytes()[:4] == b"\x89PNG"
+    make_result("plot_sweep", settings, {"scores": [features / "sweep.json"]}, features, "svg", "png")
 
 
 def test_explain_support_names_the_neighbours_on_both_sides(features: Path) -> None:
@@ -614,10 +602,9 @@ def test_explain_support_names_the_neighbours_on_both_sides(features: Path) -> N
         files.write_table(
             features / f"{name}.parquet", pd.DataFrame({"id": [f"{name}-{i}" for i in range(50)]})
         )
-    script("scores", "explain_support")(
-        {"k": 4}, features / "generations.parquet", features / "generated.npy",
-        features / "references.parquet", features / "opposite.npy", features / "neighbours.parquet",
-    )  # fmt: skip
+    inputs = {"generations": features / "generations.parquet", "features": features / "generated.npy"}
+    inputs |= {"reference_texts": features / "references.parquet", "references": features / "opposite.npy"}
+    do_job("explain_support", {"k": 4}, inputs, {"neighbours": features / "neighbours.parquet"})
     table = files.read_table(features / "neighbours.parquet", ["side", "id", "inside", "radius"])
     assert table["side"].tolist() == ["generated"] * 50 + ["human"] * 50
     assert all(len(own) == len(other) == 5 for own, other in zip(table["own"], table["other"], strict=True))
@@ -631,7 +618,8 @@ def test_project_features_places_all_texts_on_one_map(features: Path) -> None:
         (folder / "features").mkdir(parents=True)
         files.write_array(folder / "features/e.npy", files.read_array(features / f"{name}.npy"))
     paths = [folder / "features/e.npy" for folder in folders]
-    script("papers", "project_features")({"projection": "pca"}, paths, features / "map.parquet")
+    places = {"table": features / "map.parquet"}
+    do_job("project_features", {"projection": "pca"}, {"features": paths}, places)
     table = files.read_table(features / "map.parquet", ["folder", "x", "y"])
     assert table["folder"].tolist() == [str(folder) for folder in folders for _ in range(50)]
     assert table[["x", "y"]].std().min() > 0
@@ -648,40 +636,33 @@ def scores(tmp_path: Path) -> Path:
     ]  # fmt: skip
     for task in ("t", "other"):
         files.write_json(tmp_path / f"{task}.json", [row for row in rows if row["task"] == task])
-    script("scores", "collect_scores")([tmp_path / "t.json", tmp_path / "other.json"], tmp_path / "s.parquet")
+    found = {"scores": [tmp_path / "t.json", tmp_path / "other.json"]}
+    do_job("collect_scores", None, found, {"table": tmp_path / "s.parquet"})
     return tmp_path / "s.parquet"
 
 
 def test_tables_and_figures_show_one_task(scores: Path, tmp_path: Path) -> None:
     assert len(pd.read_parquet(scores)) == 2 * 2 * 4 * 4
-    script("papers", "tabulate_scores")({"task": "t"}, scores, tmp_path / "t.csv", tmp_path / "t.html")
-    table = pd.read_csv(tmp_path / "t.csv")
+    of_task = {"task": "t"}, {"table": scores}, tmp_path
+    table = pd.read_csv(make_result("tabulate_scores", *of_task, "csv", "html"))
     assert table["task"].tolist() == ["t", "t"]
     assert table["recall"].tolist() == pytest.approx([0.6225, 0.6225])
-    script("papers", "tabulate_variance")({"task": "t"}, scores, tmp_path / "v.csv", tmp_path / "v.html")
-    assert set(pd.read_csv(tmp_path / "v.csv")["varying"]) == {"Q", "P", "P and Q"}
+    variance = pd.read_csv(make_result("tabulate_variance", *of_task, "csv", "html"))
+    assert set(variance["varying"]) == {"Q", "P", "P and Q"}
     settings = {"task": "t", "kind": "continuation", "embedder": "Mini", "dataset": "x", "subsets": {},
                 "references": [], "models": {
         name: {"label": name, "family": "f", "chat": False} for name in ("m1", "m2")}}  # fmt: skip
-    script("papers", "plot_precision_recall")(settings, scores, tmp_path / "p.svg", tmp_path / "p.png")
-    assert (tmp_path / "p.svg").read_text().startswith("<?xml")
-    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+    make_result("plot_precision_recall", settings, {"table": scores}, tmp_path, "svg", "png")
 
 
 def test_wrong_features_name_no_half_output(tmp_path: Path) -> None:
     files.write_array(tmp_path / "g.npy", np.full((9, 2), np.nan, dtype=np.float32))
-    files.write_table(tmp_path / "texts.parquet", pd.DataFrame({"text": ["a"] * 9}))
-    score_support = script("scores", "score_support")
+    for name in ("generations", "references"):
+        files.write_table(tmp_path / f"{name}.parquet", TABLE[:9])
+    inputs = {"features": tmp_path / "g.npy", "reference_features": [tmp_path / "g.npy"], "dataset": []}
+    inputs |= {"references": [tmp_path / "references.parquet"]}
     with pytest.raises(TextgamutError, match="reference features: row 0"):
-        score_support(
-            {"k": 4, "draws": [1], "bootstrap": 2},
-            {},
-            tmp_path / "g.npy",
-            [tmp_path / "g.npy"],
-            tmp_path / "support.json",
-            tmp_path / "halves.parquet",
-            [tmp_path / "texts.parquet"] * 2,
-        )
+        score(tmp_path, "support", {"k": 4, "draws": [1], "bootstrap": 2}, "support", **inputs)
     assert not (tmp_path / "support.json").exists()
 
 
@@ -692,16 +673,16 @@ def test_fetch_model_of_a_server_looks_for_its_key(tmp_path: Path, monkeypatch: 
     for name in ("EXAMPLE_KEY", "TEXTGAMUT_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(TextgamutError, match="EXAMPLE_KEY is not set"):
-        script("sources", "fetch_model")(settings, "EXAMPLE_KEY", card)
+        do_job("fetch_model", settings, {}, {"card": card}, key_variable="EXAMPLE_KEY")
     assert not card.exists()
     monkeypatch.setenv("EXAMPLE_KEY", "c4n4ry")
-    script("sources", "fetch_model")(settings, "EXAMPLE_KEY", card)
+    do_job("fetch_model", settings, {}, {"card": card}, key_variable="EXAMPLE_KEY")
     written = files.read_json(card)
     assert (written["served_by"], written["model"]) == ("https://api.example/v1", "m")
-    assert "c4n4ry" not in "".join(path.read_text() for path in tmp_path.iterdir())
+    assert "c4n4ry" not in "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
     monkeypatch.delenv("EXAMPLE_KEY")
     monkeypatch.setenv("TEXTGAMUT_OFFLINE", "1")
-    script("sources", "fetch_model")(settings, "EXAMPLE_KEY", card)
+    do_job("fetch_model", settings, {}, {"card": card}, key_variable="EXAMPLE_KEY")
 
 
 def test_the_card_of_an_unpinned_checkpoint_changes_with_its_files(tmp_path: Path) -> None:
@@ -713,6 +694,6 @@ def test_the_card_of_an_unpinned_checkpoint_changes_with_its_files(tmp_path: Pat
     cards = []
     for weight in (1.0, 2.0):
         save_file({"weight": np.full(8, weight)}, folder / "model.safetensors")
-        script("sources", "fetch_embedder")(settings, card)
+        do_job("fetch_embedder", settings, {}, {"card": card})
         cards.append(card.read_text())
     assert cards[0] != cards[1]

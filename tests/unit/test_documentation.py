@@ -13,8 +13,8 @@ import pytest
 from helpers import ROOT
 
 import textgamut
+from textgamut.catalogue import METRICS, Metric
 from textgamut.config.loading import load_registry
-from textgamut.metrics.catalogue import METRICS, Metric
 from textgamut.metrics.sanity.checks import CHECKS
 
 REFERENCE = ROOT / "docs/reference"

@@ -18,12 +18,12 @@ import torch
 
 import textgamut
 from textgamut import TextgamutError
+from textgamut.catalogue import metrics_of
 from textgamut.cli import score as command
 from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import embed
-from textgamut.metrics.catalogue import metrics_of
 from textgamut.metrics.ngram import self_bleu
-from textgamut.metrics.scores.support import HALF_SAMPLED
+from textgamut.metrics.support_scores import HALF_SAMPLED
 
 LOW, HIGH = ["cat", "dog", "mat", "bad", "fed", "jam", "lake"], ["TRUST", "SWIRL", "UPON", "SYRUP", "WORST"]
 
@@ -571,7 +571,7 @@ def test_a_page_replaces_only_files(place: str, result, comparison, tmp_path: Pa
     os.mkfifo("fifo")
     before = os.lstat(place)
     for scored in (result, comparison):
-        monkeypatch.setattr(textgamut.results.Comparison, "page", None)  # it is not even made
+        monkeypatch.setattr(textgamut.scoring.results.Comparison, "page", None)  # it is not even made
         with pytest.raises(
             textgamut.TextgamutError, match=f"^{place}: is (not a regular file|a folder, not a f)"
         ):

@@ -8,6 +8,7 @@ import json
 from functools import partial
 from types import SimpleNamespace
 
+from textgamut.catalogue import FAMILIES
 from textgamut.report.papers.page import printed_name
 from textgamut.workflow import (
     inputs,
@@ -17,6 +18,7 @@ from textgamut.workflow import (
     resources,
     settings,
     targets,
+    task_results,
 )
 from textgamut.workflow.families import essays_file
 from textgamut.workflow.target_files import target_files
@@ -89,6 +91,14 @@ def write_paper_page():
         logger.info(f"Tables and figures: {papers.write_index(CONFIG)}")
     except Exception as error:
         logger.warning(f"the index page is not written: {error}")
+
+
+def result_outputs(result):
+    """Return the output files of a task's table or figure, one of which is included in Snakemake's report."""
+    caption, what = result.report
+    shown = "html" if "html" in result.paths else "svg"
+    page = in_report(result.paths[shown], caption, "{task}", what)
+    return result.paths | {shown: page}
 
 
 def ranking_outputs():

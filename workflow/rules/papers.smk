@@ -1,287 +1,30 @@
 """Create the tables and figures of an experiment from the tidy tables of scores."""
 
 
-rule plot_precision_recall:
-    """Plot precision and recall of a task: PR Figure 1 for generated texts, PR Figure 2 for subsets."""
-    input:
-        table=paths.ALL_SCORES,
-    output:
-        svg=in_report(
-            f"{paths.PAPER_TASK}/precision-recall.svg",
-            "precision-recall",
-            "{task}",
-            "figure: precision and recall",
-        ),
-        png=f"{paths.PAPER_TASK}/precision-recall.png",
-    log:
-        "logs/plot_precision_recall/{paper}/{task}.log",
-    priority: 30
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.plot_precision_recall),
-    message:
-        "Plotting precision and recall of {wildcards.task}"
-    script:
-        "../scripts/papers/plot_precision_recall.py"
+for result in task_results.TASK_RESULTS:
 
-
-rule tabulate_scores:
-    """Tabulate mean and standard deviation of the scores of a task, as CSV and HTML."""
-    input:
-        table=paths.ALL_SCORES,
-    output:
-        csv=f"{paths.PAPER_TASK}/scores.csv",
-        html=in_report(
-            f"{paths.PAPER_TASK}/scores.html",
-            "scores",
-            "{task}",
-            "table: all scores",
-        ),
-    log:
-        "logs/tabulate_scores/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.tabulate_scores),
-    message:
-        "Tabulating the scores of {wildcards.task}"
-    script:
-        "../scripts/papers/tabulate_scores.py"
-
-
-rule tabulate_variance:
-    """Tabulate the variability of precision and recall over seeds and references (PR Table B.5)."""
-    input:
-        table=paths.ALL_SCORES,
-    output:
-        csv=f"{paths.PAPER_TASK}/variance.csv",
-        html=in_report(
-            f"{paths.PAPER_TASK}/variance.html",
-            "variance",
-            "{task}",
-            "table: spread over seeds and references",
-        ),
-    log:
-        "logs/tabulate_variance/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.tabulate_variance),
-    message:
-        "Tabulating the variability of precision and recall of {wildcards.task}"
-    script:
-        "../scripts/papers/tabulate_variance.py"
-
-
-rule plot_sweep:
-    """Plot precision and recall against N and k (PR Figures 6 and B.1)."""
-    input:
-        scores=bound(inputs.sweeps),
-    output:
-        svg=in_report(
-            f"{paths.PAPER_TASK}/sweep.svg",
-            "sweep",
-            "{task}",
-            "figure: N and k vary",
-        ),
-        png=f"{paths.PAPER_TASK}/sweep.png",
-    log:
-        "logs/plot_sweep/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.plot_sweep),
-    message:
-        "Plotting the sweep of {wildcards.task}"
-    script:
-        "../scripts/papers/plot_sweep.py"
-
-
-rule tabulate_texts:
-    """Tabulate means, standard deviations and correlations of the per-text metrics (NW Tables 3 and 4)."""
-    input:
-        texts=paths.ALL_TEXT_SCORES,
-    output:
-        csv=f"{paths.PAPER_TASK}/texts.csv",
-        html=in_report(
-            f"{paths.PAPER_TASK}/texts.html",
-            "texts",
-            "{task}",
-            "table: metrics of single texts",
-        ),
-        correlations=f"{paths.PAPER_TASK}/correlations.csv",
-    log:
-        "logs/tabulate_texts/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.tabulate_texts),
-    message:
-        "Tabulating the per-text metrics of {wildcards.task}"
-    script:
-        "../scripts/papers/tabulate_texts.py"
-
-
-rule plot_correlations:
-    """Plot the correlations between the per-text metrics (NW Figure 4)."""
-    input:
-        correlations=f"{paths.PAPER_TASK}/correlations.csv",
-    output:
-        svg=in_report(
-            f"{paths.PAPER_TASK}/correlations.svg",
-            "correlations",
-            "{task}",
-            "figure: correlations of the metrics",
-        ),
-        png=f"{paths.PAPER_TASK}/correlations.png",
-    log:
-        "logs/plot_correlations/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.plot_correlations),
-    message:
-        "Plotting the correlations of {wildcards.task}"
-    script:
-        "../scripts/papers/plot_correlations.py"
-
-
-rule plot_texts:
-    """Plot means and standard deviations of the per-text metrics of all methods (NW Figures 1, 2, 3, 5)."""
-    input:
-        table=f"{paths.PAPER_TASK}/texts.csv",
-    output:
-        svg=in_report(
-            f"{paths.PAPER_TASK}/texts.svg",
-            "texts",
-            "{task}",
-            "figure: metrics of single texts",
-        ),
-        png=f"{paths.PAPER_TASK}/texts.png",
-    log:
-        "logs/plot_texts/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.plot_texts),
-    message:
-        "Plotting the per-text metrics of {wildcards.task}"
-    script:
-        "../scripts/papers/plot_texts.py"
-
-
-rule plot_parameters:
-    """Plot the per-text metrics against each decoding parameter (NW Figures 1 to 3)."""
-    input:
-        table=f"{paths.PAPER_TASK}/texts.csv",
-    output:
-        csv=f"{paths.PAPER_TASK}/parameters.csv",
-        svg=in_report(
-            f"{paths.PAPER_TASK}/parameters.svg",
-            "parameters",
-            "{task}",
-            "figure: parameters of decoding",
-        ),
-        png=f"{paths.PAPER_TASK}/parameters.png",
-    log:
-        "logs/plot_parameters/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.plot_parameters),
-    message:
-        "Plotting the per-text metrics of {wildcards.task} against the decoding parameters"
-    script:
-        "../scripts/papers/plot_parameters.py"
-
-
-rule tabulate_differences:
-    """Tabulate the differences between each two methods, with paired intervals and corrected p-values."""
-    input:
-        scores=paths.ALL_SCORES,
-        half_samples=bound(inputs.half_samples),
-        texts=bound(inputs.all_text_scores),
-    output:
-        csv=f"{paths.PAPER_TASK}/differences.csv",
-        html=in_report(
-            f"{paths.PAPER_TASK}/differences.html",
-            "differences",
-            "{task}",
-            "table: differences between methods",
-        ),
-    log:
-        "logs/tabulate_differences/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.tabulate_differences),
-    message:
-        "Comparing the methods of {wildcards.task}"
-    script:
-        "../scripts/papers/tabulate_differences.py"
-
-
-rule plot_differences:
-    """Plot the differences between each two methods, with their intervals."""
-    input:
-        table=f"{paths.PAPER_TASK}/differences.csv",
-    output:
-        svg=in_report(
-            f"{paths.PAPER_TASK}/differences.svg",
-            "differences",
-            "{task}",
-            "figure: differences between methods",
-        ),
-        png=f"{paths.PAPER_TASK}/differences.png",
-    log:
-        "logs/plot_differences/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.plot_differences),
-    message:
-        "Plotting the differences between the methods of {wildcards.task}"
-    script:
-        "../scripts/papers/plot_differences.py"
-
-
-rule plot_similarity:
-    """Plot the mean cosine of completions of one prompt, within and between methods, as a heat map."""
-    input:
-        generations=bound(inputs.compared_generations),
-        features=bound(inputs.projected_features),
-        references=bound(inputs.first_references),
-    output:
-        csv=f"{paths.PAPER_TASK}/similarity.csv",
-        svg=in_report(
-            f"{paths.PAPER_TASK}/similarity.svg",
-            "similarity",
-            "{task}",
-            "figure: similarity of completions",
-        ),
-        png=f"{paths.PAPER_TASK}/similarity.png",
-    log:
-        "logs/plot_similarity/{paper}/{task}.log",
-    localrule: True
-    conda:
-        "../../envs/cpu.yaml"
-    params:
-        settings=bound(settings.plot_similarity),
-    message:
-        "Plotting the similarity of the completions of {wildcards.task}"
-    script:
-        "../scripts/papers/plot_similarity.py"
+    rule:  # tabulate_scores, plot_precision_recall and so on
+        name:
+            result.rule
+        input:
+            **{
+                name: bound(file) if callable(file) else file
+                for name, file in result.inputs.items()
+            },
+        output:
+            **result_outputs(result),
+        log:
+            f"logs/{result.rule}/{{paper}}/{{task}}.log",
+        priority: result.priority
+        localrule: True
+        conda:
+            "../../envs/cpu.yaml"
+        params:
+            settings=bound(getattr(settings, result.rule)),
+        message:
+            f"{result.message} {{wildcards.task}}"
+        script:
+            "../scripts/papers/make_result.py"
 
 
 rule rank_methods:
@@ -335,7 +78,7 @@ rule project_features:
     input:
         features=bound(inputs.projected_features),
     output:
-        map=paths.MAP,
+        table=paths.MAP,
     log:
         "logs/project_features/{paper}/{task}.log",
     conda:
@@ -351,9 +94,9 @@ rule project_features:
 rule make_page:
     """Make the page of an experiment, or of one task: scores, figures, texts, data and settings."""
     input:
-        files=bound(inputs.page_files),
+        files=bound(task_results.page_inputs),
     output:
-        page=paths.PAGE,
+        html=paths.PAGE,
     log:
         "logs/make_page/{page}.log",
     wildcard_constraints:

@@ -376,10 +376,10 @@ def _commands() -> Iterator[Finding]:
 
 
 def _project(folder: Path) -> Iterator[Finding]:
-    from textgamut.config.entries.base import expanded
     from textgamut.config.entries.registries import REGISTRIES
     from textgamut.config.entries.sources import FileSource
     from textgamut.config.loading import load_registry
+    from textgamut.fields import expanded
 
     if not (folder / "config").is_dir():
         yield "registries", "missing", f"{folder.absolute()} is not a project: it has no folder config"

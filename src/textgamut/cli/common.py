@@ -39,7 +39,7 @@ def named_path(name: str) -> Path:
         ConfigError: If the name is empty, as that of an unset variable: Python takes it for the working
             directory.
     """
-    from textgamut.config.entries.base import expanded
+    from textgamut.fields import expanded
 
     if not name:
         raise ConfigError("the path is empty")

@@ -171,7 +171,7 @@ def _no_slug(name: str, kind: str) -> str | None:
     from pydantic import TypeAdapter, ValidationError
 
     from textgamut.config.cells import RESERVED
-    from textgamut.config.entries.base import SLUG_PATTERN, Slug
+    from textgamut.fields import SLUG_PATTERN, Slug
 
     if not re.fullmatch(SLUG_PATTERN, name):
         return "a name has lower-case letters, digits, dots and hyphens"

@@ -6,13 +6,16 @@ import glob
 import logging
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import Field, field, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from cyclopts import CycloptsError, Parameter
 from cyclopts.validators import Number
 
+from textgamut.catalogue import FAMILIES, scored_families
+from textgamut.catalogue.family import MODEL, PROMPT_IDS
 from textgamut.cli.common import (
     Integer,
     NamedPath,
@@ -27,13 +30,12 @@ from textgamut.cli.common import (
 )
 from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.inputs import check_file
-from textgamut.metrics.catalogue import METRICS, metrics_of, scored_families
-from textgamut.scoring import Pooling
+from textgamut.scoring.options import Options, Pooling, all_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from textgamut.results import Comparison
+    from textgamut.scoring.results import Comparison
 
 logger = logging.getLogger(__name__)
 
@@ -55,12 +57,6 @@ def name_standard_input(words: Sequence[str]) -> list[str]:
     return named
 
 
-def _families() -> str:
-    """List the families that can be computed, each with its metrics."""
-    labels = {name: [METRICS[metric].label for metric in metrics_of(name)] for name in scored_families()}
-    return ", ".join(f"{name} ({', '.join(dict.fromkeys(found))})" for name, found in labels.items())
-
-
 def _check_families(_: object, names: tuple[str, ...]) -> None:
     for name in names:
         if name not in scored_families():
@@ -72,18 +68,41 @@ def _check_seeds(_: object, seeds: tuple[int, ...]) -> None:
         raise ValueError(f"{min(seeds)} is below 0")
 
 
-Families = Annotated[
-    tuple[str, ...],
-    Parameter(
-        metavar="FAMILY...",
-        consume_multiple=1,
-        validator=_check_families,
-        help=f"Families to compute: {_families()}.",
-    ),
-]
-Seeds = Annotated[
-    tuple[Integer, ...], Parameter(metavar="SEED...", consume_multiple=1, validator=_check_seeds)
-]
+def _as_option(option: Field[Any], kind: Any) -> tuple[str, Any, Any]:
+    """Return an option of ``textgamut.score`` as one of the command line: name, annotated type, default."""
+    facts = option.metadata
+    name = "--config" if option.name == "registries" else f"--{option.name.replace('_', '-')}"
+    shown: dict[str, Any] = {"name": name, "help": facts["help"]}
+    if facts["metavar"]:
+        shown["metavar"] = facts["metavar"]
+    if option.name == "registries":
+        kind = NamedPath | None
+    elif option.name == "metrics":
+        kind = tuple[str, ...]
+        shown |= {"consume_multiple": 1, "validator": _check_families}
+    elif option.name == "kmeans_seeds":
+        kind = tuple[Integer, ...]
+        shown |= {"consume_multiple": 1, "validator": _check_seeds}
+    elif kind is int:
+        kind = Integer
+        shown["validator"] = Number(gte=facts["least"])
+    elif kind != Pooling | None:
+        kind = str if option.default else str | None
+    return option.name, Annotated[kind, Parameter(**shown)], field(default=option.default)
+
+
+if TYPE_CHECKING:
+    Given = Options
+else:  # the options of textgamut.score on the command line
+    KINDS = get_type_hints(Options)
+    Given = make_dataclass(
+        "Given",
+        [_as_option(option, KINDS[option.name]) for option in all_options()],
+        namespace={"__module__": __name__},  # cyclopts takes one of a built-in module for a plain value
+        frozen=True,
+        kw_only=True,
+    )
+
 MOST_REFERENCES = 100_000
 """Number of references above which only those that are compared are read: a corpus could fill the memory, and
 embedding it takes hours."""
@@ -95,18 +114,9 @@ def score(
     generated: Annotated[NamedPaths, Parameter(metavar="FILE...")],
     text: Column = "text",
     model: Column = "model",
-    metrics: Families = ("support", "divergence", "ngram"),
-    embedder: Entry = "minilm",
-    pooling: Pooling | None = None,
-    max_tokens: Count = 512,
-    k: Annotated[Integer, Parameter(name="--k", metavar="K", validator=Number(gte=1))] = 4,
-    bootstrap: Annotated[Integer, Parameter(metavar="N", validator=Number(gte=0))] = 200,
+    given: Annotated[Given, Parameter(name="*")] = Given(),  # noqa: B008 (it is frozen)
     group: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = (),
-    kmeans_seeds: Seeds = (0, 1, 2, 3, 4),
-    tokenizer: Entry | None = None,
-    scorer: Entry | None = None,
     prompt: Column | None = None,
-    config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     output: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
 ) -> None:
@@ -127,104 +137,104 @@ def score(
         generated: Files of generated texts. A quoted pattern such as 'texts/*.jsonl' is expanded.
         text: Column of the texts in all files.
         model: Column of the models in the generated files. Without it, the model is named by the file.
-        metrics: Families to compute.
-        embedder: Name of an entry in embedders.yaml, or folder of a checkpoint.
-        pooling: Pooling of an embedder given as a folder. Defaults to the checkpoint's own, if it has
-            modules.json.
-        max_tokens: Maximum number of tokens per text of an embedder given as a folder; longer texts are cut.
-        k: Number of nearest neighbours that define the radius of a ball.
-        bootstrap: Number of half-samples for the intervals; 0 for no intervals.
+        given: The options of ``textgamut.score``.
         group: Also compute the support metrics for each group of this column, required in all files.
-        kmeans_seeds: Seeds of the k-means clusterings for divergence.
-        tokenizer: Name of an entry in models.yaml, or folder of a checkpoint, with the tokenizer for
-            Self-BLEU, distinct-n, EAD and unigram entropy. Defaults to words, without EAD.
-        scorer: Name of an entry in models.yaml, or folder of a checkpoint, for likelihood.
         prompt: Column of the prompts in the generated files; likelihood then scores the texts as their
             continuations. Required for completions, which compares the texts of one prompt.
-        config: Folder of your own registries. Defaults to ./config.
         output: Also write a page with the scores and all texts, the tables and a figure to this folder.
         json: Print JSON instead of tables.
 
     Raises:
         TextgamutError: If a file, a column, an entry or a value is not valid.
     """
-    settings = settings_of(locals())
-    if "likelihood" in metrics and not scorer:
-        raise ConfigError("--metrics likelihood needs --scorer: a model of models.yaml, or a folder")
-    if "completions" in metrics and prompt is None:
-        raise ConfigError("--metrics completions needs --prompt: the column of the prompts")
-    from textgamut.datasets.rows import STANDARD_INPUT
-    from textgamut.datasets.table import labels
-
-    files = _expanded(generated)
-    inputs = [file for file in (reference, *files) if file != STANDARD_INPUT]
-    if len(files) + 1 - len(inputs) > 1:
-        raise ConfigError("standard input can be read only once: one of --reference and --generated")
-    for file in inputs:
-        check_file(file)
-    from textgamut import scoring
+    own = {name: value for name, value in locals().items() if name != "given"}
+    settings = settings_of(own | {"config": given.registries} | vars(given))
+    del settings["registries"]
+    for family in given.metrics:
+        reads = FAMILIES[family].reads
+        if MODEL in reads and not given.scorer:
+            raise ConfigError(f"--metrics {family} needs --scorer: a model of models.yaml, or a folder")
+        if PROMPT_IDS in reads and prompt is None:
+            raise ConfigError(f"--metrics {family} needs --prompt: the column of the prompts")
     from textgamut.models.devices import lease
     from textgamut.progress import recorded_warnings
 
     with recorded_warnings() as messages:
-        whole = "compression" in metrics or reference == STANDARD_INPUT
-        references = _read(reference, text, group, most=None if whole else MOST_REFERENCES + 1)
-        _check_texts(str(reference), references[text])
-        models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
-        if len(references) > MOST_REFERENCES and not whole:
-            references = _first_references(reference, text, group, min(map(len, models.values())))
-        if output:
-            check_folder("--output", output, _names("support" in metrics, len(models)), inputs)
-        compute = scoring.checked(
-            references[text],
-            {name: frame[text] for name, frame in models.items()},
-            metrics=metrics,
-            embedder=embedder,
-            pooling=pooling,
-            max_tokens=max_tokens,
-            k=k,
-            bootstrap=bootstrap,
-            groups={
-                column: (
-                    labels(references[column]),
-                    {name: labels(frame[column]) for name, frame in models.items()},
-                )
-                for column in group
-            },
-            kmeans_seeds=kmeans_seeds,
-            tokenizer=tokenizer,
-            scorer=scorer,
-            prompts=None
-            if prompt is None
-            else {name: labels(frame[prompt]) for name, frame in models.items()},
-            registries=config,
-        )
+        compute = _prepare(reference, _expanded(generated), text, model, given, group, prompt, output)
         with lease(1):
             comparison = compute()
-    result = next(iter(comparison.results.values()))
-    counts = len(result.reference_texts), len(result.generated_texts)
     try:
-        if json:
-            rows = [{"model": name, **row} for name, of in comparison.results.items() for row in of.rows]
-            print_json(
-                settings=settings, scores=rows, differences=records(comparison.differences), warnings=messages
-            )
-        elif len(models) > 1:
-            from textgamut.report.terminal import print_comparison
-
-            print_comparison(comparison.to_frame(), comparison.differences, counts[0], result.embedder)
-        else:
-            from textgamut.report.terminal import print_scores
-
-            print_scores(result.rows, *counts, result.embedder)
+        _print(comparison, settings if json else None, messages)
     finally:  # also if the reader of the output is gone
         if output:
             _write(output, comparison, utf8(Path(reference.name)))
 
 
+def _prepare(
+    reference: Path,
+    files: Sequence[Path],
+    text: str,
+    model: str,
+    given: Any,
+    group: Sequence[str],
+    prompt: str | None,
+    output: Path | None,
+) -> Callable[[], Comparison]:
+    """Read the files and check everything; return the computation."""
+    from textgamut.datasets.rows import STANDARD_INPUT
+    from textgamut.datasets.table import labels
+    from textgamut.scoring.check import check_texts
+    from textgamut.scoring.compute import compute
+    from textgamut.scoring.resolve import check_options, resolve
+
+    inputs = [file for file in (reference, *files) if file != STANDARD_INPUT]
+    if len(files) + 1 - len(inputs) > 1:
+        raise ConfigError("standard input can be read only once: one of --reference and --generated")
+    for file in inputs:
+        check_file(file)
+    whole = "compression" in given.metrics or reference == STANDARD_INPUT
+    references = _read(reference, text, group, most=None if whole else MOST_REFERENCES + 1)
+    _check_texts(str(reference), references[text])
+    models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
+    if len(references) > MOST_REFERENCES and not whole:
+        references = _first_references(reference, text, group, min(map(len, models.values())))
+    if output:
+        check_folder("--output", output, _names("support" in given.metrics, len(models)), inputs)
+
+    def of_models(column: str) -> dict[str, pd.Series[Any]]:
+        return {name: labels(frame[column]) for name, frame in models.items()}
+
+    options = check_options(Options(**vars(given)), with_prompts=prompt is not None)
+    texts = check_texts(
+        references[text],
+        {name: frame[text] for name, frame in models.items()},
+        options,
+        {column: (labels(references[column]), of_models(column)) for column in group},
+        None if prompt is None else of_models(prompt),
+    )
+    resolved = resolve(options)
+    return lambda: compute(texts, options, resolved)
+
+
+def _print(comparison: Comparison, settings: dict[str, Any] | None, messages: Sequence[str]) -> None:
+    """Print the scores, as JSON with the settings if these are given."""
+    from textgamut.report.terminal import print_comparison, print_scores
+
+    result = next(iter(comparison.results.values()))
+    counts = len(result.reference_texts), len(result.generated_texts)
+    if settings is not None:
+        rows = [{"model": name, **row} for name, of in comparison.results.items() for row in of.rows]
+        differences = records(comparison.differences)
+        print_json(settings=settings, scores=rows, differences=differences, warnings=messages)
+    elif len(comparison.results) > 1:
+        print_comparison(comparison.to_frame(), comparison.differences, counts[0], result.embedder)
+    else:
+        print_scores(result.rows, *counts, result.embedder)
+
+
 def _expanded(paths: Iterable[Path]) -> list[Path]:
     """Replace patterns by the files that match them, in alphabetical order."""
-    from textgamut.config.entries.base import matching_files
+    from textgamut.fields import matching_files
 
     found: list[Path] = []
     for path in paths:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.config.cells import RESERVED, Config
-from textgamut.config.entries.base import expanded
 from textgamut.config.entries.datasets import (
     ContinuationsDataset,
     Dataset,
@@ -37,7 +37,7 @@ from textgamut.config.experiment import (
     Task,
     UnpromptedTask,
 )
-from textgamut.config.metrics import CompletionsSettings, JudgedCompletionsSettings, Metrics
+from textgamut.config.metrics import Metrics
 from textgamut.config.targets import (
     Continuations,
     EmbedderCorrelations,
@@ -51,8 +51,8 @@ from textgamut.config.targets import (
     TokensPerWord,
 )
 from textgamut.errors import nearest
+from textgamut.fields import expanded
 from textgamut.inputs import no_file
-from textgamut.metrics.catalogue import FAMILIES, METRICS
 
 
 def broken_references(config: Config) -> Iterator[str]:
@@ -66,7 +66,7 @@ def broken_references(config: Config) -> Iterator[str]:
     name = config.experiment.embedder
     yield from check("embedder", name, config.embedders, "embedder")
     used.append((f"embedder {name!r}", config.embedders.get(name)))
-    essays = {config.metrics(slug).essay for slug in config.experiment.tasks} - {None}
+    essays = {config.metrics(slug).of("essay") for slug in config.experiment.tasks} - {None}
     if len(essays) > 1:
         yield "metrics.essay: all tasks share one essay model: set the same file everywhere"
     for essay in essays:
@@ -76,23 +76,15 @@ def broken_references(config: Config) -> Iterator[str]:
     for where, metrics in {"": config.experiment.metrics, **blocks}.items():
         if metrics is None:
             continue
-        for key, name in metrics.models().items():
-            yield from check(f"{where}metrics.{key}", name, config.models, "model")
-            used.append((f"model {name!r}", config.models.get(name)))
-            yield from _not_loaded(f"{where}metrics.{key}", name, config)
-        if metrics.entities:
-            name = metrics.entities.tagger
-            yield from check(f"{where}metrics.entities.tagger", name, config.taggers, "tagger")
-            used.append((f"tagger {name!r}", config.taggers.get(name)))
-        for family, name in metrics.judges().items():
-            key = f"{where}metrics.{family}.model"
-            yield from check(key, name, config.models, "model")
-            model = config.models.get(name)
-            used.append((f"model {name!r}", model))
-            if model and (model.engine != "openai" or model.chat != "template"):
-                yield f"{key}: model {name!r} cannot be a judge: it needs engine openai, chat: template"
-            elif model and model.chat_settings != Chat("template"):
-                yield f"{key}: model {name!r} cannot be a judge: with system, chat_arguments or reasoning"
+        for family, field, names, name in metrics.named():
+            key, kind = f"{where}metrics.{family}.{field}", names.registry.removesuffix("s")
+            registry: Mapping[str, Any] = getattr(config, names.registry)
+            yield from check(key, name, registry, kind)
+            used.append((f"{kind} {name!r}", registry.get(name)))
+            if names.judge:
+                yield from _no_judge(key, name, config)
+            elif kind == "model":
+                yield from _not_loaded(key, name, config)
     for slug, task in config.experiment.tasks.items():
         if not isinstance(task, ScoresTask):
             yield from check(f"tasks.{slug}.dataset", task.dataset, config.datasets, "dataset")
@@ -258,27 +250,22 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
         yield from _unfit_ranking(slug, task, metrics)
         return
     elsewhere = f"set metrics for this task alone (tasks.{slug}.metrics)"
-    clusters = metrics.divergence.clusters if metrics.divergence else None
+    divergence = metrics.of("divergence")
+    clusters = divergence.clusters if divergence else None
     if clusters and task.n and clusters > 2 * task.n:
         yield (
             f"tasks.{slug}: metrics.divergence.clusters: {clusters} clusters for {2 * task.n} texts, "
             f"n = {task.n} on each side: lower clusters or raise n"
         )
     yield from _unfit_numbers(config, slug, task)
-    if metrics.similarity and not isinstance(task, PromptedTask):
-        yield (
-            f"tasks.{slug}.kind: similarity compares a text with the reference of its own prompt, which only "
-            f"tasks of kind prompted have: {elsewhere}"
-        )
+    for name in metrics.families():
+        if (kinds := FAMILIES[name].tasks) and task.kind not in kinds:
+            yield f"tasks.{slug}.kind: {name} {FAMILIES[name].needs}: {elsewhere}"
     for name in ("completions", "judged_completions"):
-        family: CompletionsSettings | JudgedCompletionsSettings | None = getattr(metrics, name)
-        if family is None:
+        family = metrics.of(name)
+        if family is None or task.kind not in FAMILIES[name].tasks:
             continue
         judged = name == "judged_completions"
-        if isinstance(task, (SubsetsTask, UnpromptedTask)) or (judged and not isinstance(task, PromptedTask)):
-            what = "several completions of a prompt" if judged else "prompts"
-            yield f"tasks.{slug}.kind: {name} needs {what}, which tasks of this kind lack: {elsewhere}"
-            continue
         numbers = {config.size(cell).kept: cell for cell in reversed(config.cells(slug))}
         fewest = min(numbers)
         if fewest < (family.first or 1 + judged):
@@ -293,9 +280,8 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
                 f"({', '.join(map(str, sorted(numbers)))}): set first, so that their values compare"
             )
     yield from _unfit_quality(slug, metrics)
-    if metrics.judge and not isinstance(task, BiographiesTask):
-        yield f"tasks.{slug}.kind: the judge only rates biographies: {elsewhere}"
-    if metrics.likelihood and metrics.likelihood.perplexity_of == "generator":
+    likelihood = metrics.of("likelihood")
+    if likelihood and likelihood.perplexity_of == "generator":
         if isinstance(task, SubsetsTask):
             yield f"tasks.{slug}.kind: human texts have no generator to compute their perplexity: {elsewhere}"
         else:
@@ -313,12 +299,13 @@ def _unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
     if task.ranking:
         yield from _unfit_ranking(slug, task, metrics)
     sizes = {config.size(cell) for cell in config.cells(slug)}
-    if any(size.kept > 1 for size in sizes) and (metrics.support or metrics.divergence):
+    paired = metrics.of("support") or metrics.of("divergence")
+    if any(size.kept > 1 for size in sizes) and paired:
         yield (
             f"tasks.{slug}.keep: support and divergence compare one text per prompt with one reference: "
             "set keep: 1 or remove these metrics"
         )
-    if any(size.n != task.n for size in sizes) and (metrics.support or metrics.divergence or task.sweep):
+    if any(size.n != task.n for size in sizes) and (paired or task.sweep):
         yield (
             f"tasks.{slug}.cells: support, divergence and sweep depend on the number of texts, so that all "
             "cells need the task's n: remove these, or n from the blocks"
@@ -359,7 +346,8 @@ _WITHOUT_CHECKPOINT = {
 
 
 def _unfit_quality(slug: str, metrics: Metrics) -> Iterator[str]:
-    bar = metrics.completions.quality if metrics.completions else None
+    completions, essay = metrics.of("completions"), metrics.of("essay")
+    bar = completions.quality if completions else None
     if bar is None:
         return
     key = f"tasks.{slug}: metrics.completions.quality"
@@ -369,8 +357,8 @@ def _unfit_quality(slug: str, metrics: Metrics) -> Iterator[str]:
             f"{nearest(bar.metric, metrics.per_text())}"
         )
         return
-    if bar.metric == "essay" and metrics.essay and not os.path.isfile(expanded(metrics.essay.essays)):
-        yield f"{key}.metric: essay: there is no file {expanded(metrics.essay.essays)}"
+    if bar.metric == "essay" and essay and not os.path.isfile(expanded(essay.essays)):
+        yield f"{key}.metric: essay: there is no file {expanded(essay.essays)}"
     low, high = METRICS[bar.metric].range
     if (bar.at_least is not None and bar.at_least > high) or (bar.at_most is not None and bar.at_most < low):
         yield f"{key}: no text passes: {bar.metric} is between {low:g} and {high:g}"
@@ -472,13 +460,14 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
         yield f"tasks.{slug}.ranking: there are no prompts on which methods can be compared"
         return
     criteria = [*task.ranking.higher, *task.ranking.lower]
+    essay = metrics.of("essay")
     read = isinstance(task, ScoresTask)  # from a file, which may have any criteria
     known = criteria if read else metrics.per_text()
     for name in [] if read else criteria:
         if name == "entity_overlap" and not isinstance(task, PromptedTask):
             yield f"tasks.{slug}.ranking: entity_overlap needs a reference for each prompt: kind prompted"
-        elif name == "essay" and metrics.essay and not os.path.isfile(expanded(metrics.essay.essays)):
-            yield f"tasks.{slug}.ranking: essay: there is no file {metrics.essay.essays} for its training"
+        elif name == "essay" and essay and not os.path.isfile(expanded(essay.essays)):
+            yield f"tasks.{slug}.ranking: essay: there is no file {essay.essays} for its training"
         elif name not in known:
             yield (
                 f"tasks.{slug}.ranking: no criterion {name!r} of single texts among the task's metrics; "
@@ -495,6 +484,14 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
     methods = {pair for block in task.cells for pair in block.pairs()}
     if len(methods) == 1:  # a file of scores may have none here: all of its methods are ranked
         yield f"tasks.{slug}.ranking: at least two methods are needed: add a model or a decoding setting"
+
+
+def _no_judge(key: str, name: str, config: Config) -> Iterator[str]:
+    model = config.models.get(name)
+    if model and (model.engine != "openai" or model.chat != "template"):
+        yield f"{key}: model {name!r} cannot be a judge: it needs engine openai, chat: template"
+    elif model and model.chat_settings != Chat("template"):
+        yield f"{key}: model {name!r} cannot be a judge: with system, chat_arguments or reasoning"
 
 
 def _not_loaded(key: str, name: str, config: Config) -> Iterator[str]:

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import SLUG_PATTERN, Count, Quantity, Slug, Strict, Text, TwoOrMore
 from textgamut.config.entries.sources import RATE, FilesSource
-from textgamut.config.metrics import Distinct, Metrics, RankingSettings, Seeds, SupportSettings
+from textgamut.config.metrics import Metrics, RankingSettings
 from textgamut.config.targets import Target, TargetName
 from textgamut.errors import nearest
+from textgamut.fields import SLUG_PATTERN, Count, Distinct, Quantity, Seeds, Slug, Strict, Text, TwoOrMore
 
 Labelled = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}(/{SLUG_PATTERN})?$", max_length=201)]
 """What has a label: a slug, or a model with a decoding, separated by a slash."""
@@ -379,7 +379,7 @@ class Experiment(Strict):
     """Your mail address or project page, which Wikipedia and Wikidata require with each request."""
     requests_per_second: Quantity = RATE
     """Maximum number of requests per second to each web service."""
-    metrics: Metrics = Metrics(support=SupportSettings())
+    metrics: Metrics = Metrics.model_validate({"support": {}})
     """The families of metrics of tasks that do not set their own. Defaults to the support metrics."""
     tasks: Annotated[dict[Slug, Task], Field(min_length=1)]
     """Slug -> task. The slug names the folders ``data/{task}`` and ``results/{task}``, which all experiments

@@ -14,11 +14,11 @@ from pydantic import TypeAdapter
 from textgamut import arguments
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.checks import broken_references
-from textgamut.config.entries.base import Slug, expanded
 from textgamut.config.entries.registries import REGISTRIES
 from textgamut.config.experiment import Experiment
 from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError
+from textgamut.fields import Slug, expanded
 
 
 def load_config(path: str | Path, registries: str | Path | None = None) -> Config:

@@ -10,9 +10,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from textgamut.config.entries.base import Count, Strict, Text
-from textgamut.config.metrics import Distinct
-from textgamut.metrics.catalogue import METRICS
+from textgamut.catalogue import METRICS
+from textgamut.fields import Count, Distinct, Strict, Text
 
 Names = Annotated[list[str], Field(min_length=1), Distinct]
 

@@ -35,7 +35,7 @@ def make_card(
         frame: Rows of the dataset.
         meta: Metadata of the extraction: ``extracted`` (date), ``counts`` (filter -> remaining rows, in the
             order of the filters), ``source_sha256`` (None if the source is not a file) and
-            ``settings.revision``.
+            ``job.settings.revision``.
 
     Returns:
         Plain data. For a wiki, ``rows`` contains all columns but the texts, and the SHA-256 of each text: a
@@ -53,7 +53,7 @@ def make_card(
         "counts": meta["counts"],
         "texts": len(frame),
         "sha256": dataset_digest(frame),
-        "revision": meta["settings"]["revision"],
+        "revision": meta["job"]["settings"]["revision"],
         "words": {
             "least": min(words),
             "median": float(np.median(words)),

@@ -9,10 +9,10 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from textgamut.config.entries.base import expanded
 from textgamut.config.entries.sources import RATE, DatasetSource, MediaWikiSource, WikidataSource
 from textgamut.datasets import snapshot
 from textgamut.errors import DataError
+from textgamut.fields import expanded
 from textgamut.sources.fetch import fetch, reading
 from textgamut.sources.wiki import Wiki, connect
 

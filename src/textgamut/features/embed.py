@@ -24,7 +24,7 @@ from textgamut.progress import Progress
 if TYPE_CHECKING:
     import torch
 
-    from textgamut.config.entries.embedders import Embedder
+    from textgamut.config.entries.embedders import Embedder, FeatureModel
 from textgamut.models.context import context_length
 
 logger = logging.getLogger(__name__)
@@ -92,13 +92,16 @@ class LoadedEmbedder(NamedTuple):
         return Features(vectors, truncated, sum(not text.strip() for text in texts))
 
 
-def load_embedder(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
+def load_embedder(
+    folder: Path, embedder: FeatureModel, device: torch.device, batch_size: int
+) -> LoadedEmbedder:
     """Load an embedder, for several sets of texts.
 
     Args:
         folder: The checkpoint.
-        embedder: Its registry entry.
+        embedder: What decides the features, of its registry entry.
         device: Device of the computation.
+        batch_size: Maximum number of texts per batch.
 
     Raises:
         TextgamutError: If ``max_tokens`` exceeds the model's limit or leaves no room beside the special
@@ -106,10 +109,10 @@ def load_embedder(folder: Path, embedder: Embedder, device: torch.device) -> Loa
     """
     silence_transformers()
     if embedder.pooling == LIBRARY:
-        loaded = _load_own(folder, embedder, device)
+        loaded = _load_own(folder, embedder, device, batch_size)
     else:
         check_pooling(folder, embedder)
-        loaded = _load_network(folder, embedder, device)
+        loaded = _load_network(folder, embedder, device, batch_size)
     _check_room(loaded)
     return loaded
 
@@ -154,10 +157,10 @@ def embed(
     embedder = arguments.instance(
         "embedder", embedder, Embedder, "an entry of embedders.yaml, see load_config"
     )
-    return load_embedder(folder, embedder, choose_device(device)).embed(texts)
+    return load_embedder(folder, embedder, choose_device(device), embedder.batch_size).embed(texts)
 
 
-def compute_dtype(embedder: Embedder, device: torch.device) -> torch.dtype:
+def compute_dtype(embedder: FeatureModel, device: torch.device) -> torch.dtype:
     """Resolve an embedder's dtype on a device: ``auto`` is float32 on a CPU and 16 bits on a GPU."""
     on_cpu = embedder.dtype == "auto" and device.type == "cpu"
     return choose_dtype("float32" if on_cpu else embedder.dtype, device)
@@ -176,7 +179,9 @@ def _batches(
         start += fitting
 
 
-def _load_network(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
+def _load_network(
+    folder: Path, embedder: FeatureModel, device: torch.device, batch_size: int
+) -> LoadedEmbedder:
     import torch
     from transformers import AutoModel
 
@@ -197,9 +202,7 @@ def _load_network(folder: Path, embedder: Embedder, device: torch.device) -> Loa
         return vectors
 
     batch_tokens = CPU_TOKENS if device.type == "cpu" else None
-    return LoadedEmbedder(
-        model, tokenizer, "", encode, embedder.max_tokens, embedder.batch_size, batch_tokens
-    )
+    return LoadedEmbedder(model, tokenizer, "", encode, embedder.max_tokens, batch_size, batch_tokens)
 
 
 def _pool(states: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
@@ -213,12 +216,13 @@ def _pool(states: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tenso
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
 
 
-def _load_own(folder: Path, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
+def _load_own(folder: Path, embedder: FeatureModel, device: torch.device, batch_size: int) -> LoadedEmbedder:
     """Load a checkpoint with its own modules, without their library if one of our poolings does the same."""
     own = own_modules(folder)
     if own.pooling is None:
-        return _load_library(folder, own, embedder, device)
-    plain = _load_network(own.transformer, embedder.model_copy(update={"pooling": own.pooling}), device)
+        return _load_library(folder, own, embedder, device, batch_size)
+    pooled = embedder.model_copy(update={"pooling": own.pooling})
+    plain = _load_network(own.transformer, pooled, device, batch_size)
     if not own.unit_length:
         return plain
 
@@ -230,7 +234,9 @@ def _load_own(folder: Path, embedder: Embedder, device: torch.device) -> LoadedE
     return plain._replace(encode=encode)
 
 
-def _load_library(folder: Path, own: OwnModules, embedder: Embedder, device: torch.device) -> LoadedEmbedder:
+def _load_library(
+    folder: Path, own: OwnModules, embedder: FeatureModel, device: torch.device, batch_size: int
+) -> LoadedEmbedder:
     from transformers import AutoModel
 
     check_fit(AutoModel, own.transformer, embedder=True)
@@ -265,7 +271,7 @@ def _load_library(folder: Path, own: OwnModules, embedder: Embedder, device: tor
         prompt,
         encode,
         embedder.max_tokens,
-        embedder.batch_size,
+        batch_size,
         batch_tokens,
     )
 

@@ -13,7 +13,7 @@ from textgamut.models.checkpoint_files import REMEDY
 from textgamut.models.weights import FLOATS
 
 if TYPE_CHECKING:
-    from textgamut.config.entries.embedders import Embedder
+    from textgamut.config.entries.embedders import FeatureModel
 
 LIBRARY = "sentence-transformers"
 """The pooling of an entry whose checkpoint's own modules are used."""
@@ -105,7 +105,7 @@ def own_modules(folder: Path) -> OwnModules:
     return OwnModules(transformer, steps, unit_length)
 
 
-def check_pooling(folder: Path, embedder: Embedder) -> None:
+def check_pooling(folder: Path, embedder: FeatureModel) -> None:
     """Compare the pooling of an entry with the checkpoint's own, if it has one.
 
     Warns:

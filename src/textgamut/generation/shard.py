@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textgamut.config.entries.base import expanded
 from textgamut.config.entries.decoding import parse_decoding
-from textgamut.config.entries.models import Model
+from textgamut.config.entries.models import TextModel
 from textgamut.config.entries.sources import FileSource, OpenAISource
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import ModelError
-from textgamut.files import KEPT, read_attributes, read_table, write_meta, write_table
+from textgamut.fields import expanded
+from textgamut.files import KEPT, read_attributes, read_table, write_table
 from textgamut.generation.engines.engine import Engine, open_engine
 from textgamut.generation.journal import Journal, fingerprint, read_samples
 from textgamut.generation.requests import COLUMNS, Request, Sample, sample_table
@@ -50,18 +50,23 @@ class ShardJob(NamedTuple):
     @property
     def journal(self) -> Path:
         """The file that stores samples until the shard is complete."""
-        return self.samples.with_suffix(".journal.jsonl")
+        return journal_of(self.samples)
 
 
-def generate_shard(job: ShardJob, generator: Generator) -> Callable[[], None]:
-    """Generate the samples of a shard, and write them with a ``.meta.json`` beside them.
+def journal_of(samples: Path) -> Path:
+    """Return the file that stores samples until a shard is complete."""
+    return samples.with_suffix(".journal.jsonl")
+
+
+def generate_shard(job: ShardJob, generator: Generator) -> dict[str, Any]:
+    """Generate the samples of a shard, and write them.
 
     Samples that are in the journal, or in other shards of the cell, are not generated again. If there are
     samples of another version of the engine, no more are generated.
 
     Returns:
-        A function that removes the journal. Call it once the output is safe: Snakemake deletes the output of
-        a job that dies.
+        Facts for the metadata. Remove the journal (:func:`journal_of`) once the output is safe: Snakemake
+        deletes the output of a job that dies.
 
     Raises:
         TextgamutError: As ``open_engine`` and ``Engine.generate``, or if the cell has samples of another
@@ -69,11 +74,10 @@ def generate_shard(job: ShardJob, generator: Generator) -> Callable[[], None]:
     """
     shard = _Shard(job, generator)
     shard.generate()
-    shard.write()
-    return shard.journal.remove
+    return shard.write()
 
 
-def render_prompts(prompts: dict[str, Prompt], model: Model) -> list[tuple[str, str, bool]]:
+def render_prompts(prompts: dict[str, Prompt], model: TextModel) -> list[tuple[str, str, bool]]:
     """Render each prompt for the model: its id, the text, and whether a chat template produced the text."""
     if isinstance(model.source, OpenAISource):
         return [(id_, *render_for_server(prompt, model.chat_settings)) for id_, prompt in prompts.items()]
@@ -93,19 +97,25 @@ def read_fingerprint(path: Path) -> str | None:
 class Generator:
     """A model that generates shards; it is loaded when the first sample has to be generated."""
 
-    def __init__(self, entry: Model, device: torch.device, threads: int) -> None:
+    def __init__(
+        self, entry: TextModel, name: str, device: torch.device, gpus: int, batch_size: int, threads: int
+    ) -> None:
         """Prepare to load a model.
 
         Args:
-            entry: The model's registry entry. An earlier run that ran out of memory may have lowered the
-                batch size of a shard.
+            entry: What decides its texts, of its registry entry.
+            name: Its name in messages.
             device: Device of the model.
+            gpus: Number of GPUs.
+            batch_size: Maximum number of samples per batch. An earlier run that ran out of memory may have
+                lowered that of a shard.
             threads: Number of CPU threads of torch.
         """
         import torch
 
         torch.set_num_threads(threads)
-        self.entry, self.threads, self._device = entry, threads, device
+        self.entry, self.name, self.threads = entry, name, threads
+        self._device, self._gpus, self._batch_size = device, gpus, batch_size
         self._engine: Engine | None = None
         self._dtype = None
         self.dtype, self.device_name = str(entry.dtype), device.type
@@ -119,10 +129,10 @@ class Generator:
 
     def engine(self, batch_size: int | None) -> Engine:
         """Return the engine, with a smaller batch size if ``batch_size`` is given."""
-        most = self.entry.batch_size
+        most = self._batch_size
         if self._engine is None:
-            logger.info("loading %s: %s on %s", self.entry.label, self.dtype, self.device_name)
-            self._engine = open_engine(self.entry, most, self._device, self._dtype)
+            logger.info("loading %s: %s on %s", self.name, self.dtype, self.device_name)
+            self._engine = open_engine(self.entry, self.name, self._gpus, most, self._device, self._dtype)
         self._engine.batch_size = min(most, batch_size or most)
         return self._engine
 
@@ -135,13 +145,12 @@ class _Shard:
     """An unfinished shard with an open journal, which includes samples found in other shards of the cell."""
 
     def __init__(self, job: ShardJob, model: Generator) -> None:
-        self._started = time.monotonic()
         self._job, self._model = job, model
         prompts = model.prompts(job.prompts, job.seed)
-        self._settings = job.settings | {"seed": job.seed, "dtype": model.dtype}
+        settings = job.settings | {"seed": job.seed, "dtype": model.dtype}
         # The text of a completion does not depend on the number of completions and prompts.
         numbers = ("completions", "task", "n")
-        decisive = {name: value for name, value in self._settings.items() if name not in numbers}
+        decisive = {name: value for name, value in settings.items() if name not in numbers}
         self._fingerprint = fingerprint(decisive | {"files": model.files}, prompts)
         number, shards = map(int, job.samples.stem.split("-of-"))
         completions = range(job.settings["completions"])
@@ -176,27 +185,25 @@ class _Shard:
             progress.advance(len(batch), sum(sample["tokens"] for sample in batch))
         self._engine_facts = engine.facts
 
-    def write(self) -> None:
-        """Write the samples, in the order of the requests, and their metadata."""
+    def write(self) -> dict[str, Any]:
+        """Write the samples, in the order of the requests; return facts."""
         by_key = {_key(sample): sample for sample in self.journal.samples}
         frame = sample_table([by_key[request.key] for request in self.requests])
         frame.attrs["fingerprint"] = self._fingerprint
         frame.attrs["engines"] = sorted(self.journal.engines)
-        facts = {"device": self._model.device_name, "dtype": self._model.dtype, **self._engine_facts}
-        write_meta(
-            self._job.output,
-            self._settings,
-            self._started,
-            **facts,
-            engines=sorted(filter(None, self.journal.engines)),
-            threads=self._model.threads,
-            batch_size=self.journal.batch_size,
-            resumed_samples=self._resumed,
-            samples=len(frame),
-            new_tokens=int(frame["tokens"].sum()),
-            generation_seconds=round(self.journal.seconds, 3),
-        )
         write_table(self._job.output, frame)
+        return {
+            "device": self._model.device_name,
+            "dtype": self._model.dtype,
+            **self._engine_facts,
+            "engines": sorted(filter(None, self.journal.engines)),
+            "threads": self._model.threads,
+            "batch_size": self.journal.batch_size,
+            "resumed_samples": self._resumed,
+            "samples": len(frame),
+            "new_tokens": int(frame["tokens"].sum()),
+            "generation_seconds": round(self.journal.seconds, 3),
+        }
 
     def _reuse_samples_of_other_shards(self) -> None:
         """Append the samples found in shards of the cell, split differently or from an earlier run."""
@@ -230,7 +237,7 @@ class _Shard:
                 yield path, samples, set(read_attributes(path)["engines"])
 
 
-def _unpinned_files(model: Model) -> list[tuple[str, int, int]]:
+def _unpinned_files(model: TextModel) -> list[tuple[str, int, int]]:
     """Return size and modification time of a model's files if no checksum pins them, to detect edits."""
     files: list[Path] = []
     for source in (model.source, model.adapter):

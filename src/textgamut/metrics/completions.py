@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut import arguments
+from textgamut.catalogue.completions import SAME_COMPLETION
 from textgamut.errors import DataError
 from textgamut.metrics.prompts import first_of, partition, repeated, rows_of
+from textgamut.metrics.rows import Scores, computed_rows
+from textgamut.metrics.vendi import conditional_vendi
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -183,6 +188,75 @@ def distinct_completions(
         raise DataError(f"threshold = {threshold}: must be a cosine similarity from -1 to 1")
     by_prompt = _of_prompts(features, prompts)
     return _mean([_classes(units, threshold) for units in first_of(by_prompt, k).values()])
+
+
+def score(
+    features: ArrayLike,
+    prompt_ids: Sequence[Hashable],
+    threshold: float = SAME_COMPLETION,
+    first: int | None = None,
+    quality: Mapping[str, Any] | None = None,
+    text_scores: Mapping[str, NDArray[np.float64]] | None = None,
+) -> Scores:
+    """Compute how much the completions of one prompt differ.
+
+    Args:
+        features: (N, d) features of the texts.
+        prompt_ids: (N,) the prompt of each text.
+        threshold: Cosine from which on two completions count as the same for distinct_k.
+        first: Number k of completions for distinct_k. Defaults to the fewest that a prompt has.
+        quality: ``metric``, ``at_least`` and ``at_most``: the bar above which a text must be to count for the
+            effective diversity. Without it, this is not computed.
+        text_scores: Metric of the bar -> (N,) its values.
+
+    Warns:
+        UserWarning: If a metric cannot be computed and has no row, because prompts have one completion.
+    """
+    metrics: dict[str, Callable[[], float]] = {
+        "completion_cosine": lambda: pairwise_cosine(features, prompt_ids),
+        "conditional_vendi": lambda: conditional_vendi(features, prompt_ids),
+        "distinct_completions": lambda: distinct_completions(features, prompt_ids, threshold, first),
+    }
+    if quality:
+        above = passes(text_scores or {}, **quality)
+        metrics["effective_diversity"] = lambda: effective_diversity(features, prompt_ids, above)
+    return Scores(computed_rows(len(prompt_ids), metrics))
+
+
+def passes(
+    text_scores: Mapping[str, NDArray[np.float64]],
+    metric: str,
+    at_least: float | None,
+    at_most: float | None,
+) -> NDArray[np.bool_]:
+    """Return which texts are above the bar of quality; a text without a value is not.
+
+    Args:
+        text_scores: Metric -> (N,) its values.
+        metric: The metric of the bar.
+        at_least: Smallest value that passes, or None.
+        at_most: Largest value that passes, or None.
+
+    Raises:
+        DataError: If the metric has no values.
+
+    Warns:
+        UserWarning: If no text passes.
+    """
+    if metric not in text_scores:
+        raise DataError(f"the bar of quality needs {metric}, which is not in the scores of the texts")
+    values = np.asarray(text_scores[metric], dtype=float)
+    bounds = {"of at least": at_least, "of at most": at_most}
+    low = -np.inf if at_least is None else at_least
+    high = np.inf if at_most is None else at_most
+    with np.errstate(invalid="ignore"):
+        passing: NDArray[np.bool_] = (values >= low) & (values <= high)
+    if not passing.any():
+        bar = " and ".join(f"{what} {value:g}" for what, value in bounds.items() if value is not None)
+        known = values[~np.isnan(values)]
+        found = f"their values are {known.min():g} to {known.max():g}" if len(known) else "none has a value"
+        warnings.warn(f"no text has {metric} {bar}, the bar of quality: {found}", stacklevel=2)
+    return passing
 
 
 def _classes(units: NDArray[np.float64], threshold: float) -> int:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import gzip
 import math
 import re
+import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain, groupby
 from operator import itemgetter
 
@@ -21,6 +22,7 @@ import numpy as np
 from textgamut import arguments
 from textgamut.errors import DataError
 from textgamut.metrics.ngram import _ngrams, distinct_n
+from textgamut.metrics.rows import Scores, computed_rows
 from textgamut.text import count_words, cut_continuation
 
 REVISION = 1
@@ -192,6 +194,50 @@ def cut_to_words(texts: Sequence[str], words: int) -> list[str]:
         if not missing:
             break
     return cut
+
+
+def score(texts: Sequence[str], references: Sequence[str] = (), words: int | None = None) -> Scores:
+    """Compute compression ratio, n-gram diversity, self-repetition and homogenization at equal length.
+
+    Args:
+        texts: N texts.
+        references: The references, whose number of words is the default of ``words``.
+        words: Number of words to which the texts are cut in all: the last texts are left out.
+
+    Warns:
+        UserWarning: If the texts have fewer words, or a metric cannot be computed and has no row.
+    """
+    words = sum(map(count_words, references)) if words is None else words
+    facts = {"words": words}
+    if not words:
+        warnings.warn("no metrics of compression: a set of texts has no words", stacklevel=2)
+        return Scores([], facts=facts)
+    found = sum(map(count_words, texts))
+    if found < words:
+        warnings.warn(
+            f"the texts have {found} words, fewer than {words}: compare their compression ratio, n-gram "
+            "diversity, self-repetition and homogenization only with those of as many words",
+            stacklevel=2,
+        )
+    kept = cut_to_words(texts, words)
+    tokens = [text.split() for text in kept]
+    metrics: dict[str, Callable[[], float]] = {
+        "compression_ratio": lambda: compression_ratio(kept),
+        "ngram_diversity": lambda: ngram_diversity(tokens),
+        "self_repetition": lambda: self_repetition(tokens),
+        "homogenization": lambda: homogenization(kept),
+    }
+    return Scores(computed_rows(len(texts), metrics), facts=facts)
+
+
+def score_jointly(texts: Sequence[Sequence[str]], references: Sequence[str]) -> Iterator[Scores]:
+    """Score the texts of several models, all cut to as many words as the shortest set has.
+
+    Args, Warns:
+        As :func:`score`.
+    """
+    words = min(sum(map(count_words, texts_of)) for texts_of in (references, *texts))
+    return (score(of_model, words=words) for of_model in texts)
 
 
 def _check_two(name: str, texts: Sequence[object], metric: str) -> None:

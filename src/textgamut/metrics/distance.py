@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut import arguments
-from textgamut.features.reduce import NO_VARIANCE, blocks, checked, unit_blocks, warn_of_size
-from textgamut.metrics.catalogue import MOST_PERMUTATIONS
+from textgamut.catalogue.distance import MOST_PERMUTATIONS
+from textgamut.features.reduce import NO_VARIANCE, blocks, checked, same_size, unit_blocks, warn_of_size
+from textgamut.metrics.rows import Scores, metric_row
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -121,6 +122,26 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
         p = float(np.mean(values >= values[0] - TIE * values.std() - LEAST_TIE))
         found[name] = MMD(float(_unbiased(given[name], sums[name][:n].sum(), whole, n, m)), p)
     return found
+
+
+def score(features: ArrayLike, reference_features: ArrayLike, permutations: int = 200) -> Scores:
+    """Compute the squared MMD with two kernels, their p-values, and the Fréchet distance.
+
+    Args:
+        features: (N, d) features of the texts. The larger set is cut to its first rows, as many as the
+            smaller one has, because the Fréchet distance depends on the number of texts.
+        reference_features: (M, d) features of the references.
+        permutations: Number of permutations for the p-values.
+
+    Raises, Warns:
+        As :func:`mmd`, :func:`frechet_distance` and ``features.reduce.same_size``.
+    """
+    ref, gen = same_size(reference_features, features)
+    values: dict[str, float] = {}
+    for kernel, found in mmd(ref, gen, permutations).items():
+        values |= {f"mmd_{kernel}": found.value, f"mmd_{kernel}_p": found.p}
+    values["frechet"] = frechet_distance(ref, gen)
+    return Scores([metric_row(len(gen), name, value) for name, value in values.items()])
 
 
 def _unbiased(inside: Any, of_first: Any, whole: Any, n: int, m: int) -> Any:

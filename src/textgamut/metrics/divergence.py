@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut import arguments
+from textgamut.catalogue.divergence import LARGEST_KMEANS_SEED
 from textgamut.errors import DataError
 from textgamut.features.reduce import reduce_features, same_size
-from textgamut.metrics.catalogue import LARGEST_KMEANS_SEED
+from textgamut.metrics.rows import Scores, metric_row
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -141,6 +142,35 @@ def joint_divergence_metrics(
         _summary([(found[0], found[1 + order.index(i)]) for found in by_seed], seeds, clusters, n)
         for i in range(len(sets))
     ]
+
+
+def score(
+    features: ArrayLike, reference_features: ArrayLike, clusters: int | None, seeds: Sequence[int]
+) -> Scores:
+    """Compute MAUVE, the frontier integral, F_1/8 and F_8: means and deviations over k-means seeds.
+
+    Args, Raises, Warns:
+        As :func:`divergence_metrics`.
+    """
+    return _scores(divergence_metrics(reference_features, features, clusters, seeds))
+
+
+def score_jointly(
+    features: Sequence[ArrayLike], reference_features: ArrayLike, clusters: int | None, seeds: Sequence[int]
+) -> list[Scores]:
+    """Compute the divergence scores of several models from one clustering.
+
+    Args, Raises, Warns:
+        As :func:`joint_divergence_metrics`.
+    """
+    return [_scores(of) for of in joint_divergence_metrics(reference_features, features, clusters, seeds)]
+
+
+def _scores(result: DivergenceMetrics) -> Scores:
+    rows = [metric_row(result.n, name, getattr(result, name)) for name in result.deviations]
+    if len(result.seeds) > 1:
+        rows = [row | {"deviation": result.deviations[row["metric"]]} for row in rows]
+    return Scores(rows)
 
 
 def _summary(

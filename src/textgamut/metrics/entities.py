@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError, ModelError
+from textgamut.metrics.rows import Scores, text_rows
 from textgamut.progress import Progress
+from textgamut.text import count_words
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -143,6 +145,33 @@ def entity_metrics(
         for a, b in zip(map(set, generated_entities), map(set, reference_entities), strict=True)
     ]
     return EntityMetrics(density, np.array(overlap, dtype=np.float64))
+
+
+def score(
+    texts: Sequence[str], own_references: Sequence[str] | None, tagger: Language, threads: int = 1
+) -> Scores:
+    """Compute information density and, if the prompts have references, entity overlap.
+
+    Args:
+        texts: N texts.
+        own_references: The reference of the prompt of each text; None for no overlap.
+        tagger: A spaCy pipeline.
+        threads: Number of processes.
+
+    Raises, Warns:
+        As :func:`find_entities` and ``metrics.rows.text_rows``.
+    """
+    words = np.array([count_words(text) for text in texts])
+    asked = list(dict.fromkeys(own_references or ()))
+    # In one call, since each starts its processes anew.
+    found = find_entities([*texts, *asked], tagger, processes=threads)
+    of_reference = dict(zip(asked, found[len(texts) :], strict=True))
+    of_references = None if own_references is None else [of_reference[text] for text in own_references]
+    metrics = entity_metrics(found[: len(texts)], words, of_references)
+    columns = {"information_density": metrics.information_density}
+    if metrics.entity_overlap is not None:
+        columns["entity_overlap"] = metrics.entity_overlap
+    return Scores(text_rows(columns), columns)
 
 
 def _entity_components(nlp: Language) -> list[str]:

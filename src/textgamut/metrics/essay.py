@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.files import read_json, write_bytes, write_json
 from textgamut.inputs import guarded
+from textgamut.metrics.rows import Scores, text_rows
 from textgamut.progress import Progress
 from textgamut.text import nltk_words
 
@@ -319,6 +320,16 @@ def load_essay_model(folder: Path) -> TrainedEssayModel:
 
 Layers = tuple[Any, tuple[str, ...], float, float]
 """Network, words, mean and deviation of the scores."""
+
+
+def score(texts: Sequence[str], grader: TrainedEssayModel) -> Scores:
+    """Grade each text, and compute the mean grade.
+
+    Args, Raises, Warns:
+        As :func:`essay_scores` and ``metrics.rows.text_rows``.
+    """
+    columns = {"essay": essay_scores(grader, texts)}
+    return Scores(text_rows(columns), columns, {"kappa": grader.kappa, "essays": grader.essays})
 
 
 def _lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:

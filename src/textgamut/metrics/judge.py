@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.metrics import questions
+from textgamut.metrics.rows import Scores, text_rows
 from textgamut.sources.chat_server import ServedModel
 
 REVISION = 2
@@ -75,7 +76,7 @@ class Judgements:
     """Metadata of the judge and its calls; see ``ServedModel.facts``."""
 
 
-def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgements:
+def judge_texts(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgements:
     """Score biographies by a served model (PR appendix B.2).
 
     One question per text returns its three scores, and one question per batch of ten texts their diversity.
@@ -144,6 +145,23 @@ def judge(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgem
         empty=len(texts) - len(rows),
         facts=served.facts,
     )
+
+
+def score(texts: Sequence[str], judge: ServedModel, workers: int = 1) -> Scores:
+    """Rate texts by a served model: rows of means and scores of each text, except for diversity.
+
+    ``n`` is the number of texts, even for diversity, which is a mean over batches of texts.
+
+    Args, Raises, Warns:
+        As :func:`judge_texts` and ``metrics.rows.text_rows``.
+    """
+    verdict = judge_texts(texts, judge, workers)
+    columns = {
+        f"judge_{name}": getattr(verdict, name) for name in ("coherence", "insightfulness", "plausibility")
+    }
+    rows = text_rows(columns) + text_rows({"judge_diversity": verdict.diversity})
+    asked = {"unparsed": verdict.unparsed, "empty": verdict.empty, "batches": len(verdict.diversity)}
+    return Scores([row | {"n": len(texts)} for row in rows], columns, asked | verdict.facts)
 
 
 def _is_rating(score: Any) -> bool:

@@ -7,6 +7,7 @@ trained on human labels decides which completions are equivalent.
 from __future__ import annotations
 
 import json
+import math
 import re
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from textgamut.errors import DataError
 from textgamut.metrics import questions
 from textgamut.metrics.prompts import first_of, partition, rows_of
+from textgamut.metrics.rows import Scores, metric_row
 from textgamut.sources.chat_server import ServedModel
 
 REVISION = 1
@@ -36,6 +38,11 @@ EQUIVALENCE = (
     "Answer:"
 )
 """Question about two completions; ``{prompt}``, ``{first}`` and ``{second}`` are JSON strings."""
+
+
+MOST_UNPARSED = 0.05
+"""Largest share of prompts without a value. They tend to have many different completions, which take many
+questions, so that the mean over the others is too small: by about 1 % at this share, as a test simulates."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,35 @@ def judge_completions(
     distinct = [np.nan if isinstance(count, str) else count for count in found]
     size = len(next(iter(chosen.values())))
     return JudgedCompletions(np.array(distinct, dtype=float), size, len(unparsed), served.facts)
+
+
+def score(
+    texts: Sequence[str],
+    prompt_ids: Sequence[Hashable],
+    prompts: Sequence[str],
+    judge: ServedModel,
+    first: int | None = None,
+    workers: int = 1,
+) -> Scores:
+    """Compute the mean number of different completions over the prompts with a value.
+
+    Args, Raises, Warns:
+        As :func:`judge_completions`; also warns if there is no row, because too many prompts have no value.
+    """
+    wordings = dict(zip(prompt_ids, prompts, strict=True))
+    verdict = judge_completions(texts, prompt_ids, wordings, judge, first, workers)
+    found = {"k": verdict.k, "prompts": len(verdict.distinct), "unparsed": verdict.unparsed}
+    values = verdict.distinct[~np.isnan(verdict.distinct)]
+    rows = []
+    if verdict.unparsed > MOST_UNPARSED * len(verdict.distinct):
+        warnings.warn(
+            f"no judged_distinct: {verdict.unparsed} of {len(verdict.distinct)} prompts have no value: "
+            "the mean over the others would be too small",
+            stacklevel=2,
+        )
+    else:
+        rows = [metric_row(len(texts), "judged_distinct", math.fsum(values) / len(values))]
+    return Scores(rows, facts=found | verdict.facts)
 
 
 class _UnparsedError(Exception):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from textgamut import arguments
 from textgamut.errors import DataError
+from textgamut.metrics.rows import Scores, computed_rows, text_rows
 
 REVISION = 2
 """Increase when the same tokens or texts produce different values."""
@@ -256,6 +258,46 @@ def expectation_adjusted_distinct(token_lists: Sequence[Sequence[Hashable]], voc
         return 1.0  # the logarithm below is infinite
     # Without expm1 and log1p, digits would be lost to the difference from 1 in a large vocabulary.
     return distinct / (-vocabulary * math.expm1(total * math.log1p(-1 / vocabulary)))
+
+
+def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float | None = None) -> Scores:
+    """Compute the n-gram metrics of generated texts.
+
+    Args:
+        texts: N texts.
+        tokenizer: A transformers tokenizer, for Self-BLEU, corpus distinct-n, EAD and unigram entropy.
+            Defaults to words, split on white space, which the other metrics always use; words have no
+            vocabulary, which EAD needs.
+        self_bleu_sample: Share of the texts that Self-BLEU scores. Defaults to all texts.
+
+    Returns:
+        Rows of Self-BLEU-4, distinct-1 to 4, EAD, unigram entropy, the means over the texts of their
+        distinct-2 and rep-4, and the diversity of the corpus; and distinct-2, rep-4 and diversity of each
+        text.
+
+    Warns:
+        UserWarning: If texts are too short for a metric, or a metric cannot be computed and has no row.
+    """
+    words = [text.split() for text in texts]
+    tokens: Sequence[Sequence[Any]] = words
+    if tokenizer is not None:
+        tokens = tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    columns = {
+        "text_distinct_2": np.array([text_distinct_n(text, 2) for text in words]),
+        "repetition_4": np.array([repetition_n(text, 4) for text in words]),
+        "diversity": np.array([text_diversity(text) for text in words]),
+    }
+    corpus: dict[str, Callable[[], float]] = {
+        "self_bleu": lambda: self_bleu(tokens, sample=self_bleu_sample),
+        **{f"distinct_{n}": partial(distinct_n, tokens, n) for n in (1, 2, 3, 4)},
+        "unigram_entropy": lambda: unigram_entropy(tokens),
+        "diversity": lambda: diversity(texts),
+    }
+    if tokenizer is not None:
+        corpus["ead"] = lambda: expectation_adjusted_distinct(tokens, len(tokenizer))
+    rows = computed_rows(len(texts), corpus)
+    means = text_rows({name: columns[name] for name in ("text_distinct_2", "repetition_4")})
+    return Scores(rows + means, columns)
 
 
 def _ngrams(tokens: Sequence[Hashable], n: int) -> Iterator[tuple[Hashable, ...]]:

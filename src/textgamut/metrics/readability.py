@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import ConfigError, DataError
+from textgamut.metrics.rows import Scores, text_rows
 
 REVISION = 1
 """Increase when the same texts produce different values."""
@@ -89,3 +90,13 @@ def readability(texts: Sequence[str]) -> Readability:
         flesch[row] = 206.8 - 1.015 * length - 84.6 * sum(counts) / len(words)
         fog[row] = 0.4 * (length + 100 * complex_words / len(words))
     return Readability(flesch, fog)
+
+
+def score(texts: Sequence[str]) -> Scores:
+    """Compute Flesch reading ease and Gunning fog of each text, and their means.
+
+    Args, Raises, Warns:
+        As :func:`readability` and ``metrics.rows.text_rows``.
+    """
+    columns = asdict(readability(texts))
+    return Scores(text_rows(columns), columns)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
+from textgamut.metrics.rows import Scores, text_rows
 
 REVISION = 1
 """Increase when the same features or texts produce different values."""
@@ -79,3 +80,26 @@ def bleu(texts: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]
         for text, reference in zip(texts, references, strict=True)
     ]
     return np.array(scores, dtype=np.float64)
+
+
+def score(
+    texts: Sequence[str], own_references: Sequence[str], paired_features: tuple[ArrayLike, ArrayLike]
+) -> Scores:
+    """Compute the similarity of texts to the references of their prompts: S-BERT and BLEU.
+
+    Args:
+        texts: N texts.
+        own_references: The reference of the prompt of each text.
+        paired_features: Two arrays (N, d): features of the texts, and of these references.
+
+    Returns:
+        Rows of the means, and both metrics of each text, NaN if it is empty.
+
+    Raises, Warns:
+        As :func:`cosine_similarity`, :func:`bleu` and ``metrics.rows.text_rows``.
+    """
+    columns = {"sbert": cosine_similarity(*paired_features), "bleu": bleu(texts, own_references)}
+    empty = [not text.strip() for text in texts]
+    for values in columns.values():
+        values[empty] = np.nan
+    return Scores(text_rows(columns), columns)

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut import arguments
 from textgamut.errors import DataError
-from textgamut.features.reduce import checked_set, unit_blocks
+from textgamut.features.reduce import checked_set, same_size, unit_blocks
 from textgamut.metrics.prompts import rows_of
+from textgamut.metrics.rows import Scores, metric_row
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -92,6 +93,30 @@ def conditional_vendi(features: ArrayLike, prompts: Sequence[Hashable], q: float
     # The entropy of the completions is that of the joint eigenvalues minus that of the weights.
     joint = np.concatenate([w * of for w, of in zip(weights, spectra, strict=True)])
     return math.exp(_entropy(joint, q) - _entropy(weights, q))
+
+
+def score(features: ArrayLike, reference_features: ArrayLike) -> Scores:
+    """Compute Vendi score and RKE of generated texts, and their ratios to those of as many references.
+
+    Args:
+        features: (N, d) features of the texts. The larger set is cut to its first rows, as many as the
+            smaller one has.
+        reference_features: (M, d) features of the references.
+
+    Raises, Warns:
+        As :func:`vendi_score` and ``features.reduce.same_size``.
+    """
+    ref, gen = same_size(reference_features, features)
+    vendi, of_references = vendi_score(gen), vendi_score(ref)
+    rke = vendi_score(gen, q=2)
+    values = {
+        "vendi": vendi,
+        "vendi_reference": of_references,
+        "vendi_ratio": vendi / of_references,
+        "rke": rke,
+        "rke_ratio": rke / vendi_score(ref, q=2),
+    }
+    return Scores([metric_row(len(gen), name, value) for name, value in values.items()])
 
 
 def _order(q: float) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textgamut.config.entries.sources import FinetunedSource
+from textgamut.config.entries.sources import Training
 from textgamut.errors import ModelError
 from textgamut.models.checkpoints import begins_with_bos, load_tokenizer, load_weights
 from textgamut.models.devices import range_hint
@@ -40,7 +40,7 @@ class Example(NamedTuple):
 def finetune(
     base: Path,
     examples: Sequence[Example],
-    settings: FinetunedSource,
+    settings: Training,
     dtype: torch.dtype,
     device: torch.device,
     folder: Path,

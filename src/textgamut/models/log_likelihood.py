@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 LOGITS_BYTES = 2**30
 """Maximum size of the logits of a batch of several texts; with a vocabulary of 262,144, those of one token
 take 1 MiB in float32."""
+
+
+class ScoringModel(NamedTuple):
+    """A language model that scores texts."""
+
+    network: Any
+    """A language model of transformers, on any device."""
+    tokenizer: Any
+    batch_size: int
+    """Maximum number of texts per batch."""
+    facts: Mapping[str, Any] = {}
+    """What is written to the metadata of its scores."""
 
 
 def log_likelihoods(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from textgamut.catalogue import METRICS, compared_families
 from textgamut.errors import printable
-from textgamut.metrics.catalogue import METRICS, compared_families
-from textgamut.metrics.scores.rows import ALL
+from textgamut.metrics.rows import ALL
 from textgamut.report.html import cell_text
 
 DIFFERENCES_NOTE = (

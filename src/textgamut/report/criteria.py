@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from textgamut.metrics.catalogue import METRICS
+from textgamut.catalogue import METRICS
 from textgamut.report.chunks import Chunk, as_json, as_numbers
 
 REVISION = 1
@@ -51,7 +51,7 @@ def criteria_chunk(ranking: RankedMethods) -> Chunk:
             {
                 "name": name,
                 "label": METRICS[name].label if name in METRICS else name,
-                "says": METRICS[name].says if name in METRICS else "",
+                "says": METRICS[name].meaning if name in METRICS else "",
                 "better": better,
                 "means": as_numbers(ranking.methods[name]),
             }

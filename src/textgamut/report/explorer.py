@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from textgamut.metrics.catalogue import METRICS
-from textgamut.metrics.scores.neighbours import GENERATED
-from textgamut.metrics.scores.neighbours import HUMAN as HUMAN_SIDE
+from textgamut.catalogue import METRICS
+from textgamut.metrics.neighbours import GENERATED
+from textgamut.metrics.neighbours import HUMAN as HUMAN_SIDE
 from textgamut.report.chunks import Chunk, as_json, as_number, as_numbers
 from textgamut.report.criteria import RankedMethods, criteria_chunk
 from textgamut.text import count_words
@@ -56,7 +56,7 @@ class GeneratedSet(TextSet):
     decoding: str = ""
     seed: int = 0
     neighbours: pd.DataFrame | None = None
-    """Table of :func:`textgamut.metrics.scores.neighbours.neighbour_table`; None if the texts were not
+    """Table of :func:`textgamut.metrics.neighbours.neighbour_table`; None if the texts were not
     compared with human ones."""
 
 
@@ -283,7 +283,7 @@ def _described(name: str) -> dict[str, Any]:
         label, says = own[name]
         return {"name": name, "label": label, "says": says, "better": None}
     metric = METRICS[name]
-    return {"name": name, "label": metric.label, "says": metric.says, "better": metric.better}
+    return {"name": name, "label": metric.label, "says": metric.meaning, "better": metric.better}
 
 
 def _codes(labels: pd.Series[Any]) -> list[int | None]:

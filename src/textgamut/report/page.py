@@ -13,7 +13,8 @@ from types import MappingProxyType
 import pandas as pd
 
 from textgamut import __version__, files
-from textgamut.metrics.catalogue import ARROWS, FAILS_NOTE, METRICS
+from textgamut.catalogue import METRICS
+from textgamut.catalogue.family import ARROWS, FAILS_NOTE
 from textgamut.report.chunks import CHUNK, DIGEST, Chunk, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
@@ -63,7 +64,7 @@ class Column:
         if not self.metric:
             return ""
         metric = METRICS[self.metric]
-        return metric.says + (f". It fails the checks: {', '.join(metric.fails)}" if metric.fails else "")
+        return metric.meaning + (f". It fails the checks: {', '.join(metric.fails)}" if metric.fails else "")
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure as MatplotlibFigure
 
+from textgamut.catalogue import compared_families, metrics_of
 from textgamut.errors import printable
 from textgamut.features.reduce import SMALL_N
-from textgamut.metrics.catalogue import compared_families, metrics_of
-from textgamut.metrics.scores.rows import ALL
+from textgamut.metrics.rows import ALL
 from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import facts_of, models_table
 from textgamut.report.figures.precision_recall import comparison_figure

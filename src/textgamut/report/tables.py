@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from textgamut.catalogue import METRICS
 from textgamut.config.cells import HUMAN
 from textgamut.errors import DataError
 from textgamut.files import read_csv
-from textgamut.metrics.catalogue import METRICS
-from textgamut.metrics.scores.rows import ALL
+from textgamut.metrics.rows import ALL
 
 REVISION = 4
 """Increase when the same scores produce different tables."""

@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from textgamut.catalogue import METRICS
+from textgamut.catalogue.family import FAILS_NOTE
 from textgamut.errors import printable
-from textgamut.metrics.catalogue import FAILS_NOTE, METRICS
-from textgamut.metrics.scores.rows import ALL, Row
-from textgamut.metrics.scores.support import HALF_SAMPLED
+from textgamut.metrics.rows import ALL, Row
+from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
 from textgamut.report.comparison import cells_of, differences_table, facts_against, facts_of, models_table

@@ -11,8 +11,8 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from textgamut.config.entries.base import expanded
 from textgamut.errors import DataError
+from textgamut.fields import expanded
 from textgamut.files import read_json, write_json
 from textgamut.inputs import not_a_file
 

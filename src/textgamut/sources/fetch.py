@@ -20,7 +20,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from textgamut.config.entries.base import expanded
 from textgamut.config.entries.sources import (
     FetchedSource,
     FileSource,
@@ -30,6 +29,7 @@ from textgamut.config.entries.sources import (
     WheelSource,
 )
 from textgamut.errors import DataError, ModelError, SourceError, reason
+from textgamut.fields import expanded
 from textgamut.inputs import unreadable
 from textgamut.locks import lock
 from textgamut.sources import hub, hub_dataset, url, wheel

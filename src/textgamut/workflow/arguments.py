@@ -10,14 +10,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from textgamut.catalogue import FAMILIES
 from textgamut.config.cells import HUMAN, Config
-from textgamut.config.entries.base import LARGEST_INTEGER
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.config.experiment import SubsetsTask
 from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError, nearest
+from textgamut.fields import LARGEST_INTEGER
 from textgamut.inputs import no_file
-from textgamut.metrics.catalogue import FAMILIES
 from textgamut.workflow import paths
 from textgamut.workflow.families import PERPLEXITY
 from textgamut.workflow.targets import target_outputs, unavailable
@@ -255,7 +255,7 @@ def _compare(config: Config, parts: Sequence[str], pattern: Sequence[str]) -> Di
 def _families(config: Config, task: str) -> list[str]:
     """Return the families of a task, and what is computed apart from them."""
     metrics = config.metrics(task)
-    apart = metrics.likelihood and metrics.likelihood.perplexity_of == "generator"
+    apart = (likelihood := metrics.of("likelihood")) and likelihood.perplexity_of == "generator"
     return [*metrics.families(), *([PERPLEXITY] if apart else [])]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from textgamut.metrics.scores.neighbours import GENERATED, HUMAN
+from textgamut.metrics.neighbours import GENERATED, HUMAN
 from textgamut.report.explorer import ExplorerTask, GeneratedSet
 
 

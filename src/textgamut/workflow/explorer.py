@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from textgamut.catalogue import text_metrics_of
 from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.features.projection import PROJECTIONS
 from textgamut.files import read_table
-from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.explorer import ExplorerTask, GeneratedSet, TextSet
 from textgamut.tasks.seeds import of_seed
 from textgamut.workflow import paths
@@ -26,7 +26,7 @@ def explorer_settings(config: Config, task: str) -> dict[str, Any]:
     """Return everything besides the files that the explorer shows of a task, as plain data."""
     experiment, entry = config.experiment, config.experiment.tasks[task]
     names = {(model, decoding): name for model, decoding, name in method_names(config, task)}
-    support = config.metrics(task).support is not None
+    support = "support" in config.metrics(task).families()
     labels = model_labels(config, task)
     return {
         "name": task,

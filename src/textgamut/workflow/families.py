@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from textgamut.catalogue import FAMILIES, feature_families
 from textgamut.config.cells import HUMAN, Cell, Config
-from textgamut.config.entries.base import expanded
-from textgamut.metrics.catalogue import FAMILIES, feature_families
+from textgamut.fields import expanded
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 
@@ -34,7 +34,7 @@ def family_of(config: Config, task: str, name: str) -> Any:
     Raises:
         ValueError: If the task does not compute the family, for example because a target is misspelled.
     """
-    found = getattr(config.metrics(task), name)
+    found = config.metrics(task).of(name)
     if found is None:
         raise ValueError(f"{task} has no metrics of the family {name}")
     return found
@@ -42,7 +42,7 @@ def family_of(config: Config, task: str, name: str) -> Any:
 
 def essays_file(config: Config) -> str | None:
     """Return the path of the experiment's file of graded essays, or None."""
-    families = [config.metrics(task).essay for task in config.experiment.tasks]
+    families = [config.metrics(task).of("essay") for task in config.experiment.tasks]
     return next((str(expanded(family.essays)) for family in families if family), None)
 
 
@@ -72,7 +72,7 @@ def generator_scores(config: Config, cell: Any) -> bool:
         config: The configuration.
         cell: A cell, or the wildcards of a job: ``task``, ``model``, ``decoding``.
     """
-    likelihood = config.metrics(cell.task).likelihood
+    likelihood = config.metrics(cell.task).of("likelihood")
     return bool(likelihood and likelihood.perplexity_of == "generator" and cell.decoding != HUMAN)
 
 

@@ -25,7 +25,7 @@ FEWEST_JOBS = 10
 """With fewer jobs, the server's imports save no time (``benchmarks/forkserver.py``)."""
 PREFIX, SOCKET = "textgamut-", "socket"
 MODULES = (
-    "textgamut.workflow.companions",
+    "textgamut.workflow.script",
     "textgamut.datasets.table",
     "textgamut.tasks.draws",
     "transformers.models.auto.modeling_auto",
@@ -34,10 +34,10 @@ MODULES = (
     "textgamut.features.embed",
     "textgamut.generation.shard",
     "textgamut.generation.engines.transformers",
-    "textgamut.metrics.scores.support",
-    "textgamut.metrics.scores.divergence",
-    "textgamut.metrics.scores.ngram",
-    "textgamut.metrics.scores.likelihood",
+    "textgamut.metrics.support_scores",
+    "textgamut.metrics.divergence",
+    "textgamut.metrics.ngram",
+    "textgamut.metrics.likelihood_scores",
     "textgamut.report.papers.shapes",
     "textgamut.report.tables",
     "transformers.models.bert.modeling_bert",

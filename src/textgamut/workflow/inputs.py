@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from textgamut.catalogue import METRICS
+from textgamut.catalogue.family import (
+    CONTINUATIONS,
+    FEATURES,
+    GRADER,
+    GROUPS,
+    JUDGE,
+    MODEL,
+    OWN_REFERENCES,
+    PAIRED_FEATURES,
+    PROMPTS,
+    REFERENCE_FEATURES,
+    REFERENCES,
+    TAGGER,
+    TEXT_SCORES,
+    TOKENIZER,
+    Family,
+)
 from textgamut.config.cells import Cell, Config
-from textgamut.config.entries.base import expanded
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, FinetunedSource, GenerationsSource
 from textgamut.config.experiment import PromptedTask, ScoresTask
-from textgamut.metrics.catalogue import METRICS
+from textgamut.fields import expanded
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.families import family_of, generator_scores, text_score_files
 from textgamut.workflow.methods import scored_cells
@@ -210,11 +228,6 @@ def prompts(config: Config, wildcards: Any) -> list[str]:
     return [] if subsets else [fill(paths.PROMPTS, wildcards)]
 
 
-def compared_texts(config: Config, wildcards: Any) -> list[str]:
-    """Return the texts of a cell, then those of each draw of references."""
-    return [fill(paths.GENERATIONS, wildcards), *references(config, wildcards)]
-
-
 def grouped_dataset(config: Config, wildcards: Any) -> list[str]:
     """Return the dataset with the groups of the prompts, if the task has groups."""
     grouped = config.experiment.tasks[wildcards.task].groups
@@ -228,23 +241,6 @@ def quality_scores(config: Config, wildcards: Any) -> list[str]:
         return []
     cell = Cell(wildcards.task, wildcards.model, wildcards.decoding, int(wildcards.seed))
     return text_score_files(config, cell, METRICS[quality.metric].family)
-
-
-def length_of_references(config: Config, wildcards: Any) -> list[str]:
-    """Return the references to whose length the texts of a cell are cut; [] if the length is set."""
-    if family_of(config, wildcards.task, "compression").words:
-        return []
-    return [first_references(config, wildcards)]
-
-
-def ngram_cards(config: Config, wildcards: Any) -> list[str]:
-    """Return the card of the model with the tokenizer of the n-gram metrics, if there is one."""
-    return model_cards(family_of(config, wildcards.task, "ngram").tokenizer)
-
-
-def likelihood_cards(config: Config, wildcards: Any) -> list[str]:
-    """Return the card of the model that scores the likelihood of a task's texts."""
-    return model_cards(family_of(config, wildcards.task, "likelihood").scorer)
 
 
 def generator(config: Config, cell: Any) -> str:
@@ -263,19 +259,38 @@ def generator_cards(config: Config, wildcards: Any) -> list[str]:
     return model_cards(generator(config, wildcards))
 
 
-def tagger_card(config: Config, wildcards: Any) -> str:
-    """Return the card of the tagger of a task."""
-    return fill(paths.TAGGER_CARD, tagger=family_of(config, wildcards.task, "entities").tagger)
+def named_cards(config: Config, wildcards: Any, family: Family) -> list[str]:
+    """Return the cards of the models and the tagger that a task's settings of a family name."""
+    named = family_of(config, wildcards.task, family.name).named()
+    return [
+        fill(paths.TAGGER_CARD, tagger=name)
+        if what.registry == "taggers"
+        else fill(paths.MODEL_CARD, model=name)
+        for _, what, name in named
+    ]
 
 
-def judge(config: Config, wildcards: Any, family: str = "judge") -> Model:
-    """Return the model that judges the texts of a task for a family of metrics."""
-    return config.models[family_of(config, wildcards.task, family).model]
-
-
-def judge_cards(config: Config, wildcards: Any, family: str = "judge") -> list[str]:
-    """Return the card of the judge of a family of metrics."""
-    return model_cards(family_of(config, wildcards.task, family).model)
+def family_inputs(config: Config, family: Family) -> dict[str, Any]:
+    """Return the inputs of the rule that scores a family: name -> path or input function."""
+    own_features = paths.fill_some(paths.CELL_FEATURES, embedder=config.experiment.embedder)
+    files: dict[str, dict[str, Any]] = {
+        FEATURES: {"features": paths.CELL_FEATURES},
+        REFERENCE_FEATURES: {"reference_features": reference_features},
+        CONTINUATIONS: {"prompts": prompts},
+        PROMPTS: {"prompts": prompts},
+        REFERENCES: {"references": first_references},
+        OWN_REFERENCES: {"own_references": references_of_prompts},
+        PAIRED_FEATURES: {"features": own_features, "own_features": first_reference_features},
+        GROUPS: {"references": references, "dataset": grouped_dataset},
+        TEXT_SCORES: {"text_scores": quality_scores},
+        GRADER: {"grader": paths.ESSAY_MODEL, "vocabulary": paths.ESSAY_VOCABULARY},
+    }
+    found: dict[str, Any] = {"texts": paths.GENERATIONS}
+    for read in family.reads:
+        found |= files.get(read, {})
+    if not {MODEL, TOKENIZER, TAGGER, JUDGE}.isdisjoint(family.reads):
+        found["card"] = partial(named_cards, family=family)
+    return {name: partial(file, config) if callable(file) else file for name, file in found.items()}
 
 
 def scored_generations(config: Config, wildcards: Any) -> list[str]:
@@ -345,18 +360,6 @@ def compared_generations(config: Config, wildcards: Any) -> list[str]:
 def sweeps(config: Config, wildcards: Any) -> list[str]:
     """Return the sweeps of all cells of a task."""
     return outputs.sweep_files(config, wildcards.task)
-
-
-def page_files(config: Config, wildcards: Any) -> list[str]:
-    """Return what a page shows.
-
-    Raises:
-        ValueError: If there is no such page.
-    """
-    tasks = outputs.page_tasks(config, wildcards.page)
-    measured = [task for task in config.measured() if task in tasks]
-    explored = [file for task in measured for file in outputs.explorer_files(config, task)]
-    return outputs.page_files(config, tasks) + explored
 
 
 def projected_features(config: Config, wildcards: Any) -> list[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from textgamut.catalogue import FAMILIES, compared_families
 from textgamut.config.cells import Config
 from textgamut.features.reduce import SMALL_N
-from textgamut.metrics.catalogue import compared_families
-from textgamut.metrics.readability import check_textstat
 
 
 def small_tasks(config: Config) -> list[str]:
@@ -18,7 +17,7 @@ def small_tasks(config: Config) -> list[str]:
         for task, settings in config.experiment.tasks.items()
         if settings.n
         and settings.n < SMALL_N
-        and any(getattr(config.metrics(task), family) is not None for family in compared_families())
+        and not config.metrics(task).families().keys().isdisjoint(compared_families())
     ]
 
 
@@ -31,5 +30,5 @@ def check_packages(rules: Iterable[str]) -> None:
     Raises:
         ConfigError: If one is missing.
     """
-    if "score_readability" in set(rules):
-        check_textstat()
+    for name in sorted({rule.removeprefix("score_") for rule in rules} & FAMILIES.keys()):
+        FAMILIES[name].check_packages()

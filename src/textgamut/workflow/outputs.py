@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from textgamut.catalogue import FAMILIES, text_metrics_of
+from textgamut.catalogue.family import Family
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.experiment import SubsetsTask, UnpromptedTask
-from textgamut.metrics.catalogue import text_metrics_of
-from textgamut.report.figures.differences import MOST_COMPARED
 from textgamut.report.figures.texts import MOST_METHODS
-from textgamut.report.tables import parameter_groups
-from textgamut.workflow import paths, targets
+from textgamut.workflow import paths
 from textgamut.workflow.families import (
     GENERATED_ONLY,
     computed_families,
     score_files,
     text_score_files,
 )
-from textgamut.workflow.methods import decodings, methods, scored_cells
+from textgamut.workflow.methods import methods, scored_cells
 from textgamut.workflow.paths import fill
 
 RANKING = {
@@ -51,6 +50,17 @@ RANKING_CAPTIONS = {
 """Output of the rule rank_methods that is shown in the report -> its caption."""
 
 
+def family_outputs(family: Family) -> dict[str, str]:
+    """Return the outputs of the rule that scores a family: name -> path."""
+    scores = paths.FEATURE_SCORES if family.of_features else paths.SCORES
+    files = {"scores": scores}
+    if text_metrics_of(family.name):
+        files["text_scores"] = paths.TEXT_SCORES
+    if family.half_sampled:
+        files["half_samples"] = paths.HALF_SAMPLES
+    return {name: paths.fill_some(path, family=family.name) for name, path in files.items()}
+
+
 def task_score_files(config: Config, task: str) -> list[str]:
     """Return the scores of a task: one file per cell and family."""
     return [
@@ -78,34 +88,6 @@ def sweep_files(config: Config, task: str) -> list[str]:
     return [file for cell in config.cells(task) for file in score_files(config, cell, "sweep")]
 
 
-def task_files(config: Config, task: str) -> list[str]:
-    """Return the figures, tables and pages of a task."""
-    folder = fill(paths.PAPER_TASK, paper=config.experiment.name, task=task)
-    settings = config.experiment.tasks[task]
-    support = config.metrics(task).support is not None
-    names = ["scores.parquet", "scores.csv", "scores.html"]
-    if config.metrics(task).of_texts():
-        names += ["texts.csv", "texts.html", "correlations.csv"]
-        names += ["correlations.svg", "correlations.png"]
-        if len(methods(config, task)) <= MOST_METHODS:
-            names += ["texts.svg", "texts.png"]
-        if parameter_groups(methods(config, task), decodings(config, task)):
-            names += ["parameters.csv", "parameters.svg", "parameters.png"]
-    if support:
-        names += ["precision-recall.svg", "precision-recall.png"]
-        if max(len(settings.seeds), len(settings.draws)) > 1:
-            names += ["variance.csv", "variance.html"]
-    if compared_methods(config, task):
-        names += ["differences.csv", "differences.html"]
-        if len(compared_methods(config, task)) <= MOST_COMPARED:
-            names += ["differences.svg", "differences.png"]
-    if config.metrics(task).completions:
-        names += ["similarity.csv", "similarity.svg", "similarity.png"]
-    if settings.sweep:
-        names += ["sweep.svg", "sweep.png"]
-    return [f"{folder}/{name}" for name in names]
-
-
 def compared_methods(config: Config, task: str) -> list[tuple[str, str]]:
     """Return the methods of a task between which differences are tabulated; none if there is nothing to."""
     families = computed_families(config, task)
@@ -121,11 +103,14 @@ def has_common_prompts(config: Config, task: str) -> bool:
 
 
 def half_sample_files(config: Config, task: str) -> list[str]:
-    """Return the half-samples of a task's cells; none without support metrics."""
-    if config.metrics(task).support is None:
-        return []
+    """Return the half-samples of a task's cells, a file for each family that has any."""
     embedder = config.experiment.embedder
-    return [fill(paths.HALF_SAMPLES, cell, embedder=embedder) for cell in config.cells(task)]
+    return [
+        fill(paths.HALF_SAMPLES, cell, embedder=embedder, family=family)
+        for family in config.metrics(task).families()
+        if FAMILIES[family].half_sampled
+        for cell in config.cells(task)
+    ]
 
 
 def page_tasks(config: Config, page: str) -> list[str]:
@@ -151,17 +136,9 @@ def page_rankings(config: Config, tasks: Collection[str]) -> dict[str, list[str]
     return {name: ranked for name, ranked in config.ranked().items() if set(ranked) <= set(tasks)}
 
 
-def page_files(config: Config, tasks: Collection[str]) -> list[str]:
-    """Return the tables and figures that a page reads; users may edit the others."""
-    read = (".svg", ".parquet", "/texts.csv", "/ranking.csv", "/differences.csv")
-    measured = [task for task in config.measured() if task in tasks]
-    cards = {fill(paths.DATASET_CARD, dataset=config.experiment.tasks[task].dataset) for task in measured}
-    return sorted(cards) + [file for file in result_files(config, tasks) if file.endswith(read)]
-
-
 def neighbour_files(config: Config, task: str) -> list[str]:
     """Return the neighbours of a task's texts: one file per cell; none without support metrics."""
-    if config.metrics(task).support is None:
+    if "support" not in config.metrics(task).families():
         return []
     return [fill(paths.NEIGHBOURS, cell, embedder=config.experiment.embedder) for cell in config.cells(task)]
 
@@ -187,37 +164,4 @@ def tuning_files(config: Config, rankings: Iterable[str]) -> list[str]:
         fill(paths.TUNING, paper=config.experiment.name, ranked=ranked)
         for ranked in rankings
         if config.ratings(ranked)
-    ]
-
-
-def experiment_files(config: Config) -> list[str]:
-    """Return all output files of an experiment: the inputs of the rule ``all``.
-
-    Those of an experiment with targets are the targets that can be made.
-    """
-    name = config.experiment.name
-    if config.experiment.targets:
-        return [
-            file
-            for target in config.experiment.targets
-            if not targets.unavailable(config, target)
-            for file in targets.target_outputs(config, target).values()
-        ]
-    return [*result_files(config, config.experiment.tasks), fill(paths.PAGE, page=name)]
-
-
-def result_files(config: Config, tasks: Collection[str]) -> list[str]:
-    """Return the tables and figures of some tasks, and of their rankings."""
-    name, measured = config.experiment.name, [task for task in config.measured() if task in tasks]
-    rankings = page_rankings(config, tasks)
-    datasets = sorted({config.experiment.tasks[task].dataset for task in measured})
-    return [
-        *(fill(paths.DATASET_PAGE, dataset=dataset) for dataset in datasets),
-        *(file for task in measured for file in task_files(config, task)),
-        *(
-            f"{fill(paths.RANKING, paper=name, ranked=ranked)}/{file}"
-            for ranked in rankings
-            for file in RANKING.values()
-        ),
-        *tuning_files(config, rankings),
     ]

@@ -21,7 +21,7 @@ from textgamut.config.experiment import (
     TaskBase,
 )
 from textgamut.files import read_csv, read_json, read_table, reading
-from textgamut.metrics.scores.rows import ALL
+from textgamut.metrics.rows import ALL
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.explorer import explorer_data
 from textgamut.report.page import (
@@ -36,7 +36,7 @@ from textgamut.report.page import (
     metric_table,
 )
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
-from textgamut.workflow import outputs, paths
+from textgamut.workflow import outputs, paths, task_results
 from textgamut.workflow.explorer import explorer_settings, read_explorer
 from textgamut.workflow.methods import method_names
 from textgamut.workflow.paths import fill
@@ -98,7 +98,7 @@ def page_settings(config: Config, page: str) -> dict[str, Any]:
             name: {"tasks": ranked, "better": _criteria(config, ranked[0])}
             for name, ranked in outputs.page_rankings(config, tasks).items()
         },
-        "results": outputs.result_files(config, tasks),
+        "results": task_results.result_files(config, tasks),
         "datasets": sorted({experiment.tasks[task].dataset for task in measured}),
     }
 
@@ -117,7 +117,7 @@ def _sentences(config: Config, name: str) -> Iterator[str]:
     texts = f"{task.n:,}" if task.n else "all"
     sentence = _sentence(task, texts, _count(models, "model"))
     yield sentence[0].upper() + sentence[1:]
-    support = config.metrics(name).support is not None
+    support = "support" in config.metrics(name).families()
     if support:
         embedder = config.embedders[config.experiment.embedder].label
         yield (

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from textgamut.config.cells import Cell, Config
-from textgamut.config.entries.base import Strict, own_paths
 from textgamut.config.entries.sources import OpenAISource
+from textgamut.fields import Strict, own_paths
 from textgamut.files import meta_path, read_json, reading, write_bytes
 from textgamut.report.papers.index import IndexEntry, Made, index_page
 from textgamut.report.papers.result import PaperTable
@@ -197,8 +197,9 @@ def _entries(config: Config, name: str) -> Iterator[Strict]:
         for family in families:
             if entry := settings.families().get(family):
                 yield entry
-        if settings.entities and "entities" in families:
-            yield config.taggers[settings.entities.tagger]
+        for family, _, what, name in settings.named():
+            if what.registry == "taggers" and family in families:
+                yield config.taggers[name]
         models |= {model for key, model in settings.models().items() if key.split(".")[0] in families}
         embedded |= compares_features(families) or "similarity" in families
     models |= {base for model in models if (base := config.base_of(model))}

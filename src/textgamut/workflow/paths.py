@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from string import Formatter
 from typing import Any
 
+from textgamut.catalogue.family import Family
+
 TEXTS = "data/{dataset}/texts.parquet"
 DATASET_CARD = "data/{dataset}/card.json"
 DATASET_PAGE = "data/{dataset}/card.md"
@@ -44,8 +46,8 @@ GENERATIONS = f"{CELL}/generations.parquet"
 SCORES = f"{CELL}/scores/{{family}}.json"
 TEXT_SCORES = f"{CELL}/scores/{{family}}.parquet"
 FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
-HALF_SAMPLES = f"{CELL}/scores/{{embedder}}/support.parquet"
-"""Support metrics of the half-samples of a cell, for the intervals of differences between cells."""
+HALF_SAMPLES = f"{CELL}/scores/{{embedder}}/{{family}}.parquet"
+"""Metrics of the half-samples of a cell, for the intervals of differences between cells."""
 NEIGHBOURS = f"{CELL}/explain/{{embedder}}.parquet"
 
 FEATURES = "{folder}/features/{embedder}.npy"
@@ -74,6 +76,12 @@ PLAN = ".snakemake/plan.json"
 """The jobs of a run that load weights; written when it starts."""
 DIGESTS = ".snakemake/digests.json"
 """SHA-256 of files, remembered between runs."""
+
+
+def family_log(family: Family) -> str:
+    """Return the log of the rule that scores a family."""
+    embedder = "/{embedder}" if family.of_features else ""
+    return f"logs/score_{family.name}/{{task}}/{{model}}/{{decoding}}/seed{{seed}}{embedder}.log"
 
 
 def fill(path: str, wildcards: Any = None, **values: object) -> str:

@@ -250,7 +250,7 @@ def read_shards(folder: Path) -> Iterator[Shard]:
             counts = int(record["samples"]), int(record["new_tokens"])
             if name:
                 shard = int(name[1]), int(name[2])
-                yield Shard(cell, *shard, *counts, seconds, record["device"], age, record["settings"])
+                yield Shard(cell, *shard, *counts, seconds, record["device"], age, record["job"]["settings"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
 
@@ -447,7 +447,7 @@ def _questions_on_completions(
     config: Config, cell: Cell, prompts: int | None, wording: float | None, length: float
 ) -> tuple[int | None, float | None]:
     """Return the largest number of questions on the completions of a cell, and of their tokens."""
-    size, settings = config.size(cell), config.metrics(cell.task).judged_completions
+    size, settings = config.size(cell), config.metrics(cell.task).of("judged_completions")
     prompts = size.n or prompts
     if prompts is None:
         return None, None
@@ -469,7 +469,7 @@ def _recorded(
     """Add up the second passes of generators that are not needed, also of finished cells."""
     hours: list[float | None] = []
     for cell in need.cells:
-        family = config.metrics(cell.task).likelihood
+        family = config.metrics(cell.task).of("likelihood")
         if "likelihood" not in need.families[cell.task] or not family or not generator_scores(config, cell):
             continue
         if scores_again(config, cell):

@@ -47,19 +47,19 @@ def as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def finish_record(record: Record, outputs: Sequence[str]) -> None:
-    """Write the record of a finished job into its ``.meta.json``, and keep links to the outputs.
+def finish_record(record: Record, outputs: Sequence[str], meta: Mapping[str, Any]) -> None:
+    """Write the ``.meta.json`` of a finished job, and keep links to the outputs.
 
     Args:
         record: See :func:`start_record`.
         outputs: Paths of the outputs.
+        meta: What else is known of the job: facts, versions, hardware, times.
     """
     _keep_outputs(outputs)  # first, so that generated texts survive if the disk is too full for the record
-    meta = meta_path(Path(outputs[0]))
-    content = read_json(meta) if meta.exists() else {}
-    record = record | {"outputs": {path: digest(Path(path)) for path in outputs}}
-    write_json(meta, content | {"job": record})
-    _keep_record(meta)
+    made = {path: digest(Path(path)) for path in outputs}
+    path = meta_path(Path(outputs[0]))
+    write_json(path, {**meta, "job": record | {"outputs": made}})
+    _keep_record(path)
 
 
 def keep(outputs: Sequence[str]) -> None:
@@ -110,17 +110,16 @@ def can_restore(record: Record, outputs: Sequence[str]) -> bool:
     return True
 
 
-def finish_kept(record: Record, outputs: Sequence[str]) -> None:
+def finish_kept(record: Record, outputs: Sequence[str], meta: Mapping[str, Any]) -> None:
     """Write the record of a job whose outputs were written to their kept paths, for :func:`restore`.
 
     Args:
         record: See :func:`start_record`.
         outputs: Paths of the outputs, as the job itself would write them.
+        meta: As for :func:`finish_record`.
     """
-    meta = kept_path(meta_path(Path(outputs[0])))
-    content = read_json(meta) if meta.exists() else {}
     made = {path: digest(kept_path(Path(path))) for path in outputs}
-    write_json(meta, content | {"job": record | {"outputs": made}})
+    write_json(kept_path(meta_path(Path(outputs[0]))), {**meta, "job": record | {"outputs": made}})
 
 
 def read_record(outputs: Sequence[str]) -> Record | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from textgamut.catalogue.family import JUDGE, MODEL, TAGGER, Family
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
@@ -30,18 +32,18 @@ def gpus(count: Callable[[Any], int], form: str = "gpu") -> dict[str, Any]:
             GPU type.
 
     Returns:
-        The request, and as ``lease`` the number of GPUs that the job locks for itself.
+        The request, and as ``leased`` the number of GPUs that the job locks for itself.
     """
     name, _, kind = form.partition(":")
     if name == "gpu":
-        return {"gpu": count, "lease": count}
+        return {"gpu": count, "leased": count}
     prefix = f"gpu:{kind}" if kind else "gpu"
 
     def request(wildcards: Any) -> str:
         number = count(wildcards)
         return f"{prefix}:{number}" if number else ""
 
-    return {"gres": request, "lease": count}
+    return {"gres": request, "leased": count}
 
 
 def one_gpu(_wildcards: Any) -> int:
@@ -97,16 +99,6 @@ def model_source(config: Config, wildcards: Any) -> str:
     return inputs.loaded_model(config, wildcards.model).source.model_dump_json()
 
 
-def judge_source(config: Config, wildcards: Any, family: str = "judge") -> str:
-    """Return the full source of the judge of a family of metrics as JSON."""
-    return inputs.judge(config, wildcards, family).source.model_dump_json()
-
-
-def judge_batch_size(config: Config, wildcards: Any, family: str = "judge") -> int:
-    """Return the number of concurrent questions to the judge of a family of metrics."""
-    return inputs.judge(config, wildcards, family).batch_size
-
-
 def key_variable(config: Config, wildcards: Any) -> str:
     """Return the name of the environment variable with a served model's key; empty if there is none."""
     source = config.models[wildcards.model].source
@@ -134,26 +126,6 @@ def embedding_priority(wildcards: Any) -> int:
     return 30 if top == "data" or cell[2] == HUMAN else 0
 
 
-def likelihood_gpus(config: Config, wildcards: Any) -> int:
-    """Return the GPUs of a likelihood job."""
-    return _scorer(config, wildcards).gpus
-
-
-def likelihood_threads(config: Config, wildcards: Any, cores: Callable[[], int | None]) -> int:
-    """Return the threads of a likelihood job, see :func:`_threads`."""
-    return _threads(_scorer(config, wildcards), cores())
-
-
-def likelihood_batch_size(config: Config, wildcards: Any) -> int:
-    """Return the batch size of a likelihood job."""
-    return _scorer(config, wildcards).batch_size
-
-
-def likelihood_memory(config: Config, wildcards: Any, attempt: int) -> int:
-    """Return the memory of a likelihood job in MB."""
-    return attempt * _scoring_memory(config, wildcards, _scorer(config, wildcards))
-
-
 def perplexity_gpus(config: Config, wildcards: Any) -> int:
     """Return the GPUs of a perplexity job: 0 if the log-likelihoods are those of the generation."""
     return config.models[wildcards.model].gpus if scores_again(config, wildcards) else 0
@@ -168,7 +140,7 @@ def perplexity_memory(config: Config, wildcards: Any, attempt: int) -> int:
     """Return the memory of a perplexity job in MB."""
     if not scores_again(config, wildcards):
         return attempt * 1500
-    return attempt * _scoring_memory(config, wildcards, config.models[wildcards.model])
+    return _scoring_memory(config, wildcards, config.models[wildcards.model], attempt)
 
 
 def _threads(model: Model, cores: int | None) -> int:
@@ -186,14 +158,71 @@ def _threads(model: Model, cores: int | None) -> int:
     return max(1, min(THREADS, cores // 2))
 
 
-def _scorer(config: Config, wildcards: Any) -> Model:
-    return config.models[family_of(config, wildcards.task, "likelihood").scorer]
-
-
-def _scoring_memory(config: Config, wildcards: Any, model: Model) -> int:
+def _scoring_memory(config: Config, wildcards: Any, model: Model, attempt: int) -> int:
     """Return the memory in MB for the weights of a model that scores texts, Python and torch."""
     dtype = family_of(config, wildcards.task, "likelihood").dtype
-    return int(3000 + 1200 * (2 if dtype == "float32" else 1) * (model.gigabytes or 0))
+    return attempt * int(3000 + 1200 * (2 if dtype == "float32" else 1) * (model.gigabytes or 0))
+
+
+# --- of the rules that score families -----------------------------------------------------------------------
+
+
+def family_priority(family: Family) -> int:
+    """Return the priority of the scores of a family: figures of human texts come before the generation."""
+    return 30 if family.of_draws else 0
+
+
+def family_group(family: Family) -> str | None:
+    """Return the group of the scores of a family; None for a judge's, which wait for a server."""
+    if JUDGE in family.reads:
+        return None
+    return "likelihood/{task}/{model}" if MODEL in family.reads else "score/{task}/{model}"
+
+
+def family_environment(family: Family) -> str:
+    """Return the environment of conda for a family, relative to the rules."""
+    return f"../../envs/{'cuda' if family.on_gpu or MODEL in family.reads else 'cpu'}.yaml"
+
+
+def family_threads(config: Config, family: Family, cores: Callable[[], int | None]) -> Any:
+    """Return the threads of the scores of a family, or the function that returns them."""
+    if MODEL in family.reads:
+        return lambda wildcards: _threads(_named(config, wildcards, family), cores())
+    return partial(tagging_processes, config) if TAGGER in family.reads else 1
+
+
+def family_resources(
+    config: Config, family: Family, request: Callable[[Callable[[Any], int]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the resources of the scores of a family: name -> value, or a function that returns it.
+
+    Args:
+        config: The configuration.
+        family: The family.
+        request: Returns the resources that request GPUs, see :func:`gpus`.
+    """
+    if TAGGER in family.reads:
+        return {"mem_mb": lambda wildcards, threads: 1000 + 500 * threads}
+    if {MODEL, JUDGE}.isdisjoint(family.reads):
+        return {}
+    found = {"batch_size": lambda wildcards: _named(config, wildcards, family).batch_size}
+    if JUDGE in family.reads:
+        # With the key variable and prices, which affect no score.
+        return found | {
+            "source": lambda wildcards: _named(config, wildcards, family).source.model_dump_json()
+        }
+    memory = {
+        "mem_mb": lambda wildcards, attempt: _scoring_memory(
+            config, wildcards, _named(config, wildcards, family), attempt
+        )
+    }
+    return request(lambda wildcards: _named(config, wildcards, family).gpus) | found | memory
+
+
+def _named(config: Config, wildcards: Any, family: Family) -> Model:
+    """Return the model that a task's settings of a family name."""
+    names = [name for _, _, name in family_of(config, wildcards.task, family.name).named()]
+    return config.models[names[0]]
 
 
 def tagging_processes(config: Config, wildcards: Any) -> int:
@@ -204,8 +233,3 @@ def tagging_processes(config: Config, wildcards: Any) -> int:
     size = config.size(wildcards)
     prompts = size.n or count_prompts(config, wildcards.task, Path()) or 0
     return min(MOST_PROCESSES, 1 + prompts * size.kept // TEXTS_PER_PROCESS)
-
-
-def tagging_memory(_wildcards: Any, threads: int) -> int:
-    """Return the memory of a tagging job in MB."""
-    return 1000 + 500 * threads

@@ -7,9 +7,12 @@ editing a comment costs no GPU hours. A test compares this table with the import
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
 
 from textgamut import generation
+from textgamut.catalogue import FAMILIES
+from textgamut.catalogue.family import Family
 from textgamut.datasets import card, extract
 from textgamut.features import embed, projection, reduce
 from textgamut.generation import given
@@ -20,20 +23,16 @@ from textgamut.metrics import (
     divergence,
     entities,
     essay,
-    judge,
-    judged_completions,
     likelihood,
+    neighbours,
     ngram,
-    readability,
-    similarity,
+    paired_differences,
     support,
+    sweep_scores,
     tokens_per_word,
     vendi,
 )
 from textgamut.metrics.sanity import checks
-from textgamut.metrics.scores import differences as score_differences
-from textgamut.metrics.scores import neighbours
-from textgamut.metrics.scores import sweep as sweep_scores
 from textgamut.models import checkpoints, finetuning
 from textgamut.rankings import (
     agreement,
@@ -88,22 +87,8 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "import_texts": (given,),
     "collect_generations": (answers,),
     "embed_texts": (embed, checkpoints),
-    "score_support": (support, reduce),
-    "score_divergence": (divergence, reduce),
     "trace_divergence": (divergence, reduce),
-    "score_vendi": (vendi, reduce),
-    "score_distance": (distance, reduce),
-    "score_completions": (completions, vendi, reduce),
-    "score_judged_completions": (judged_completions,),
-    "score_compression": (compression, ngram),
-    "score_ngram": (ngram, checkpoints),
-    "score_likelihood": (likelihood, checkpoints),
     "score_perplexity": (likelihood, templates, checkpoints),
-    "score_readability": (readability,),
-    "score_entities": (entities,),
-    "score_similarity": (similarity,),
-    "score_essay": (essay,),
-    "score_judge": (judge,),
     "check_metrics": (
         checks,
         embed,
@@ -120,17 +105,20 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "sweep_support": (sweep_scores, support, reduce),
     "explain_support": (support, reduce, neighbours),
     "project_features": (projection,),
-    "plot_precision_recall": (precision_recall, tables),
-    "plot_sweep": (lines, sweep, tables),
-    "plot_correlations": (texts, tables),
-    "plot_texts": (texts, tables),
-    "plot_parameters": (tables, texts),
-    "tabulate_scores": (tables, html),
-    "tabulate_variance": (tables, html),
-    "tabulate_texts": (tables, html),
-    "tabulate_differences": (score_differences, support, reduce, html, tables),
-    "plot_differences": (differences, tables),
-    "plot_similarity": (completions, similarity_matrix),
+    "make_result": (
+        precision_recall,
+        tables,
+        lines,
+        sweep,
+        texts,
+        html,
+        paired_differences,
+        support,
+        reduce,
+        differences,
+        completions,
+        similarity_matrix,
+    ),
     "make_page": (criteria, explorer, html, page, tables),
     "make_target": (
         tables,
@@ -173,11 +161,17 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
 """Rule -> the modules with the revisions in its settings."""
 
 
+def modules_of(family: Family) -> list[ModuleType]:
+    """Return the modules with the revisions of a family, which its declaration names."""
+    return [import_module(f"textgamut.{name}") for name in family.revisions]
+
+
 def revision_of(rule: str) -> int | list[int]:
     """Return the revisions of a rule's modules, in the order of ``MODULES``; a single one as a number.
 
     Raises:
-        KeyError: If the rule is not in the table.
+        KeyError: If the rule is neither in the table nor that of a family.
     """
-    numbers: list[int] = [module.REVISION for module in MODULES[rule]]
+    modules = MODULES[rule] if rule in MODULES else modules_of(FAMILIES[rule.removeprefix("score_")])
+    numbers: list[int] = [module.REVISION for module in modules]
     return numbers[0] if len(numbers) == 1 else numbers

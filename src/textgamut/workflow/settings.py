@@ -12,10 +12,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Names
 from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
-from textgamut.config.entries.models import Model
-from textgamut.config.entries.sources import GenerationsSource
+from textgamut.config.entries.sources import GenerationsSource, Training
 from textgamut.config.experiment import SubsetsTask
 from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import inputs, targets
@@ -25,16 +25,20 @@ from textgamut.workflow.page import page_settings
 from textgamut.workflow.revisions import revision_of
 
 Settings = dict[str, Any]
+Function = Callable[[Config, Any], Settings]
 
 
-def _rule(function: Callable[[Config, Any], Settings]) -> Callable[[Config, Any], Settings]:
-    """Add the revisions of the rule that the function is named after."""
+def _rule(function: Function, script: str | None = None) -> Function:
+    """Add the revisions of the rule that the function is named after, or of the script of several rules."""
 
     @functools.wraps(function)
     def settings(config: Config, wildcards: Any) -> Settings:
-        return function(config, wildcards) | {"revision": revision_of(function.__name__)}
+        return function(config, wildcards) | {"revision": revision_of(script or function.__name__)}
 
     return settings
+
+
+_result = functools.partial(_rule, script="make_result")
 
 
 def _task(config: Config, wildcards: Any, *fields: str) -> Settings:
@@ -53,12 +57,6 @@ def _source(config: Config, model: str) -> Any:
     return inputs.loaded_model(config, model).model_dump(mode="json")["source"]
 
 
-def _language_model(config: Config, model: str) -> Settings:
-    """Return the settings of a model on which the likelihood of a text under it depends."""
-    entry = inputs.loaded_model(config, model)
-    return entry.model_dump(mode="json", include={"source", "adapter", "bos"})
-
-
 def _points(config: Config, wildcards: Any) -> Settings:
     """Return the N and the k of a task's sweep.
 
@@ -69,10 +67,6 @@ def _points(config: Config, wildcards: Any) -> Settings:
     if task.sweep is None:
         raise ValueError(f"{wildcards.task} has no sweep")
     return {"k_at": task.n} | task.sweep.model_dump(mode="json", exclude_none=True)
-
-
-def _science_of_source(model: Model) -> Any:
-    return model.science()["source"]
 
 
 # --- sources --------------------------------------------------------------------------------------------
@@ -115,7 +109,7 @@ def finetune_model(config: Config, wildcards: Any) -> Settings:
     model, source = config.models[wildcards.model], inputs.finetuning(config, wildcards)
     return {
         "base": _source(config, source.model),
-        "training": source.model_dump(mode="json", exclude={"model", "dataset", "n"}),
+        "training": source.model_dump(mode="json", include=set(Training.model_fields)),
         "chat": model.chat_settings._asdict(),
         "bos": model.bos,
         "dtype": model.dtype,
@@ -269,16 +263,26 @@ def embed_texts(config: Config, wildcards: Any) -> Settings:
     return {"embedder": config.embedders[wildcards.embedder].science()}
 
 
-@_rule
-def score_support(config: Config, wildcards: Any) -> Settings:
-    family: Settings = family_of(config, wildcards.task, "support").model_dump(mode="json")
-    return _task(config, wildcards, "k", "draws", "groups") | family
+def score_family(config: Config, wildcards: Any, family: Family) -> Settings:
+    """Return the settings of a family, with what decides the entries that it names, and those of the task."""
+    asked = family_of(config, wildcards.task, family.name)
+    named = {field: _decisive(config, what, name) for field, what, name in asked.named()}
+    if family.name == "likelihood":  # human texts have no generator
+        named["perplexity_of"] = "generator" if generator_scores(config, wildcards) else "scorer"
+    fields = {REFERENCE_FEATURES: "draws", K: "k", GROUPS: "groups"}
+    of_task = _task(config, wildcards, *(name for read, name in fields.items() if read in family.reads))
+    revision = {"revision": revision_of(f"score_{family.name}")}
+    own: Settings = asked.model_dump(mode="json")
+    return {"family": family.name} | of_task | own | named | revision
 
 
-@_rule
-def score_divergence(config: Config, wildcards: Any) -> Settings:
-    family: Settings = family_of(config, wildcards.task, "divergence").model_dump(mode="json")
-    return _task(config, wildcards, "draws") | family
+def _decisive(config: Config, what: Names, name: str) -> Any:
+    """Return what decides the scores of an entry that the settings of a family name."""
+    if what.registry == "taggers":
+        return config.taggers[name].model_dump(mode="json", include={"source"})
+    if what.judge:
+        return config.models[name].science()["source"]
+    return inputs.loaded_model(config, name).model_dump(mode="json", include={"source", "adapter", "bos"})
 
 
 @_rule
@@ -289,83 +293,10 @@ def trace_divergence(config: Config, wildcards: Any) -> Settings:
 
 
 @_rule
-def score_vendi(config: Config, wildcards: Any) -> Settings:
-    return _task(config, wildcards, "draws")
-
-
-@_rule
-def score_distance(config: Config, wildcards: Any) -> Settings:
-    family: Settings = family_of(config, wildcards.task, "distance").model_dump(mode="json")
-    return _task(config, wildcards, "draws") | family
-
-
-@_rule
-def score_completions(config: Config, wildcards: Any) -> Settings:
-    settings: Settings = family_of(config, wildcards.task, "completions").model_dump(mode="json")
-    return settings
-
-
-@_rule
-def score_judged_completions(config: Config, wildcards: Any) -> Settings:
-    judge = inputs.judge(config, wildcards, "judged_completions")
-    first = family_of(config, wildcards.task, "judged_completions").first
-    return {"source": _science_of_source(judge), "first": first}
-
-
-@_rule
-def score_compression(config: Config, wildcards: Any) -> Settings:
-    settings: Settings = family_of(config, wildcards.task, "compression").model_dump(mode="json")
-    return settings
-
-
-@_rule
-def score_ngram(config: Config, wildcards: Any) -> Settings:
-    family = family_of(config, wildcards.task, "ngram")
-    source = _source(config, family.tokenizer) if family.tokenizer else None
-    return {**family.model_dump(mode="json"), "tokenizer": source}
-
-
-@_rule
-def score_likelihood(config: Config, wildcards: Any) -> Settings:
-    family = family_of(config, wildcards.task, "likelihood")
-    return {
-        "scorer": _language_model(config, family.scorer),
-        "perplexity_of": "generator" if generator_scores(config, wildcards) else "scorer",
-        "dtype": family.dtype,
-    }
-
-
-@_rule
 def score_perplexity(config: Config, wildcards: Any) -> Settings:
     generator = inputs.loaded_model(config, inputs.generator(config, wildcards))
     dtype = family_of(config, wildcards.task, "likelihood").dtype
     return {"generator": generator.science(), "dtype": dtype}
-
-
-@_rule
-def score_readability(_config: Config, _wildcards: Any) -> Settings:
-    return {}
-
-
-@_rule
-def score_entities(config: Config, wildcards: Any) -> Settings:
-    tagger = family_of(config, wildcards.task, "entities").tagger
-    return {"tagger": config.taggers[tagger].model_dump(mode="json")["source"]}
-
-
-@_rule
-def score_similarity(_config: Config, _wildcards: Any) -> Settings:
-    return {}
-
-
-@_rule
-def score_essay(_config: Config, _wildcards: Any) -> Settings:
-    return {}
-
-
-@_rule
-def score_judge(config: Config, wildcards: Any) -> Settings:
-    return {"source": _science_of_source(inputs.judge(config, wildcards))}
 
 
 @_rule
@@ -399,7 +330,7 @@ def project_features(config: Config, wildcards: Any) -> Settings:
     return {"task": wildcards.task, "projection": config.experiment.projection}
 
 
-@_rule
+@_result
 def plot_precision_recall(config: Config, wildcards: Any) -> Settings:
     task = config.experiment.tasks[wildcards.task]
     return _drawn(config, wildcards) | {
@@ -411,37 +342,37 @@ def plot_precision_recall(config: Config, wildcards: Any) -> Settings:
     }
 
 
-@_rule
+@_result
 def plot_sweep(config: Config, wildcards: Any) -> Settings:
     return _task(config, wildcards, "k") | {"sweep": _points(config, wildcards)} | _drawn(config, wildcards)
 
 
-@_rule
+@_result
 def plot_correlations(_config: Config, wildcards: Any) -> Settings:
     return {"task": wildcards.task}
 
 
-@_rule
+@_result
 def plot_texts(_config: Config, wildcards: Any) -> Settings:
     return {"task": wildcards.task}
 
 
-@_rule
+@_result
 def plot_parameters(config: Config, wildcards: Any) -> Settings:
     return {"task": wildcards.task, "decodings": decodings(config, wildcards.task)}
 
 
-@_rule
+@_result
 def tabulate_scores(_config: Config, wildcards: Any) -> Settings:
     return {"task": wildcards.task}
 
 
-@_rule
+@_result
 def tabulate_variance(_config: Config, wildcards: Any) -> Settings:
     return {"task": wildcards.task}
 
 
-@_rule
+@_result
 def tabulate_texts(config: Config, wildcards: Any) -> Settings:
     return {
         "task": wildcards.task,
@@ -482,7 +413,7 @@ CHECKED: dict[str, tuple[Settings, Settings]] = {
 model lacks or invents ``mode``; a wholly wrong one writes about all but ``main``."""
 
 
-@_rule
+@_result
 def tabulate_differences(config: Config, wildcards: Any) -> Settings:
     return {
         "task": wildcards.task,
@@ -492,12 +423,12 @@ def tabulate_differences(config: Config, wildcards: Any) -> Settings:
     }
 
 
-@_rule
+@_result
 def plot_differences(_config: Config, wildcards: Any) -> Settings:
     return {"task": wildcards.task}
 
 
-@_rule
+@_result
 def plot_similarity(config: Config, wildcards: Any) -> Settings:
     task = config.experiment.tasks[wildcards.task]
     return {

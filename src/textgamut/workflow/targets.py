@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from textgamut.catalogue import text_metrics_of
 from textgamut.config.cells import HUMAN, Cell, Config
 from textgamut.config.targets import EmbedderCorrelations, TargetBase, TokensPerWord
 from textgamut.errors import ConfigError, nearest
-from textgamut.metrics.catalogue import text_metrics_of
 from textgamut.report.published import published
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, computed_families, missing_families

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from textgamut.catalogue import FAMILIES
+from textgamut.catalogue.family import MODEL, TAGGER, Family
 from textgamut.config.cells import Config
 from textgamut.workflow.families import family_of, scores_again
 
@@ -26,9 +29,11 @@ def _generator(config: Config, wildcards: Any) -> str | None:
     return None if served else str(wildcards.model)
 
 
-def _scorer(config: Config, wildcards: Any) -> str:
-    family = family_of(config, wildcards.task, "likelihood")
-    return f"{family.scorer}, {family.dtype}"
+def _named(config: Config, wildcards: Any, family: Family) -> str:
+    """Return the model or the tagger that a task's settings of a family name, and its dtype."""
+    asked = family_of(config, wildcards.task, family.name)
+    named = [name for _, _, name in asked.named()]
+    return ", ".join([*named, *([asked.dtype] if hasattr(asked, "dtype") else [])])
 
 
 def _scored_generator(config: Config, wildcards: Any) -> str | None:
@@ -36,17 +41,16 @@ def _scored_generator(config: Config, wildcards: Any) -> str | None:
     return f"{wildcards.model}, {family.dtype}" if scores_again(config, wildcards) else None
 
 
-def _tagger(config: Config, wildcards: Any) -> str:
-    return str(family_of(config, wildcards.task, "entities").tagger)
-
-
 WEIGHTS: dict[str, Callable[[Config, Any], str | None]] = {
     "check_prompts": lambda _, wildcards: str(wildcards.model),
     "count_tokens": lambda _, wildcards: str(wildcards.model),
     "embed_texts": lambda _, wildcards: str(wildcards.embedder),
     "generate_texts": _generator,
-    "score_entities": _tagger,
-    "score_likelihood": _scorer,
     "score_perplexity": _scored_generator,
+    **{
+        f"score_{family.name}": partial(_named, family=family)
+        for family in FAMILIES.values()
+        if not {MODEL, TAGGER}.isdisjoint(family.reads)
+    },
 }
 """Rule -> the function that returns what a job of it loads: the one line with which a rule opts in."""

@@ -15,27 +15,27 @@ import pandas as pd
 import pytest
 from helpers import ROOT
 from matplotlib.text import Text
+from textgamut.metrics.scores.completions import completions_scores
+from textgamut.metrics.scores.compression import compression_scores
+from textgamut.metrics.scores.distance import distance_scores
+from textgamut.metrics.scores.divergence import divergence_scores
+from textgamut.metrics.scores.ngram import ngram_scores
+from textgamut.metrics.scores.vendi import vendi_scores
 
+from textgamut.catalogue import FAMILIES, METRICS, Metric, metrics_of, text_metrics_of
 from textgamut.cli.main import main
 from textgamut.config.loading import validate_config
 from textgamut.config.metrics import Metrics
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
-from textgamut.metrics.catalogue import FAMILIES, METRICS, Metric, metrics_of, text_metrics_of
 from textgamut.metrics.entities import entity_metrics
 from textgamut.metrics.judge import judge
 from textgamut.metrics.judged_completions import judge_completions
 from textgamut.metrics.likelihood import Likelihood
+from textgamut.metrics.likelihood_scores import likelihood_scores
 from textgamut.metrics.readability import readability
-from textgamut.metrics.scores.completions import completions_scores
-from textgamut.metrics.scores.compression import compression_scores
-from textgamut.metrics.scores.distance import distance_scores
-from textgamut.metrics.scores.divergence import divergence_scores
-from textgamut.metrics.scores.likelihood import likelihood_scores
-from textgamut.metrics.scores.ngram import ngram_scores
-from textgamut.metrics.scores.support import support_scores
-from textgamut.metrics.scores.vendi import vendi_scores
 from textgamut.metrics.similarity import bleu, cosine_similarity
+from textgamut.metrics.support_scores import support_scores
 from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
 from textgamut.report.tables import (
     correlation_table,
@@ -198,7 +198,7 @@ def test_an_entry_is_complete(name: str) -> None:
     assert metric.name == name
     assert metric.label
     assert metric.source
-    assert not {"↑", "↓", "|"} & set(metric.says + metric.definition)
+    assert not {"↑", "↓", "|"} & set(metric.meaning + metric.definition)
     assert metric.range[0] < metric.range[1]
     if metric.rescale:
         assert metric.range[0] <= metric.rescale[0] < metric.rescale[1] <= metric.range[1]
@@ -280,7 +280,7 @@ class TestOneMoreEntry:
     def test_the_command_line_offers_its_family(self) -> None:
         code = (
             "from dataclasses import replace\n"
-            "from textgamut.metrics.catalogue import FAMILIES, METRICS\n"
+            "from textgamut.catalogue import FAMILIES, METRICS\n"
             "FAMILIES['sound'] = replace(FAMILIES['ngram'], name='sound')\n"
             "bleu = METRICS['bleu']\n"
             "METRICS['volume'] = replace(bleu, name='volume', label='Volume index', family='sound')\n"

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from textgamut.metrics.scores.completions import passes
 
 from textgamut.errors import DataError
 from textgamut.metrics.completions import (
@@ -18,7 +19,6 @@ from textgamut.metrics.completions import (
     texts_of_methods,
 )
 from textgamut.metrics.prompts import partition
-from textgamut.metrics.scores.completions import passes
 
 Texts = tuple[np.ndarray, list[str]]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from textgamut.errors import DataError
-from textgamut.metrics.scores.differences import (
+from textgamut.metrics.paired_differences import (
     Compared,
     differences_of,
     half_sample_differences,

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from servers import FaultProxy, JudgeServer
+from textgamut.metrics.scores.judged_completions import MOST_UNPARSED, judged_completions_scores
 
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
@@ -21,7 +22,6 @@ from textgamut.metrics.judged_completions import (
     judge_completions,
     question,
 )
-from textgamut.metrics.scores.judged_completions import MOST_UNPARSED, judged_completions_scores
 from textgamut.sources.chat_server import ServedModel
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from textgamut.metrics.scores import neighbours as module
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics.scores import neighbours as module
-from textgamut.metrics.scores.neighbours import NEIGHBOURS, nearest, neighbour_table
-from textgamut.metrics.scores.support import SupportScores, support_scores
+from textgamut.metrics.neighbours import NEIGHBOURS, nearest, neighbour_table
+from textgamut.metrics.support_scores import SupportScores, support_scores
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from textgamut.config.entries.decoding import Decoding
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.requests import Request, encode
-from textgamut.metrics.scores.likelihood import cell_perplexity_scores
+from textgamut.metrics.likelihood_scores import cell_perplexity_scores
 
 PROMPTS = pd.DataFrame({"id": ["p", "q", "r"], "base": ["The president said", "Oil", "She won the match"]})
 SETTING = TypeAdapter(Decoding).validate_python(

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from textgamut.catalogue import METRICS
 from textgamut.errors import TextgamutError
 from textgamut.features.reduce import reduce_features
-from textgamut.metrics.catalogue import METRICS
 from textgamut.metrics.sanity.checks import CHECKS, Row, run_checks, verdicts
 from textgamut.metrics.sanity.corpus import Corpus, Plan, Sample, cut_passages, degenerate_texts
 from textgamut.metrics.sanity.metrics import GROUPS, Group, Judged

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-
-from textgamut.errors import TextgamutError
-from textgamut.metrics.judge import Judgements
 from textgamut.metrics.scores import likelihood as scores
 from textgamut.metrics.scores.entities import entity_scores
 from textgamut.metrics.scores.judge import judge_scores
-from textgamut.metrics.scores.likelihood import cell_likelihood_scores
 from textgamut.metrics.scores.readability import readability_scores
-from textgamut.metrics.scores.rows import Columns, Row, prompt_rows, text_table
 from textgamut.metrics.scores.similarity import similarity_scores
-from textgamut.metrics.scores.support import group_labels, support_scores
-from textgamut.metrics.scores.sweep import sweep_scores
+
+from textgamut.errors import TextgamutError
+from textgamut.metrics.judge import Judgements
+from textgamut.metrics.likelihood_scores import cell_likelihood_scores
+from textgamut.metrics.rows import Columns, Row, prompt_rows, text_table
+from textgamut.metrics.support_scores import group_labels, support_scores
+from textgamut.metrics.sweep_scores import sweep_scores
 
 TEXTS = pd.DataFrame(
     {"id": ["1", "2", "3"], "prompt_id": ["p", "p", "q"], "text": ["The cat sat.", "", "Once more upon"]}

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from helpers import GraphJob, injected, named_files
 from snakemake.iocontainers import InputFiles, OutputFiles
+from textgamut.workflow.jobs import lock_of
 
 from textgamut.errors import TextgamutError
 from textgamut.locks import lock
 from textgamut.workflow import paths
 from textgamut.workflow.companions import companions, run, write_plan
-from textgamut.workflow.jobs import lock_of
 from textgamut.workflow.records import kept_path, read_record
 
 

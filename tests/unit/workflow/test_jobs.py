@@ -12,10 +12,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from snakemake.iocontainers import Wildcards
+from textgamut.workflow.jobs import cell_of, job
 
 from textgamut.errors import TextgamutError
 from textgamut.files import atomic, writing
-from textgamut.workflow.jobs import cell_of, job
 from textgamut.workflow.records import forget
 
 

@@ -12,7 +12,7 @@ from helpers import ROOT
 from pydantic import TypeAdapter, ValidationError
 
 from textgamut.config.cells import RESERVED, Cell
-from textgamut.config.entries.base import Slug
+from textgamut.fields import Slug
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill, fill_some, wildcards_of
 

@@ -1,7 +1,6 @@
 """Extract the texts to be measured from the samples of a cell."""
 
 import logging
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,10 @@ from typing import Any
 import pandas as pd
 
 from textgamut.errors import DataError, TextgamutError
-from textgamut.files import read_attributes, read_table, write_meta, write_table
-from textgamut.progress import recorded_warnings
+from textgamut.files import read_attributes, read_table, write_table
 from textgamut.tasks.answers import RECORDED, count_copies, measured_answers
 from textgamut.tasks.seeds import of_cell
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 logger = logging.getLogger("textgamut.collect_generations")
 
@@ -22,8 +20,7 @@ COLUMNS = ["id", "prompt_id", "completion", "continuation", *RECORDED]
 
 def collect_generations(
     settings: dict[str, Any], seed: int, prompts: Path, samples: list[Path], generations: Path
-) -> None:
-    started = time.monotonic()
+) -> dict[str, Any]:
     frame = pd.concat([read_table(path, COLUMNS) for path in samples], ignore_index=True)
     engines = sorted({name for path in samples for name in read_attributes(path)["engines"] if name})
     beginnings = of_cell(read_table(prompts, ["id", "base"]), seed, settings["task"], settings.get("n"))
@@ -39,15 +36,14 @@ def collect_generations(
         )
     except TextgamutError as error:
         raise DataError(f"{prompts}: {error}: remove {samples[0].parent} to generate them again") from error
-    with recorded_warnings() as messages:
-        if settings["strategy"] == "sampling":
-            counts["copies"] = count_copies(frame)
-        if len(engines) > 1:
-            warnings.warn(
-                f"{samples[0].parent}: the shards are from different engines: {'; '.join(engines)}: "
-                "delete the folder to generate them again",
-                stacklevel=2,
-            )
+    if settings["strategy"] == "sampling":
+        counts["copies"] = count_copies(frame)
+    if len(engines) > 1:
+        warnings.warn(
+            f"{samples[0].parent}: the shards are from different engines: {'; '.join(engines)}: "
+            "delete the folder to generate them again",
+            stacklevel=2,
+        )
     most = settings["max_words"]
     shorter = "" if most is None else f": {counts['shorter_than_max_words']} shorter than {most} words"
     unclosed = f", {counts.get('unclosed_thoughts')} of them with an unclosed thought"
@@ -56,16 +52,9 @@ def collect_generations(
         len(texts), counts["samples"], shorter, counts["empty_continuations"],
         unclosed if "closing" in settings else "",
     )  # fmt: skip
-    write_meta(generations, settings, started, **counts, engines=engines, warnings=messages)
     write_table(generations, texts)
+    return {**counts, "engines": engines}
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        collect_generations(
-            snakemake.params.settings,
-            int(snakemake.wildcards.seed),
-            Path(snakemake.input.prompts),
-            [Path(path) for path in snakemake.input.samples],
-            Path(snakemake.output.generations),
-        )
+    run(collect_generations)

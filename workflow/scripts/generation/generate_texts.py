@@ -1,44 +1,43 @@
 """Generate a shard of a cell."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from textgamut.config.entries.models import Model
-from textgamut.generation.shard import Generator, ShardJob, generate_shard
+from textgamut.config.entries.models import TextModel
+from textgamut.generation.shard import Generator, ShardJob, generate_shard, journal_of
 from textgamut.models.devices import lease
 from textgamut.workflow import paths
-from textgamut.workflow.companions import run
-from textgamut.workflow.jobs import Snakemake
+from textgamut.workflow.script import run
 
 
 @contextmanager
-def load(job: Snakemake) -> Iterator[Generator]:
-    resources = job.resources
-    model = job.params.settings["model"] | {
-        "source": json.loads(resources.source),
-        "label": job.wildcards.model,
-        "family": job.wildcards.model,
-        "batch_size": resources.batch_size,
-        "gpus": resources.lease,
-    }
-    with lease(resources.lease) as device:
-        yield Generator(Model.model_validate(model), device, job.threads)
+def load(
+    settings: dict[str, Any], model: str, source: str, batch_size: int, leased: int, threads: int
+) -> Iterator[Generator]:
+    entry = TextModel.model_validate(settings["model"] | {"source": json.loads(source)})
+    with lease(leased) as device:
+        yield Generator(entry, model, device, leased, batch_size, threads)
 
 
-def generate_texts(job: Snakemake, generator: Generator) -> Callable[[], None]:
+def generate_texts(
+    settings: dict[str, Any], cell: dict[str, Any], shard: int, shards: int, prompts: Path, samples: Path,
+    loaded: Generator,
+) -> dict[str, Any]:  # fmt: skip
     return generate_shard(
-        ShardJob(
-            job.params.settings,
-            int(job.wildcards.seed),
-            Path(job.input.prompts),
-            Path(paths.fill(paths.SHARD, job.wildcards)),
-            Path(job.output.samples),
-        ),
-        generator,
+        ShardJob(settings, cell["seed"], prompts, _shard(cell, shard, shards), samples), loaded
     )
 
 
+def remove_journal(cell: dict[str, Any], shard: int, shards: int) -> None:
+    journal_of(_shard(cell, shard, shards)).unlink()
+
+
+def _shard(cell: dict[str, Any], shard: int, shards: int) -> Path:
+    return Path(paths.fill(paths.SHARD, **cell, shard=shard, shards=shards))
+
+
 if __name__ == "__main__":
-    run(load, generate_texts)
+    run(generate_texts, load, after=remove_journal)

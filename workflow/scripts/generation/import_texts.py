@@ -1,20 +1,18 @@
 """Read the texts of a cell that were generated elsewhere."""
 
 import logging
-import time
 from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import GenerationsSource, UrlSource
-from textgamut.files import read_table, write_meta, write_table
+from textgamut.files import read_table, write_table
 from textgamut.generation.given.matching import CellTexts, cell_samples
 from textgamut.generation.given.texts import read_texts
 from textgamut.generation.requests import sample_table
-from textgamut.progress import recorded_warnings
 from textgamut.sources.fetch import fetch, reading
 from textgamut.tasks.seeds import of_cell
 from textgamut.tasks.templates import Prompt
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 logger = logging.getLogger("textgamut.import_texts")
 
@@ -27,8 +25,7 @@ def import_texts(
     prompts: Path,
     texts: list[Path],
     samples: Path,
-) -> None:
-    started = time.monotonic()
+) -> dict[str, Any]:
     source = GenerationsSource.model_validate(settings["model"]["source"])
     download = UrlSource(kind="url", url=source.url, sha256=source.sha256) if source.url else None
     if download:
@@ -39,7 +36,7 @@ def import_texts(
         task, source.model, decoding, settings["decodings"], seed, settings["seeds"],
         settings["completions"], own_prompts="seed" in every,
     )  # fmt: skip
-    with recorded_warnings() as messages, reading(download, texts[0]):
+    with reading(download, texts[0]):
         found = cell_samples(
             [text for path in texts for text in read_texts(path, source)],
             cell,
@@ -50,26 +47,9 @@ def import_texts(
     logger.info("%d texts of %d prompts", len(found), len(own))
     frame = sample_table(found)
     frame.attrs["engines"] = []
-    write_meta(
-        samples,
-        settings,
-        started,
-        device="elsewhere",
-        samples=len(frame),
-        new_tokens=int(frame["tokens"].sum()),
-        warnings=messages,
-    )
     write_table(samples, frame)
+    return {"device": "elsewhere", "samples": len(frame), "new_tokens": int(frame["tokens"].sum())}
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        import_texts(
-            snakemake.params.settings,
-            snakemake.wildcards.task,
-            snakemake.wildcards.decoding,
-            int(snakemake.wildcards.seed),
-            Path(snakemake.input.prompts),
-            [Path(path) for path in snakemake.input.texts],
-            Path(snakemake.output.samples),
-        )
+    run(import_texts)

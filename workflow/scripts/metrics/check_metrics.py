@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from textgamut.config.entries.embedders import Embedder
+from textgamut.config.entries.embedders import FeatureModel
 from textgamut.features.embed import load_embedder
-from textgamut.files import read_table, to_csv, write_bytes, write_meta
+from textgamut.files import read_table, to_csv, write_bytes
 from textgamut.metrics.sanity.checks import run_checks, verdict_table, verdicts
 from textgamut.metrics.sanity.corpus import (
     Corpus,
@@ -25,12 +25,19 @@ from textgamut.models.checkpoints import prepare
 from textgamut.models.devices import device_name, lease
 from textgamut.report.figures.sanity import sanity_figure
 from textgamut.report.figures.style import render
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 
 def check_metrics(
-    settings: dict[str, Any], texts: Path, rows: Path, table: Path, svg: Path, png: Path, threads: int
-) -> None:
+    settings: dict[str, Any],
+    texts: Path,
+    rows: Path,
+    table: Path,
+    svg: Path,
+    png: Path,
+    threads: int,
+    batch_size: int,
+) -> dict[str, Any]:
     """Cut texts into passages, embed these, run the checks; write all rows, metrics by checks, and a figure.
 
     Args:
@@ -44,8 +51,8 @@ def check_metrics(
         svg: The figure.
         png: The figure.
         threads: Number of threads.
+        batch_size: Maximum number of texts per batch.
     """
-    started = time.monotonic()
     torch.set_num_threads(threads)
     lists = {name: tuple(value) for name, value in settings["plan"].items() if isinstance(value, list)}
     plan = Plan(**settings["plan"] | lists)
@@ -61,9 +68,9 @@ def check_metrics(
     of_passage = [topics[article] for article, _ in passages]
     perfect = np.flatnonzero([topic in plan.main for topic in of_passage])
     halves = [" ".join(passages[row][1].split()[: words // 2]) for row in perfect]
-    embedder = Embedder.model_validate(settings["embedder"] | {"label": "embedder of the checks"})
+    embedder = FeatureModel.model_validate(settings["embedder"])
     with lease(1) as device:
-        loaded = load_embedder(prepare(embedder.source), embedder, device)
+        loaded = load_embedder(prepare(embedder.source), embedder, device, batch_size)
 
         def sample(texts: list[str]) -> Sample:
             return Sample(loaded.embed(texts).vectors, texts)
@@ -78,15 +85,7 @@ def check_metrics(
         embedded = time.monotonic()
         found = run_checks(corpus, plan)
     judged = verdicts(found)
-    write_meta(
-        rows,
-        settings,
-        started,
-        device=device_name(device),
-        passages=len(passages),
-        articles=len({article for article, _ in passages}),
-        seconds_of_checks=round(time.monotonic() - embedded, 1),
-    )
+    seconds = round(time.monotonic() - embedded, 1)
     write_bytes(table, to_csv(verdict_table(judged)))
     figure = sanity_figure(
         judged, f"Sanity checks of the metrics: {settings['dataset']}, passages of {words} words"
@@ -94,16 +93,13 @@ def check_metrics(
     write_bytes(png, render(figure, "png"))
     write_bytes(svg, render(figure, "svg"))
     write_bytes(rows, to_csv(pd.DataFrame(map(asdict, found))))
+    return {
+        "device": device_name(device),
+        "passages": len(passages),
+        "articles": len({article for article, _ in passages}),
+        "seconds_of_checks": seconds,
+    }
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        check_metrics(
-            snakemake.params.settings,
-            Path(snakemake.input.texts),
-            Path(snakemake.output.rows),
-            Path(snakemake.output.table),
-            Path(snakemake.output.svg),
-            Path(snakemake.output.png),
-            snakemake.threads,
-        )
+    run(check_metrics)

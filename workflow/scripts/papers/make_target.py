@@ -1,21 +1,21 @@
 """Make a table or figure of a paper, with the published values beside ours."""
 
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import to_csv, write_bytes, write_meta
+from textgamut.files import to_csv, write_bytes
 from textgamut.report.figures.style import notice_figure, render
 from textgamut.report.papers.page import target_page
 from textgamut.report.papers.shapes import make_target as make
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 from textgamut.workflow.target_files import read_files
 
 
-def make_target(settings: dict[str, Any], files: dict[str, list[str]], outputs: dict[str, Path]) -> None:
-    started = time.monotonic()
-    result = make(settings, read_files(files))
+def make_target(
+    settings: dict[str, Any], inputs: dict[str, list[Path]], outputs: dict[str, Path]
+) -> dict[str, Any]:
+    result = make(settings, read_files(inputs))
     figure = result.figure
     if "svg" in outputs:
         figure = figure or notice_figure(settings["target"]["title"], "There is nothing to show.")
@@ -25,14 +25,9 @@ def make_target(settings: dict[str, Any], files: dict[str, list[str]], outputs: 
     write_bytes(
         outputs["html"], target_page(settings["name"], settings["target"]["title"], result, picture).encode()
     )
-    write_meta(outputs["csv"], settings, started, table=asdict(result.table), notes=result.notes)
     write_bytes(outputs["csv"], to_csv(result.table.frame()))
+    return {"table": asdict(result.table), "notes": result.notes}
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        make_target(
-            snakemake.params.settings,
-            {kind: list(files) for kind, files in snakemake.input.items()},
-            {suffix: Path(path) for suffix, path in snakemake.output.items()},
-        )
+    run(make_target)

@@ -1,57 +1,49 @@
 """Rank the methods of one or several tasks, and write tables and figures."""
 
 import logging
-import time
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_table, to_csv, write_bytes, write_meta, write_table
-from textgamut.progress import recorded_warnings
+from textgamut.files import read_table, to_csv, write_bytes, write_table
 from textgamut.rankings.method_scores import scores_table
 from textgamut.rankings.ranking import rank_texts, ranking_tables
 from textgamut.rankings.score_table import common_methods, kinds_of
 from textgamut.report.figures.rankings import ranking_figures
 from textgamut.report.figures.style import render
 from textgamut.report.html import to_html
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 logger = logging.getLogger("textgamut.rank_methods")
 
 
-def rank_methods(settings: dict[str, Any], texts: dict[str, Path], folder: Path) -> None:
-    started = time.monotonic()
+def rank_methods(settings: dict[str, Any], texts: list[Path], table: Path) -> dict[str, Any]:
     criteria = {name: settings["ranking"][name] for name in ("higher", "lower")}
     columns = ["model", "decoding", "prompt_id", *criteria["higher"], *criteria["lower"]]
-    with recorded_warnings() as messages:
-        tables = {task: read_table(path, columns) for task, path in texts.items()}
-        if "methods" in settings:
-            names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-            kinds = settings["kinds"]
-        else:
-            names = common_methods(tables)
-            kinds = kinds_of(tables, names)
-        options = {"depth_of": settings["ranking"]["depth_of"], "prompts": settings.get("prompts")}
-        scores, ranking = rank_texts(tables, names, **criteria, kinds=kinds, **options)
+    tables = {path.parent.name: read_table(path, columns) for path in texts}
+    if "methods" in settings:
+        names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+        kinds = settings["kinds"]
+    else:
+        names = common_methods(tables)
+        kinds = kinds_of(tables, names)
+    options = {"depth_of": settings["ranking"]["depth_of"], "prompts": settings.get("prompts")}
+    scores, ranking = rank_texts(tables, names, **criteria, kinds=kinds, **options)
     for note in ranking.notes:
         logger.warning("%s", note)
     models = {name: kinds["model"][name] for name in scores.methods}
     title = f"Methods on {settings['title']}, {ranking.prompts:,} prompts"
-    for name, table in ranking_tables(ranking).items():
-        write_bytes(folder / f"{name}.csv", to_csv(table))
+    folder = table.parent
+    for name, found in ranking_tables(ranking).items():
+        write_bytes(folder / f"{name}.csv", to_csv(found))
         if name not in ("orders", "dominance", "pairs"):
-            write_bytes(folder / f"{name}.html", to_html(table, f"{title}: {name}").encode())
+            write_bytes(folder / f"{name}.html", to_html(found, f"{title}: {name}").encode())
     labels = {kind: kinds[kind] for kind in ("model", "strategy") if kind in kinds}
     write_table(folder / "scores.parquet", scores_table(scores, labels))
     for name, figure in ranking_figures(ranking, models, title).items():
         write_bytes(folder / f"{name}.png", render(figure, "png"))
         write_bytes(folder / f"{name}.svg", render(figure, "svg"))
-    write_meta(folder / "ranking.csv", settings, started, notes=ranking.notes, warnings=messages)
+    return {"notes": ranking.notes}
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        rank_methods(
-            snakemake.params.settings,
-            {Path(path).parent.name: Path(path) for path in snakemake.input.texts},
-            Path(snakemake.output[0]).parent,
-        )
+    run(rank_methods)

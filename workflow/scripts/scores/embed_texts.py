@@ -1,64 +1,47 @@
 """Embed the texts of a cell or of a draw of references."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from textgamut.config.entries.embedders import Embedder
+from textgamut.config.entries.embedders import FeatureModel
 from textgamut.features.embed import LoadedEmbedder, compute_dtype, load_embedder
-from textgamut.files import read_table, write_array, write_meta
+from textgamut.files import read_table, write_array
 from textgamut.models.checkpoints import prepare
 from textgamut.models.devices import device_name, lease
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.companions import run
-from textgamut.workflow.jobs import Snakemake
+from textgamut.workflow.script import run
 
 
 class Loaded(NamedTuple):
     """An embedder, and the names of its device and dtype."""
 
     embedder: LoadedEmbedder
-    device: str
-    dtype: str
+    facts: dict[str, Any]
 
 
 @contextmanager
-def load(job: Snakemake) -> Iterator[Loaded]:
+def load(settings: dict[str, Any], batch_size: int, threads: int) -> Iterator[Loaded]:
     import torch
 
-    torch.set_num_threads(job.threads)
-    embedder = Embedder.model_validate(
-        job.params.settings["embedder"]
-        | {"label": job.wildcards.embedder, "batch_size": job.resources.batch_size}
-    )
-    folder = prepare(embedder.source)
+    torch.set_num_threads(threads)
+    entry = FeatureModel.model_validate(settings["embedder"])
+    folder = prepare(entry.source)
     with lease(1) as device:
-        dtype = str(compute_dtype(embedder, device)).removeprefix("torch.")
+        dtype = str(compute_dtype(entry, device)).removeprefix("torch.")
         with recorded_warnings():
-            loaded = load_embedder(folder, embedder, device)
-        yield Loaded(loaded, device_name(device), dtype)
+            loaded = load_embedder(folder, entry, device, batch_size)
+        yield Loaded(loaded, {"device": device_name(device), "dtype": dtype})
 
 
-def embed_texts(job: Snakemake, loaded: Loaded) -> None:
-    started = time.monotonic()
-    features = Path(job.output.features)
-    frame = read_table(Path(job.input.texts), ["text"])
+def embed_texts(texts: Path, features: Path, loaded: Loaded) -> dict[str, Any]:
+    frame = read_table(texts, ["text"])
     vectors, truncated, empty = loaded.embedder.embed(list(frame["text"]))
-    write_meta(
-        features,
-        job.params.settings,
-        started,
-        device=loaded.device,
-        dtype=loaded.dtype,
-        batch_size=loaded.embedder.batch_size,
-        texts=len(frame),
-        truncated=truncated,
-        empty=empty,
-    )
     write_array(features, vectors)
+    counts = {"texts": len(frame), "truncated": truncated, "empty": empty}
+    return loaded.facts | {"batch_size": loaded.embedder.batch_size} | counts
 
 
 if __name__ == "__main__":
-    run(load, embed_texts)
+    run(embed_texts, load)

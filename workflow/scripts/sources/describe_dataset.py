@@ -6,21 +6,15 @@ from typing import Any
 from textgamut.datasets.card import make_card
 from textgamut.files import meta_path, read_json, read_table, write_bytes, write_json
 from textgamut.report.card import render_card
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 
-def describe_dataset(settings: dict[str, Any], dataset: str, texts: Path, card: Path) -> None:
+def describe_dataset(settings: dict[str, Any], dataset: str, texts: Path, card: Path, page: Path) -> None:
     extraction = read_json(meta_path(texts))
     made = make_card(dataset, settings["dataset"], read_table(texts, ["text"]), extraction)
-    write_bytes(card.with_suffix(".md"), render_card(made).encode())
+    write_bytes(page, render_card(made).encode())
     write_json(card, made)
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        describe_dataset(
-            snakemake.params.settings,
-            snakemake.wildcards.dataset,
-            Path(snakemake.input.texts),
-            Path(snakemake.output.card),
-        )
+    run(describe_dataset)

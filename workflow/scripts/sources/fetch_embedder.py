@@ -1,26 +1,23 @@
 """Fetch the checkpoint of an embedder and convert it if needed."""
 
-import time
 from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import parse_source
 from textgamut.features.modules import own_modules
-from textgamut.files import write_json, write_meta
+from textgamut.files import write_json
 from textgamut.models.checkpoint_files import check_config
 from textgamut.models.checkpoints import prepare
 from textgamut.sources.fetch import pinned
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 
 def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
-    started = time.monotonic()
     source = parse_source(settings["source"])
     folder = prepare(source)
     # Checkpoints of older versions of sentence-transformers have the transformer in a folder of its own.
     nested = not (folder / "config.json").is_file() and (folder / "modules.json").is_file()
     architecture = check_config(own_modules(folder).transformer if nested else folder)
-    write_meta(card, settings, started)
     write_json(
         card,
         {
@@ -32,5 +29,4 @@ def fetch_embedder(settings: dict[str, Any], card: Path) -> None:
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        fetch_embedder(snakemake.params.settings, Path(snakemake.output.card))
+    run(fetch_embedder)

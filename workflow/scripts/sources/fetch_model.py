@@ -3,14 +3,13 @@
 For a served model, only check that its key is set, unless offline, when all answers must be in the cache.
 """
 
-import time
 from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.models import Chat
 from textgamut.config.entries.sources import OpenAISource, parse_source
 from textgamut.errors import ConfigError
-from textgamut.files import write_json, write_meta
+from textgamut.files import write_json
 from textgamut.models.adapters import prepare_adapter
 from textgamut.models.checkpoint_files import read_config
 from textgamut.models.checkpoints import check_adapter, load_tokenizer, prepare
@@ -18,16 +17,14 @@ from textgamut.sources.cache import offline
 from textgamut.sources.chat_server import key_of
 from textgamut.sources.fetch import pinned
 from textgamut.tasks.chat_formats import check_chat
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 
 def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None:
-    started = time.monotonic()
     if settings["source"]["kind"] == "openai":
         served = OpenAISource.model_validate(settings["source"])
         if not offline():
             key_of(served.model_copy(update={"key_variable": key_variable or None}))
-        write_meta(card, settings, started)
         write_json(card, {"served_by": served.url, "model": served.model, "source": settings["source"]})
         return
     source = parse_source(settings["source"])
@@ -41,7 +38,6 @@ def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None
     adapter = settings.get("adapter") and parse_source(settings["adapter"])
     if adapter_folder := prepare_adapter(adapter):
         check_adapter(folder, adapter_folder)
-    write_meta(card, settings, started)
     write_json(
         card,
         {
@@ -55,5 +51,4 @@ def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        fetch_model(snakemake.params.settings, snakemake.resources.key_variable, Path(snakemake.output.card))
+    run(fetch_model)

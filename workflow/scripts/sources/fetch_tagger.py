@@ -1,25 +1,21 @@
 """Fetch the pipeline of a tagger."""
 
-import time
 from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import parse_source
-from textgamut.files import write_json, write_meta
+from textgamut.files import write_json
 from textgamut.metrics.entities import load_tagger
 from textgamut.sources.fetch import fetch, pinned
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 
 def fetch_tagger(settings: dict[str, Any], card: Path) -> None:
-    started = time.monotonic()
     source = parse_source(settings["source"])
     tagger = load_tagger(fetch(source))
     facts = {name: tagger.meta[name] for name in ("lang", "name", "version", "license", "spacy_version")}
-    write_meta(card, settings, started)
     write_json(card, facts | {"source": pinned(source)})
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        fetch_tagger(snakemake.params.settings, Path(snakemake.output.card))
+    run(fetch_tagger)

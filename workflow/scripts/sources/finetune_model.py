@@ -3,13 +3,12 @@
 import hashlib
 import json
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.models import Chat
-from textgamut.config.entries.sources import FinetunedSource, parse_source
-from textgamut.files import read_table, write_json, write_meta
+from textgamut.config.entries.sources import Training, parse_source
+from textgamut.files import read_table, write_json
 from textgamut.models.checkpoint_files import read_config
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.context import context_length
@@ -18,26 +17,23 @@ from textgamut.models.finetuning import Example, finetune
 from textgamut.sources.cache import digest
 from textgamut.tasks.training import encode_examples
 from textgamut.workflow import paths
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 
 def finetune_model(
     settings: dict[str, Any],
     model: str,
     threads: int,
-    gpus: int,
+    leased: int,
     training: Path,
     base: Path,
     card: Path,
-    folder: Path,
-    unfinished: Path,
-) -> None:
+    weights: Path,
+) -> dict[str, Any]:
     import torch
 
-    started = time.monotonic()
     torch.set_num_threads(threads)
-    names = {"kind": "finetuned", "model": model, "dataset": model, "n": 1}  # of no effect here
-    entry = FinetunedSource.model_validate(settings["training"] | names)
+    entry = Training.model_validate(settings["training"])
     checkpoint = prepare(parse_source(settings["base"]))
     tokenizer, config = load_tokenizer(checkpoint, settings["bos"]), read_config(checkpoint)
     texts = read_table(training, ["id", "prompt", "text"])
@@ -50,18 +46,18 @@ def finetune_model(
         bool(config.get("is_encoder_decoder")),
         model,
     )
-    # States of other settings or texts are of no use.
+    unfinished = Path(paths.fill(paths.UNFINISHED, model=model))
     made_from = json.dumps([settings, digest(training), digest(base)]).encode()
     own = unfinished / hashlib.sha256(made_from).hexdigest()[:16]
+    # States of other settings or texts are of no use.
     for path in unfinished.glob("*"):
         if path != own:
             shutil.rmtree(path)
     examples = [Example(*pair) for pair in encoded]
-    with lease(gpus) as device:
+    with lease(leased) as device:
         dtype = choose_dtype(settings["dtype"], device)
-        losses = finetune(checkpoint, examples, entry, dtype, device, folder, own)
+        losses = finetune(checkpoint, examples, entry, dtype, device, weights.parent, own)
         facts = {"device": device_name(device), "dtype": str(dtype), "threads": threads}
-    write_meta(card, settings, started, **facts)
     write_json(
         card,
         {
@@ -71,20 +67,12 @@ def finetune_model(
             "loss_of_epochs": losses,
         },
     )
+    return facts
+
+
+def remove_unfinished(model: str) -> None:
+    shutil.rmtree(paths.fill(paths.UNFINISHED, model=model))
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        unfinished = Path(paths.fill(paths.UNFINISHED, snakemake.wildcards))
-        finetune_model(
-            snakemake.params.settings,
-            snakemake.wildcards.model,
-            snakemake.threads,
-            snakemake.resources.lease,
-            Path(snakemake.input.training),
-            Path(snakemake.input.base),
-            Path(snakemake.output.card),
-            Path(snakemake.output.weights).parent,
-            unfinished,
-        )
-    shutil.rmtree(unfinished)  # only now, since Snakemake deletes the outputs of a job that dies
+    run(finetune_model, after=remove_unfinished)

@@ -1,22 +1,20 @@
 """Fetch a file of scores of single texts and read those of a task."""
 
 import logging
-import time
 from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import parse_source
-from textgamut.files import write_meta, write_table
+from textgamut.files import write_table
 from textgamut.rankings.score_table import read_score_table
 from textgamut.sources.cache import digest
 from textgamut.sources.fetch import fetch, reading
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 logger = logging.getLogger("textgamut.read_scores")
 
 
-def read_scores(settings: dict[str, Any], scores: Path) -> None:
-    started = time.monotonic()
+def read_scores(settings: dict[str, Any], scores: Path) -> dict[str, Any]:
     source = parse_source(settings["source"])
     path = fetch(source)
     methods = {name: (model, decoding) for name, model, decoding in settings["methods"]}
@@ -30,10 +28,9 @@ def read_scores(settings: dict[str, Any], scores: Path) -> None:
             settings["n"],
         )
     logger.info("%d scores, %d of other methods left out", len(found.table), found.left_out)
-    write_meta(scores, settings, started, source_sha256=digest(path), left_out=found.left_out)
     write_table(scores, found.table)
+    return {"source_sha256": digest(path), "left_out": found.left_out}
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        read_scores(snakemake.params.settings, Path(snakemake.output.scores))
+    run(read_scores)

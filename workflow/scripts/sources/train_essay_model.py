@@ -1,21 +1,17 @@
 """Train the essay model on the user's graded essays, and write its cross-validation scores to its card."""
 
-import time
 from pathlib import Path
-from typing import Any
 
-from textgamut.files import write_json, write_meta
+from textgamut.files import write_json
 from textgamut.metrics import essay
 from textgamut.sources.cache import digest
-from textgamut.workflow.jobs import job
+from textgamut.workflow.script import run
 
 
-def train_essay_model(settings: dict[str, Any], essays: Path, card: Path) -> None:
-    started = time.monotonic()
+def train_essay_model(essays: Path, card: Path) -> None:
     frame = essay.read_essays(essays)
     model = essay.train_essay_model(list(frame["essay"]), frame["score"])
     essay.save_essay_model(model, card.parent)
-    write_meta(card, settings, started)
     write_json(
         card,
         {
@@ -30,9 +26,4 @@ def train_essay_model(settings: dict[str, Any], essays: Path, card: Path) -> Non
 
 
 if __name__ == "__main__":
-    with job() as snakemake:
-        train_essay_model(
-            snakemake.params.settings,
-            Path(snakemake.input.essays),
-            Path(snakemake.output.card),
-        )
+    run(train_essay_model)

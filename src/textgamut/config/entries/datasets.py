@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from textgamut.config.entries.base import Count, Moment, Natural, Strict
 from textgamut.config.entries.sources import FilesSource, HfDatasetSource, MediaWikiSource, WikidataSource
+from textgamut.fields import Count, Moment, Natural, Strict
 
 Files = Annotated[FilesSource, Field(discriminator="kind")]
 """Source of a format that is read from a file or a folder."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from textgamut.config.entries.base import Count, Natural, Quantity, Strict, TwoOrMore
+from textgamut.fields import Count, Natural, Quantity, Strict, TwoOrMore
 
 
 class _DecodingBase(Strict):

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from textgamut.config.entries.base import Count, Strict, Text
 from textgamut.config.entries.sources import Source
+from textgamut.fields import Count, Strict, Text
 
 
-class Embedder(Strict):
-    """A checkpoint that maps a text to a feature vector.
+class FeatureModel(Strict):
+    """What decides the features of an embedder: a change of a field causes a rerun."""
 
-    A change of ``label`` or ``batch_size`` causes no rerun.
-    """
-
-    label: Text
-    """Name in tables and figures."""
     source: Source
     """The checkpoint's folder."""
     pooling: Literal["mean", "cls", "last-token", "sentence-transformers"]
@@ -27,9 +22,19 @@ class Embedder(Strict):
     """Longer texts are truncated to this many tokens, and their number is reported."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
     """``float32`` produces the same features on every machine, up to rounding; ``auto``: 16 bits on a GPU."""
-    batch_size: Count = 64
-    """Maximum number of texts per batch; a batch on a CPU has at most 2,048 tokens."""
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the features depend."""
-        return self.model_dump(mode="json", include={"source", "pooling", "max_tokens", "dtype"})
+        return self.model_dump(mode="json", include=set(FeatureModel.model_fields))
+
+
+class Embedder(FeatureModel):
+    """A checkpoint that maps a text to a feature vector.
+
+    A change of ``label`` or ``batch_size`` causes no rerun.
+    """
+
+    label: Text
+    """Name in tables and figures."""
+    batch_size: Count = 64
+    """Maximum number of texts per batch; a batch on a CPU has at most 2,048 tokens."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from textgamut.config.entries.base import Count, Quantity, Strict, Text
 from textgamut.config.entries.sources import (
     FinetunedSource,
     GenerationsSource,
@@ -16,6 +15,7 @@ from textgamut.config.entries.sources import (
     Source,
 )
 from textgamut.errors import ConfigError
+from textgamut.fields import Count, Quantity, Strict, Text
 
 Bos = Literal["auto", "always", "never"]
 """Whether a prompt begins with BOS: as the tokenizer does it by itself (``auto``), always, or never."""
@@ -66,16 +66,9 @@ class Chat(NamedTuple):
     """Whether the prompt ends with the beginning of the answer; if not, the user asks for it."""
 
 
-class Model(Strict):
-    """A checkpoint or a served model that generates text, or texts that were generated elsewhere.
+class TextModel(Strict):
+    """What decides the texts of a model: a change of a field causes a rerun."""
 
-    The fields after ``batch_invariant`` describe hardware and cost; a change of them causes no rerun.
-    """
-
-    label: Text
-    """Name in tables and figures."""
-    family: Text
-    """Models of the same family share a colour in figures."""
     source: ModelSource
     """Where the weights come from, the server that has them, or the texts that were generated elsewhere."""
     adapter: Source | None = None
@@ -99,34 +92,15 @@ class Model(Strict):
     batch_invariant: bool = False
     """With engine vLLM: use kernels whose results do not depend on the other samples of a batch. They are
     slower, and need a GPU of compute capability 8.0 or higher."""
-    batch_size: Count = 32
-    """Samples per batch, halved when memory runs out; for ``openai``, the number of concurrent requests."""
-    gpus: Annotated[int, Field(ge=0, le=10_000)] = 1
-    """GPUs per job. A model larger than one GPU is spread over them."""
-    shards: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Number of jobs that share the prompts of a cell, at most one for each text. After a change, texts are
-    reused."""
-    tokens_per_second: Quantity | None = None
-    """New tokens per second and job, for ``textgamut plan``."""
-    gigabytes: Quantity | None = None
-    """Size of the weights, for ``textgamut plan`` and the memory that a job requests."""
 
     @model_validator(mode="after")
-    def _source_fits_engine(self) -> Model:
-        if self.given and (set_ := self.model_fields_set & _OF_RUNS):
-            raise ValueError(
-                f"{', '.join(sorted(set_))}: does not apply to texts that were generated elsewhere"
-            )
+    def _fields_fit(self) -> Self:
         if (self.engine == "openai") != isinstance(self.source, OpenAISource):
             raise ValueError("engine openai and source kind openai require each other")
         if isinstance(self.source, OpenAISource):
             if (self.source.endpoint == "chat") != (self.chat == "template"):
                 raise ValueError(
                     "endpoint chat requires chat: template, endpoint completions requires another format"
-                )
-            if self.gpus or self.dtype != "auto":
-                raise ValueError(
-                    "a served model requires gpus: 0 and no dtype, since the server chooses them"
                 )
             if self.bos != "auto":
                 raise ValueError(
@@ -136,9 +110,6 @@ class Model(Strict):
             raise ValueError("batch_invariant: true requires engine vllm")
         if self.adapter and self.engine != "transformers":
             raise ValueError(f"adapter does not apply to engine {self.engine}, only to transformers")
-        if isinstance(self.source, FinetunedSource) and self.source.batch_size % max(self.gpus, 1):
-            size = self.source.batch_size
-            raise ValueError(f"source.batch_size: {size} texts cannot be shared evenly by {self.gpus} GPUs")
         if self.system and self.chat not in ("template", "llama-2"):
             raise ValueError(f"system does not apply to chat: {self.chat}, which has no system prompt")
         if self.chat_arguments and self.chat != "template":
@@ -184,11 +155,43 @@ class Model(Strict):
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend; a change of them causes a rerun."""
-        decisive = {
-            "source", "adapter", "chat", "system", "chat_arguments", "reasoning", "bos", "dtype", "engine",
-            "batch_invariant",
-        }  # fmt: skip
-        content = self.model_dump(mode="json", include=decisive)
+        content = self.model_dump(mode="json", include=set(TextModel.model_fields))
         if isinstance(self.source, OpenAISource):
             content["source"] = self.source.science()
         return content
+
+
+class Model(TextModel):
+    """A checkpoint or a served model that generates text, or texts that were generated elsewhere.
+
+    The fields of this class describe names, hardware and cost; a change of them causes no rerun.
+    """
+
+    label: Text
+    """Name in tables and figures."""
+    family: Text
+    """Models of the same family share a colour in figures."""
+    batch_size: Count = 32
+    """Samples per batch, halved when memory runs out; for ``openai``, the number of concurrent requests."""
+    gpus: Annotated[int, Field(ge=0, le=10_000)] = 1
+    """GPUs per job. A model larger than one GPU is spread over them."""
+    shards: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Number of jobs that share the prompts of a cell, at most one for each text. After a change, texts are
+    reused."""
+    tokens_per_second: Quantity | None = None
+    """New tokens per second and job, for ``textgamut plan``."""
+    gigabytes: Quantity | None = None
+    """Size of the weights, for ``textgamut plan`` and the memory that a job requests."""
+
+    @model_validator(mode="after")
+    def _runs(self) -> Self:
+        if self.given and (set_ := self.model_fields_set & _OF_RUNS):
+            raise ValueError(
+                f"{', '.join(sorted(set_))}: does not apply to texts that were generated elsewhere"
+            )
+        if isinstance(self.source, OpenAISource) and (self.gpus or self.dtype != "auto"):
+            raise ValueError("a served model requires gpus: 0 and no dtype, since the server chooses them")
+        if isinstance(self.source, FinetunedSource) and self.source.batch_size % max(self.gpus, 1):
+            size = self.source.batch_size
+            raise ValueError(f"source.batch_size: {size} texts cannot be shared evenly by {self.gpus} GPUs")
+        return self

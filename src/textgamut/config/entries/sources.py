@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from textgamut.config.entries.base import (
+from textgamut.fields import (
     Count,
     Natural,
     OwnPath,
@@ -160,20 +160,13 @@ class OpenAISource(Strict):
         return self.model_dump(mode="json", include={"kind", "url", "model", "endpoint"})
 
 
-class FinetunedSource(Strict):
-    """Another model, fine-tuned by a run on prompts and texts of a dataset.
+class Training(Strict):
+    """How a model is fine-tuned on texts after their prompts.
 
     The optimizer is AdamW with a learning rate that falls linearly to 0; the loss is that of the texts.
     Prompts have the form that they have in generation.
     """
 
-    kind: Literal["finetuned"]
-    model: Slug
-    """The base: a model of ``models.yaml`` with weights, causal or an encoder-decoder."""
-    dataset: Slug
-    """Dataset with prompts, of the format ``new-wiki`` or ``continuations``."""
-    n: Count
-    """Number of texts. They are drawn from those that are no prompts or references of a task."""
     epochs: Count
     """How often each text is read."""
     seed: Natural = 0
@@ -184,6 +177,18 @@ class FinetunedSource(Strict):
     """Texts per step of the optimizer, shared by the GPUs of the model."""
     max_tokens: TwoOrMore = 512
     """Longer texts are cut, so that the model does not learn to end there."""
+
+
+class FinetunedSource(Training):
+    """Another model, fine-tuned by a run on prompts and texts of a dataset."""
+
+    kind: Literal["finetuned"]
+    model: Slug
+    """The base: a model of ``models.yaml`` with weights, causal or an encoder-decoder."""
+    dataset: Slug
+    """Dataset with prompts, of the format ``new-wiki`` or ``continuations``."""
+    n: Count
+    """Number of texts. They are drawn from those that are no prompts or references of a task."""
 
 
 TextsColumn = Literal[

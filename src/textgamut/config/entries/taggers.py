@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from textgamut.config.entries.base import Strict, Text
 from textgamut.config.entries.sources import Source
+from textgamut.fields import Strict, Text
 
 
 class Tagger(Strict):

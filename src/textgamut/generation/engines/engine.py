@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textgamut.config.entries.decoding import Decoding
-from textgamut.config.entries.models import Model
+from textgamut.config.entries.models import TextModel
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import ConfigError
 from textgamut.generation.requests import Request, Sample
@@ -48,11 +48,15 @@ class Engine(Protocol):
         """
 
 
-def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torch.dtype | None) -> Engine:
+def open_engine(
+    model: TextModel, name: str, gpus: int, batch_size: int, device: torch.device, dtype: torch.dtype | None
+) -> Engine:
     """Load a model, or create a client of its server.
 
     Args:
-        model: The model's registry entry.
+        model: What decides its texts, of its registry entry.
+        name: Its name in messages.
+        gpus: Number of GPUs, over which its weights are spread.
         batch_size: Maximum number of samples per batch or, with a server, of concurrent requests.
         device: Device of the model, for the engine transformers.
         dtype: Dtype of the weights, for the engine transformers; other engines use the registry entry.
@@ -76,17 +80,17 @@ def open_engine(model: Model, batch_size: int, device: torch.device, dtype: torc
     if model.engine == "vllm":
         if config.get("is_encoder_decoder"):
             raise ConfigError(
-                f"model {model.label!r}: {folder} is an encoder-decoder, which vLLM does not support: use "
+                f"model {name!r}: {folder} is an encoder-decoder, which vLLM does not support: use "
                 "engine: transformers"
             )
         from textgamut.generation.engines.vllm import VllmEngine
 
         check_generator(folder)
         flags = model.batch_invariant, model.reasoning
-        return VllmEngine(folder, tokenizer, model.dtype, model.gpus, batch_size, *flags)
+        return VllmEngine(folder, tokenizer, model.dtype, gpus, batch_size, *flags)
     from textgamut.generation.engines.transformers import TransformersEngine
 
     assert dtype is not None
     adapter = prepare_adapter(model.adapter)
-    network = load_generator(folder, dtype, device, spread=model.gpus > 1, adapter=adapter)
+    network = load_generator(folder, dtype, device, spread=gpus > 1, adapter=adapter)
     return TransformersEngine(network, tokenizer, batch_size, model.reasoning)

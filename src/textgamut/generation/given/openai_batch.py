@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from textgamut.config.entries.base import SLUG_PATTERN
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets.rows import rows_of_jsonl, string
 from textgamut.errors import DataError
+from textgamut.fields import SLUG_PATTERN
 from textgamut.generation.given.texts import GivenText, answer, integer
 
 _ID = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from textgamut.metrics.catalogue import METRICS
+from textgamut.catalogue import METRICS
 from textgamut.report.figures.style import (
     COLOURS,
     INK,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from textgamut.metrics.catalogue import METRICS
+from textgamut.catalogue import METRICS
 from textgamut.metrics.sanity.checks import CHECKS, Verdict
 from textgamut.report.figures.style import (
     INK,

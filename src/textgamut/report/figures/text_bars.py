@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from textgamut.metrics.catalogue import METRICS
+from textgamut.catalogue import METRICS
 from textgamut.report.figures.style import (
     COLOURS,
     INK,

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from textgamut.catalogue import METRICS
 from textgamut.config.cells import HUMAN
-from textgamut.metrics.catalogue import METRICS
 from textgamut.report.figures.style import (
     COLOURS,
     INK,

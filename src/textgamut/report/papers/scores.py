@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from textgamut.metrics.catalogue import METRICS
+from textgamut.catalogue import METRICS
 from textgamut.metrics.divergence import f_beta
-from textgamut.metrics.scores.rows import ALL
+from textgamut.metrics.rows import ALL
 from textgamut.report.figures.bars import bars_figure
 from textgamut.report.figures.lines import curves_figure, metric_lines
 from textgamut.report.figures.models import ModelStyle

@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
+from textgamut.catalogue import METRICS
 from textgamut.config.cells import HUMAN
 from textgamut.errors import DataError
-from textgamut.metrics.catalogue import METRICS
 from textgamut.report.figures.text_bars import text_bars_figure
 from textgamut.report.figures.texts import correlation_figure
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from helpers import ROOT
 
+from textgamut.catalogue import METRICS
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import DataError
-from textgamut.metrics.catalogue import METRICS
 from textgamut.report.papers.result import Entry, PaperResult
 from textgamut.report.papers.shapes import make_target
 from textgamut.report.published import published

@@ -1,0 +1,74 @@
+"""What is measured: the families of metrics, a file for each, and this index.
+
+Settings, rules, ``textgamut.score``, the command line, tables, figures, the documentation and the schema are
+made from it. A new family is its mathematics in ``metrics``, a file here, and a line below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+from textgamut.catalogue.family import Family, Metric
+
+MODULES = (
+    "support",
+    "divergence",
+    "vendi",
+    "distance",
+    "completions",
+    "judged_completions",
+    "ngram",
+    "compression",
+    "likelihood",
+    "readability",
+    "entities",
+    "similarity",
+    "essay",
+    "judge",
+)
+"""The files of the families, in the order in which experiments list them."""
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (import_module(f"textgamut.catalogue.{name}").FAMILY for name in MODULES)
+}
+"""Families by name."""
+
+METRICS: dict[str, Metric] = {
+    metric.name: replace(metric, family=family.name)
+    for of_texts in (False, True)
+    for family in FAMILIES.values()
+    for metric in family.metrics
+    if (family.of_texts or metric.level == "text") == of_texts
+}
+"""Metrics by name, in the order of a table's columns: those of sets, then those of single texts."""
+
+
+def metrics_of(family: str) -> list[str]:
+    """Return the names of a family's metrics, in the order of a table's columns."""
+    return [metric.name for metric in METRICS.values() if metric.family == family]
+
+
+def text_metrics_of(family: str) -> list[str]:
+    """Return the names of a family's metrics of single texts, in the order of ``texts.parquet``.
+
+    Metrics of level ``text`` come before those of level ``both``.
+    """
+    of_texts = [METRICS[name] for name in metrics_of(family) if METRICS[name].level != "set"]
+    return [metric.name for metric in sorted(of_texts, key=lambda metric: metric.level == "both")]
+
+
+def feature_families() -> list[str]:
+    """Return the families of the features of generated texts."""
+    return [name for name, family in FAMILIES.items() if family.of_features]
+
+
+def compared_families() -> list[str]:
+    """Return the families that compare the features of as many references and generated texts."""
+    return [name for name, family in FAMILIES.items() if family.of_draws]
+
+
+def scored_families() -> list[str]:
+    """Return the families that ``textgamut score`` computes from two files of texts."""
+    return [name for name, family in FAMILIES.items() if family.in_score]

@@ -1,0 +1,126 @@
+"""The family ``ngram``: how repetitive the wording is."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Annotated
+
+from pydantic import Field
+
+from textgamut.catalogue.family import (
+    DIVERSITY,
+    REFERENCES,
+    TEXTS,
+    TOKENIZER,
+    Family,
+    FamilySettings,
+    LoadedModel,
+    Metric,
+)
+
+
+class Settings(FamilySettings):
+    """Self-BLEU, distinct-n, EAD, unigram entropy, rep-4 and diversity."""
+
+    tokenizer: LoadedModel | None = None
+    """Model that provides the tokenizer (PR: GPT-2). Defaults to words, split on white space."""
+    self_bleu_sample: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Share of the texts that Self-BLEU scores, each against all others (PR: 0.2). Defaults to all texts."""
+
+
+FAMILY = Family(
+    name="ngram",
+    description="how repetitive the wording is",
+    work="Computing n-gram metrics",
+    settings=Settings,
+    reads=(TEXTS, TOKENIZER),
+    scorer="textgamut.metrics.ngram:score",
+    revisions=("metrics.ngram", "models.checkpoints"),
+    metrics=(
+        Metric(
+            name="self_bleu",
+            label="Self-BLEU",
+            meaning="likeness of the generated texts to each other",
+            definition="mean BLEU-4 of each text against all others",
+            range=(0, 1),
+            better="lower",
+            role=DIVERSITY,
+            ideal=REFERENCES,
+            source="Zhu et al. 2018; PR section 5.2",
+            fails=("mode dropped",),
+        ),
+        *(
+            Metric(
+                name=f"distinct_{n}",
+                label=f"distinct-{n}",
+                meaning=f"distinct {n}-grams among all {n}-grams",
+                definition="counted over all texts",
+                range=(0, 1),
+                better="higher",
+                role=DIVERSITY,
+                ideal=REFERENCES,
+                source="Li et al. 2016; PR section 5.2",
+                fails=("mode dropped",) if n == 2 else (),
+            )
+            for n in (1, 2, 3, 4)
+        ),
+        Metric(
+            name="ead",
+            label="EAD",
+            meaning="distinct words, over those expected of random text",
+            definition="only with a tokenizer, whose vocabulary it needs",
+            range=(0, inf),
+            better="higher",
+            role=DIVERSITY,
+            ideal=REFERENCES,
+            source="Liu et al. 2022",
+        ),
+        Metric(
+            name="unigram_entropy",
+            label="unigram entropy",
+            meaning="evenness of the use of words, in nats",
+            range=(0, inf),
+            better="higher",
+            role=DIVERSITY,
+            ideal=REFERENCES,
+            source="Zhang et al. 2018",
+        ),
+        Metric(
+            name="repetition_4",
+            label="rep-4",
+            meaning="repeated 4-grams within a text",
+            definition="1 - distinct 4-grams / all 4-grams",
+            range=(0, 1),
+            better="lower",
+            role=DIVERSITY,
+            ideal=REFERENCES,
+            level="both",
+            source="Welleck et al. 2020; NW section 4.2, equation 4",
+        ),
+        Metric(
+            name="diversity",
+            label="diversity",
+            meaning="distinct 2-, 3- and 4-grams within texts",
+            definition="product of the three shares",
+            range=(0, 1),
+            better="higher",
+            role=DIVERSITY,
+            ideal=REFERENCES,
+            level="both",
+            source="Su et al. 2022; MC appendix A",
+            fails=("responds at all",),
+        ),
+        Metric(
+            name="text_distinct_2",
+            label="distinct-2 of a text",
+            meaning="distinct 2-grams of a text, over its words",
+            range=(0, 1),
+            better="higher",
+            role=DIVERSITY,
+            ideal=REFERENCES,
+            level="text",
+            source="Li et al. 2016; NW section 4.2, equation 3",
+            rescale=(0.5, 1),
+        ),
+    ),
+)

@@ -1,0 +1,142 @@
+"""Rows of the tidy table of scores: metric, value, group, n and, depending on the metric, other columns.
+
+The caller adds the columns of the cell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.errors import DataError, TextgamutError
+from textgamut.text import count_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL = "all"
+"""The group of all texts."""
+
+Row = dict[str, Any]
+
+Columns = dict[str, NDArray[np.float64]]
+"""Values of each metric, one per text; NaN for a text without a value, for example an empty one."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a scorer returns."""
+
+    rows: list[Row]
+    """Rows of the tidy table, without the columns of the cell."""
+    columns: Columns | None = None
+    """Metrics of the single texts; None for a family without any."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What is written to the metadata."""
+    half_samples: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Metric -> its values over the half-samples; empty if there are none."""
+
+
+def text_table(
+    cell: Mapping[str, Any], texts: pd.DataFrame, scores: Sequence[pd.DataFrame], metrics: Sequence[str]
+) -> pd.DataFrame:
+    """Join the metrics of the single texts of a cell: one row per text.
+
+    Args:
+        cell: ``model``, ``decoding``, ``seed``.
+        texts: Columns ``id``, ``prompt_id`` and ``text``.
+        scores: Tables with ``id`` and a column for each metric, in any order of rows.
+        metrics: Metrics to keep; NaN if no table has it.
+
+    Returns:
+        Columns ``model``, ``decoding``, ``seed``, ``id``, ``prompt_id``, ``words`` and the metrics (float64).
+    """
+    frame = texts.assign(**cell, words=[count_words(text) for text in texts["text"]])
+    for table in scores:
+        frame = frame.merge(table, on="id", how="left", validate="one_to_one")
+    present = {name: frame.get(name, np.nan) for name in metrics}
+    kept = frame[["model", "decoding", "seed", "id", "prompt_id", "words"]]
+    return kept.assign(**present).astype(dict.fromkeys(metrics, "float64"))
+
+
+def prompt_rows(prompt_ids: pd.Series[Any], ids: pd.Series[Any]) -> NDArray[np.intp]:
+    """Return the row of each text's prompt in a table of prompts or references.
+
+    Args:
+        prompt_ids: (N,) prompt of each text.
+        ids: The table's unique ids.
+
+    Raises:
+        TextgamutError: If a prompt is not in the table; the message names the first such text.
+    """
+    import pandas as pd
+
+    wanted = pd.Index(prompt_ids)
+    rows: NDArray[np.intp] = pd.Index(ids).get_indexer(wanted)
+    if (missing := rows < 0).any():
+        row = int(missing.argmax())
+        raise DataError(
+            f"text {row}: its prompt {wanted[row]!r} is not in the table of prompts or references"
+        )
+    return rows
+
+
+def prompts_of_texts(texts: pd.DataFrame, prompts: pd.DataFrame) -> list[str]:
+    """Return the wording of the prompt of each text.
+
+    Args:
+        texts: Column ``prompt_id``.
+        prompts: Columns ``id`` and ``base``.
+
+    Raises:
+        TextgamutError: As :func:`prompt_rows`.
+    """
+    return list(prompts["base"].iloc[prompt_rows(texts["prompt_id"], prompts["id"])])
+
+
+def without_prompts(texts: Iterable[str], prompts: Iterable[str]) -> list[str]:
+    """Return texts without the prompts that they begin with."""
+    return [text.removeprefix(prompt) for text, prompt in zip(texts, prompts, strict=True)]
+
+
+def text_rows(columns: Columns) -> list[Row]:
+    """Return the rows of metrics that are means over the texts with a value.
+
+    Warns:
+        UserWarning: If texts have no value of a metric. A metric without any value has no row.
+    """
+    rows = []
+    for name, values in columns.items():
+        missing = int(np.isnan(values).sum())
+        if missing:
+            warnings.warn(
+                f"{missing} of {len(values)} texts have no {name}: left out of its mean", stacklevel=2
+            )
+        if missing < len(values):
+            rows.append(metric_row(len(values), name, float(np.nanmean(values))))
+    return rows
+
+
+def computed_rows(n: int, metrics: Mapping[str, Callable[[], float]]) -> list[Row]:
+    """Compute metrics of a set of texts, each of which may not exist, for example if all texts are empty.
+
+    Warns:
+        UserWarning: If a metric cannot be computed and has no row.
+    """
+    rows = []
+    for name, compute in metrics.items():
+        try:
+            rows.append(metric_row(n, name, compute()))
+        except TextgamutError as error:
+            warnings.warn(f"no {name}: {error}", stacklevel=3)
+    return rows
+
+
+def metric_row(n: int, metric: str, value: float) -> Row:
+    """Return the row of a metric over all texts."""
+    return {"n": n, "group": ALL, "metric": metric, "value": value}

@@ -1,0 +1,117 @@
+"""Score generated texts against reference texts in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from textgamut.scoring.check import check_texts, group_columns
+from textgamut.scoring.compute import compute
+from textgamut.scoring.options import Options, with_options
+from textgamut.scoring.resolve import check_options, resolve
+from textgamut.scoring.results import Comparison, ScoreResult
+
+
+@with_options
+def score(
+    reference_texts: Iterable[str],
+    generated_texts: Iterable[str],
+    *,
+    groups: Mapping[str, tuple[Iterable[Any], Iterable[Any]]] | None = None,
+    prompts: Iterable[str | None] | None = None,
+    **options: Any,
+) -> ScoreResult:
+    """Score generated texts against reference texts.
+
+    Args:
+        reference_texts: Human texts, at least two: a list, a pandas Series or another iterable.
+        generated_texts: Generated texts, at least two. Metrics that compare the two sides use the first N
+            texts of each, where N is the size of the smaller side.
+        groups: Name -> (label of each reference, label of each generated text), with None for texts
+            without a label. The support metrics are also computed for each label.
+        prompts: Prompt of each generated text, or None for texts without one. If given, likelihood scores
+            the texts as continuations of their prompts. Required for ``"completions"``.
+        options: As listed there.
+
+    Returns:
+        The scores. They are computed on a GPU if one is available, and are deterministic.
+
+    Raises:
+        TypeError: If there is no such option.
+        DataError: If an argument has the wrong type or is out of range, a text is not a string, a side has
+            fewer than two texts, or a sequence and its texts differ in length.
+        ConfigError: If a family, an embedder or a model does not exist, or a required option is missing.
+        SourceError: If a checkpoint cannot be downloaded or found.
+        ModelError: If a checkpoint cannot be loaded.
+
+    Warns:
+        UserWarning: If the sides differ in size or their texts in length, texts are on both sides or more
+            than once on one side, they are too short for a metric, or the embedder's ``modules.json`` states
+            another pooling.
+        SmallSampleWarning: If fewer than 1000 texts of each side are compared.
+
+    Examples:
+        >>> result = textgamut.score(reference_texts, generated_texts)  # doctest: +SKIP
+        >>> result.precision, result.intervals["precision"].low  # doctest: +SKIP
+        >>> result.missed.generated[0].text  # doctest: +SKIP
+        >>> result.to_html("page.html")  # doctest: +SKIP
+    """
+    alone = compare(
+        reference_texts,
+        {"generated": generated_texts},
+        groups={name: (of, {"generated": labels}) for name, (of, labels) in group_columns(groups).items()},
+        prompts=None if prompts is None else {"generated": prompts},
+        **options,
+    )
+    return alone.results["generated"]
+
+
+@with_options
+def compare(
+    reference_texts: Iterable[str],
+    generated_texts: Mapping[str, Iterable[str]],
+    *,
+    groups: Mapping[str, tuple[Iterable[Any], Mapping[str, Iterable[Any]]]] | None = None,
+    prompts: Mapping[str, Iterable[str | None]] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Score the texts of several models against the same references.
+
+    All models are cut to the first texts, as many as the smallest one has, because most metrics depend on the
+    number of texts. Metrics that compare the two sides use the first N texts of each side, where N is the
+    size of the smallest of all sets. So each model has the scores that :func:`score` gives for as many texts,
+    up to the rounding of its features (the texts of all models are embedded together). The exceptions depend
+    on which models are compared: in ``"divergence"``, all models share one PCA and one clustering per seed,
+    with as many clusters as for a single model, so that their values are comparable; in ``"compression"``,
+    all are cut to the words of the shortest set.
+
+    Args:
+        reference_texts: As for :func:`score`.
+        generated_texts: Name of each model -> its texts.
+        groups: Name of each group column -> (label of each reference, name of each model -> label of each of
+            its texts), with None for texts without a label.
+        prompts: Name of each model -> prompt of each of its texts, or None for texts without one.
+        options: As listed there.
+
+    Returns:
+        The scores of each model, and the differences between models in the support metrics and in those of
+        single texts.
+
+    Raises:
+        TypeError: As :func:`score`.
+        DataError: As :func:`score`.
+        ConfigError: As :func:`score`.
+        SourceError: As :func:`score`.
+        ModelError: As :func:`score`.
+
+    Warns:
+        UserWarning, SmallSampleWarning: As :func:`score`.
+
+    Examples:
+        >>> comparison = textgamut.compare(reference_texts, {"a": texts_a, "b": texts_b})  # doctest: +SKIP
+        >>> comparison.results["a"].precision, comparison.results["b"].precision  # doctest: +SKIP
+        >>> comparison.differences  # doctest: +SKIP
+    """
+    checked = check_options(Options(**options), with_prompts=prompts is not None)
+    texts = check_texts(reference_texts, generated_texts, checked, groups, prompts)
+    return compute(texts, checked, resolve(checked))

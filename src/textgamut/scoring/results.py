@@ -1,0 +1,255 @@
+"""Scores of generated texts against reference texts, as tables and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from textgamut import arguments
+from textgamut.catalogue import METRICS
+from textgamut.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from textgamut.metrics.missed import MissedText
+    from textgamut.metrics.rows import Row
+    from textgamut.metrics.support import Interval
+    from textgamut.metrics.support_scores import SupportScores
+    from textgamut.report.explorer import GeneratedSet, TextSet
+    from textgamut.report.page import Page
+
+COLUMNS = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
+
+
+class MissedTexts(NamedTuple):
+    """Texts outside the other side's support, in descending order of their distance from the other side."""
+
+    generated: list[MissedText]
+    """Generated texts outside the references' support, which lower precision."""
+    reference: list[MissedText]
+    """References outside the generated texts' support, which lower recall."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreResult:
+    """The scores of generated texts against reference texts.
+
+    Each computed metric is an attribute: ``result.precision``, ``result.mauve``, ``result.self_bleu``, ...
+    Any other name raises an ``AttributeError`` that lists the computed ones.
+    """
+
+    rows: tuple[Row, ...]
+    """One dictionary per metric and group: the rows of ``to_frame``."""
+    k: int
+    """Number of nearest neighbours that define the radius of a ball."""
+    embedder: str | None
+    """Label of the embedder; None if no metric needed one."""
+    reference_texts: tuple[str, ...]
+    """The references, in the given order. The first N are compared with the generated texts."""
+    generated_texts: tuple[str, ...]
+    """The generated texts that were scored, in the given order."""
+    support: SupportScores | None
+    """Reduced features and memberships of the first N texts of each side; None if ``"support"`` was not
+    computed."""
+    human: TextSet
+    """The references with their places on the map, as the page shows them."""
+    generated: GeneratedSet
+    """The generated texts, likewise, with their per-text metrics."""
+
+    def __getattr__(self, name: str) -> float:
+        values = {} if name.startswith("_") else self._values
+        if name in values:
+            return values[name]
+        known = f"computed: {', '.join(values)}" if name in METRICS else nearest(name, values)
+        raise AttributeError(f"{name!r} was not computed; {known}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __repr__(self) -> str:
+        return f"ScoreResult({', '.join(f'{name}={value:.4f}' for name, value in self._values.items())})"
+
+    @property
+    def _values(self) -> dict[str, float]:
+        from textgamut.metrics.rows import ALL
+
+        return {row["metric"]: row["value"] for row in self.rows if row["group"] == ALL}
+
+    @property
+    def _half_sampled(self) -> dict[str, float]:
+        """The support metrics with half-samples."""
+        from textgamut.metrics.support_scores import HALF_SAMPLED
+
+        return {name: value for name, value in self._values.items() if name in HALF_SAMPLED}
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """95 % intervals of the metrics that have one: metric -> (low, high, deviation)."""
+        from textgamut.metrics.support import Interval
+
+        return {
+            row["metric"]: Interval(row["low"], row["high"], row["deviation"])
+            for row in self.rows
+            if "low" in row
+        }
+
+    @cached_property
+    def missed(self) -> MissedTexts:
+        """Texts outside the other side's support, each with its nearest neighbour on the other side.
+
+        Raises:
+            ConfigError: If ``"support"`` was not computed.
+        """
+        from textgamut.metrics.missed import EmbeddedTexts, missed_texts
+
+        if self.support is None:
+            raise ConfigError(
+                "the texts missed by precision and recall are unknown: add 'support' to metrics"
+            )
+        support, (references, generated) = self.support, self._ids()
+        n = len(references)
+        human = EmbeddedTexts(support.reference, references, self.reference_texts[:n])
+        written = EmbeddedTexts(support.generated, generated, self.generated_texts[:n])
+        return MissedTexts(
+            missed_texts(written, human, support.in_reference),
+            missed_texts(human, written, support.in_generated),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the scores as a table.
+
+        Returns:
+            One row per metric and group, with the columns ``group`` ("all", or "column=label"), ``metric``,
+            ``value``, ``low`` and ``high`` (95 % interval), ``deviation`` (standard deviation: of support
+            metrics over half-samples, of divergence metrics over k-means seeds), ``n`` (texts per side) and
+            ``k``; NaN where a column does not apply.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows), columns=COLUMNS)
+
+    def to_html(self, path: str | Path, title: str = "Generated against reference texts") -> None:
+        """Write a page with the scores, and all texts with their neighbours.
+
+        Args:
+            path: Path of the file, which is replaced if it exists. The page is self-contained up to 25 MB of
+                texts; beyond, a folder ``{name}.texts`` is written beside it.
+            title: Title of the page.
+        """
+        Comparison({"generated": self}).to_html(path, title)
+
+    def explored(self, name: str) -> GeneratedSet:
+        """Return the generated texts as the page shows them, under the name of their model."""
+        found = replace(self.generated, method=name, model=name)
+        if self.support is None:
+            return found
+        from textgamut.metrics.neighbours import neighbour_table
+
+        return replace(found, neighbours=neighbour_table(self.support, self.k, *self._ids()))
+
+    def _ids(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the ids of the texts whose features were compared."""
+        assert self.support is not None
+        n = len(self.support.in_reference)
+        return list(self.human.texts["id"].head(n)), list(self.generated.texts["id"].head(n))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """The scores of the texts of several models against the same references."""
+
+    results: dict[str, ScoreResult]
+    """The scores of each model, in the order in which the models were given."""
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(map(repr, self.results))})"
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """Differences between each two models, with paired 95 % intervals and p-values.
+
+        One row per metric and pair, with the columns ``metric``, ``model_1``, ``model_2``, ``difference`` (of
+        the first minus the second), ``low``, ``high``, ``p``, ``p_holm`` (corrected for all rows of the
+        table, Holm 1979) and ``verdict`` on the first model: better, worse, higher, lower, or cannot tell,
+        where ``p_holm`` is 0.05 or more.
+
+        Support metrics: the intervals are from half-samples of the references and of the rows of the
+        generated texts that are the same for both models, and therefore narrower than those of independent
+        samples; NaN without half-samples. Metrics of single texts: Student's t for the means of the prompts
+        or, if the models have no prompts in common, of the rows. Each interval is that of a single pair: of
+        many pairs, some intervals exclude 0 by chance.
+        """
+        from textgamut.metrics.paired_differences import Compared, differences_of
+
+        texts = {name: result.generated.texts for name, result in self.results.items()}
+        if all("prompt" in table for table in texts.values()):
+            by_prompt = {
+                name: table[table["prompt"] != ""].set_index("prompt") for name, table in texts.items()
+            }
+            prompts = [set(table.index) for table in by_prompt.values()]
+            texts = by_prompt if set.intersection(*prompts) else texts
+        return differences_of(
+            {
+                name: Compared(
+                    result._half_sampled,
+                    result.support.half_samples if result.support else {},
+                    texts[name],
+                )
+                for name, result in self.results.items()
+            }
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``."""
+        import pandas as pd
+
+        rows = [{"model": name} | row for name, result in self.results.items() for row in result.rows]
+        return pd.DataFrame(rows, columns=["model", *COLUMNS])
+
+    def to_html(self, path: str | Path, title: str = "Generated against reference texts") -> None:
+        """Write a page with the scores, the differences, and all texts with their neighbours.
+
+        Args:
+            path: Path of the file, which is replaced if it exists; ``~`` is expanded. The page is
+                self-contained up to 25 MB of texts; beyond, a folder ``{name}.texts`` is written beside it.
+            title: Title of the page.
+
+        Raises:
+            DataError: If the path is a folder, a device, a FIFO or a socket.
+            OSError: If the file cannot be written.
+        """
+        from textgamut.fields import expanded
+        from textgamut.files import check_writable
+        from textgamut.report.page import write_page
+
+        file, (title,) = expanded(str(arguments.path("path", path))), arguments.texts("title", [title])
+        check_writable(file)  # before the page is made, which may take a while
+        write_page(file, self.page(title))
+
+    def page(self, title: str) -> Page:
+        """Return what ``to_html`` writes."""
+        from textgamut.features.projection import PROJECTIONS
+        from textgamut.report.explorer import ExplorerTask, explorer_data
+        from textgamut.report.page import Page
+        from textgamut.report.score_page import comparison_section
+
+        first = next(iter(self.results.values()))
+        section = comparison_section(
+            self.to_frame(), self.differences, len(first.reference_texts), first.embedder
+        )
+        mapped = first.human.positions is not None
+        task = ExplorerTask(
+            name="texts",
+            title=title,
+            human=first.human,
+            cells=[result.explored(name) for name, result in self.results.items()],
+            k=first.k,
+            embedder=first.embedder,
+            projection=PROJECTIONS["pca"] if mapped else None,
+        )
+        metrics = dict.fromkeys(row["metric"] for row in first.rows)
+        return Page(title, [section], explorer=explorer_data([task]), metrics=list(metrics))

@@ -1,0 +1,29 @@
+"""Put the metrics through sanity checks, for the developers: `make sanity`."""
+
+
+rule check_metrics:
+    """Put all metrics of distributions through the same sanity checks, on passages of real texts."""
+    input:
+        texts=paths.TEXTS,
+        card=paths.fill(paths.EMBEDDER_CARD, embedder=inputs.CHECKED_EMBEDDER),
+    output:
+        rows=paths.fill_some(paths.CHECKS, name="rows.csv"),
+        table=paths.fill_some(paths.CHECKS, name="table.csv"),
+        svg=paths.fill_some(paths.CHECKS, name="checks.svg"),
+        png=paths.fill_some(paths.CHECKS, name="checks.png"),
+    log:
+        "logs/check_metrics/{dataset}.log",
+    wildcard_constraints:
+        dataset="|".join(settings.CHECKED),
+    conda:
+        "../../envs/cuda.yaml"
+    threads: 2
+    resources:
+        mem_mb=3000,
+        batch_size=CONFIG.embedders[inputs.CHECKED_EMBEDDER].batch_size,
+    params:
+        settings=bound(settings.check_metrics),
+    message:
+        "Checking the metrics on passages of {wildcards.dataset}"
+    script:
+        "../scripts/metrics/check_metrics.py"

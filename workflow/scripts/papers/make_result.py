@@ -1,0 +1,172 @@
+"""Make a table or a figure of a task: each function makes those of the rule with its name.
+
+The functions return the content of each output, which is a figure in two formats, a table, or bytes.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from textgamut.calls import call
+from textgamut.config.cells import HUMAN
+from textgamut.files import read_array, read_csv, read_json, read_table, to_csv, write_bytes
+from textgamut.metrics.completions import cosine_matrix, texts_of_methods
+from textgamut.metrics.paired_differences import compared_methods, differences_of
+from textgamut.metrics.rows import ALL
+from textgamut.metrics.support_scores import HALF_SAMPLED
+from textgamut.report.comparison import DIFFERENCES_NOTE
+from textgamut.report.figures.differences import differences_figure
+from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.precision_recall import task_figure
+from textgamut.report.figures.similarity_matrix import similarity_matrix_figure
+from textgamut.report.figures.style import render
+from textgamut.report.figures.sweep import sweep_figure
+from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
+from textgamut.report.html import to_html
+from textgamut.report.tables import (
+    COLUMNS,
+    correlation_table,
+    parameter_table,
+    read_differences,
+    read_texts_table,
+    summary_table,
+    texts_table,
+    tidy,
+    variance_table,
+)
+from textgamut.workflow.script import run
+
+Settings = dict[str, Any]
+Made = dict[str, Any]
+"""Output -> a figure, a table, or bytes; ``figure`` is for the outputs ``svg`` and ``png``."""
+
+SPREAD_NOTE = (
+    "±: standard deviation over the runs; of a single run, over half-samples (support metrics) or k-means "
+    "seeds (divergence metrics). In brackets: 95 % interval of one run, from half-samples of its texts, "
+    "averaged over the runs. Runs that share prompts or references vary less than runs on other texts would: "
+    "the larger one is the uncertainty of a run."
+)
+SIMILARITY_NOTE = (
+    "Mean cosine of {embedder} features over the pairs of completions of one prompt, with the same weight "
+    "for each prompt: on the diagonal within a method, over all its seeds; elsewhere between two methods."
+)
+
+
+def plot_precision_recall(settings: Settings, table: Path) -> Made:
+    scores = scores_of(table, settings["task"]).assign(embedder=settings["embedder"])
+    about = {name: settings[name] for name in ("task", "dataset", "subsets", "references")}
+    return {"figure": task_figure(scores, styles(settings), **about)}
+
+
+def tabulate_scores(settings: Settings, table: Path) -> Made:
+    summary = summary_table(scores_of(table, settings["task"]))
+    return {"csv": summary, "html": to_html(summary, f"Scores of {settings['task']}", SPREAD_NOTE)}
+
+
+def tabulate_variance(settings: Settings, table: Path) -> Made:
+    variance = variance_table(scores_of(table, settings["task"]))
+    caption = f"Standard deviations on {settings['task']}, averaged over models (as in PR Table B.5)"
+    return {"csv": variance, "html": to_html(variance, caption)}
+
+
+def plot_sweep(settings: Settings, scores: list[Path]) -> Made:
+    sweep = tidy([row for path in scores for row in read_json(path)]).assign(embedder=settings["embedder"])
+    title = f"Precision and recall on {settings['task']} as N and k vary"
+    return {"figure": sweep_figure(sweep, styles(settings), title, settings["sweep"]["k_at"], settings["k"])}
+
+
+def tabulate_texts(settings: Settings, texts: Path) -> Made:
+    frame = read_table(texts, ["model", "decoding", "words"])
+    table = texts_table(frame)
+    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+    methods = [names[pair] for pair in zip(table["model"], table["decoding"], strict=True)]
+    table.insert(0, "method", methods)
+    title = "; ".join([f"Metrics of single texts of {settings['task']}", *settings["missing"]])
+    return {
+        "correlations": to_csv(correlation_table(frame), index_label=""),
+        "html": to_html(table.drop(columns=["model", "decoding"]), title),
+        "csv": table,
+    }
+
+
+def plot_correlations(settings: Settings, correlations: Path) -> Made:
+    title = f"Correlations of the metrics on {settings['task']}"
+    return {"figure": correlation_figure(read_csv(correlations, index_col=0), title)}
+
+
+def plot_texts(settings: Settings, table: Path) -> Made:
+    title = f"Metrics of single texts on {settings['task']}"
+    return {"figure": text_metrics_figure(read_texts_table(table), title)}
+
+
+def plot_parameters(settings: Settings, table: Path) -> Made:
+    parameters = parameter_table(read_texts_table(table), settings["decodings"])
+    title = f"Metrics of single texts on {settings['task']}, by decoding"
+    return {"figure": parameter_figure(parameters, title), "csv": parameters}
+
+
+def tabulate_differences(
+    settings: Settings, scores: Path, half_samples: list[Path], texts: list[Path]
+) -> Made:
+    """Compare methods; ``half_samples`` are of the cells in the settings, ``texts`` is one file or none."""
+    frame = read_table(scores, COLUMNS)
+    frame = frame[(frame["group"] == ALL) & (frame["embedder"] == settings["embedder"])]
+    cells = [(model, decoding) for model, decoding, _ in settings["cells"]]
+    tables = (read_table(path, ["draw", *HALF_SAMPLED]) for path in half_samples)
+    of_texts = read_table(texts[0], ["model", "decoding", "prompt_id"]) if texts else None
+    # The human texts are a method without cells.
+    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+    generated = {method: name for method, name in names.items() if method in cells}
+    pairs = zip(cells, tables, strict=bool(half_samples))
+    differences = differences_of(compared_methods(frame, pairs, of_texts, generated))
+    title = f"Differences between the methods of {settings['task']}"
+    return {"csv": differences, "html": to_html(differences, title, DIFFERENCES_NOTE)}
+
+
+def plot_differences(settings: Settings, table: Path) -> Made:
+    title = f"Differences between methods on {settings['task']}"
+    return {"figure": differences_figure(read_differences(table), title)}
+
+
+def plot_similarity(
+    settings: Settings, generations: list[Path], features: list[Path], references: Path
+) -> Made:
+    """Plot the cells in the settings: ``features`` are those of the references, then of each cell."""
+    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
+    cells = zip(settings["cells"], generations, features[1:], strict=True)
+    texts = [
+        (names[model, decoding], seed, read_array(path), read_table(of_cell, ["prompt_id"])["prompt_id"])
+        for (model, decoding, seed), of_cell, path in cells
+    ]
+    human = read_array(features[0]), read_table(references, ["id"])["id"]
+    sets = texts_of_methods(texts, HUMAN, human, settings["prompts_per_seed"])
+    found, matrix = cosine_matrix(sets)
+    title = f"Similarity of the completions of one prompt on {settings['task']}"
+    note = SIMILARITY_NOTE.format(**settings)
+    figure = similarity_matrix_figure(matrix, found, title, note, HUMAN if HUMAN in found else None)
+    table = pd.DataFrame(matrix, index=found, columns=found)
+    return {"figure": figure, "csv": to_csv(table, index_label="method")}
+
+
+def scores_of(table: Path, task: str) -> pd.DataFrame:
+    scores = read_table(table, COLUMNS)
+    return scores[scores["task"] == task]
+
+
+def styles(settings: Settings) -> dict[str, ModelStyle]:
+    return {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
+
+
+def make_result(rule: str, settings: Settings, inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
+    made: Mapping[str, Any] = call(globals()[rule], inputs | {"settings": settings})
+    for name, path in outputs.items():
+        content = render(made["figure"], name) if name in ("svg", "png") else made[name]
+        if isinstance(content, pd.DataFrame):
+            content = to_csv(content)
+        write_bytes(path, content.encode() if isinstance(content, str) else content)
+
+
+if __name__ == "__main__":
+    run(make_result)

@@ -1,0 +1,166 @@
+"""Score a cell by any family of metrics, as its declaration in the catalogue says."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from textgamut.catalogue import FAMILIES
+from textgamut.catalogue.family import GRADER, GROUPS, JUDGE, MODEL, TAGGER, TOKENIZER, Family
+from textgamut.config.entries.sources import OpenAISource, parse_source
+from textgamut.files import read_array, read_table, write_json, write_scores, write_table
+from textgamut.metrics.lengths import check_lengths
+from textgamut.metrics.overlap import check_overlap
+from textgamut.metrics.rows import prompt_rows, prompts_of_texts, without_prompts
+from textgamut.metrics.support_scores import group_labels, half_sample_table
+from textgamut.models.devices import lease
+from textgamut.models.log_likelihood import ScoringModel
+from textgamut.tasks.seeds import of_seed
+from textgamut.workflow.script import run
+
+
+@contextmanager
+def load(
+    settings: dict[str, Any],
+    inputs: dict[str, Any],
+    threads: int,
+    leased: int = 0,
+    source: str = "",
+    batch_size: int = 1,
+) -> Iterator[dict[str, Any]]:
+    """Load what the family needs besides texts and features: name -> value."""
+    reads = FAMILIES[settings["family"]].reads
+    if MODEL in reads:
+        with scoring_model(settings["scorer"], settings["dtype"], leased, batch_size, threads) as model:
+            yield {MODEL: model}
+    elif TOKENIZER in reads:
+        from textgamut.models.checkpoints import load_tokenizer, prepare
+
+        named = settings["tokenizer"]
+        yield {TOKENIZER: load_tokenizer(prepare(parse_source(named["source"]))) if named else None}
+    elif TAGGER in reads:
+        from textgamut.metrics.entities import load_tagger
+        from textgamut.sources.fetch import fetch
+
+        yield {TAGGER: load_tagger(fetch(parse_source(settings["tagger"]["source"])))}
+    elif JUDGE in reads:
+        from textgamut.sources.chat_server import ServedModel
+
+        yield {JUDGE: ServedModel(OpenAISource.model_validate_json(source)), "workers": batch_size}
+    elif GRADER in reads:
+        from textgamut.metrics.essay import load_essay_model
+
+        yield {GRADER: load_essay_model(inputs["grader"].parent)}
+    else:
+        yield {}
+
+
+@contextmanager
+def scoring_model(
+    named: dict[str, Any], dtype: str, leased: int, batch_size: int, threads: int
+) -> Iterator[ScoringModel]:
+    """Load a language model on the GPUs of the job, or on the CPU."""
+    import torch
+
+    from textgamut.models.adapters import prepare_adapter
+    from textgamut.models.checkpoints import load_causal_model, load_tokenizer, prepare
+    from textgamut.models.devices import choose_dtype, device_name
+
+    torch.set_num_threads(threads)
+    with lease(leased) as device:
+        chosen = choose_dtype(dtype, device)
+        folder = prepare(parse_source(named["source"]))
+        tokenizer = load_tokenizer(folder, named["bos"])
+        adapter = prepare_adapter(named["adapter"] and parse_source(named["adapter"]))
+        network = load_causal_model(folder, chosen, device, spread=leased > 1, adapter=adapter)
+        facts = {"device": device_name(device), "dtype": str(chosen), "batch_size": batch_size}
+        yield ScoringModel(network, tokenizer, batch_size, facts)
+
+
+def score_family(
+    settings: dict[str, Any],
+    cell: dict[str, Any],
+    inputs: dict[str, Any],
+    outputs: dict[str, Path],
+    threads: int,
+    loaded: dict[str, Any],
+) -> dict[str, Any]:
+    family = FAMILIES[settings["family"]]
+    texts = read_table(inputs["texts"], ["id", "prompt_id", "text"])
+    values = {**settings, **read(family, settings, cell["seed"], inputs, texts), **loaded, "threads": threads}
+    found = []
+    with lease(1, wait=False) if family.on_gpu else nullcontext():
+        if GROUPS in family.reads:  # once for a cell: the family has the texts at hand
+            references = [read_table(path, ["text"])["text"] for path in inputs["references"]]
+            for check in (check_lengths, check_overlap):
+                check(itertools.chain(*references), texts["text"])
+        for place, draw in enumerate(settings.get("draws", [None])):
+            of_draw = values | read_draw(family, settings, inputs, place)
+            found.append((draw, family.score(of_draw)))
+    if "half_samples" in outputs:
+        tables = [half_sample_table(scores.half_samples, draw) for draw, scores in found]
+        write_table(outputs["half_samples"], pd.concat(tables))
+    rows = [
+        cell | ({} if draw is None else {"draw": draw}) | row for draw, scores in found for row in scores.rows
+    ]
+    if family.of_draws:
+        write_json(outputs["scores"], rows)
+        return {"of_draws": [dict(scores.facts) for _, scores in found]}
+    [(_, scores)] = found
+    write_scores(outputs["scores"], {}, rows, texts["id"], scores.columns)
+    return dict(scores.facts)
+
+
+def read(
+    family: Family, settings: dict[str, Any], seed: int, inputs: dict[str, Any], texts: pd.DataFrame
+) -> dict[str, Any]:
+    """Read what belongs to the cell: what the family reads -> its value."""
+    values: dict[str, Any] = {"texts": list(texts["text"]), "prompt_ids": list(texts["prompt_id"])}
+    if "features" in inputs:
+        values["features"] = read_array(inputs["features"])
+    if "prompts" in inputs:
+        values |= {"prompts": None, "continuations": values["texts"]}
+        for path in inputs["prompts"]:  # one, or none
+            prompts = prompts_of_texts(texts, of_seed(read_table(path, ["id", "base"]), seed))
+            values |= {"prompts": prompts, "continuations": without_prompts(texts["text"], prompts)}
+    if "own_references" in inputs:
+        values["own_references"] = None
+        for path in inputs["own_references"]:  # one, or none
+            references = read_table(path, ["id", "text"])
+            rows = prompt_rows(texts["prompt_id"], references["id"])
+            values["own_references"] = list(references["text"].iloc[rows])
+            if "own_features" in inputs:
+                values["paired_features"] = values["features"], read_array(inputs["own_features"])[rows]
+    if "text_scores" in inputs:
+        tables = [read_table(path, ["id"]).set_index("id") for path in inputs["text_scores"]]
+        values["text_scores"] = {
+            name: table[name].reindex(texts["id"]).to_numpy(dtype=float) for table in tables for name in table
+        }
+    if "references" in inputs and not family.of_draws:
+        values["references"] = list(read_table(inputs["references"], ["text"])["text"])
+    return values
+
+
+def read_draw(family: Family, settings: dict[str, Any], inputs: dict[str, Any], place: int) -> dict[str, Any]:
+    """Read what belongs to a draw of references: what the family reads -> its value."""
+    values: dict[str, Any] = {}
+    if family.of_draws:
+        values["reference_features"] = read_array(inputs["reference_features"][place])
+    if GROUPS in family.reads:
+        values["groups"] = {}
+        columns = settings.get("groups", [])
+        for path in inputs["dataset"]:  # one, or none
+            dataset = read_table(path, ["id", *columns])
+            generated = read_table(inputs["texts"], ["prompt_id"])
+            references = read_table(inputs["references"][place], columns)
+            values["groups"] = {
+                column: group_labels(column, dataset, generated, references) for column in columns
+            }
+    return values
+
+
+if __name__ == "__main__":
+    run(score_family, load)
