@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from helpers import ROOT
+
+from textgamut.calls import call
+from textgamut.workflow.job import Job
 
 SOURCE = '{"kind": "hf", "repo": "owner/name", "revision": "%s"}' % ("0" * 40)
 SETTINGS: dict[str, Any] = {
@@ -25,25 +27,32 @@ def test_generate_texts_makes_its_shard(tmp_path: Path, monkeypatch: pytest.Monk
     script = runpy.run_path(str(ROOT / "workflow/scripts/generation/generate_texts.py"))
     calls: list[Any] = []
     monkeypatch.setitem(script["generate_texts"].__globals__, "generate_shard", lambda *a: calls.append(a))
-    job = SimpleNamespace(
-        wildcards=SimpleNamespace(**NAMES),
-        params=SimpleNamespace(settings=SETTINGS),
-        resources=SimpleNamespace(batch_size=4, lease=0, source=SOURCE),
-        input=SimpleNamespace(prompts="data/news/prompts.parquet"),
-        output=SimpleNamespace(samples="results/news/m/greedy/seed1/shards/.kept/1-of-3.parquet"),
+    values = Job(
+        "generate_texts",
+        {"prompts": "data/news/prompts.parquet"},
+        {"samples": "results/news/m/greedy/seed1/shards/.kept/1-of-3.parquet"},
+        SETTINGS,
+        NAMES,
+        {"batch_size": 4, "leased": 0, "source": SOURCE},
+        log="logs/x.log",
         threads=8,
-    )
-    with script["load"](job) as generator:
-        script["generate_texts"](job, generator)
+    ).values()
+    with call(script["load"], values) as generator:
+        call(script["generate_texts"], values | {"loaded": generator})
     [(shard, given)] = calls
     assert given is generator
+    samples = Path("results/news/m/greedy/seed1/shards/1-of-3.parquet")
     assert shard == (
         SETTINGS,
         1,
         Path("data/news/prompts.parquet"),
-        Path("results/news/m/greedy/seed1/shards/1-of-3.parquet"),
+        samples,
         Path("results/news/m/greedy/seed1/shards/.kept/1-of-3.parquet"),
     )
     model = generator.entry
-    assert (model.source.repo, model.gpus, model.dtype) == ("owner/name", 0, "float32")
-    assert (model.batch_size, generator.threads) == (4, 8)
+    assert (model.source.repo, model.dtype) == ("owner/name", "float32")
+    assert (generator.name, generator.threads) == ("m", 8)
+    shard.journal.parent.mkdir(parents=True)
+    shard.journal.touch()
+    call(script["remove_journal"], values)
+    assert not shard.journal.exists()

@@ -21,6 +21,7 @@ from helpers import ROOT, GraphJob, injected, named_files
 from snakemake.iocontainers import InputFiles, OutputFiles
 
 from textgamut import files
+from textgamut.catalogue import FAMILIES
 from textgamut.config.cells import Config
 from textgamut.config.entries.models import Model
 from textgamut.workflow import paths
@@ -29,7 +30,7 @@ from textgamut.workflow.weights import WEIGHTS
 
 CELLS = 4
 KILLS = 4
-RESOURCES = {"batch_size": 2, "lease": 0}
+RESOURCES = {"batch_size": 2, "leased": 0}
 
 
 class Job(NamedTuple):
@@ -64,13 +65,13 @@ def jobs_of(rule: str, folder: Path, demo: Config) -> list[Job]:
         "perplexity_of": "scorer",
         "dtype": "float32",
     }
-    tagger = {"tagger": demo.taggers["en-core-web-sm"].model_dump(mode="json")["source"]}
+    tagger = {"tagger": demo.taggers["en-core-web-sm"].model_dump(mode="json", include={"source"})}
     embedder = {"source": source, "pooling": "mean", "max_tokens": 64, "dtype": "float32"}
     check = {"source": source, "chat": chat, "bos": "auto", "task": "t"}
     found = []
     for cell in range(CELLS):
         texts, prompts = f"c{cell}/generations.parquet", "prompts.parquet"
-        scores = {"scores": f"c{cell}/{rule}.json", "texts": f"c{cell}/{rule}.parquet"}
+        scores = {"scores": f"c{cell}/{rule}.json", "text_scores": f"c{cell}/{rule}.parquet"}
         shard = paths.fill(paths.SHARD, task="t", model="m", decoding="d", seed=cell, shard=0, shards=1)
         found.append({
             "check_prompts": Job(check | {"max_new_tokens": 10 + cell}, {"prompts": prompts},
@@ -78,8 +79,10 @@ def jobs_of(rule: str, folder: Path, demo: Config) -> list[Job]:
             "count_tokens": Job({"source": source}, {"texts": texts}, {"ratio": f"c{cell}/ratio.json"}),
             "embed_texts": Job({"embedder": embedder}, {"texts": texts}, {"features": f"c{cell}/e.npy"}),
             "generate_texts": Job(generation, {"prompts": prompts}, {"samples": shard}),
-            "score_entities": Job(tagger, {"texts": texts, "references": []}, scores),
-            "score_likelihood": Job(scorer, {"texts": texts, "prompts": [prompts]}, scores),
+            "score_entities": Job({"family": "entities"} | tagger, {"texts": texts, "own_references": []},
+                                  scores),
+            "score_likelihood": Job({"family": "likelihood"} | scorer,
+                                    {"texts": texts, "prompts": [prompts]}, scores),
             "score_perplexity": Job({"generator": model, "dtype": "float32"},
                                     {"texts": texts, "prompts": [prompts]}, scores),
         }[rule])  # fmt: skip
@@ -139,7 +142,8 @@ def test_killed_at_random_moments_the_outputs_are_the_same_to_the_byte(
     for module in ("nltk", "spacy.lang.en", "transformers.models.llama.modeling_llama"):
         importlib.import_module(module)  # once, and not in each fork
     tiny.write_checkpoint(tmp_path / "checkpoint")
-    [script] = (ROOT / "workflow/scripts").rglob(f"{rule}.py")
+    family = FAMILIES.get(rule.removeprefix("score_"))
+    [script] = (ROOT / "workflow/scripts").rglob(f"{'score_family' if family else rule}.py")
     of_folder = {}
     seconds = 0.0
     for name in ("alone", "together", "killed"):

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import GIVE_UP, ROOT
+from helpers import GIVE_UP, ROOT, do_job
 
 from textgamut import files
 
 CELL = {"task": "wiki", "model": "m", "decoding": "d", "seed": 1}
 
 
-def script(stage: str, rule: str):
-    return runpy.run_path(str(ROOT / f"workflow/scripts/{stage}/{rule}.py"))[rule]
+def score(folder: Path, family: str, name: str, generations: Path, **inputs: Any) -> tuple[Path, Path]:
+    """Score a cell by a family; return the files of its scores."""
+    outputs = {"scores": folder / f"{name}.json", "text_scores": folder / f"{name}.parquet"}
+    do_job("score_family", {"family": family}, {"texts": generations} | inputs, outputs, CELL)
+    return outputs["scores"], outputs["text_scores"]
+
+
+def make_result(rule: str, settings: dict, inputs: dict, **outputs: Path) -> None:
+    """Make a table or a figure of a task."""
+    do_job("make_result", settings, inputs, outputs, rule=rule)
 
 
 def write(path: Path, **columns: list) -> Path:
@@ -39,7 +48,7 @@ def generations(tmp_path: Path) -> Path:
 def test_score_readability_counts_an_empty_text_and_gives_it_no_value(
     generations: Path, tmp_path: Path
 ) -> None:
-    script("scores", "score_readability")({"revision": 1}, CELL, generations, tmp_path / "r.json")
+    score(tmp_path, "readability", "r", generations)
     texts = pd.read_parquet(tmp_path / "r.parquet")
     assert texts["id"].tolist() == ["1", "2", "3"]
     assert texts["flesch"].isna().tolist() == [False, True, False]
@@ -60,12 +69,11 @@ def test_score_similarity_pairs_a_text_with_the_reference_of_its_prompt(
         text=["Nothing alike at all.", "The dog sat on the mat. It slept."],
     )
     files.write_array(tmp_path / "theirs.npy", np.array([[0.0, 1.0], [1.0, 0.0]], dtype=np.float32))
+    features = {"features": tmp_path / "ours.npy", "own_features": tmp_path / "theirs.npy"}
     files.write_array(
         tmp_path / "ours.npy", np.array([[2.0, 0.0], [1.0, 1.0], [0.0, -1.0]], dtype=np.float32)
     )
-    script("scores", "score_similarity")(
-        {}, CELL, generations, tmp_path / "ours.npy", references, tmp_path / "theirs.npy", tmp_path / "s.json"
-    )
+    score(tmp_path, "similarity", "s", generations, own_references=[references], **features)
     texts = pd.read_parquet(tmp_path / "s.parquet")
     assert texts["sbert"].tolist() == pytest.approx([1, np.nan, -1], nan_ok=True)
     assert texts["bleu"][0] == pytest.approx(100)
@@ -81,26 +89,26 @@ def test_score_entities_shares_the_texts_among_processes(generations: Path, tmp_
     tagger.add_pipe("entity_ruler").add_patterns([{"label": "THING", "pattern": "mat"}])
     tagger.to_disk(tmp_path / "tagger")
     references = write(tmp_path / "ref.parquet", id=["p", "q"], text=["The mat.", "No mat."])
-    settings = {"tagger": {"kind": "file", "path": str(tmp_path / "tagger")}}
+    source = {"kind": "file", "path": str(tmp_path / "tagger")}
+    settings = {"family": "entities", "tagger": {"source": source}}
     job = f"""
 import multiprocessing
-from types import SimpleNamespace as Named
+from types import SimpleNamespace as Namespace
 
-class Files(Named):
-    def __iter__(self):
-        for value in vars(self).values():
-            yield from [value] if isinstance(value, str) else value
+class Named(Namespace):
+    def items(self):
+        return vars(self).items()
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("spawn")
 snakemake = Named(
     wildcards=Named(**{CELL | {"seed": "1"}!r}), params=Named(settings={settings!r}), threads=2,
-    input=Files(texts={str(generations)!r}, references=[{str(references)!r}]),
-    output=Files(scores={str(tmp_path / "e.json")!r}), log=["logs/score_entities/wiki.log"],
-    rule="score_entities",
+    input=Named(texts={str(generations)!r}, own_references=[{str(references)!r}]),
+    output=Named(scores={str(tmp_path / "e.json")!r}, text_scores={str(tmp_path / "e.parquet")!r}),
+    log=["logs/score_entities/wiki.log"], rule="score_entities", resources=Named(),
 )
 """
-    (tmp_path / "job.py").write_text(job + (ROOT / "workflow/scripts/scores/score_entities.py").read_text())
+    (tmp_path / "job.py").write_text(job + (ROOT / "workflow/scripts/scores/score_family.py").read_text())
     subprocess.run([sys.executable, tmp_path / "job.py"], cwd=tmp_path, check=True, timeout=GIVE_UP)
     texts = pd.read_parquet(tmp_path / "e.parquet")
     assert texts["information_density"].tolist() == pytest.approx([1 / 8, np.nan, 0], nan_ok=True)
@@ -118,21 +126,20 @@ def test_an_essay_model_is_trained_and_scores(generations: Path, tmp_path: Path)
         words = ["splendid"] * (3 * good) + ["poor"] * (3 * (4 - good)) + ["the", "cat"]
         lines.append(f'{i}\t1\t"{" ".join(rng.permutation(words))}"\t{good}')
     (tmp_path / "asap.tsv").write_text("\n".join(lines) + "\n")
-    script("sources", "train_essay_model")(
-        {"revision": 1}, tmp_path / "asap.tsv", tmp_path / "essay/card.json"
-    )
+    outputs = {"card": tmp_path / "essay/card.json", "model": tmp_path / "essay/model.safetensors"}
+    do_job("train_essay_model", None, {"essays": tmp_path / "asap.tsv"}, outputs)
     card = files.read_json(tmp_path / "essay/card.json")
     assert card["essays"] == ESSAYS
     assert -1 <= card["quadratic_weighted_kappa"] <= 1
     assert len(card["quadratic_weighted_kappa_of_folds"]) == 5
-    script("scores", "score_essay")({}, CELL, generations, tmp_path / "essay", tmp_path / "e.json")
+    score(tmp_path, "essay", "e", generations, grader=outputs["model"])
     assert pd.read_parquet(tmp_path / "e.parquet")["essay"].isna().tolist() == [False, True, False]
 
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
     """Two cells of three texts each, collected."""
-    cells = []
+    generated, scores = [], []
     for decoding, shift in (("short", 0.0), ("long", 1.0)):
         folder = tmp_path / f"results/wiki/m/{decoding}/seed1"
         write(
@@ -151,11 +158,11 @@ def texts(tmp_path: Path) -> Path:
             id=["1", "2", "3"],
             coherence=[-1 + shift, np.nan, -2 - shift],
         )
-        facts = {"model": "m", "decoding": decoding, "seed": 1}
-        scores = [folder / "scores/ngram.parquet", folder / "scores/likelihood.parquet"]
-        cells.append((facts, folder / "generations.parquet", scores))
+        generated.append(folder / "generations.parquet")
+        scores += [folder / "scores/ngram.parquet", folder / "scores/likelihood.parquet"]
     path = tmp_path / "results/wiki/texts.parquet"
-    script("scores", "collect_texts")({"metrics": ["diversity", "coherence", "flesch"]}, cells, path)
+    settings = {"metrics": ["diversity", "coherence", "flesch"]}
+    do_job("collect_texts", settings, {"generations": generated, "scores": scores}, {"texts": path})
     return path
 
 
@@ -174,21 +181,23 @@ METHODS = [["m", "short", "M, short"], ["m", "long", "M, $long_$"]]
 def test_tables_and_figures_of_single_texts(texts: Path, tmp_path: Path) -> None:
     settings = {"task": "wiki", "methods": METHODS, "missing": ["no essay score: <there> is no file"]}
     table, page, correlations = (tmp_path / name for name in ("t.csv", "t.html", "c.csv"))
-    script("papers", "tabulate_texts")(settings, texts, table, page, correlations)
+    make_result("tabulate_texts", settings, {"texts": texts}, csv=table, html=page, correlations=correlations)
     frame = pd.read_csv(table)
     assert frame["method"].tolist() == ["M, short", "M, $long_$"]
     assert frame["empty"].tolist() == [1, 1]
     assert frame["diversity"].tolist() == pytest.approx([0.2, 0.7])
     assert "no essay score: &lt;there&gt; is no file" in page.read_text()
-    script("papers", "plot_texts")(settings, table, tmp_path / "f.svg", tmp_path / "f.png")
-    script("papers", "plot_correlations")(settings, correlations, tmp_path / "c.svg", tmp_path / "c.png")
+    svg, png = ({name: tmp_path / f"{name}.{suffix}" for name in "fcp"} for suffix in ("svg", "png"))
+    make_result("plot_texts", settings, {"table": table}, svg=svg["f"], png=png["f"])
+    found = {"correlations": correlations}
+    make_result("plot_correlations", settings, found, svg=svg["c"], png=png["c"])
     decodings = {
         "short": {"strategy": "sampling", "max_new_tokens": 8},
         "long": {"strategy": "sampling", "max_new_tokens": 9},
     }
-    script("papers", "plot_parameters")(
-        settings | {"decodings": decodings}, table, tmp_path / "p.csv", tmp_path / "p.svg", tmp_path / "p.png"
-    )
+    settings |= {"decodings": decodings}
+    outputs = {"csv": tmp_path / "p.csv", "svg": svg["p"], "png": png["p"]}
+    make_result("plot_parameters", settings, {"table": table}, **outputs)
     assert pd.read_csv(tmp_path / "p.csv")["value"].unique().tolist() == [8, 9]
     for name in "fcp":
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -202,7 +211,10 @@ def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
         "methods": METHODS,
         "kinds": {"model": {name: "M" for *_, name in METHODS}},
     }
-    script("papers", "rank_methods")(settings, {"wiki": texts, "news": texts}, tmp_path / "ranking")
+    news = tmp_path / "results/news/texts.parquet"
+    news.parent.mkdir()
+    shutil.copy(texts, news)
+    do_job("rank_methods", settings, {"texts": [texts, news]}, {"table": tmp_path / "ranking/ranking.csv"})
     table = pd.read_csv(tmp_path / "ranking/ranking.csv").set_index("method")
     # On p long dominates; on q both texts are empty; on r the criteria disagree.
     assert table.loc["M, $long_$", "dominance"] == pytest.approx(1 / 3)
@@ -241,7 +253,7 @@ def test_read_scores_fetches_a_file_and_keeps_the_methods_of_the_task(tmp_path: 
         "criteria": criteria,
         "methods": [list(method) for method in methods],
     }
-    script("sources", "read_scores")(settings, tmp_path / "scores.parquet")
+    do_job("read_scores", settings, {}, {"scores": tmp_path / "scores.parquet"})
     table = files.read_table(tmp_path / "scores.parquet", ["model", "decoding", "prompt_id", "diversity"])
     assert list(zip(table["decoding"], table["prompt_id"], strict=True)) == [
         (decoding, prompt) for prompt in ("1", "2") for decoding in ("beam-3", "top-k-1")
