@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from textgamut.features.projection import project_features
+from textgamut.metrics import support_scores
 from textgamut.metrics.neighbours import neighbour_table
-from textgamut.metrics.support_scores import support_scores
 from textgamut.rankings.method_scores import MethodScores, scores_table
 from textgamut.rankings.ranking import rank_methods
 from textgamut.report.criteria import RankedMethods
@@ -80,7 +80,7 @@ def made_task(
     for cell in range(cells):
         model, seed = ("Alpha", cell + 1) if cell < 2 else ("Beta", 1)
         table = frame(cell + 1, f"{model} {seed}")
-        scores = support_scores(features[0], features[cell + 1], 4)
+        scores = support_scores.score(features[cell + 1], features[0], 4)
         neighbours = neighbour_table(scores, 4, list(human.texts["id"]), list(table["id"]))
         groups = pd.DataFrame({"topic": topics_of(cell + 1)})
         sets.append(GeneratedSet(table, groups, places[cell + 1], model, model, "sampled", seed, neighbours))

@@ -10,7 +10,7 @@ import pytest
 
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.metrics import questions
-from textgamut.metrics.judge import judge
+from textgamut.metrics.judge import judge_texts
 from textgamut.metrics.judged_completions import judge_completions
 from textgamut.sources.chat_server import ServedModel
 
@@ -28,8 +28,8 @@ def test_every_answer_is_valid_or_counted(
     model = served.model_copy(update={"endpoint": "chat"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of answers that do not parse
-        result = judge(TEXTS, ServedModel(model, tmp_path), workers=2)
-        again = judge(TEXTS, ServedModel(model, tmp_path), workers=2)
+        result = judge_texts(TEXTS, ServedModel(model, tmp_path), workers=2)
+        again = judge_texts(TEXTS, ServedModel(model, tmp_path), workers=2)
     scores = np.stack([result.coherence, result.insightfulness, result.plausibility], axis=1)
     missing = np.isnan(scores)
     assert ((scores[~missing] >= 1) & (scores[~missing] <= 5)).all()

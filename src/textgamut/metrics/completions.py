@@ -226,8 +226,8 @@ def score(
 def passes(
     text_scores: Mapping[str, NDArray[np.float64]],
     metric: str,
-    at_least: float | None,
-    at_most: float | None,
+    at_least: float | None = None,
+    at_most: float | None = None,
 ) -> NDArray[np.bool_]:
     """Return which texts are above the bar of quality; a text without a value is not.
 

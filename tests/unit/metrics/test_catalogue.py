@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,27 +12,32 @@ import pandas as pd
 import pytest
 from helpers import ROOT
 from matplotlib.text import Text
-from textgamut.metrics.scores.completions import completions_scores
-from textgamut.metrics.scores.compression import compression_scores
-from textgamut.metrics.scores.distance import distance_scores
-from textgamut.metrics.scores.divergence import divergence_scores
-from textgamut.metrics.scores.ngram import ngram_scores
-from textgamut.metrics.scores.vendi import vendi_scores
 
-from textgamut.catalogue import FAMILIES, METRICS, Metric, metrics_of, text_metrics_of
+from textgamut.catalogue import FAMILIES, METRICS, MODULES, metrics_of, text_metrics_of
+from textgamut.catalogue.family import Metric
 from textgamut.cli.main import main
 from textgamut.config.loading import validate_config
 from textgamut.config.metrics import Metrics
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
-from textgamut.metrics.entities import entity_metrics
-from textgamut.metrics.judge import judge
-from textgamut.metrics.judged_completions import judge_completions
+from textgamut.metrics import (
+    completions,
+    compression,
+    distance,
+    divergence,
+    entities,
+    judge,
+    judged_completions,
+    likelihood_scores,
+    ngram,
+    readability,
+    similarity,
+    support_scores,
+    vendi,
+)
 from textgamut.metrics.likelihood import Likelihood
-from textgamut.metrics.likelihood_scores import likelihood_scores
-from textgamut.metrics.readability import readability
-from textgamut.metrics.similarity import bleu, cosine_similarity
-from textgamut.metrics.support_scores import support_scores
+from textgamut.metrics.rows import Scores
+from textgamut.models.log_likelihood import ScoringModel
 from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
 from textgamut.report.tables import (
     correlation_table,
@@ -121,32 +123,34 @@ def computed() -> dict[str, np.ndarray]:
             found.setdefault(name, []).extend(np.ravel(column))
 
     sets = np.random.default_rng(0).standard_normal((3, 30, 6))
-    rows, columns = ngram_scores(TEXTS, Words())
+    scored = [ngram.score(TEXTS, Words())]
     for reference, generated in [(sets[0], sets[1]), (sets[0], sets[0]), (sets[0], sets[2] + 9)]:
-        rows += support_scores(reference, generated, 3).rows
-        rows += divergence_scores(reference, generated, 5, [0])
-        rows += vendi_scores(reference, generated)
-        rows += distance_scores(reference, generated, 19)
-        for passing in (np.zeros(30, bool), np.ones(30, bool)):
-            rows += completions_scores(generated, [0, 1, 2] * 10, passing=passing)
-    rows += compression_scores(TEXTS, 30)
-    for row in rows:
-        add({row["metric"]: row["value"]})
-    add(columns)
+        scored += [
+            support_scores.score(generated, reference, 3),
+            divergence.score(generated, reference, 5, [0]),
+            vendi.score(generated, reference),
+            distance.score(generated, reference, 19),
+        ]
+        for value in (0, 1):
+            bar, texts = {"metric": "flesch", "at_least": 1}, {"flesch": np.full(30, value)}
+            scored.append(completions.score(generated, [0, 1, 2] * 10, quality=bar, text_scores=texts))
+    scored += [compression.score(TEXTS, words=30), readability.score(TEXTS)]
+    verdict = {"score_coherence": 1, "score_insightful": 5, "score_likely": 3, "similarity_score": 1}
+    answer = SimpleNamespace(text=json.dumps(verdict | {"equivalent": 1}))
+    served = SimpleNamespace(ask=lambda prompt, settings: answer, facts={})
+    scored += [judge.score(["x"] * 10, served)]
+    scored += [judged_completions.score(["x", "y", ""], ["p"] * 3, ["w"] * 3, served)]
+    for scores in scored:
+        for row in scores.rows:
+            add({row["metric"]: row["value"]})
+        add(dict(scores.columns or {}))
     likelihoods = Likelihood(np.array([-9.0, -1e-9, 0.0]), np.array([2, 3, 0]), 0)
     add({"perplexity": likelihoods.perplexities, "coherence": likelihoods.coherences})
-    add(asdict(readability(TEXTS)))
-    add(asdict(entity_metrics([["x", "x", "y"], [], ["z"]], [1, 0, 9], [["x"], [], ["z"]])))
-    add({"sbert": cosine_similarity(sets[0], sets[1]), "bleu": bleu(TEXTS, TEXTS[::-1])})
-    verdict = {"score_coherence": 1, "score_insightful": 5, "score_likely": 3, "similarity_score": 1}
-    answer = SimpleNamespace(text=json.dumps(verdict))
-    served = SimpleNamespace(ask=lambda prompt, settings: answer, facts={})
-    verdicts = judge(["x"] * 10, served)
-    add({f"judge_{name}": getattr(verdicts, name)
-         for name in ("coherence", "insightfulness", "plausibility", "diversity")})  # fmt: skip
-    same = SimpleNamespace(ask=lambda prompt, settings: SimpleNamespace(text='{"equivalent": 1}'), facts={})
-    distinct = judge_completions(["x", "y", ""], ["p"] * 3, {"p": "w"}, same).distinct
-    add({"judged_distinct": distinct})
+    found_entities = entities.entity_metrics([["x", "x", "y"], [], ["z"]], [1, 0, 9], [["x"], [], ["z"]])
+    add(asdict(found_entities))
+    add(
+        {"sbert": similarity.cosine_similarity(sets[0], sets[1]), "bleu": similarity.bleu(TEXTS, TEXTS[::-1])}
+    )
     return {name: np.array(values, dtype=float) for name, values in found.items()}
 
 
@@ -180,16 +184,23 @@ def test_the_scores_of_the_demo_lie_in_the_ranges() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_columns_of_single_texts_are_those_that_a_family_computes() -> None:
-    assert text_metrics_of("ngram") == list(ngram_scores(TEXTS)[1])
-    assert text_metrics_of("likelihood") == list(likelihood_scores(None, None, ["a"], [""], 1)[1])
-    assert text_metrics_of("readability") == list(asdict(readability(TEXTS)))
-    assert text_metrics_of("entities") == list(asdict(entity_metrics([[]], [1], [[]])))
+    nothing = ScoringModel(None, None, 1)
+    found = {
+        "ngram": ngram.score(TEXTS),
+        "likelihood": likelihood_scores.score([""], ["a"], nothing),
+        "readability": readability.score(TEXTS),
+    }
+    for family, scores in found.items():
+        assert text_metrics_of(family) == list(scores.columns or ())
+    assert text_metrics_of("entities") == list(asdict(entities.entity_metrics([[]], [1], [[]])))
     assert text_metrics_of("support") == text_metrics_of("divergence") == []
 
 
 def test_the_families_are_those_that_an_experiment_can_name() -> None:
-    assert list(FAMILIES) == list(Metrics.model_fields)
+    assert list(FAMILIES) == list(MODULES) == list(Metrics.model_fields)
     assert {metric.family for metric in METRICS.values()} == set(FAMILIES)
+    for metric in METRICS.values():
+        assert metric.name in {each.name for each in FAMILIES[metric.family].metrics}
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -208,7 +219,7 @@ DUMMY = Metric(
     name="sonority",
     family="ngram",
     label="Sonority index",
-    says="how a text sounds",
+    meaning="how a text sounds",
     range=(0, 4),
     better="lower",
     level="text",
@@ -270,27 +281,9 @@ class TestOneMoreEntry:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         row = {"n": 2, "group": "all", "metric": "sonority", "value": 0.25}
-        monkeypatch.setattr("textgamut.metrics.scores.ngram.ngram_scores", lambda *_: ([row], {}))
+        monkeypatch.setattr(ngram, "score", lambda: Scores([row]))
         file = tmp_path / "texts.txt"
         file.write_text("a b\nc d\n")
         assert main(["score", "--reference", str(file), "--generated", str(file), "--metrics", "ngram"]) == 0
         line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("sonority"))
         assert " ".join(line.split()) == "sonority 0.2500 how a text sounds ↓"
-
-    def test_the_command_line_offers_its_family(self) -> None:
-        code = (
-            "from dataclasses import replace\n"
-            "from textgamut.catalogue import FAMILIES, METRICS\n"
-            "FAMILIES['sound'] = replace(FAMILIES['ngram'], name='sound')\n"
-            "bleu = METRICS['bleu']\n"
-            "METRICS['volume'] = replace(bleu, name='volume', label='Volume index', family='sound')\n"
-            "from textgamut.cli.main import main\n"
-            "main(['score', '--help'])\n"
-            "assert main(['score', '--reference', 'a', '--generated', 'b', '--metrics', 'sound']) == 1\n"
-            "assert main(['score', '--reference', 'a', '--generated', 'b', '--metrics', 'noise']) == 2\n"
-        )
-        wide = os.environ | {"COLUMNS": "1000"}
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=wide
-        )
-        assert "sound (Volume index)" in done.stdout

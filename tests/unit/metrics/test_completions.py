@@ -3,11 +3,9 @@
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from textgamut.metrics.scores.completions import passes
 
 from textgamut.errors import DataError
 from textgamut.metrics.completions import (
@@ -16,6 +14,7 @@ from textgamut.metrics.completions import (
     distinct_completions,
     effective_diversity,
     pairwise_cosine,
+    passes,
     texts_of_methods,
 )
 from textgamut.metrics.prompts import partition
@@ -169,14 +168,14 @@ class TestOrder:
 
 
 class TestBars:
-    SCORES = pd.DataFrame({"id": ["a", "b", "c"], "tokens": [3.0, np.nan, 7.5]})
+    SCORES = {"tokens": np.array([3.0, np.nan, 7.5])}
 
     @pytest.mark.parametrize(
         ("bar", "passing"),
         [((3.0, None), [1, 0, 1]), ((None, 3.0), [1, 0, 0]), ((7.5, 7.5), [0, 0, 1]), ((-9, 99), [1, 0, 1])],
     )
     def test_texts_above_a_bar(self, bar, passing, recwarn):
-        assert passes(self.SCORES, [self.SCORES], "tokens", *bar).tolist() == [bool(one) for one in passing]
+        assert passes(self.SCORES, "tokens", *bar).tolist() == [bool(one) for one in passing]
         assert not len(recwarn)
 
     @pytest.mark.parametrize(
@@ -190,11 +189,11 @@ class TestBars:
     def test_a_bar_that_no_text_passes(self, bar, named):
         said = f"no text has tokens {named}, the bar of quality: their values are 3 to 7.5"
         with pytest.warns(UserWarning, match=said):
-            assert not passes(self.SCORES, [self.SCORES], "tokens", *bar).any()
+            assert not passes(self.SCORES, "tokens", *bar).any()
 
     def test_a_bar_without_values(self):
         with pytest.warns(UserWarning, match="the bar of quality: none has a value"):
-            passes(self.SCORES, [self.SCORES.assign(tokens=np.nan)], "tokens", 1, None)
+            passes({"tokens": np.full(3, np.nan)}, "tokens", 1, None)
 
 
 class TestTruths:

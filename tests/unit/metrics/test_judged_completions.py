@@ -6,21 +6,24 @@ import json
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from servers import FaultProxy, JudgeServer
-from textgamut.metrics.scores.judged_completions import MOST_UNPARSED, judged_completions_scores
 
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
+from textgamut.metrics import judged_completions as module
 from textgamut.metrics.judged_completions import (
     EQUIVALENCE,
+    MOST_UNPARSED,
     JudgedCompletions,
     judge_completions,
     question,
+    score,
 )
 from textgamut.sources.chat_server import ServedModel
 
@@ -73,9 +76,10 @@ def test_the_classes_of_a_prompt_are_counted(server: JudgeServer, tmp_path: Path
         ]
     )
     assert all(body["temperature"] == 0 for body in server.asked)
-    assert judged_completions_scores(found, 9) == [
-        {"n": 9, "group": "all", "metric": "judged_distinct", "value": 2.0}
-    ]
+    wordings = [WORDINGS[prompt] for prompt in prompts]
+    scores = score(completions, prompts, wordings, served(server, tmp_path), workers=3)
+    assert scores.rows == [{"n": 9, "group": "all", "metric": "judged_distinct", "value": 2.0}]
+    assert (scores.facts["k"], scores.facts["prompts"], scores.facts["unparsed"]) == (3, 3, 0)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -121,10 +125,13 @@ def test_answers_that_do_not_parse_leave_their_prompt_out(server: JudgeServer, t
     np.testing.assert_array_equal(found.distinct, [np.nan, np.nan, 1])
     assert found.unparsed == 2
     with pytest.warns(UserWarning, match="no judged_distinct: 2 of 3 prompts have no value"):
-        assert judged_completions_scores(found, 6) == []
+        again = score(texts, prompts, [WORDINGS[p] for p in prompts], served(server, tmp_path))
+    assert again.rows == []
 
 
-def test_the_mean_over_the_prompts_with_a_value_is_right_within_2_percent() -> None:
+def test_the_mean_over_the_prompts_with_a_value_is_right_within_2_percent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Up to the largest share of prompts without a value: each answer fails with the same probability."""
     rng = np.random.default_rng(0)
     counts, asked = [], []
@@ -141,7 +148,8 @@ def test_the_mean_over_the_prompts_with_a_value_is_right_within_2_percent() -> N
     failed = rng.random(len(count)) > 0.9975 ** np.array(asked)
     assert 0.8 * MOST_UNPARSED < failed.mean() <= MOST_UNPARSED
     verdict = JudgedCompletions(np.where(failed, np.nan, count), 10, int(failed.sum()), {})
-    (row,) = judged_completions_scores(verdict, 1)
+    monkeypatch.setattr(module, "judge_completions", lambda *_: verdict)
+    (row,) = score([], [], [], SimpleNamespace()).rows
     assert -0.02 < row["value"] / count.mean() - 1 < -0.005
 
 

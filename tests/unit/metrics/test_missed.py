@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from textgamut.metrics.scores import neighbours as module
 
 from textgamut.errors import TextgamutError
+from textgamut.metrics import neighbours as module
 from textgamut.metrics.missed import EmbeddedTexts, missed_texts
 from textgamut.metrics.support import support_metrics
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from textgamut.metrics.scores import neighbours as module
 
 from textgamut.errors import TextgamutError
+from textgamut.metrics import neighbours as module
 from textgamut.metrics.neighbours import NEIGHBOURS, nearest, neighbour_table
-from textgamut.metrics.support_scores import SupportScores, support_scores
+from textgamut.metrics.support_scores import SupportScores, score
 
 
 @pytest.fixture(scope="module")
 def scores() -> SupportScores:
     rng = np.random.default_rng(0)
-    return support_scores(rng.normal(size=(60, 8)), rng.normal(size=(50, 8)) + 0.5, k=4)
+    return score(rng.normal(size=(50, 8)) + 0.5, rng.normal(size=(60, 8)), k=4)
 
 
 @settings(deadline=None, max_examples=50)

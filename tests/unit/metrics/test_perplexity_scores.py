@@ -44,33 +44,37 @@ def never() -> Any:
 
 
 def test_recorded_log_likelihoods_need_no_model(texts: pd.DataFrame, generator: Any) -> None:
-    rows, columns, counts = cell_perplexity_scores(texts, PROMPTS, never, 2)
-    assert counts == {"recorded": 3, "scored": 0}
+    scores = cell_perplexity_scores(texts, PROMPTS, never, 2)
+    assert scores.facts == {"recorded": 3, "scored": 0}
     unknown = texts.assign(log_likelihood=np.nan)
-    again, by_model, counted = cell_perplexity_scores(unknown, PROMPTS, lambda: generator, 2)
-    assert counted == {"recorded": 0, "scored": 3}
-    assert rows[0]["metric"] == again[0]["metric"] == "perplexity"
-    assert rows[0]["value"] == pytest.approx(again[0]["value"], rel=1e-5)
-    assert columns["perplexity"] == pytest.approx(by_model["perplexity"], rel=1e-5)
+    again = cell_perplexity_scores(unknown, PROMPTS, lambda: generator, 2)
+    assert again.facts == {"recorded": 0, "scored": 3}
+    assert scores.rows[0]["metric"] == again.rows[0]["metric"] == "perplexity"
+    assert scores.rows[0]["value"] == pytest.approx(again.rows[0]["value"], rel=1e-5)
+    assert scores.columns
+    assert again.columns
+    assert scores.columns["perplexity"] == pytest.approx(again.columns["perplexity"], rel=1e-5)
     expected = np.exp(-texts["log_likelihood"].sum() / texts["scored_tokens"].sum())
-    assert rows[0]["value"] == pytest.approx(expected, rel=1e-12)
+    assert scores.rows[0]["value"] == pytest.approx(expected, rel=1e-12)
 
 
 def test_only_texts_that_were_cut_are_scored(texts: pd.DataFrame, generator: Any) -> None:
     cut = texts.copy()
     cut.loc[1, "text"] = cut.loc[1, "text"][:5]
     cut.loc[1, "log_likelihood"] = np.nan
-    rows, columns, counts = cell_perplexity_scores(cut, PROMPTS, lambda: generator, 2)
-    assert counts == {"recorded": 2, "scored": 1}
-    assert columns["perplexity"][[0, 2]].tolist() == pytest.approx(
+    scores = cell_perplexity_scores(cut, PROMPTS, lambda: generator, 2)
+    assert scores.facts == {"recorded": 2, "scored": 1}
+    assert scores.columns
+    assert scores.columns["perplexity"][[0, 2]].tolist() == pytest.approx(
         np.exp(-texts["log_likelihood"] / texts["scored_tokens"])[[0, 2]].tolist(), rel=1e-12
     )
-    assert rows[0]["n"] == 3
+    assert scores.rows[0]["n"] == 3
 
 
 def test_empty_texts_have_no_perplexity(texts: pd.DataFrame) -> None:
     empty = texts.assign(text="", log_likelihood=[0.0, np.nan, 0.0], scored_tokens=0)
     with pytest.warns(UserWarning, match="all texts are empty"):
-        rows, columns, _ = cell_perplexity_scores(empty, PROMPTS, never, 2)
-    assert rows == []
-    assert np.isnan(columns["perplexity"]).all()
+        scores = cell_perplexity_scores(empty, PROMPTS, never, 2)
+    assert scores.rows == []
+    assert scores.columns
+    assert np.isnan(scores.columns["perplexity"]).all()

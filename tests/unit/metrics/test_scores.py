@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from textgamut.metrics.scores import likelihood as scores
-from textgamut.metrics.scores.entities import entity_scores
-from textgamut.metrics.scores.judge import judge_scores
-from textgamut.metrics.scores.readability import readability_scores
-from textgamut.metrics.scores.similarity import similarity_scores
 
 from textgamut.errors import TextgamutError
+from textgamut.metrics import entities, judge, likelihood_scores, readability, similarity, support_scores
 from textgamut.metrics.judge import Judgements
-from textgamut.metrics.likelihood_scores import cell_likelihood_scores
-from textgamut.metrics.rows import Columns, Row, prompt_rows, text_table
-from textgamut.metrics.support_scores import group_labels, support_scores
+from textgamut.metrics.likelihood import Likelihood
+from textgamut.metrics.rows import prompt_rows, prompts_of_texts, text_table, without_prompts
+from textgamut.metrics.support_scores import group_labels
 from textgamut.metrics.sweep_scores import sweep_scores
+from textgamut.models.log_likelihood import ScoringModel
 
 TEXTS = pd.DataFrame(
     {"id": ["1", "2", "3"], "prompt_id": ["p", "p", "q"], "text": ["The cat sat.", "", "Once more upon"]}
@@ -33,52 +30,44 @@ def test_prompt_rows_are_found_by_id() -> None:
         prompt_rows(TEXTS["prompt_id"], pd.Series(["p", "r"]))
 
 
-class Likelihoods:
-    """In the place of ``likelihood_scores``: what it was given, and a perplexity for each model."""
-
-    def __init__(self) -> None:
-        self.given: list[tuple[Any, ...]] = []
-
-    def __call__(
-        self, model: str, tokenizer: str, prompts: list[str] | None, texts: list[str], batch_size: int
-    ) -> tuple[list[Row], Columns]:
-        self.given.append((model, tokenizer, prompts, texts, batch_size))
-        names = ["perplexity"] if prompts is None else ["perplexity", "coherence"]
-        rows = [{"metric": name, "value": f"{name} by {model}"} for name in names]
-        return rows, {name: np.full(len(texts), float(len(model))) for name in names}
-
-
 @pytest.fixture
-def likelihoods(monkeypatch: pytest.MonkeyPatch) -> Likelihoods:
-    stand_in = Likelihoods()
-    monkeypatch.setattr(scores, "likelihood_scores", stand_in)
-    return stand_in
+def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What ``likelihood`` was given; each text has one token of log-likelihood -1."""
+    calls = []
+
+    def likelihood(*arguments: Any) -> Likelihood:
+        calls.append(arguments)
+        return Likelihood(np.full(len(TEXTS), -1.0), np.ones(len(TEXTS), int), 0)
+
+    monkeypatch.setattr(likelihood_scores, "likelihood", likelihood)
+    return calls
 
 
-PROMPTS = pd.DataFrame({"id": ["q", "p"], "base": ["Once", "The cat"]})
+GEMMA = ScoringModel("gemma", "gemma's tokenizer", 7, {"dtype": "float32"})
 
 
-def likelihood_of(
-    prompts: pd.DataFrame | None, perplexity: bool = True
-) -> tuple[list[Any], dict[str, float]]:
-    rows, columns = cell_likelihood_scores(TEXTS, prompts, "gemma", "gemma's tokenizer", 7, perplexity)
-    return [row["value"] for row in rows], {name: values[0] for name, values in columns.items()}
-
-
-def test_the_continuation_is_scored_given_its_prompt(likelihoods: Likelihoods) -> None:
-    values, _ = likelihood_of(PROMPTS)
-    assert values == ["perplexity by gemma", "coherence by gemma"]
+def test_the_continuation_is_scored_given_its_prompt(given: list[tuple[Any, ...]]) -> None:
+    prompts = prompts_of_texts(TEXTS, pd.DataFrame({"id": ["q", "p"], "base": ["Once", "The cat"]}))
+    continuations = without_prompts(TEXTS["text"], prompts)
+    scores = likelihood_scores.score(continuations, prompts, GEMMA)
+    assert [(row["metric"], row["value"]) for row in scores.rows] == [
+        ("perplexity", pytest.approx(np.e)), ("coherence", -1)
+    ]  # fmt: skip
+    assert list(scores.columns or ()) == ["perplexity", "coherence"]
+    assert scores.facts == {"dtype": "float32"}
     prompts, texts = ["The cat", "The cat", "Once"], [" sat.", "", " more upon"]
-    assert likelihoods.given == [("gemma", "gemma's tokenizer", prompts, texts, 7)]
+    assert given == [("gemma", "gemma's tokenizer", prompts, texts, 7)]
 
 
-def test_without_prompts_the_whole_text_is_scored(likelihoods: Likelihoods) -> None:
-    assert likelihood_of(None)[0] == ["perplexity by gemma"]
-    assert likelihoods.given[0][2:4] == (None, TEXTS["text"].tolist())
+def test_without_prompts_there_is_no_coherence(given: list[tuple[Any, ...]]) -> None:
+    scores = likelihood_scores.score(list(TEXTS["text"]), None, GEMMA)
+    assert [row["metric"] for row in scores.rows] == list(scores.columns or ()) == ["perplexity"]
+    assert given[0][2:4] == (None, TEXTS["text"].tolist())
 
 
-def test_the_perplexity_can_be_left_to_another_model(likelihoods: Likelihoods) -> None:
-    assert likelihood_of(PROMPTS, perplexity=False) == (["coherence by gemma"], {"coherence": 5})
+def test_the_perplexity_can_be_left_to_another_model(given: list[tuple[Any, ...]]) -> None:
+    scores = likelihood_scores.score(["x"] * 3, ["p"] * 3, GEMMA, perplexity_of="generator")
+    assert [row["metric"] for row in scores.rows] == list(scores.columns or ()) == ["coherence"]
 
 
 def test_groups_of_generated_texts_are_those_of_their_prompts() -> None:
@@ -98,16 +87,17 @@ def test_a_point_of_a_sweep_is_the_score_of_its_first_texts() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rows = sweep_scores(reference, generated, points)
-        alone = [support_scores(reference[:n], generated[:n], k).rows for n, k in points[:4]]
+        alone = [support_scores.score(generated[:n], reference[:n], k).rows for n, k in points[:4]]
     assert rows == [row for point in alone for row in point]
 
 
 def test_readability_has_no_value_for_an_empty_text() -> None:
     with pytest.warns(UserWarning, match="1 of 3 texts have no flesch"):
-        rows, columns = readability_scores(list(TEXTS["text"]))
-    assert [row["metric"] for row in rows] == list(columns) == ["flesch", "gunning_fog"]
-    assert np.isnan(columns["flesch"]).tolist() == [False, True, False]
-    assert rows[0]["value"] == pytest.approx(np.nanmean(columns["flesch"]))
+        scores = readability.score(list(TEXTS["text"]))
+    assert scores.columns
+    assert [row["metric"] for row in scores.rows] == list(scores.columns) == ["flesch", "gunning_fog"]
+    assert np.isnan(scores.columns["flesch"]).tolist() == [False, True, False]
+    assert scores.rows[0]["value"] == pytest.approx(np.nanmean(scores.columns["flesch"]))
 
 
 def test_a_text_shares_entities_with_the_reference_of_its_prompt() -> None:
@@ -116,48 +106,54 @@ def test_a_text_shares_entities_with_the_reference_of_its_prompt() -> None:
     tagger = spacy.blank("en")
     patterns = [{"label": "THING", "pattern": word} for word in ("cat", "Once", "time")]
     tagger.add_pipe("entity_ruler").add_patterns(patterns)
+    texts, own = list(TEXTS["text"]), ["The cat", "The cat", "Once more upon a time"]
     with pytest.warns(UserWarning, match="1 of 3 texts have no information_density"):
-        rows, columns = entity_scores(TEXTS, REFERENCES, tagger)
-    assert columns["information_density"] == pytest.approx([1 / 3, np.nan, 1 / 3], nan_ok=True)
-    assert columns["entity_overlap"].tolist() == [1, 0, 0.5]
-    assert [row["metric"] for row in rows] == list(columns)
-    assert list(entity_scores(TEXTS[::2], None, tagger)[1]) == ["information_density"]
+        scores = entities.score(texts, own, tagger)
+    assert scores.columns
+    assert scores.columns["information_density"] == pytest.approx([1 / 3, np.nan, 1 / 3], nan_ok=True)
+    assert scores.columns["entity_overlap"].tolist() == [1, 0, 0.5]
+    assert [row["metric"] for row in scores.rows] == list(scores.columns)
+    assert list(entities.score(texts[::2], None, tagger).columns or ()) == ["information_density"]
 
 
-def test_references_of_other_prompts_are_not_tagged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_of_a_prompt_is_tagged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     tagged: list[str] = []
 
     def find_entities(texts: list[str], *_: object, **__: object) -> list[list[str]]:
         tagged.extend(texts)
         return [[text] for text in texts]
 
-    monkeypatch.setattr("textgamut.metrics.scores.entities.find_entities", find_entities)
-    texts = pd.DataFrame({"prompt_id": ["b", "b", "d"], "text": ["of b", "x", "of d"]})
-    references = pd.DataFrame({"id": list("abcd"), "text": ["of a", "of b", "of c", "of d"]})
-    assert entity_scores(texts, references, None)[1]["entity_overlap"].tolist() == [1, 0, 1]
+    monkeypatch.setattr(entities, "find_entities", find_entities)
+    scores = entities.score(["of b", "x", "of d"], ["of b", "of b", "of d"], None)
+    assert scores.columns
+    assert scores.columns["entity_overlap"].tolist() == [1, 0, 1]
     assert tagged == ["of b", "x", "of d", "of b", "of d"]
 
 
 def test_a_text_is_compared_with_the_reference_of_its_prompt() -> None:
     ours = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, -1.0]])
-    theirs = np.array([[9.0, 9.0], [0.0, 1.0], [1.0, 0.0]])
+    theirs = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    own = ["The cat", "The cat", "Once more upon a time"]
     with pytest.warns(UserWarning, match="1 of 3 texts have no"):
-        rows, columns = similarity_scores(TEXTS, ours, REFERENCES, theirs)
-    assert columns["sbert"].tolist() == pytest.approx([1, np.nan, -1], nan_ok=True)
-    assert np.isnan(columns["bleu"]).tolist() == [False, True, False]
-    assert rows[0] == {"n": 3, "group": "all", "metric": "sbert", "value": 0.0}
+        scores = similarity.score(list(TEXTS["text"]), own, (ours, theirs))
+    assert scores.columns
+    assert scores.columns["sbert"].tolist() == pytest.approx([1, np.nan, -1], nan_ok=True)
+    assert np.isnan(scores.columns["bleu"]).tolist() == [False, True, False]
+    assert scores.rows[0] == {"n": 3, "group": "all", "metric": "sbert", "value": 0.0}
 
 
-def test_a_judge_scores_texts_and_batches_of_them() -> None:
+def test_a_judge_scores_texts_and_batches_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     one_to_five = np.array([1.0, np.nan, 5.0])
-    verdict = Judgements(one_to_five, one_to_five - 1, one_to_five + 1, np.array([1.0]), {}, 0, {})
+    verdict = Judgements(one_to_five, one_to_five - 1, one_to_five + 1, np.array([1.0]), {}, 0, {"calls": 4})
+    monkeypatch.setattr(judge, "judge_texts", lambda *_: verdict)
     with pytest.warns(UserWarning, match="1 of 3 texts have no judge_coherence"):
-        rows, columns = judge_scores(verdict)
-    assert {row["metric"]: row["value"] for row in rows} == {
+        scores = judge.score(["x"] * 3, None)
+    assert {row["metric"]: row["value"] for row in scores.rows} == {
         "judge_coherence": 3, "judge_insightfulness": 2, "judge_plausibility": 4, "judge_diversity": 1
     }  # fmt: skip
-    assert {row["n"] for row in rows} == {3}
-    assert list(columns) == ["judge_coherence", "judge_insightfulness", "judge_plausibility"]
+    assert {row["n"] for row in scores.rows} == {3}
+    assert list(scores.columns or ()) == ["judge_coherence", "judge_insightfulness", "judge_plausibility"]
+    assert scores.facts == {"unparsed": {}, "empty": 0, "batches": 1, "calls": 4}
 
 
 def test_the_metrics_of_a_text_are_joined_by_id() -> None:

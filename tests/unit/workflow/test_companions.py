@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from helpers import GraphJob, injected, named_files
 from snakemake.iocontainers import InputFiles, OutputFiles
-from textgamut.workflow.jobs import lock_of
 
 from textgamut.errors import TextgamutError
 from textgamut.locks import lock
 from textgamut.workflow import paths
-from textgamut.workflow.companions import companions, run, write_plan
+from textgamut.workflow.companions import companions, write_plan
 from textgamut.workflow.records import kept_path, read_record
+from textgamut.workflow.script import run
 
 
 def planned(cell: str, weights: str = "minilm", rule: str = "embed_texts") -> Any:
@@ -30,7 +30,7 @@ def planned(cell: str, weights: str = "minilm", rule: str = "embed_texts") -> An
         input=named_files(InputFiles(), {"texts": f"{cell}.txt", "cards": ["card.json"], "none": []}),
         output=named_files(OutputFiles(), {"features": f"{cell}.npy", "note": f"{cell}.note"}),
         params=SimpleNamespace(settings={"cell": cell}),
-        wildcards_dict={"cell": cell},
+        wildcards_dict={"model": cell},
         resources={"loads": weights, "batch_size": 4, "mem": None},
         log=[f"logs/{rule}/{cell}.log"],
     )
@@ -59,24 +59,37 @@ class Run:
             sys.modules["__main__"], "snakemake", injected(job, threads=2), raising=False
         )
         with contextlib.suppress(SystemExit):
-            run(self._load, self._work)
+            run(self._work, self._load, self._clean)
 
     @contextlib.contextmanager
-    def _load(self, job: Any) -> Iterator[str]:
-        self.loads.append(job.wildcards.cell)
-        yield job.resources.loads
+    def _load(self, cell: dict[str, str], loads: str) -> Iterator[str]:
+        self.loads.append(cell["model"])
+        yield loads
 
-    def _work(self, job: Any, weights: str) -> Callable[[], None]:
-        cell = job.params.settings["cell"]
-        assert job.wildcards.cell == cell
-        assert (weights, job.resources.batch_size, job.threads) == ("minilm", 4, 2)
-        assert list(job.input.cards) == ["card.json"]
-        self.worked.append(cell)
-        self.during.get(cell, lambda: None)()
-        for output in (job.output.features, job.output.note):
-            Path(output).parent.mkdir(exist_ok=True)
-            Path(output).write_text(Path(job.input.texts).read_text().upper())
-        return lambda: self.cleaned.append(cell)
+    def _work(
+        self,
+        settings: dict[str, str],
+        cell: dict[str, str],
+        texts: Path,
+        cards: list[Path],
+        features: Path,
+        note: Path,
+        loaded: str,
+        batch_size: int,
+        threads: int,
+    ) -> None:
+        name = settings["cell"]
+        assert cell == {"model": name}
+        assert (loaded, batch_size, threads) == ("minilm", 4, 2)
+        assert cards == [Path("card.json")]
+        self.worked.append(name)
+        self.during.get(name, lambda: None)()
+        for output in (features, note):
+            output.parent.mkdir(exist_ok=True)
+            output.write_text(texts.read_text().upper())
+
+    def _clean(self, model: str) -> None:
+        self.cleaned.append(model)
 
 
 @pytest.fixture
@@ -110,26 +123,27 @@ def test_the_record_is_that_of_the_job_itself(of: Run) -> None:
     of.plan(A, B)
     of.run(A)
     of.run(B)
-    by_companion = Path("b.npy.meta.json").read_text()
+    by_companion = json.loads(Path("b.npy.meta.json").read_text())
     for path in ("b.npy", "b.note"):
         kept_path(Path(path)).unlink()
         Path(path).unlink()
     os.unlink(paths.PLAN)
     of.run(B)
     assert of.worked == ["a", "b", "b"]
-    assert Path("b.npy.meta.json").read_text() == by_companion
+    by_itself = json.loads(Path("b.npy.meta.json").read_text())
+    assert by_itself | {"wall_seconds": 0} == by_companion | {"wall_seconds": 0}
 
 
 def test_companions_have_the_same_rule_and_weights(of: Run) -> None:
     of.plan(A, B, planned("d", weights="gpt2"), planned("e", rule="other"), planned("f", weights=""))
     found = companions(Path(paths.PLAN), ["a.npy", "a.note"])
-    assert [job.settings["cell"] for job in found] == ["b"]
+    assert [planned_job.job.settings["cell"] for planned_job in found] == ["b"]
     assert len(json.loads(Path(paths.PLAN).read_text())) == 4  # without weights, there is nothing to share
 
 
 def test_in_a_cluster_job_they_are_of_its_group(of: Run) -> None:
     groups = {"a": "one", "b": "two", "c": "one"}
-    of.plan(A, B, C, group=lambda job: groups[job.wildcards_dict["cell"]])
+    of.plan(A, B, C, group=lambda job: groups[job.wildcards_dict["model"]])
     of.run(A)
     assert of.worked == ["a", "c"]
     of.run(B)
@@ -165,7 +179,7 @@ def test_an_input_that_is_missing_or_made_again_is_waited_for(of: Run) -> None:
 
 def test_a_running_job_is_left_alone(of: Run) -> None:
     of.plan(A, B, C)
-    path = lock_of(Path(B.log[0]))
+    path = Path(B.log[0]).with_suffix(".lock")
     path.parent.mkdir(parents=True)
     with lock(path):
         of.run(A)
