@@ -82,11 +82,16 @@ def _name(reference: Schema) -> str:
     return str(reference["$ref"]).rpartition("/")[2]
 
 
+def _page(module: str) -> str:
+    """Return the page of the models of a module; families of metrics are on that of the metrics."""
+    return "metrics" if module.startswith("textgamut.catalogue.") else module.rpartition(".")[2]
+
+
 def pages() -> dict[str, str]:
     """Return the sections of each module of models: its name, such as ``sources`` -> Markdown."""
     modules: dict[str, list[str]] = {}
     for name in reached():
-        modules.setdefault(classes()[name].__module__.rpartition(".")[2], []).append(name)
+        modules.setdefault(_page(classes()[name].__module__), []).append(name)
     return {module: "\n\n".join(_sections(names)) + "\n" for module, names in modules.items()}
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 from markdown_text import table
 
-from textgamut.catalogue import FAMILIES, METRICS, Metric
+from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.catalogue.family import Metric
 from textgamut.metrics.sanity.checks import CHECKS
 
 REFERENCE = Path(__file__).parents[1] / "reference"

@@ -13,7 +13,8 @@ import pytest
 from helpers import ROOT
 
 import textgamut
-from textgamut.catalogue import METRICS, Metric
+from textgamut.catalogue import METRICS
+from textgamut.catalogue.family import Metric
 from textgamut.config.loading import load_registry
 from textgamut.metrics.sanity.checks import CHECKS
 
@@ -110,7 +111,7 @@ def test_a_metric_of_the_catalogue_needs_no_further_edit(monkeypatch: pytest.Mon
         name="sonority",
         family="ngram",
         label="Sonority index",
-        says="how a text sounds",
+        meaning="how a text sounds",
         range=(0, 4),
         better="lower",
         level="text",

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import logging
 import os
 import re
@@ -11,7 +10,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -271,19 +269,15 @@ def test_nan_is_no_json(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_meta_stands_beside_the_output(tmp_path: Path) -> None:
-    files.write_meta(tmp_path / "generations.parquet", {"seed": 1}, time.monotonic(), dtype="bfloat16")
-    meta = json.loads((tmp_path / "generations.parquet.meta.json").read_text())
-    assert meta["settings"] == {"seed": 1}
-    assert meta["dtype"] == "bfloat16"
-    assert meta["versions"]["torch"]
-    assert meta["wall_seconds"] >= 0
+def test_metadata_has_the_versions_and_the_hardware() -> None:
+    found = files.provenance()
+    assert found["versions"]["torch"]
+    assert found["hardware"]["cpus"] >= 1
 
 
-def test_slugs_with_dots_have_records_of_their_own(tmp_path: Path) -> None:
-    for name in ("qwen2.5-0.5b.json", "qwen2.5-7b.json", "qwen2.json"):
-        files.write_meta(tmp_path / name, {}, time.monotonic())
-    assert len(list(tmp_path.iterdir())) == 3
+def test_slugs_with_dots_have_records_of_their_own() -> None:
+    names = ("qwen2.5-0.5b.json", "qwen2.5-7b.json", "qwen2.json")
+    assert len({files.meta_path(Path(name)) for name in names}) == 3
 
 
 def test_progress_says_how_many_of_how_many(caplog: pytest.LogCaptureFixture) -> None:

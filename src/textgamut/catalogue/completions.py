@@ -42,7 +42,7 @@ class QualityBar(Strict):
         return self
 
 
-class Settings(FamilySettings):
+class CompletionsSettings(FamilySettings):
     """How much the completions of one prompt differ; prompts with a single completion do not count."""
 
     threshold: Annotated[float, Field(gt=-1, le=1)] = SAME_COMPLETION
@@ -57,7 +57,7 @@ FAMILY = Family(
     name="completions",
     description="how much the completions of one prompt differ",
     work="Computing the variety of completions",
-    settings=Settings,
+    settings=CompletionsSettings,
     reads=(FEATURES, PROMPT_IDS, TEXT_SCORES),
     scorer="textgamut.metrics.completions:score",
     tasks=("continuation", "biographies", "creative", "prompted"),

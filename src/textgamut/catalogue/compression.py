@@ -8,7 +8,7 @@ from textgamut.catalogue.family import DIVERSITY, REFERENCES, TEXTS, Family, Fam
 from textgamut.fields import TwoOrMore
 
 
-class Settings(FamilySettings):
+class CompressionSettings(FamilySettings):
     """Compression ratio, n-gram diversity, self-repetition and homogenization, at equal total length."""
 
     words: TwoOrMore | None = None
@@ -20,7 +20,7 @@ FAMILY = Family(
     name="compression",
     description="how redundant a set of texts is, at equal total length",
     work="Computing the redundancy",
-    settings=Settings,
+    settings=CompressionSettings,
     reads=(TEXTS, REFERENCES),
     scorer="textgamut.metrics.compression:score",
     joint="textgamut.metrics.compression:score_jointly",

@@ -13,7 +13,7 @@ MOST_PERMUTATIONS = 10_000
 """Maximum number of permutations of a test, which are in memory at once."""
 
 
-class Settings(FamilySettings):
+class DistanceSettings(FamilySettings):
     """Maximum mean discrepancy with its p-value, and Fréchet distance."""
 
     permutations: Annotated[int, Field(ge=19, le=MOST_PERMUTATIONS)] = 200
@@ -24,7 +24,7 @@ FAMILY = Family(
     name="distance",
     description="how far the distributions of two sets of embedded texts lie apart, with a test",
     work="Computing distances",
-    settings=Settings,
+    settings=DistanceSettings,
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.distance:score",
     revisions=("metrics.distance", "features.reduce"),

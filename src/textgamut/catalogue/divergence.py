@@ -26,7 +26,7 @@ KMeansSeeds = Annotated[
 ]
 
 
-class Settings(FamilySettings):
+class DivergenceSettings(FamilySettings):
     """MAUVE, frontier integral, F_1/8 and F_8 over k-means histograms (PR appendix A)."""
 
     seeds: KMeansSeeds = [0, 1, 2, 3, 4]
@@ -39,7 +39,7 @@ FAMILY = Family(
     name="divergence",
     description="how far the k-means histograms of two sets of embedded texts differ",
     work="Computing divergence metrics",
-    settings=Settings,
+    settings=DivergenceSettings,
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.divergence:score",
     joint="textgamut.metrics.divergence:score_jointly",

@@ -17,7 +17,7 @@ from textgamut.catalogue.family import (
 )
 
 
-class Settings(FamilySettings):
+class EntitiesSettings(FamilySettings):
     """Information density and, for prompts with a reference, entity overlap (NW section 4.2)."""
 
     tagger: TaggerName = "en-core-web-sm"
@@ -28,7 +28,7 @@ FAMILY = Family(
     name="entities",
     description="how many named entities texts mention, and share with their references",
     work="Computing entity metrics",
-    settings=Settings,
+    settings=EntitiesSettings,
     reads=(TEXTS, OWN_REFERENCES, TAGGER),
     scorer="textgamut.metrics.entities:score",
     of_texts=True,

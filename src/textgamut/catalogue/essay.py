@@ -8,7 +8,7 @@ from textgamut.catalogue.family import FIDELITY, GRADER, REFERENCES, TEXTS, Fami
 from textgamut.fields import OwnPath
 
 
-class Settings(FamilySettings):
+class EssaySettings(FamilySettings):
     """Score of an LSTM trained on graded essays (NW section 4.2)."""
 
     essays: OwnPath
@@ -19,7 +19,7 @@ FAMILY = Family(
     name="essay",
     description="how a model that was trained on graded essays grades the texts",
     work="Grading the texts",
-    settings=Settings,
+    settings=EssaySettings,
     reads=(TEXTS, GRADER),
     scorer="textgamut.metrics.essay:score",
     of_texts=True,

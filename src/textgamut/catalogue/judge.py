@@ -15,7 +15,7 @@ from textgamut.catalogue.family import (
 )
 
 
-class Settings(FamilySettings):
+class JudgeSettings(FamilySettings):
     """Ratings by a served model: coherence, insightfulness, plausibility, diversity (PR appendix B.2)."""
 
     model: JudgingModel
@@ -26,7 +26,7 @@ FAMILY = Family(
     name="judge",
     description="how a served model judges biographies",
     work="Judging the texts",
-    settings=Settings,
+    settings=JudgeSettings,
     reads=(TEXTS, JUDGE),
     scorer="textgamut.metrics.judge:score",
     of_texts=True,

@@ -18,7 +18,7 @@ from textgamut.catalogue.family import (
 from textgamut.fields import TwoOrMore
 
 
-class Settings(FamilySettings):
+class JudgedCompletionsSettings(FamilySettings):
     """How many completions of one prompt a served model finds different: distinct_k of NoveltyBench."""
 
     model: JudgingModel
@@ -32,7 +32,7 @@ FAMILY = Family(
     name="judged_completions",
     description="how many completions of one prompt a served model finds different",
     work="Judging the completions",
-    settings=Settings,
+    settings=JudgedCompletionsSettings,
     reads=(TEXTS, PROMPT_IDS, PROMPTS, JUDGE),
     scorer="textgamut.metrics.judged_completions:score",
     tasks=("prompted",),

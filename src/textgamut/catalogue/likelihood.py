@@ -18,7 +18,7 @@ from textgamut.catalogue.family import (
 )
 
 
-class Settings(FamilySettings):
+class LikelihoodSettings(FamilySettings):
     """Perplexity under a scoring model and, for continuations, coherence."""
 
     scorer: LoadedModel
@@ -36,7 +36,7 @@ FAMILY = Family(
     name="likelihood",
     description="how probable a language model finds the texts",
     work="Computing likelihood metrics",
-    settings=Settings,
+    settings=LikelihoodSettings,
     reads=(CONTINUATIONS, PROMPTS, MODEL),
     scorer="textgamut.metrics.likelihood_scores:score",
     revisions=("metrics.likelihood", "models.checkpoints"),

@@ -19,7 +19,7 @@ from textgamut.catalogue.family import (
 )
 
 
-class Settings(FamilySettings):
+class NgramSettings(FamilySettings):
     """Self-BLEU, distinct-n, EAD, unigram entropy, rep-4 and diversity."""
 
     tokenizer: LoadedModel | None = None
@@ -32,7 +32,7 @@ FAMILY = Family(
     name="ngram",
     description="how repetitive the wording is",
     work="Computing n-gram metrics",
-    settings=Settings,
+    settings=NgramSettings,
     reads=(TEXTS, TOKENIZER),
     scorer="textgamut.metrics.ngram:score",
     revisions=("metrics.ngram", "models.checkpoints"),

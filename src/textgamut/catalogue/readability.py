@@ -7,7 +7,7 @@ from math import inf
 from textgamut.catalogue.family import REFERENCES, TEXTS, Family, FamilySettings, Metric
 
 
-class Settings(FamilySettings):
+class ReadabilitySettings(FamilySettings):
     """Flesch reading ease and Gunning fog (NW section 4.2). Needs the extra ``readability``."""
 
 
@@ -15,7 +15,7 @@ FAMILY = Family(
     name="readability",
     description="how hard English texts are to read; needs the extra `readability`",
     work="Computing readability metrics",
-    settings=Settings,
+    settings=ReadabilitySettings,
     reads=(TEXTS,),
     scorer="textgamut.metrics.readability:score",
     of_texts=True,

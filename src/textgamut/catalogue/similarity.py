@@ -13,7 +13,7 @@ from textgamut.catalogue.family import (
 )
 
 
-class Settings(FamilySettings):
+class SimilaritySettings(FamilySettings):
     """S-BERT and BLEU against the reference of the same prompt (NW section 4.2).
 
     S-BERT is the cosine similarity of the features of the experiment's embedder.
@@ -24,7 +24,7 @@ FAMILY = Family(
     name="similarity",
     description="how close texts are to the references of the same prompts",
     work="Computing similarity metrics",
-    settings=Settings,
+    settings=SimilaritySettings,
     reads=(TEXTS, OWN_REFERENCES, PAIRED_FEATURES),
     scorer="textgamut.metrics.similarity:score",
     of_texts=True,

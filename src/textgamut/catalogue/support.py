@@ -23,7 +23,7 @@ MOST_HALF_SAMPLES = 100_000
 """Maximum number of half-samples of a bootstrap, which are in memory at once."""
 
 
-class Settings(FamilySettings):
+class SupportSettings(FamilySettings):
     """Precision, recall, density and coverage (PR section 4); k is a setting of the task."""
 
     bootstrap: Annotated[int, Field(ge=2, le=MOST_HALF_SAMPLES)] = 200
@@ -34,7 +34,7 @@ FAMILY = Family(
     name="support",
     description="how far two sets of embedded texts lie inside each other's nearest-neighbour balls",
     work="Computing support metrics",
-    settings=Settings,
+    settings=SupportSettings,
     reads=(FEATURES, REFERENCE_FEATURES, K, GROUPS),
     half_sampled=("precision", "recall", "density", "coverage"),
     on_gpu=True,

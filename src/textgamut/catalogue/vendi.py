@@ -15,7 +15,7 @@ from textgamut.catalogue.family import (
 )
 
 
-class Settings(FamilySettings):
+class VendiSettings(FamilySettings):
     """Vendi score and RKE of the generated texts, and their ratios to those of the references."""
 
 
@@ -23,7 +23,7 @@ FAMILY = Family(
     name="vendi",
     description="how many effectively different embedded texts a set holds",
     work="Computing Vendi scores",
-    settings=Settings,
+    settings=VendiSettings,
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.vendi:score",
     revisions=("metrics.vendi", "features.reduce"),

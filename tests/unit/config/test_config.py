@@ -112,7 +112,7 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
         ),
         (
             change("tasks", "wiki", "metrics", "judge", value={"model": "gpt-3.5-turbo-instruct"}),
-            "tasks.wiki.kind: the judge only rates biographies",
+            "tasks.wiki.kind: judge only rates biographies",
         ),
         (
             change("tasks", "wiki", "metrics", "judged_completions", value={"model": "gemma-3-270m"}),
@@ -399,8 +399,8 @@ def test_cells_are_models_by_decodings_by_seeds(demo: Config) -> None:
 def test_a_family_that_is_named_alone_has_its_defaults() -> None:
     asked = load(change("metrics", value={"support": None, "divergence": {"seeds": [7]}})).experiment.metrics
     assert list(asked.families()) == ["support", "divergence"]
-    assert asked.support.bootstrap == 200
-    assert asked.divergence.seeds == [7]
+    assert asked.families()["support"].bootstrap == 200
+    assert asked.families()["divergence"].seeds == [7]
 
 
 def test_support_metrics_are_the_default() -> None:

@@ -38,6 +38,7 @@ class Cell:
 
     def __init__(self, folder: Path, architecture: str = "llama") -> None:
         self.folder = folder
+        self.facts: dict[str, Any] = {}  # of the shard that was generated last
         source = {"kind": "file", "path": str(tiny.write_checkpoint(folder / "checkpoint", architecture))}
         self.model = Model(label="Tiny", family="Tiny", source=source, chat="none", dtype="float32")
         texts = [f"Text number {i}, of some length" + "." * (i % 7) for i in range(12)]
@@ -58,13 +59,12 @@ class Cell:
         return ShardJob(settings, seed, self.folder / "prompts.parquet", samples, samples)
 
     def generator(self, batch_size: int = 5) -> Generator:
-        model = self.model.model_copy(update={"batch_size": batch_size})
-        return Generator(model, torch.device("cpu"), threads=1)
+        return Generator(self.model, "tiny", torch.device("cpu"), 1, batch_size, threads=1)
 
     def generate(self, job: ShardJob, generator: Generator | None = None) -> pd.DataFrame:
-        remove_journal = generate_shard(job, generator or self.generator())
+        self.facts = generate_shard(job, generator or self.generator())
         assert job.journal.exists()  # until the output is safe
-        remove_journal()
+        job.journal.unlink()
         return pd.read_parquet(job.output)
 
     def no_engine(self, *_: object) -> None:
@@ -87,10 +87,10 @@ def test_samples_and_their_record(cell: Cell) -> None:
     frame = cell.generate(job)
     assert frame["id"].tolist() == [f"p{i}/{number}" for i in range(12) for number in (0, 1)]
     assert frame["tokens"].between(1, 8).all()
-    meta = files.read_json(job.samples.with_name("0-of-1.parquet.meta.json"))
-    assert (meta["samples"], meta["new_tokens"]) == (24, frame["tokens"].sum())
-    assert (meta["batch_size"], meta["dtype"], meta["device"]) == (5, "torch.float32", "cpu")
-    assert meta["generation_seconds"] > 0
+    facts = cell.facts
+    assert (facts["samples"], facts["new_tokens"]) == (24, frame["tokens"].sum())
+    assert (facts["batch_size"], facts["dtype"], facts["device"]) == (5, "torch.float32", "cpu")
+    assert facts["generation_seconds"] > 0
     assert not job.journal.exists()
 
 
@@ -130,7 +130,7 @@ def test_more_completions_keep_those_that_there_are(cell: Cell, tmp_path: Path) 
     kept = more.index.intersection(few.index)
     assert len(kept) == 6
     pd.testing.assert_frame_equal(more.loc[kept], few.loc[kept])
-    assert files.read_json(job.samples.with_name("0-of-2.parquet.meta.json"))["resumed_samples"] == 6
+    assert cell.facts["resumed_samples"] == 6
 
 
 def test_fewer_prompts_are_part_of_more(cell: Cell) -> None:
@@ -140,8 +140,7 @@ def test_fewer_prompts_are_part_of_more(cell: Cell) -> None:
         found = cell.generate(job._replace(settings=job.settings | {"task": "t", "n": n})).set_index("id")
         assert set(found["prompt_id"]) == set(draw_prompt_ids([f"p{i}" for i in range(12)], "t", n))
         pd.testing.assert_frame_equal(found, whole.loc[found.index])
-        meta = files.read_json(job.samples.with_name("0-of-1.parquet.meta.json"))
-        assert (meta["samples"], meta["resumed_samples"]) == (2 * n, resumed)
+        assert (cell.facts["samples"], cell.facts["resumed_samples"]) == (2 * n, resumed)
     with pytest.raises(TextgamutError, match="task 't': prompts of the dataset: 13 are requested, but there"):
         cell.generate(job._replace(settings=job.settings | {"task": "t", "n": 13}))
 
@@ -225,7 +224,7 @@ def test_versions_of_an_engine_are_not_mixed(cell: Cell, monkeypatch: pytest.Mon
 
     pd.testing.assert_frame_equal(cell.generate(job), rows)  # nothing is left to generate: no mix
     assert files.read_attributes(job.samples)["engines"] == ["engine 1"]
-    assert files.read_json(job.samples.with_name("0-of-2.parquet.meta.json"))["engines"] == ["engine 1"]
+    assert cell.facts["engines"] == ["engine 1"]
     with pytest.raises(TextgamutError, match=r"0-of-2.parquet: has texts of engine 1"):
         generate_shard(other, cell.generator())
     monkeypatch.setattr(TransformersEngine, "identity", "engine 1")

@@ -80,7 +80,7 @@ def test_logits_are_those_of_the_base_and_the_updates(
     assert {name for name, _ in adapted.named_parameters()} == {name for name, _ in plain.named_parameters()}
     assert not adapted.training
     entry = {"label": "A", "family": "A", "source": FileSource(kind="file", path=str(base)), "chat": "none"}
-    engine: Any = open_engine(Model(**entry, adapter=source), 8, CPU, torch.float32)
+    engine: Any = open_engine(Model(**entry, adapter=source), "a", 1, 8, CPU, torch.float32)
     with torch.no_grad():
         torch.testing.assert_close(engine._model(ids).logits, expected, rtol=1e-4, atol=1e-4)
 

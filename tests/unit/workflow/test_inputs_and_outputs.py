@@ -13,7 +13,7 @@ from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config
 from textgamut.errors import TextgamutError
-from textgamut.workflow import inputs, outputs, settings
+from textgamut.workflow import inputs, outputs, settings, task_results
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, family_of, missing_families
 from textgamut.workflow.notices import check_packages, small_tasks
 from textgamut.workflow.target_files import target_files
@@ -67,10 +67,9 @@ def test_groups_need_the_tables_that_hold_them(demo: Config) -> None:
     assert inputs.grouped_dataset(with_task(demo, "news", groups=[]), NEWS) == []
     grouped = inputs.grouped_dataset(with_task(demo, "news", groups=["topic"]), NEWS)
     assert grouped == ["data/news-articles/texts.parquet"]
-    texts = inputs.compared_texts(demo, NEWS)
-    assert texts[0].endswith("/generations.parquet")
     draws = demo.experiment.tasks["news"].draws
-    assert texts[1:] == [f"data/news/draw{draw}/references.parquet" for draw in draws]
+    expected = [f"data/news/draw{draw}/references.parquet" for draw in draws]
+    assert inputs.references(demo, NEWS) == expected
 
 
 def test_the_texts_of_a_folder() -> None:
@@ -94,7 +93,7 @@ def test_no_set_is_compared_with_itself(demo: Config) -> None:
 
 
 def test_an_experiment_consists_of_each_file_once(demo: Config) -> None:
-    files = outputs.experiment_files(demo)
+    files = task_results.experiment_files(demo)
     assert len(files) == len(set(files))
     assert "results/papers/demo/news/scores.parquet" in files
     assert "results/papers/demo/news/precision-recall.svg" in files
@@ -105,11 +104,11 @@ def test_an_experiment_consists_of_each_file_once(demo: Config) -> None:
 def test_a_page_is_of_an_experiment_or_of_one_task(demo: Config) -> None:
     assert outputs.page_tasks(demo, "demo") == ["news", "topics", "decoding", "wiki"]
     assert outputs.page_tasks(demo, "demo/wiki") == ["wiki"]
-    wiki = inputs.page_files(demo, SimpleNamespace(page="demo/wiki"))
-    every = inputs.page_files(demo, SimpleNamespace(page="demo"))
+    wiki = task_results.page_inputs(demo, SimpleNamespace(page="demo/wiki"))
+    every = task_results.page_inputs(demo, SimpleNamespace(page="demo"))
     assert set(wiki) < set(every)
     assert not any("/news/" in file or "/ranking/" in file for file in wiki)
-    ranked = inputs.page_files(demo, SimpleNamespace(page="demo/decoding"))
+    ranked = task_results.page_inputs(demo, SimpleNamespace(page="demo/decoding"))
     assert "results/papers/demo/decoding/ranking/scores.parquet" in ranked
     for page in ("demo/no", "other", "demo/"):
         with pytest.raises(ValueError, match=f"no page {page}"):
@@ -134,7 +133,7 @@ def test_scores_from_a_file_are_all_that_a_ranking_reads() -> None:
     read = [file for name in config.experiment.targets for file in target_files(config, name).values()]
     assert {Path(file).parent.name for files in read for file in files} == {"ranking"}
     plain = config._replace(experiment=config.experiment.model_copy(update={"targets": {}}))
-    others = [file for file in outputs.experiment_files(plain) if "/ranking/" not in file]
+    others = [file for file in task_results.experiment_files(plain) if "/ranking/" not in file]
     assert others == ["results/papers/mc-released/index.html"]
 
 

@@ -105,7 +105,9 @@ def write_shard(
         "seed": int(seed.removeprefix("seed")),
     }
     facts = {"device": device, "samples": samples, "new_tokens": tokens, "generation_seconds": seconds}
-    files.write_meta(path, settings | changed, time.monotonic(), **facts)
+    files.write_json(
+        files.meta_path(path), facts | {"wall_seconds": seconds, "job": {"settings": settings | changed}}
+    )
     return path
 
 

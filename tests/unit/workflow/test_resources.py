@@ -8,6 +8,8 @@ import pytest
 import yaml
 from helpers import ROOT
 
+from textgamut.catalogue import FAMILIES
+from textgamut.catalogue.family import JUDGE
 from textgamut.config.cells import Config
 from textgamut.config.loading import validate_config
 from textgamut.workflow import resources
@@ -36,14 +38,13 @@ def changed(config: Config, **fields: object) -> Config:
 )
 def test_gpus_in_the_form_that_a_cluster_wants(form: str, name: str, request_of_two: object) -> None:
     requested = resources.gpus(two, form)
-    assert set(requested) == {name, "lease"}
+    assert set(requested) == {name, "leased"}
     assert requested[name](CHAT) == request_of_two
-    assert requested["lease"](CHAT) == 2
+    assert requested["leased"](CHAT) == 2
 
 
 def test_judges_have_hours_on_slurm() -> None:
-    rules = (ROOT / "workflow/rules/scores.smk").read_text().split("\nrule ")
-    judges = {rule.split(":")[0] for rule in rules if "resources.judge_source" in rule}
+    judges = {f"score_{name}" for name, family in FAMILIES.items() if JUDGE in family.reads}
     assert judges == {"score_judge", "score_judged_completions"}
     times = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())["set-resources"]
     assert {times[judge]["runtime"] for judge in judges} == {600}
@@ -81,19 +82,24 @@ def test_jobs_with_a_small_model_take_half_of_the_cores(
 
 def test_likelihood_has_the_threads_of_its_scorer(demo: Config) -> None:
     cell = SimpleNamespace(task="decoding", model=CHAT.model, decoding="greedy-64")
-    assert resources.likelihood_threads(demo, cell, lambda: 2) == 1
-    assert resources.likelihood_threads(demo, cell, lambda: None) == 8
+    family = FAMILIES["likelihood"]
+    assert resources.family_threads(demo, family, lambda: 2)(cell) == 1
+    assert resources.family_threads(demo, family, lambda: None)(cell) == 8
 
 
-def test_likelihood_takes_the_larger_model_and_the_smaller_batch(demo: Config) -> None:
+def test_likelihood_has_the_memory_and_the_batches_of_its_scorer(demo: Config) -> None:
     cell = SimpleNamespace(task="decoding", model=CHAT.model, decoding="greedy-64")
-    family = demo.metrics("decoding").likelihood
-    assert family
-    scorer = demo.models[family.scorer]
-    names = {CHAT.model, family.scorer} if family.perplexity_of == "generator" else {family.scorer}
-    assert resources.likelihood_gpus(demo, cell) == max(demo.models[name].gpus for name in names)
-    assert resources.likelihood_batch_size(demo, cell) == min(demo.models[name].batch_size for name in names)
-    assert resources.likelihood_memory(demo, cell, 1) >= 3000 + 1200 * (scorer.gigabytes or 0)
+    scorer = demo.models[demo.metrics("decoding").families()["likelihood"].scorer]
+    found = resources.family_resources(demo, FAMILIES["likelihood"], resources.gpus)
+    assert found["gpu"](cell) == found["leased"](cell) == scorer.gpus
+    assert found["batch_size"](cell) == scorer.batch_size
+    assert found["mem_mb"](cell, 1) >= 3000 + 1200 * (scorer.gigabytes or 0)
+
+
+def test_families_that_load_nothing_request_nothing(demo: Config) -> None:
+    for family in ("support", "ngram", "compression"):
+        assert resources.family_resources(demo, FAMILIES[family], resources.gpus) == {}
+        assert resources.family_threads(demo, FAMILIES[family], lambda: 2) == 1
 
 
 def test_a_cells_embedding_goes_with_its_texts_and_a_draws_alone() -> None:

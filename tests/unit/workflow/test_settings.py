@@ -11,19 +11,27 @@ from typing import Any
 import pytest
 from helpers import EXPERIMENTS, ROOT
 
+from textgamut.catalogue import FAMILIES
 from textgamut.config.cells import Config
 from textgamut.config.entries.models import Reasoning
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config, validate_config
 from textgamut.workflow import revisions, settings
 from textgamut.workflow.methods import method_names
+from textgamut.workflow.task_results import TASK_RESULTS
 
 SMK = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
 RULES = {block.split(":", 1)[0]: block for block in re.split(r"(?m)^rule ", SMK)[1:]}
 COLLECTING = {"collect_scores", "collect_texts"}
 """Rules that compute nothing: they have no revision."""
-TARGETS = {"make_target"}
-"""Settings of the rules that are named after a table or figure."""
+SHARED = {"make_result", "make_target"}
+"""Scripts of several rules, whose revisions are under their name."""
+ALONE = set(revisions.MODULES) - SHARED
+"""Rules with a script of their own."""
+OF_FAMILIES = {f"score_{name}": family for name, family in FAMILIES.items()}
+"""Rules that are made from the catalogue."""
+RESULTS = {result.rule for result in TASK_RESULTS}
+"""Rules that are made from the list of tables and figures."""
 
 JOB = SimpleNamespace(
     task="news", dataset="news-articles", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1",
@@ -52,28 +60,29 @@ def job_of(rule: str, config: Config) -> SimpleNamespace | None:
         return SimpleNamespace(**vars(JOB) | {"task": task, "model": next(iter(config.cells(task))).model})
     for slug in config.experiment.tasks:
         family = {"score_perplexity": "likelihood"}.get(rule, rule.removeprefix("score_"))
-        if not rule.startswith("score_") or getattr(config.metrics(slug), family):
+        if not rule.startswith("score_") or family in config.metrics(slug).families():
             return SimpleNamespace(**vars(JOB) | {"task": slug})
     return None
 
 
 def all_settings(config: Config) -> Iterator[tuple[str, Any]]:
-    for rule in revisions.MODULES:
-        job = job_of(rule, config)
-        if job:
+    for rule in sorted(ALONE | set(OF_FAMILIES) | RESULTS):
+        if (job := job_of(rule, config)) and rule in OF_FAMILIES:
+            yield rule, settings.score_family(config, job, OF_FAMILIES[rule])
+        elif job:
             yield rule, getattr(settings, rule)(config, job)
 
 
 def test_every_rule_has_the_settings_of_its_name_and_its_revisions() -> None:
     named = {rule for rule, block in RULES.items() if f"settings=bound(settings.{rule})" in block}
     assert named == set(RULES) - {"collect_scores"}
-    assert set(revisions.MODULES) == set(RULES) - COLLECTING | TARGETS
+    assert set(RULES) - COLLECTING == ALONE
 
 
 def test_settings_are_plain_data_with_the_revisions(demo: Config) -> None:
     for rule, found in all_settings(demo):
         assert json.loads(json.dumps(found)) == found, rule
-        assert found["revision"] == revisions.revision_of(rule)
+        assert found["revision"] == revisions.revision_of("make_result" if rule in RESULTS else rule)
 
 
 def differing(before: Config, after: Config) -> set[str]:
@@ -179,10 +188,9 @@ def test_prompts_are_checked_for_the_largest_cell_of_a_model() -> None:
 
 
 def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Config) -> None:
-    task = next(slug for slug in demo.experiment.tasks if demo.metrics(slug).likelihood)
+    task = next(slug for slug in demo.experiment.tasks if "likelihood" in demo.metrics(slug).families())
     metrics = demo.metrics(task)
-    assert metrics.likelihood
-    own = metrics.likelihood.model_copy(update={"perplexity_of": "generator"})
+    own = metrics.families()["likelihood"].model_copy(update={"perplexity_of": "generator"})
     entry = demo.experiment.tasks[task].model_copy(
         update={"metrics": metrics.model_copy(update={"likelihood": own})}
     )
@@ -192,8 +200,9 @@ def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Conf
     by_humans = SimpleNamespace(task=task, model="human", decoding="human")
     found = settings.score_perplexity(config, by_model)
     assert (found["generator"], found["dtype"]) == (demo.models[JOB.model].science(), own.dtype)
-    assert settings.score_likelihood(config, by_model)["perplexity_of"] == "generator"
-    assert settings.score_likelihood(config, by_humans)["perplexity_of"] == "scorer"
+    likelihood = FAMILIES["likelihood"]
+    assert settings.score_family(config, by_model, likelihood)["perplexity_of"] == "generator"
+    assert settings.score_family(config, by_humans, likelihood)["perplexity_of"] == "scorer"
     with pytest.raises(ValueError, match="the perplexity of human, human is the scorer's"):
         settings.score_perplexity(config, by_humans)
 
