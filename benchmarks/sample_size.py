@@ -18,9 +18,10 @@ import torch
 
 from textgamut.config.loading import load_config
 from textgamut.datasets.extract import extract
+from textgamut.errors import SmallSampleWarning
 from textgamut.features.embed import embed
 from textgamut.features.reduce import reduce_features
-from textgamut.metrics.support import SmallSampleWarning, support_metrics
+from textgamut.metrics.support import support_metrics
 from textgamut.sources.fetch import fetch
 from textgamut.text import cut_words
 

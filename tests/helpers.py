@@ -233,12 +233,12 @@ def do_job(
     """Do the work of a job with a script of the workflow, and write its metadata, as a run does."""
     [path] = (ROOT / "workflow/scripts").rglob(f"{script}.py")
     found = runpy.run_path(str(path))
-    plain = [
+    given, made = (
         {name: [str(path) for path in of] if isinstance(of, list) else str(of) for name, of in files.items()}
         for files in (inputs or {}, outputs or {})
-    ]
+    )
     names = {name: str(value) for name, value in (wildcards or {}).items()}
-    job = Job(rule or script, *plain, settings, names, resources, log="logs/x/y.log", threads=2)
+    job = Job(rule or script, given, made, settings, names, resources, "logs/x/y.log", threads=2)
     with call(found["load"], job.values()) if "load" in found else nullcontext() as loaded:
         meta = measured(found[script], job, loaded)
     finish_record(start_record(job.rule, settings, job.inputs), job.outputs, meta)

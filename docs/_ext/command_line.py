@@ -12,5 +12,5 @@ from textgamut.cli.main import _app
 
 def commands() -> str:
     """Return one section for each command."""
-    text = generate_markdown_docs(_app(), heading_level=2, generate_toc=False, no_root_title=True)
+    text = generate_markdown_docs(_app(listed=False), heading_level=2, generate_toc=False, no_root_title=True)
     return re.sub(r"'(\S+\*\S*)'", r"`\1`", escaped(text))

@@ -1,4 +1,4 @@
-"""Exceptions for bad input, as opposed to bugs in textgamut.
+"""Exceptions for bad input, as opposed to bugs in textgamut; and the warning of small samples.
 
 ``TextgamutError`` is the base class; its subclasses are for configuration, data, sources and models.
 """
@@ -32,6 +32,10 @@ class SourceError(TextgamutError):
 
 class ModelError(TextgamutError):
     """A model cannot be loaded, does not fit this machine, or does not support a setting."""
+
+
+class SmallSampleWarning(UserWarning):
+    """There are few texts, so that the metrics of a set are biased or uncertain."""
 
 
 MOST_NAMES = 40

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut import arguments
-from textgamut.errors import DataError
+from textgamut.errors import DataError, SmallSampleWarning
 from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ SQUARES = 1e-250, 1e250
 
 NO_VARIANCE = 1e-14
 """Rows of unit length with a smaller variance, as a mean square, differ only by float32 rounding."""
-
-
-class SmallSampleWarning(UserWarning):
-    """There are few texts, so that the metrics of a set are biased or uncertain."""
 
 
 def reduce_features(

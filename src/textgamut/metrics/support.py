@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut import arguments
 from textgamut.catalogue.support import MOST_HALF_SAMPLES
 from textgamut.errors import DataError
-from textgamut.features.reduce import SmallSampleWarning as SmallSampleWarning
 from textgamut.features.reduce import blocks, checked, first_copies, same_size, warn_of_size
 from textgamut.features.reduce import reduce_features as reduce_features
 from textgamut.metrics.distances_in_blocks import (

@@ -33,7 +33,7 @@ def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
     Warns:
         UserWarning: As ``textgamut.score``.
     """
-    from textgamut.features.reduce import SmallSampleWarning
+    from textgamut.errors import SmallSampleWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)  # said once, for all families and models

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.calls import call
-from textgamut.errors import FULL, TextgamutError, printable, printable_lines, reason
-from textgamut.features.reduce import SmallSampleWarning
+from textgamut.errors import FULL, SmallSampleWarning, TextgamutError, printable, printable_lines, reason
 from textgamut.files import provenance
 from textgamut.locks import lock
 from textgamut.progress import PrintableFormatter, recorded_warnings

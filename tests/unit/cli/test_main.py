@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -10,7 +11,8 @@ import pytest
 
 from textgamut import __version__
 from textgamut.cli import doctor
-from textgamut.cli.main import main
+from textgamut.cli.main import SCORE, main
+from textgamut.cli.score import score
 
 COMMANDS = ("score", "rank", "new", "plan", "export", "doctor")
 
@@ -118,5 +120,10 @@ def test_python_without_docstrings_is_refused_at_the_start(option: str) -> None:
 def test_help_is_quick(arguments: list[str]) -> None:
     code = f"import sys; from textgamut.cli.main import main; main({arguments}); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    for name in ("torch", "transformers", "numpy", "pandas", "matplotlib", "pydantic"):
+    slow = {"torch", "transformers", "numpy", "pandas", "matplotlib"}
+    for name in slow if arguments[0].startswith("scor") else slow | {"pydantic"}:
         assert f"'{name}'" not in done.stdout
+
+
+def test_the_list_of_commands_has_the_first_line_of_each() -> None:
+    assert inspect.getdoc(score).splitlines()[0] == SCORE

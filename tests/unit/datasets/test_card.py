@@ -17,7 +17,7 @@ ENTRY = {
     "licence": "CC BY-SA 4.0",
     "source": {"kind": "mediawiki", "api": "https://x/api.php"},
 }
-META = {"extracted": "2026-11-21", "source_sha256": None, "settings": {"revision": 2}, "counts": {}}
+META = {"extracted": "2026-11-21", "source_sha256": None, "job": {"settings": {"revision": 2}}, "counts": {}}
 FRAME = pd.DataFrame(
     {
         "id": [f"page-{i}" for i in range(30)],

@@ -171,7 +171,7 @@ def test_what_else_cannot_use_one_says_so(tmp_path: Path) -> None:
     source = {"kind": "file", "path": str(folder)}
     entry = Model(label="Tiny", family="T5", source=source, chat="none", engine="vllm")
     with pytest.raises(TextgamutError, match=r"model 'Tiny': .* use engine: transformers"):
-        open_engine(entry, 1, torch.device("cpu"), None)
+        open_engine(entry, "Tiny", 1, 8, torch.device("cpu"), None)
 
 
 def test_relative_positions_have_no_limit() -> None:

@@ -12,7 +12,7 @@ from textgamut.metrics.support import SupportMetrics, support_metrics, support_s
 
 METRICS = ("clipped_density", "clipped_coverage", "symmetric_precision", "symmetric_recall")
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::textgamut.metrics.support.SmallSampleWarning",
+    "ignore::textgamut.errors.SmallSampleWarning",
     "ignore:.*identical twin",
     "ignore:.*radii are 0",
 )

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textgamut.errors import TextgamutError
+from textgamut.errors import SmallSampleWarning, TextgamutError
 from textgamut.features import reduce as reduction
 from textgamut.metrics import distances_in_blocks
 from textgamut.metrics.support import (
     Interval,
-    SmallSampleWarning,
     bootstrap_intervals,
     group_metrics,
     half_sample_metrics,
@@ -24,7 +23,7 @@ from textgamut.metrics.support import (
 )
 
 METRICS = ("precision", "recall", "density", "coverage")
-pytestmark = pytest.mark.filterwarnings("ignore::textgamut.metrics.support.SmallSampleWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::textgamut.errors.SmallSampleWarning")
 
 
 def sets(seed: int, n: int = 60, d: int = 5, shift: float = 0.7) -> tuple[np.ndarray, np.ndarray]:

@@ -42,7 +42,7 @@ def load(request: pytest.FixtureRequest) -> Callable[[Path], Any]:
         entry = Embedder(
             label="E", source=FileSource(kind="file", path=str(path)), pooling="mean", max_tokens=64
         )
-        return load_embedder(path, entry, CPU).model
+        return load_embedder(path, entry, CPU, 8).model
 
     def as_generator(path: Path) -> Any:
         load_tokenizer(path)

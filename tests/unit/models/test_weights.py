@@ -50,7 +50,7 @@ def without(*parts: str) -> Callable[[Tensors], Tensors]:
 def embedder(folder: Path, pooling: str = "mean") -> Any:
     source = FileSource(kind="file", path=str(folder))
     entry = Embedder(label="E", source=source, pooling=pooling, max_tokens=64)
-    return load_embedder(folder, entry, CPU)
+    return load_embedder(folder, entry, CPU, 8)
 
 
 LOADERS: dict[str, Callable[[Path], Any]] = {
@@ -148,7 +148,7 @@ def test_an_engine_that_loads_weights_itself(
     entry = Model(label="Tiny", family="Llama", source=source, chat="none", engine="vllm")
     whole = bad in ("NaN", "one infinite", "zero")  # the values are not read
     with pytest.raises(ModelError, match="vLLM cannot be imported" if whole else f"^{folder}: .*{message}"):
-        open_engine(entry, 1, CPU, None)
+        open_engine(entry, "tiny", 1, 8, CPU, None)
 
 
 @pytest.mark.parametrize("weight", ["lm_head.weight", "model.norm.weight"])

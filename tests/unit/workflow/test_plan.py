@@ -426,7 +426,8 @@ def test_the_multicriteria_paper_is_planned_fast_and_whole(tmp_path) -> None:
             folder = tmp_path / fill(paths.CELL, cell) / "shards"
             folder.mkdir(parents=True)
             (folder / "0-of-1.parquet").touch()
-            content = record | {"settings": settings, "samples": 1000, "new_tokens": 20_000 + i}
+            counts = {"samples": 1000, "new_tokens": 20_000 + i}
+            content = record | counts | {"job": {"settings": settings}}
             (folder / template.name).write_text(json.dumps(content))
     start = time.monotonic()
     plan = make_plan(config, tmp_path)

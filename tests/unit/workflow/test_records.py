@@ -31,8 +31,7 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("input").write_text("input")
     for path in OUTPUTS:
         Path(path).write_text(path)
-    meta_path(Path(OUTPUTS[0])).write_text('{"wall_seconds": 3.0}')
-    finish_record(made_from(), OUTPUTS)
+    finish_record(made_from(), OUTPUTS, {"wall_seconds": 3.0})
 
 
 def made_from(**changes: object) -> dict:
@@ -126,7 +125,7 @@ def test_outputs_are_kept_even_if_the_record_cannot_be_written(monkeypatch: pyte
     Path("new").write_text("new")
     Path("new").replace(OUTPUTS[0])
     with pytest.raises(OSError, match="No space left"):
-        finish_record(made_from(k=3), OUTPUTS)
+        finish_record(made_from(k=3), OUTPUTS, {})
     assert kept_path(Path(OUTPUTS[0])).read_text() == "new"
     assert not restore(made_from(), OUTPUTS)
 
@@ -136,7 +135,7 @@ def test_without_hard_links_outputs_are_copied(monkeypatch: pytest.MonkeyPatch) 
         raise OSError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    finish_record(made_from(k=3), OUTPUTS)
+    finish_record(made_from(k=3), OUTPUTS, {})
     delete_outputs()
     assert restore(made_from(k=3), OUTPUTS)
     assert [Path(path).read_text() for path in OUTPUTS] == OUTPUTS

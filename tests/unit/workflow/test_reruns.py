@@ -33,7 +33,7 @@ def finish(job: Job) -> None:
     for path in map(Path, job.outputs):
         path.parent.mkdir(exist_ok=True)
         path.write_text(str(path))
-    finish_record(record, job.outputs)
+    finish_record(record, job.outputs, {})
 
 
 def check(jobs: list[Job] = JOBS) -> Check:

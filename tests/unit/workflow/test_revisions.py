@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from helpers import ROOT
 
-from textgamut.workflow.revisions import MODULES
+from textgamut.catalogue import FAMILIES
+from textgamut.catalogue.family import MODEL, TOKENIZER
+from textgamut.workflow.revisions import MODULES, modules_of
 
 NO_PROMPTS = "it makes no prompts"
 NOT_NEEDED = {
@@ -27,8 +29,9 @@ NOT_NEEDED = {
     ("make_page", "report.figures.differences"): "it reads figures, and draws none",
     ("make_page", "features.projection"): "it needs the names of projections only",
     ("make_page", "features.reduce"): "it reduces no features",
-    ("make_page", "metrics.scores.neighbours"): "it needs the names of the sides only",
+    ("make_page", "metrics.neighbours"): "it needs the names of the sides only",
     ("make_page", "rankings.method_scores"): "it needs the names of methods only",
+    ("make_result", "metrics.vendi"): "of the measures of completions it needs cosines only",
     ("make_target", "features.reduce"): "of the divergence metrics it needs the F-score of a curve only",
 }
 """Rule and module -> why the rule's output does not depend on the revision of a module that it imports."""
@@ -89,18 +92,44 @@ def has_revision(module: str) -> bool:
     )
 
 
+def start_of(rule: str) -> Path:
+    """Return the file that computes a rule's output: its script, or the scorer of a family."""
+    name = rule.removeprefix("score_")
+    if name in FAMILIES:
+        scorer = file_of(FAMILIES[name].scorer.partition(":")[0])
+        assert scorer
+        return scorer
+    [script] = (ROOT / "workflow/scripts").rglob(f"{rule}.py")
+    return script
+
+
+def needed_by(rule: str) -> set[str]:
+    """Return the modules with a revision on which the output of a rule depends."""
+    start = start_of(rule)
+    own = ".".join(start.relative_to(ROOT / "src").with_suffix("").parts) if "src" in start.parts else ""
+    needed = {name for name in {own} - {""} | reached(start) if has_revision(name)}
+    return {name.removeprefix("textgamut.") for name in needed}
+
+
 @pytest.mark.parametrize("rule", MODULES)
 def test_a_rule_carries_the_revisions_of_what_its_script_reaches(rule: str) -> None:
-    [script] = (ROOT / "workflow/scripts").rglob(f"{rule}.py")
-    needed = {name.removeprefix("textgamut.") for name in reached(script) if has_revision(name)}
-    needed -= {module for exempt, module in NOT_NEEDED if exempt == rule}
+    needed = needed_by(rule) - {module for exempt, module in NOT_NEEDED if exempt == rule}
     assert {module.__name__.removeprefix("textgamut.") for module in MODULES[rule]} == needed
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_carries_the_revisions_of_what_its_scorer_reaches(family: str) -> None:
+    """And of what loads the model or the tokenizer that it reads."""
+    loads = {"models.checkpoints"} if {MODEL, TOKENIZER} & set(FAMILIES[family].reads) else set()
+    needed = needed_by(f"score_{family}") - {module for exempt, module in NOT_NEEDED if exempt == family}
+    assert {module.__name__.removeprefix("textgamut.") for module in modules_of(FAMILIES[family])} == (
+        needed | loads
+    )
 
 
 def test_every_exemption_is_one() -> None:
     for rule, module in NOT_NEEDED:
-        [script] = (ROOT / "workflow/scripts").rglob(f"{rule}.py")
-        assert f"textgamut.{module}" in reached(script)
+        assert module in needed_by(rule)
 
 
 def test_every_revision_is_carried_by_a_rule() -> None:
@@ -109,4 +138,5 @@ def test_every_revision_is_carried_by_a_rule() -> None:
     with_revision = {
         name.removesuffix(".__init__") for name in names if has_revision(name.removesuffix(".__init__"))
     }
-    assert with_revision == {module.__name__ for modules in MODULES.values() for module in modules}
+    carried = [*MODULES.values(), *map(modules_of, FAMILIES.values())]
+    assert with_revision == {module.__name__ for modules in carried for module in modules}

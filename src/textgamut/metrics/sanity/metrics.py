@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from textgamut.catalogue import METRICS, metrics_of
+from textgamut.catalogue.family import REFERENCES, Role
 from textgamut.features.reduce import reduce_features
 from textgamut.metrics.compression import (
     compression_ratio,
@@ -27,8 +29,6 @@ K = 4
 PAIRS = 10_000
 """Number of pairs of texts of homogenization, a tenth of its default, which takes most of the time."""
 
-Role = Literal["fidelity", "diversity", "both"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
@@ -46,12 +46,28 @@ class Judged:
     reads: Literal["features", "words"] = "features"
 
 
+def _judged(
+    *names: str, compares: bool = True, reads: Literal["features", "words"] = "features"
+) -> list[Judged]:
+    """Return metrics of the catalogue, with their roles, directions and ideals."""
+    found = []
+    for metric in map(METRICS.__getitem__, names):
+        assert metric.role
+        ideal = 1.0 if metric.ideal == REFERENCES else metric.ideal
+        assert isinstance(ideal, int | float)
+        # Values above the ideal of density, which has no direction, are not better; those below are worse.
+        better = metric.better or "higher"
+        judged = Judged(name=metric.name, role=metric.role, better=better, ideal=ideal)
+        found.append(replace(judged, compares=compares, reads=reads))
+    return found
+
+
 @dataclass(frozen=True)
 class Group:
     """Metrics that are computed together."""
 
     name: str
-    metrics: tuple[Judged, ...]
+    metrics: Sequence[Judged]
     compute: Callable[[Sample, Sample], Mapping[str, float]]
     """Value of each metric for (references, generated texts) of equal number."""
 
@@ -105,44 +121,12 @@ def _ratios(metrics: Sequence[Judged], ours: Sequence[float], theirs: Sequence[f
     }
 
 
-SUPPORT = (
-    Judged(name="precision", role="fidelity", better="higher", ideal=1),
-    Judged(name="recall", role="diversity", better="higher", ideal=1),
-    Judged(name="density", role="fidelity", better="higher", ideal=1),
-    Judged(name="coverage", role="diversity", better="higher", ideal=1),
-    Judged(name="clipped_density", role="fidelity", better="higher", ideal=1),
-    Judged(name="clipped_coverage", role="diversity", better="higher", ideal=1),
-    Judged(name="symmetric_precision", role="fidelity", better="higher", ideal=1),
-    Judged(name="symmetric_recall", role="diversity", better="higher", ideal=1),
-)
-DIVERGENCE = (
-    Judged(name="mauve", role="both", better="higher", ideal=1),
-    Judged(name="frontier_integral", role="both", better="lower", ideal=0),
-    Judged(name="f_1_8", role="fidelity", better="higher", ideal=1),
-    Judged(name="f_8", role="diversity", better="higher", ideal=1),
-)
-VENDI = (
-    Judged(name="vendi_ratio", role="diversity", better="higher", ideal=1, compares=False),
-    Judged(name="rke_ratio", role="diversity", better="higher", ideal=1, compares=False),
-)
-DISTANCE = (
-    Judged(name="mmd_gaussian", role="both", better="lower", ideal=0),
-    Judged(name="mmd_polynomial", role="both", better="lower", ideal=0),
-    Judged(name="frechet", role="both", better="lower", ideal=0),
-)
-NGRAM = (
-    Judged(name="self_bleu", role="diversity", better="lower", ideal=1, compares=False, reads="words"),
-    Judged(name="distinct_2", role="diversity", better="higher", ideal=1, compares=False, reads="words"),
-    Judged(name="diversity", role="diversity", better="higher", ideal=1, compares=False, reads="words"),
-)
-COMPRESSION = (
-    Judged(
-        name="compression_ratio", role="diversity", better="lower", ideal=1, compares=False, reads="words"
-    ),
-    Judged(name="ngram_diversity", role="diversity", better="higher", ideal=1, compares=False, reads="words"),
-    Judged(name="self_repetition", role="diversity", better="lower", ideal=1, compares=False, reads="words"),
-    Judged(name="homogenization", role="diversity", better="lower", ideal=1, compares=False, reads="words"),
-)
+SUPPORT = _judged(*metrics_of("support"))
+DIVERGENCE = _judged(*metrics_of("divergence"))
+VENDI = _judged("vendi_ratio", "rke_ratio", compares=False)
+DISTANCE = _judged("mmd_gaussian", "mmd_polynomial", "frechet")
+NGRAM = _judged("self_bleu", "distinct_2", "diversity", compares=False, reads="words")
+COMPRESSION = _judged(*metrics_of("compression"), compares=False, reads="words")
 
 GROUPS: tuple[Group, ...] = (
     Group("support", SUPPORT, _support),
