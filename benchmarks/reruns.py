@@ -28,7 +28,7 @@ def make_jobs(count: int, kilobytes: int) -> list[Job]:
         path.parent.mkdir(parents=True)
         path.write_bytes(os.urandom(1024) * kilobytes)
         jobs.append(Job("rule", SETTINGS, inputs, [str(path)]))
-        finish_record(start_record("rule", SETTINGS, inputs), jobs[-1].outputs)
+        finish_record(start_record("rule", SETTINGS, inputs), jobs[-1].outputs, {})
     return jobs
 
 

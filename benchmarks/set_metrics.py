@@ -16,8 +16,8 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from textgamut.metrics.scores.vendi import vendi_scores
 
+from textgamut.metrics import vendi
 from textgamut.metrics.compression import (
     compression_ratio,
     homogenization,
@@ -26,7 +26,6 @@ from textgamut.metrics.compression import (
 )
 from textgamut.metrics.distance import frechet_distance, mmd
 from textgamut.metrics.support import reduce_features, support_metrics
-from textgamut.metrics.vendi import vendi_score
 
 
 def seconds(work: Callable[[], object], rounds: int = 3) -> float:
@@ -66,7 +65,7 @@ def main() -> None:
         f"support metrics, with PCA      {seconds(lambda: support_metrics(*reduce_features(*sides))):8.2f} s"
     )
     of_sets = {
-        "Vendi, RKE, both sides": lambda: vendi_scores(*sides),
+        "Vendi, RKE, both sides": lambda: vendi.score(*sides),
         "MMD, 2 kernels, 200 permutations": lambda: mmd(*sides),
         "Fréchet distance": lambda: frechet_distance(*sides),
     }
@@ -75,13 +74,13 @@ def main() -> None:
         print(f"{name:<32} {taken:6.2f} s")
     print(f"{'these three together':<32} {sum(times.values()):6.2f} s")
     large = features(50_000, d, 2)
-    print(f"{'Vendi score, N = 50,000':<32} {seconds(lambda: vendi_score(large)):6.2f} s")
+    print(f"{'Vendi score, N = 50,000':<32} {seconds(lambda: vendi.vendi_score(large)):6.2f} s")
     if importlib.util.find_spec("vendi_score"):
-        from vendi_score import vendi
+        from vendi_score import vendi as theirs_of
 
         unit = sides[0].astype(float) / np.linalg.norm(sides[0], axis=1, keepdims=True)
-        theirs = seconds(lambda: vendi.score_K(unit @ unit.T), 1)
-        ours = seconds(lambda: vendi_score(sides[0]))
+        theirs = seconds(lambda: theirs_of.score_K(unit @ unit.T), 1)
+        ours = seconds(lambda: vendi.vendi_score(sides[0]))
         print(f"Vendi score: vendi-score {theirs:.2f} s, textgamut {ours:.2f} s, {theirs / ours:.0f} x")
     texts = zipf_texts(n, arguments.words)
     tokens = [text.split() for text in texts]

@@ -976,8 +976,7 @@ def never(*_: object, **__: object) -> None:
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Computing anything is an error."""
-    for name in ("ngram.ngram_scores", "likelihood.likelihood_scores", "support.support_scores"):
-        monkeypatch.setattr(f"textgamut.metrics.scores.{name}", never)
+    monkeypatch.setattr("textgamut.catalogue.family.Family.score", never)
     monkeypatch.setattr("textgamut.features.embed._batches", never)
     monkeypatch.setattr("textgamut.rankings.ranking.fit_bradley_terry", never)
 

@@ -512,7 +512,7 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
          "diversity": [0.9, 0.8, 0.7] * 3 + [0.1, 0.2, 0.3] * 3}
     )  # fmt: skip
     files.write_table(features / "all.parquet", texts)
-    settings = {"task": "t", "embedder": "e", "cells": cells, "methods": methods}
+    settings: dict[str, Any] = {"task": "t", "embedder": "e", "cells": cells, "methods": methods}
     inputs = {"scores": scores, "half_samples": halves, "texts": [features / "all.parquet"]}
     table = read_differences(make_result("tabulate_differences", settings, inputs, features, "csv", "html"))
     assert table["metric"].tolist() == [*HALF_SAMPLED, "diversity"]
@@ -535,8 +535,8 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
     arrays = [features / f"{name}.npy" for name in ("three", "generated", "generated", "opposite", "same")]
     inputs = {"generations": generations, "features": arrays, "references": features / "references.parquet"}
     settings |= {"embedder": "Mini", "prompts_per_seed": False}
-    table = make_result("plot_similarity", settings, inputs, features, "csv", "svg", "png")
-    matrix = pd.read_csv(table, index_col="method")
+    similarity = make_result("plot_similarity", settings, inputs, features, "csv", "svg", "png")
+    matrix = pd.read_csv(similarity, index_col="method")
     assert list(matrix) == list(matrix.index) == ["one", "two", "human"]
     assert matrix.loc["one", "one"] == pytest.approx(1)  # both seeds wrote the same
     assert matrix.loc["one", "human"] == pytest.approx(1, abs=1e-5)
@@ -554,9 +554,9 @@ def test_score_ngram_counts_words(tmp_path: Path) -> None:
     assert value["text_distinct_2"] == pytest.approx((4 / 5 + 4 / 5 + 3 / 4) / 3)
     assert value["repetition_4"] == 0
     assert value["diversity"] == 1
-    texts = pd.read_parquet(tmp_path / "ngram.parquet")
-    assert texts["id"].tolist() == list("xyz")
-    assert texts["text_distinct_2"].tolist() == [4 / 5, 4 / 5, 3 / 4]
+    of_texts = pd.read_parquet(tmp_path / "ngram.parquet")
+    assert of_texts["id"].tolist() == list("xyz")
+    assert of_texts["text_distinct_2"].tolist() == [4 / 5, 4 / 5, 3 / 4]
 
 
 @pytest.mark.slow
@@ -572,8 +572,8 @@ def test_score_likelihood_takes_the_prompt_off_the_text(tmp_path: Path, demo) ->
     source = demo.models["smollm2-135m-instruct"].source.model_dump(mode="json")
     values = []
     for prompts in (tmp_path / "p.parquet", None):
-        settings = {"scorer": {"source": source, "adapter": None, "bos": "auto"}}
-        settings |= {"perplexity_of": "scorer", "dtype": "float32"}
+        scorer = {"source": source, "adapter": None, "bos": "auto"}
+        settings = {"scorer": scorer, "perplexity_of": "scorer", "dtype": "float32"}
         table = score(tmp_path, "likelihood", settings, "l", prompts=[prompts] if prompts else [])
         values.append(table.set_index("metric")["value"].to_dict())
     assert set(values[0]) == {"perplexity", "coherence"}

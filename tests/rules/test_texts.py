@@ -179,7 +179,11 @@ METHODS = [["m", "short", "M, short"], ["m", "long", "M, $long_$"]]
 
 
 def test_tables_and_figures_of_single_texts(texts: Path, tmp_path: Path) -> None:
-    settings = {"task": "wiki", "methods": METHODS, "missing": ["no essay score: <there> is no file"]}
+    settings: dict[str, Any] = {
+        "task": "wiki",
+        "methods": METHODS,
+        "missing": ["no essay score: <there> is no file"],
+    }
     table, page, correlations = (tmp_path / name for name in ("t.csv", "t.html", "c.csv"))
     make_result("tabulate_texts", settings, {"texts": texts}, csv=table, html=page, correlations=correlations)
     frame = pd.read_csv(table)

@@ -23,7 +23,7 @@ END = datetime(2026, 4, 1, tzinfo=UTC)
 WITHIN = START + timedelta(days=3)
 SECOND = timedelta(seconds=1)
 SITE = "https://en.wikipedia.org/"
-META = {"extracted": "", "source_sha256": None, "settings": {"revision": 0}, "counts": {}}
+META = {"extracted": "", "source_sha256": None, "job": {"settings": {"revision": 0}}, "counts": {}}
 
 BODY = (
     "'''{name}''' was opened by J. R. Smith Jr. in St. Albans on 4 March 1850. It has [[wall|walls]] of "

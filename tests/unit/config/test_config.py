@@ -4,6 +4,7 @@ import copy
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -398,9 +399,10 @@ def test_cells_are_models_by_decodings_by_seeds(demo: Config) -> None:
 
 def test_a_family_that_is_named_alone_has_its_defaults() -> None:
     asked = load(change("metrics", value={"support": None, "divergence": {"seeds": [7]}})).experiment.metrics
-    assert list(asked.families()) == ["support", "divergence"]
-    assert asked.families()["support"].bootstrap == 200
-    assert asked.families()["divergence"].seeds == [7]
+    families: dict[str, Any] = dict(asked.families())
+    assert list(families) == ["support", "divergence"]
+    assert families["support"].bootstrap == 200
+    assert families["divergence"].seeds == [7]
 
 
 def test_support_metrics_are_the_default() -> None:

@@ -13,6 +13,7 @@ from textgamut.catalogue.family import JUDGE
 from textgamut.config.cells import Config
 from textgamut.config.loading import validate_config
 from textgamut.workflow import resources
+from textgamut.workflow.families import family_of
 
 CHAT = SimpleNamespace(
     task="news", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1", shard="0", shards="1"
@@ -89,7 +90,7 @@ def test_likelihood_has_the_threads_of_its_scorer(demo: Config) -> None:
 
 def test_likelihood_has_the_memory_and_the_batches_of_its_scorer(demo: Config) -> None:
     cell = SimpleNamespace(task="decoding", model=CHAT.model, decoding="greedy-64")
-    scorer = demo.models[demo.metrics("decoding").families()["likelihood"].scorer]
+    scorer = demo.models[family_of(demo, "decoding", "likelihood").scorer]
     found = resources.family_resources(demo, FAMILIES["likelihood"], resources.gpus)
     assert found["gpu"](cell) == found["leased"](cell) == scorer.gpus
     assert found["batch_size"](cell) == scorer.batch_size

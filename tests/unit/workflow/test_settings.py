@@ -17,6 +17,7 @@ from textgamut.config.entries.models import Reasoning
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config, validate_config
 from textgamut.workflow import revisions, settings
+from textgamut.workflow.families import family_of
 from textgamut.workflow.methods import method_names
 from textgamut.workflow.task_results import TASK_RESULTS
 
@@ -190,7 +191,7 @@ def test_prompts_are_checked_for_the_largest_cell_of_a_model() -> None:
 def test_perplexity_by_the_generator_depends_on_it_but_not_for_humans(demo: Config) -> None:
     task = next(slug for slug in demo.experiment.tasks if "likelihood" in demo.metrics(slug).families())
     metrics = demo.metrics(task)
-    own = metrics.families()["likelihood"].model_copy(update={"perplexity_of": "generator"})
+    own = family_of(demo, task, "likelihood").model_copy(update={"perplexity_of": "generator"})
     entry = demo.experiment.tasks[task].model_copy(
         update={"metrics": metrics.model_copy(update={"likelihood": own})}
     )
