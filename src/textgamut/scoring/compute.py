@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
+from textgamut.errors import SmallSampleWarning
 from textgamut.scoring.check import Texts, for_each
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
@@ -33,8 +34,6 @@ def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
     Warns:
         UserWarning: As ``textgamut.score``.
     """
-    from textgamut.errors import SmallSampleWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)  # said once, for all families and models
         features, places = _embedded(texts, resolved)
