@@ -13,7 +13,8 @@ from textgamut.config.loading import load_config
 from textgamut.fields import SLUG_PATTERN
 from textgamut.errors import TextgamutError, reason
 from textgamut.locks import LockedError, lock
-from textgamut.workflow import forkserver, paths
+from textgamut.run import forkserver
+from textgamut.workflow import paths
 from textgamut.workflow.arguments import (
     NO_CONFIG,
     NUMBER_PATTERN,
@@ -22,9 +23,9 @@ from textgamut.workflow.arguments import (
     check_targets,
     named_rules,
 )
-from textgamut.workflow.companions import write_plan
+from textgamut.run.companions import write_plan
 from textgamut.workflow.families import missing_families
-from textgamut.workflow.interrupts import end_at_second_interrupt
+from textgamut.run.interrupts import end_at_second_interrupt
 from textgamut.workflow.notices import check_packages, small_tasks
 from textgamut.workflow.weights import weights_of
 

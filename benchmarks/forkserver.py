@@ -19,7 +19,7 @@ RUN = (
     "forkserver.FEWEST_JOBS = {}; main()"
 )
 MEMORY = (
-    "import importlib; from textgamut.workflow.forkserver import MODULES\n"
+    "import importlib; from textgamut.run.forkserver import MODULES\n"
     "for name in MODULES: importlib.import_module(name)\n"
     "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmRSS')))"
 )

@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from textgamut.workflow.records import finish_record, start_record
-from textgamut.workflow.reruns import Check, Digests, Job, check_jobs
+from textgamut.run.records import finish_record, start_record
+from textgamut.run.reruns import Check, Digests, Job, check_jobs
 
 SETTINGS = {"decoding": {"strategy": "sampling", "top_p": 0.9}, "model": {"dtype": "auto"}, "revision": 1}
 

@@ -22,10 +22,10 @@ import yaml
 from textgamut.calls import call
 from textgamut.config.yaml import read_yaml
 from textgamut.files import KEPT
-from textgamut.workflow import forkserver
-from textgamut.workflow.job import Job
-from textgamut.workflow.records import finish_record, start_record
-from textgamut.workflow.script import measured
+from textgamut.run import forkserver
+from textgamut.run.job import Job
+from textgamut.run.records import finish_record, start_record
+from textgamut.run.script import measured
 
 ROOT = Path(__file__).parents[1]
 GIVE_UP = 1200.0

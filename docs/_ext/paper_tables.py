@@ -14,8 +14,8 @@ from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
 from textgamut.report.papers.page import printed_name
 from textgamut.report.papers.shapes import make_target
-from textgamut.workflow.papers import TargetState, paper_state
-from textgamut.workflow.plan import decimal
+from textgamut.views.papers import TargetState, paper_state
+from textgamut.views.plan import decimal
 from textgamut.workflow.target_files import read_files, target_files
 from textgamut.workflow.targets import TUNED, target_settings
 

@@ -347,7 +347,7 @@ def read_array(path: Path) -> NDArray[Any]:
 
 
 KEPT = ".kept"
-"""Folder beside the outputs of jobs, with hard links to them (see ``textgamut.workflow.records``)."""
+"""Folder beside the outputs of jobs, with hard links to them (see ``textgamut.run.records``)."""
 
 VERSIONS = ("torch", "transformers", "numpy", "pandas", "scikit-learn")
 

@@ -10,7 +10,7 @@ import pytest
 from helpers import ROOT
 
 from textgamut.calls import call
-from textgamut.workflow.job import Job
+from textgamut.run.job import Job
 
 SOURCE = '{"kind": "hf", "repo": "owner/name", "revision": "%s"}' % ("0" * 40)
 SETTINGS: dict[str, Any] = {

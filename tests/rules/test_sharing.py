@@ -24,8 +24,8 @@ from textgamut import files
 from textgamut.catalogue import FAMILIES
 from textgamut.config.cells import Config
 from textgamut.config.entries.models import Model
+from textgamut.run.companions import write_plan
 from textgamut.workflow import paths
-from textgamut.workflow.companions import write_plan
 from textgamut.workflow.weights import WEIGHTS
 
 CELLS = 4

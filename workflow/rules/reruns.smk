@@ -3,8 +3,8 @@
 import snakemake.workflow
 from snakemake.dag import DAG
 
-from textgamut.workflow.records import forget
-from textgamut.workflow.reruns import Digests, Job, check_jobs, keep_finished, summaries
+from textgamut.run.records import forget
+from textgamut.run.reruns import Digests, Job, check_jobs, keep_finished, summaries
 
 
 class CheckedDAG(DAG):

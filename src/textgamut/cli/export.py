@@ -58,7 +58,7 @@ def prompts(
 
     from textgamut.config.loading import load_config
     from textgamut.files import atomic
-    from textgamut.workflow.export import own_files, requests_of_cells, selected_cells, server_name
+    from textgamut.views.export import own_files, requests_of_cells, selected_cells, server_name
 
     if output.suffix != ".jsonl":
         raise ConfigError(f"--output {output}: has one request per line: its suffix must be .jsonl")
@@ -111,7 +111,7 @@ def texts(
     from textgamut.config.loading import load_config
     from textgamut.files import write_bytes, write_json, write_table
     from textgamut.report.export import render_export_card
-    from textgamut.workflow.export import export_settings, selected_cells, texts_of_task
+    from textgamut.views.export import export_settings, selected_cells, texts_of_task
 
     experiment = load_config(experiment_file(configfile, config), config)
     cells = selected_cells(experiment, task, model, decoding)
@@ -159,10 +159,11 @@ def embedding_atlas(
     from textgamut.config.loading import load_config
     from textgamut.errors import nearest
     from textgamut.files import write_table
-    from textgamut.workflow.atlas import atlas_table
-    from textgamut.workflow.explorer import explorer_settings, read_explorer
-    from textgamut.workflow.export import own_files
+    from textgamut.views.atlas import atlas_table
+    from textgamut.views.explorer import read_explorer
+    from textgamut.views.export import own_files
     from textgamut.workflow.outputs import explorer_files
+    from textgamut.workflow.page_settings import explorer_settings
 
     if output.suffix != ".parquet":
         raise ConfigError(f"--output {output}: its suffix must be .parquet")

@@ -15,7 +15,7 @@ from textgamut.errors import ConfigError, DataError, nearest
 if TYPE_CHECKING:
     from textgamut.config.cells import Config
     from textgamut.report.papers.result import PaperResult
-    from textgamut.workflow.papers import PaperState, TargetState
+    from textgamut.views.papers import PaperState, TargetState
 
 
 def papers(
@@ -59,7 +59,7 @@ def papers(
         [(file, experiment)] = found.items()
         _print_targets(file, experiment, targets, partial, json)
         return
-    from textgamut.workflow.papers import paper_state, write_index
+    from textgamut.views.papers import paper_state, write_index
 
     states = {file: paper_state(experiment) for file, experiment in found.items()}
     pages = [write_index(found[file]) for file, state in states.items() if html and state.targets]
@@ -102,7 +102,7 @@ def _print_targets(
     file: Path, config: Config, targets: tuple[str, ...], partial: bool, as_json: bool
 ) -> None:
     """Compute targets, all of them before the first is printed, and print them."""
-    from textgamut.workflow.papers import target_state
+    from textgamut.views.papers import target_state
     from textgamut.workflow.targets import named_targets
 
     names = dict.fromkeys(name for target in targets for name in named_targets(config, target))
@@ -180,7 +180,7 @@ def print_state(file: Path, name: str, state: PaperState) -> None:
 
     from textgamut.errors import printable
     from textgamut.report.papers.page import printed_name
-    from textgamut.workflow.plan import decimal
+    from textgamut.views.plan import decimal
 
     console = Console()
     if not console.is_terminal:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from textgamut.cli.common import NamedPath, experiment_file, print_json
 
 if TYPE_CHECKING:
-    from textgamut.workflow.plan import Plan, Sum
+    from textgamut.views.plan import Plan, Sum
 
 
 def plan(
@@ -41,8 +41,8 @@ def plan(
     """
     from textgamut.config.loading import load_config
     from textgamut.report.papers.page import printed_name
+    from textgamut.views.plan import make_plan
     from textgamut.workflow.arguments import check_place
-    from textgamut.workflow.plan import make_plan
     from textgamut.workflow.targets import named_targets, target_need, union
 
     if Path("Snakefile").exists():
@@ -72,7 +72,7 @@ def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
     from rich.text import Text
 
     from textgamut.errors import printable
-    from textgamut.workflow.plan import decimal, whole
+    from textgamut.views.plan import decimal, whole
 
     console = Console()
     if not console.is_terminal:

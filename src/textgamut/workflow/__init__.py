@@ -1,1 +1,1 @@
-"""Paths, inputs, settings and resources of the Snakemake rules."""
+"""What rules ask while the graph is built: paths, inputs, outputs, settings, resources."""

@@ -12,8 +12,8 @@ from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.workflow import inputs
+from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import family_of, scores_again
-from textgamut.workflow.plan import computed_tokens, count_prompts
 
 MINUTES_WITHOUT_RATE = 180
 PROMPTS_WITHOUT_COUNT = 5000

@@ -21,7 +21,7 @@ from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import inputs, targets
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
-from textgamut.workflow.page import page_settings
+from textgamut.workflow.page_settings import page_settings
 from textgamut.workflow.revisions import revision_of
 
 Settings = dict[str, Any]

@@ -1,4 +1,4 @@
-"""What the jobs of a rule load: jobs that load the same share it (:mod:`textgamut.workflow.companions`)."""
+"""What the jobs of a rule load: jobs that load the same share it (:mod:`textgamut.run.companions`)."""
 
 from __future__ import annotations
 

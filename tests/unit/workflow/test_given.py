@@ -16,9 +16,9 @@ from textgamut.config.cells import Config
 from textgamut.config.loading import load_config, validate_config
 from textgamut.errors import ConfigError, TextgamutError
 from textgamut.generation.given.openai_batch import read
+from textgamut.views.plan import make_plan
 from textgamut.workflow import inputs, settings
 from textgamut.workflow.arguments import check_generations
-from textgamut.workflow.plan import make_plan
 
 SOURCE: dict[str, Any] = {"kind": "generations", "path": "texts.jsonl"}
 GIVEN: dict[str, Any] = {"label": "G", "family": "g", "chat": "none", "source": SOURCE}

@@ -9,9 +9,9 @@ import pandas as pd
 
 from textgamut.errors import DataError, TextgamutError
 from textgamut.files import read_attributes, read_table, write_table
+from textgamut.run.script import run
 from textgamut.tasks.answers import RECORDED, count_copies, measured_answers
 from textgamut.tasks.seeds import of_cell
-from textgamut.workflow.script import run
 
 logger = logging.getLogger("textgamut.collect_generations")
 

@@ -9,8 +9,8 @@ from typing import Any
 from textgamut.config.entries.models import TextModel
 from textgamut.generation.shard import Generator, ShardJob, generate_shard, journal_of
 from textgamut.models.devices import lease
+from textgamut.run.script import run
 from textgamut.workflow import paths
-from textgamut.workflow.script import run
 
 
 @contextmanager

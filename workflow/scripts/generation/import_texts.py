@@ -9,10 +9,10 @@ from textgamut.files import read_table, write_table
 from textgamut.generation.given.matching import CellTexts, cell_samples
 from textgamut.generation.given.texts import read_texts
 from textgamut.generation.requests import sample_table
+from textgamut.run.script import run
 from textgamut.sources.fetch import fetch, reading
 from textgamut.tasks.seeds import of_cell
 from textgamut.tasks.templates import Prompt
-from textgamut.workflow.script import run
 
 logger = logging.getLogger("textgamut.import_texts")
 

@@ -25,7 +25,7 @@ from textgamut.models.checkpoints import prepare
 from textgamut.models.devices import device_name, lease
 from textgamut.report.figures.sanity import sanity_figure
 from textgamut.report.figures.style import render
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 def check_metrics(

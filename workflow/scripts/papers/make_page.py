@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.report.page import write_page
-from textgamut.workflow.page import read_page
-from textgamut.workflow.script import run
+from textgamut.run.script import run
+from textgamut.views.page import read_page
 
 
 def make_page(settings: dict[str, Any], html: Path) -> dict[str, Any]:

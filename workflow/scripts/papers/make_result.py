@@ -36,7 +36,7 @@ from textgamut.report.tables import (
     tidy,
     variance_table,
 )
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 Settings = dict[str, Any]
 Made = dict[str, Any]

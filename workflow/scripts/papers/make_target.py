@@ -8,7 +8,7 @@ from textgamut.files import to_csv, write_bytes
 from textgamut.report.figures.style import notice_figure, render
 from textgamut.report.papers.page import target_page
 from textgamut.report.papers.shapes import make_target as make
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 from textgamut.workflow.target_files import read_files
 
 

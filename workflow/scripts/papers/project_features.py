@@ -7,7 +7,7 @@ import pandas as pd
 
 from textgamut.features import projection
 from textgamut.files import read_array, write_table
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 def project_features(settings: dict[str, Any], features: list[Path], table: Path) -> dict[str, Any]:

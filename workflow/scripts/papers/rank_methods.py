@@ -11,7 +11,7 @@ from textgamut.rankings.score_table import common_methods, kinds_of
 from textgamut.report.figures.rankings import ranking_figures
 from textgamut.report.figures.style import render
 from textgamut.report.html import to_html
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 logger = logging.getLogger("textgamut.rank_methods")
 

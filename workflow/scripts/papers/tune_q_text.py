@@ -6,7 +6,7 @@ from typing import Any
 from textgamut.files import read_table, to_csv, write_bytes
 from textgamut.rankings.qtext import CRITERIA
 from textgamut.rankings.tuning import read_ratings, tune_by_ratings
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 def tune_q_text(

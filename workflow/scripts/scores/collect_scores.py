@@ -5,7 +5,7 @@ from typing import Any
 
 from textgamut.files import read_json, write_table
 from textgamut.report.tables import tidy
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 def collect_scores(scores: list[Path], table: Path) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from textgamut.files import read_table, write_tables
 from textgamut.metrics.rows import text_table
+from textgamut.run.script import run
 from textgamut.workflow import paths
-from textgamut.workflow.script import run
 
 
 def collect_texts(

@@ -11,7 +11,7 @@ from textgamut.files import read_table, write_array
 from textgamut.models.checkpoints import prepare
 from textgamut.models.devices import device_name, lease
 from textgamut.progress import recorded_warnings
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 class Loaded(NamedTuple):

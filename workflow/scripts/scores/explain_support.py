@@ -8,7 +8,7 @@ from textgamut.files import read_array, read_table, write_table
 from textgamut.metrics import support_scores
 from textgamut.metrics.neighbours import neighbour_table
 from textgamut.models.devices import lease
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 def explain_support(

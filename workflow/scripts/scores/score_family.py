@@ -18,8 +18,8 @@ from textgamut.metrics.rows import prompt_rows, prompts_of_texts, without_prompt
 from textgamut.metrics.support_scores import group_labels, half_sample_table
 from textgamut.models.devices import lease
 from textgamut.models.log_likelihood import ScoringModel
+from textgamut.run.script import run
 from textgamut.tasks.seeds import of_seed
-from textgamut.workflow.script import run
 
 
 @contextmanager

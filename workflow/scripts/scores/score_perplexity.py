@@ -16,10 +16,10 @@ from textgamut.metrics.likelihood_scores import cell_perplexity_scores
 from textgamut.models.adapters import prepare_adapter
 from textgamut.models.checkpoints import load_generator, load_tokenizer, prepare
 from textgamut.models.devices import choose_dtype, device_name, lease
+from textgamut.run.script import run
 from textgamut.tasks.chat_formats import encode_prompt
 from textgamut.tasks.seeds import of_seed
 from textgamut.tasks.templates import Prompt, prompts_of
-from textgamut.workflow.script import run
 
 
 class Generator:

@@ -6,7 +6,7 @@ from typing import Any
 from textgamut.files import read_array, write_json
 from textgamut.metrics.sweep_scores import sweep_scores
 from textgamut.models.devices import lease
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 def sweep_support(

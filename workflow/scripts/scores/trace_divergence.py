@@ -5,7 +5,7 @@ from typing import Any
 
 from textgamut.files import read_array, write_json
 from textgamut.metrics.divergence import divergence_metrics
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 def trace_divergence(

@@ -6,7 +6,7 @@ from typing import Any
 from textgamut.datasets.card import make_card
 from textgamut.files import meta_path, read_json, read_table, write_bytes, write_json
 from textgamut.report.card import render_card
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 def describe_dataset(settings: dict[str, Any], dataset: str, texts: Path, card: Path, page: Path) -> None:

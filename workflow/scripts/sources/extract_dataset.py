@@ -11,8 +11,8 @@ from textgamut.config.entries.datasets import Dataset
 from textgamut.config.entries.sources import HfDatasetSource
 from textgamut.datasets.extract import extract, open_source
 from textgamut.files import write_table
+from textgamut.run.script import run
 from textgamut.sources.cache import digest
-from textgamut.workflow.script import run
 
 logger = logging.getLogger("textgamut.extract_dataset")
 

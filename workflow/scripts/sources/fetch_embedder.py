@@ -8,8 +8,8 @@ from textgamut.features.modules import own_modules
 from textgamut.files import write_json
 from textgamut.models.checkpoint_files import check_config
 from textgamut.models.checkpoints import prepare
+from textgamut.run.script import run
 from textgamut.sources.fetch import pinned
-from textgamut.workflow.script import run
 
 
 def fetch_embedder(settings: dict[str, Any], card: Path) -> None:

@@ -13,11 +13,11 @@ from textgamut.files import write_json
 from textgamut.models.adapters import prepare_adapter
 from textgamut.models.checkpoint_files import read_config
 from textgamut.models.checkpoints import check_adapter, load_tokenizer, prepare
+from textgamut.run.script import run
 from textgamut.sources.cache import offline
 from textgamut.sources.chat_server import key_of
 from textgamut.sources.fetch import pinned
 from textgamut.tasks.chat_formats import check_chat
-from textgamut.workflow.script import run
 
 
 def fetch_model(settings: dict[str, Any], key_variable: str, card: Path) -> None:

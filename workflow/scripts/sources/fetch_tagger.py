@@ -6,8 +6,8 @@ from typing import Any
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import write_json
 from textgamut.metrics.entities import load_tagger
+from textgamut.run.script import run
 from textgamut.sources.fetch import fetch, pinned
-from textgamut.workflow.script import run
 
 
 def fetch_tagger(settings: dict[str, Any], card: Path) -> None:

@@ -14,10 +14,10 @@ from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.context import context_length
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.models.finetuning import Example, finetune
+from textgamut.run.script import run
 from textgamut.sources.cache import digest
 from textgamut.tasks.training import encode_examples
 from textgamut.workflow import paths
-from textgamut.workflow.script import run
 
 
 def finetune_model(

@@ -7,9 +7,9 @@ from typing import Any
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import write_table
 from textgamut.rankings.score_table import read_score_table
+from textgamut.run.script import run
 from textgamut.sources.cache import digest
 from textgamut.sources.fetch import fetch, reading
-from textgamut.workflow.script import run
 
 logger = logging.getLogger("textgamut.read_scores")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from textgamut.files import write_json
 from textgamut.metrics import essay
+from textgamut.run.script import run
 from textgamut.sources.cache import digest
-from textgamut.workflow.script import run
 
 
 def train_essay_model(essays: Path, card: Path) -> None:

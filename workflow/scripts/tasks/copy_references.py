@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from textgamut.files import read_table, write_table
+from textgamut.run.script import run
 from textgamut.tasks.draws import human_generations
-from textgamut.workflow.script import run
 
 
 def copy_references(references: Path, generations: Path) -> None:

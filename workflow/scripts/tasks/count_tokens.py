@@ -9,7 +9,7 @@ from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_table, write_json
 from textgamut.metrics.tokens_per_word import tokens_per_word
 from textgamut.models.checkpoints import load_tokenizer, prepare
-from textgamut.workflow.script import run
+from textgamut.run.script import run
 
 
 @contextmanager

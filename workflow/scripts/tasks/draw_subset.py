@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, write_table
+from textgamut.run.script import run
 from textgamut.tasks import draws
-from textgamut.workflow.script import run
 
 
 def draw_subset(settings: dict[str, Any], seed: int, texts: Path, generations: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from textgamut.errors import DataError
 from textgamut.files import meta_path
-from textgamut.workflow.records import finish_record, start_record
-from textgamut.workflow.reruns import Check, Digests, Job, check_jobs, keep_finished, summaries
+from textgamut.run.records import finish_record, start_record
+from textgamut.run.reruns import Check, Digests, Job, check_jobs, keep_finished, summaries
 
 DRAW = Job("draw", {"n": 3}, ["texts"], ["data/prompts"])
 GENERATE = Job("generate", {"seed": 1}, ["data/prompts"], ["results/samples"])
@@ -115,7 +115,7 @@ def test_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     check()
     digests = Digests(Path("digests.json"))
     with monkeypatch.context() as patched:
-        patched.setattr("textgamut.workflow.reruns.digest", None)
+        patched.setattr("textgamut.run.reruns.digest", None)
         known = digests.of("texts")
     assert known
     Path("texts").write_text("TEXTS")
@@ -142,7 +142,7 @@ def test_digests_of_files_that_a_run_does_not_need_are_still_known(monkeypatch: 
     check()
     os.utime("data/prompts")
     check(JOBS[:1])
-    monkeypatch.setattr("textgamut.workflow.reruns.digest", None)
+    monkeypatch.setattr("textgamut.run.reruns.digest", None)
     assert Digests(Path("digests.json")).of("results/samples")
 
 

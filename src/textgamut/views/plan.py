@@ -38,13 +38,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from textgamut.config.cells import Cell, Config
-from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
+from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import GenerationsSource, OpenAISource
 from textgamut.files import meta_path, reading
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.metrics.judged_completions import EQUIVALENCE
 from textgamut.workflow import paths
+from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import compares_features, generator_scores, scores_again
 from textgamut.workflow.inputs import loaded_model
 from textgamut.workflow.paths import fill
@@ -253,13 +254,6 @@ def read_shards(folder: Path) -> Iterator[Shard]:
                 yield Shard(cell, *shard, *counts, seconds, record["device"], age, record["job"]["settings"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
-
-
-def computed_tokens(decoding: Decoding | None) -> int:
-    """Return how many tokens a decoding setting computes for each new token."""
-    if isinstance(decoding, BeamDecoding):
-        return decoding.beams
-    return decoding.k if isinstance(decoding, ContrastiveDecoding) else 1
 
 
 class _Rate(NamedTuple):
@@ -488,23 +482,6 @@ def _recorded(
     return Recorded(len(hours), Sum.of(*hours))
 
 
-def count_prompts(config: Config, task: str, folder: Path) -> int | None:
-    """Return the number of prompts of a task, or None if it is not known yet.
-
-    It is the task's ``n`` if given, else the number of its prompts or of its dataset's texts if these exist,
-    else the number of texts that the dataset's entry states.
-    """
-    entry = config.experiment.tasks[task]
-    if entry.n is not None:
-        return entry.n
-    for path in (fill(paths.PROMPTS, task=task), fill(paths.TEXTS, dataset=entry.dataset)):
-        if (folder / path).exists():
-            return _rows(folder / path)
-    dataset = config.datasets[entry.dataset]
-    stated: int | None = getattr(dataset, "n", None) or dataset.texts
-    return stated
-
-
 def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float | None:
     """Return the mean number of tokens of a task's prompts for a model, or None if it is not known yet."""
     prompts = folder / fill(paths.PROMPTS, task=task)
@@ -561,13 +538,6 @@ def _dimensions(embedder: str, folder: Path) -> int:
 def _any(path: str) -> str:
     """Return a path with each wildcard replaced by a star."""
     return re.sub(r"\{\w+\}", "*", path)
-
-
-def _rows(path: Path) -> int:
-    import pyarrow.parquet as pq
-
-    with reading(path):
-        return int(pq.read_metadata(path).num_rows)
 
 
 def _same_model(shard: Shard, config: Config) -> bool:

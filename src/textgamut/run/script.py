@@ -18,10 +18,10 @@ from textgamut.errors import FULL, SmallSampleWarning, TextgamutError, printable
 from textgamut.files import provenance
 from textgamut.locks import lock
 from textgamut.progress import PrintableFormatter, recorded_warnings
-from textgamut.workflow.companions import work_off
-from textgamut.workflow.forkserver import INTERRUPTED
-from textgamut.workflow.job import Job, as_text
-from textgamut.workflow.records import Record, finish_record, restore, start_record
+from textgamut.run.companions import work_off
+from textgamut.run.forkserver import INTERRUPTED
+from textgamut.run.job import Job, as_text
+from textgamut.run.records import Record, finish_record, restore, start_record
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def run(
 ) -> None:
     """Run the script of a rule, for its job and then for its companions, see ``companions.work_off``.
 
-    The script ends at once if the job's outputs can be restored (:mod:`textgamut.workflow.records`). It logs
+    The script ends at once if the job's outputs can be restored (:mod:`textgamut.run.records`). It logs
     to the terminal and to the rule's log file. A ``TextgamutError`` or a refusal by the disk is shown as one
     message, any other exception with its traceback; both exit with code 1 and write the traceback to the log.
 
@@ -60,7 +60,7 @@ def run(
 
     Args:
         work: Writes the outputs, and may return facts for the metadata. Like the other functions, it has what
-            the names of its parameters ask for, see :meth:`textgamut.workflow.job.Job.values`.
+            the names of its parameters ask for, see :meth:`textgamut.run.job.Job.values`.
         load: Returns a context with what all jobs share, such as a model on a device: ``loaded`` of ``work``.
         after: Is called once the outputs are safe, for example to remove a journal.
     """

@@ -15,9 +15,9 @@ import pytest
 
 from textgamut.errors import TextgamutError
 from textgamut.files import atomic, writing
-from textgamut.workflow.job import Job
-from textgamut.workflow.records import forget
-from textgamut.workflow.script import run
+from textgamut.run.job import Job
+from textgamut.run.records import forget
+from textgamut.run.script import run
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_job_waits_for_the_same_job_of_an_earlier_run(tmp_path: Path) -> None:
     """The job of a killed run goes on: the one that replaces it must not write at the same time."""
     code = (
         "import os, time; from pathlib import Path; from types import SimpleNamespace\n"
-        "from textgamut.workflow.script import run\n"
+        "from textgamut.run.script import run\n"
         "settings = SimpleNamespace(settings={'process': os.getpid()})\n"
         "snakemake = SimpleNamespace(rule='x', log=['x.log'], params=settings, input={}, threads=1,\n"
         "    output={'events': 'events'}, wildcards={}, resources={})\n"

@@ -12,7 +12,7 @@ from browser.made_pages import made_task
 
 from textgamut.files import write_table
 from textgamut.report.explorer import ExplorerTask
-from textgamut.workflow.atlas import atlas_table
+from textgamut.views.atlas import atlas_table
 
 
 @pytest.fixture(scope="module")

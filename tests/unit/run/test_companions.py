@@ -17,10 +17,10 @@ from snakemake.iocontainers import InputFiles, OutputFiles
 
 from textgamut.errors import TextgamutError
 from textgamut.locks import lock
+from textgamut.run.companions import companions, write_plan
+from textgamut.run.records import kept_path, read_record
+from textgamut.run.script import run
 from textgamut.workflow import paths
-from textgamut.workflow.companions import companions, write_plan
-from textgamut.workflow.records import kept_path, read_record
-from textgamut.workflow.script import run
 
 
 def planned(cell: str, weights: str = "minilm", rule: str = "embed_texts") -> Any:

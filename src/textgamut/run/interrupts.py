@@ -12,7 +12,7 @@ GRACE = 1.0  # seconds for Snakemake to end after its jobs were killed
 def end_at_second_interrupt() -> None:
     """Kill all jobs on this machine at the second Ctrl-C, and end the run.
 
-    Jobs can be killed at any time: finished work is kept (``workflow.records``, ``generation.journal``).
+    Jobs can be killed at any time: finished work is kept (``run.records``, ``generation.journal``).
     """
     signal.signal(signal.SIGINT, _first)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from textgamut.files import meta_path
-from textgamut.workflow import records
-from textgamut.workflow.records import (
+from textgamut.run import records
+from textgamut.run.records import (
     finish_record,
     forget,
     keep,

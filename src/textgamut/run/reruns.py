@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from textgamut.errors import DataError, reason
 from textgamut.files import read_json, write_json
+from textgamut.run.records import Record, as_json, keep, read_record
 from textgamut.sources.cache import digest
-from textgamut.workflow.records import Record, as_json, keep, read_record
 
 
 class Job(NamedTuple):

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
-from textgamut.config.cells import HUMAN, Cell, Config
-from textgamut.config.experiment import (
-    BiographiesTask,
-    ContinuationTask,
-    CreativeTask,
-    PromptedTask,
-    ScoresTask,
-    SubsetsTask,
-    TaskBase,
-)
+from textgamut.config.cells import HUMAN, Cell
 from textgamut.files import read_csv, read_json, read_table, reading
 from textgamut.metrics.rows import ALL
 from textgamut.report.criteria import RankedMethods
@@ -36,9 +27,8 @@ from textgamut.report.page import (
     metric_table,
 )
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
-from textgamut.workflow import outputs, paths, task_results
-from textgamut.workflow.explorer import explorer_settings, read_explorer
-from textgamut.workflow.methods import method_names
+from textgamut.views.explorer import read_explorer
+from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 
 FIGURES = {
@@ -68,103 +58,11 @@ RANKING_NOTE = (
 )
 
 
-def page_settings(config: Config, page: str) -> dict[str, Any]:
-    """Return everything besides the files that a page depends on, as plain data.
-
-    Args:
-        config: The experiment with its registries.
-        page: As for :func:`outputs.page_tasks`.
-    """
-    experiment, tasks = config.experiment, outputs.page_tasks(config, page)
-    measured = [task for task in config.measured() if task in tasks]
-    return {
-        "page": page,
-        "experiment": experiment.model_dump(mode="json", exclude={"contact"}, exclude_none=True),
-        "tasks": {
-            task: {
-                "sentences": list(_sentences(config, task)),
-                "methods": method_names(config, task),
-                "cells": [list(cell) for cell in config.cells(task)],
-                "explorer": explorer_settings(config, task),
-            }
-            for task in measured
-        },
-        "given": {
-            slug: "The scores of single texts are read from a file."
-            for slug, task in experiment.tasks.items()
-            if isinstance(task, ScoresTask) and slug in tasks
-        },
-        "rankings": {
-            name: {"tasks": ranked, "better": _criteria(config, ranked[0])}
-            for name, ranked in outputs.page_rankings(config, tasks).items()
-        },
-        "results": task_results.result_files(config, tasks),
-        "datasets": sorted({experiment.tasks[task].dataset for task in measured}),
-    }
-
-
-def _criteria(config: Config, task: str) -> dict[str, str]:
-    """Return the criteria of a ranking: name -> which values are better."""
-    ranking = config.experiment.tasks[task].ranking
-    assert ranking is not None
-    return dict.fromkeys(ranking.higher, "higher") | dict.fromkeys(ranking.lower, "lower")
-
-
-def _sentences(config: Config, name: str) -> Iterator[str]:
-    """Yield what was measured, in a sentence, and how."""
-    task = config.experiment.tasks[name]
-    models = len({cell.model for cell in config.cells(name)})
-    texts = f"{task.n:,}" if task.n else "all"
-    sentence = _sentence(task, texts, _count(models, "model"))
-    yield sentence[0].upper() + sentence[1:]
-    support = "support" in config.metrics(name).families()
-    if support:
-        embedder = config.embedders[config.experiment.embedder].label
-        yield (
-            "Precision is the share of the generated texts that lie within the support of the human texts, "
-            "and recall the share of the human texts within that of the generated ones: features of "
-            f"{embedder}, k = {task.k}, {_count(len(task.seeds), 'generation seed')}, "
-            f"{_count(len(task.draws), 'draw')} of references."
-        )
-
-
-def _sentence(task: TaskBase, texts: str, models: str) -> str:
-    if isinstance(task, SubsetsTask):
-        return (
-            f"Human texts of {task.dataset} on some values of {task.group} simulate models: {texts} texts of "
-            f"each of {len(task.subsets)} subsets, against as many texts on {', '.join(task.references)}."
-        )
-    if isinstance(task, ContinuationTask):
-        return (
-            f"Continuations of the first {task.prompt_words} words of {texts} texts of {task.dataset} by "
-            f"{models}, compared with as many human texts, all cut to {task.max_words} words."
-        )
-    if isinstance(task, BiographiesTask):
-        return (
-            f"{texts} biographies by {models}, given {_count(task.examples, 'example')}, compared with as "
-            f"many biographies of {task.dataset}."
-        )
-    if isinstance(task, CreativeTask):
-        return (
-            f"Continuations of {texts} prompts of {task.dataset} by {models}, compared with the texts of "
-            f"{task.references.model}."
-        )
-    if isinstance(task, PromptedTask):
-        return (
-            f"Continuations of {texts} prompts of {task.dataset} by {models}; human continuations are known."
-        )
-    return f"{texts} texts without a prompt by {models}, compared with human texts of {task.dataset}."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def read_page(settings: Mapping[str, Any]) -> Page:
     """Read the results of an experiment.
 
     Args:
-        settings: From :func:`page_settings`.
+        settings: From :func:`textgamut.workflow.page_settings.page_settings`.
 
     Raises:
         DataError: If a file is damaged.

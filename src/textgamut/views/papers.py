@@ -1,6 +1,6 @@
 """State of a paper's tables and figures: what is done, what the rest costs and needs; their index page.
 
-As in :mod:`textgamut.workflow.plan`, done means that the files exist. Only ``snakemake -n`` says whether they
+As in :mod:`textgamut.views.plan`, done means that the files exist. Only ``snakemake -n`` says whether they
 were made with the current settings.
 """
 
@@ -19,10 +19,10 @@ from textgamut.fields import Strict, own_paths
 from textgamut.files import meta_path, read_json, reading, write_bytes
 from textgamut.report.papers.index import IndexEntry, Made, index_page
 from textgamut.report.papers.result import PaperTable
+from textgamut.views.plan import Plan, Sum, decimal, make_plan, read_shards
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, score_files
 from textgamut.workflow.paths import fill
-from textgamut.workflow.plan import Plan, Sum, decimal, make_plan, read_shards
 from textgamut.workflow.target_files import target_files
 from textgamut.workflow.targets import (
     TUNED,

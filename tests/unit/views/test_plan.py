@@ -21,9 +21,9 @@ from textgamut.config.entries.models import Reasoning
 from textgamut.config.loading import load_config, validate_config
 from textgamut.metrics.judge import DIVERSITY, QUALITY
 from textgamut.metrics.judged_completions import EQUIVALENCE
+from textgamut.views.plan import Line, Plan, make_plan
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
-from textgamut.workflow.plan import Line, Plan, make_plan
 
 SAMPLING = {"strategy": "sampling", "max_new_tokens": 100}
 DECODING: dict[str, Any] = {

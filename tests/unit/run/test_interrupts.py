@@ -15,7 +15,7 @@ from helpers import processes_of
 RUN = """
 import subprocess, sys, time
 from concurrent.futures import ThreadPoolExecutor
-from textgamut.workflow.interrupts import end_at_second_interrupt
+from textgamut.run.interrupts import end_at_second_interrupt
 
 end_at_second_interrupt()
 JOB = (

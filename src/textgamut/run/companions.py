@@ -3,7 +3,7 @@
 A rule opts in with an entry in :mod:`textgamut.workflow.weights`, the name of what its jobs load. Jobs of a
 rule that load the same are companions. At its start, a run writes its jobs that load weights to a plan. A job
 that has finished its own work does that of its companions whose inputs are complete, and keeps the outputs
-where their own jobs find them, see :mod:`textgamut.workflow.records`.
+where their own jobs find them, see :mod:`textgamut.run.records`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from textgamut.calls import call
 from textgamut.errors import TextgamutError
 from textgamut.files import read_json, write_json
 from textgamut.locks import LockedError, lock
+from textgamut.run.job import Job, as_text
+from textgamut.run.records import can_restore, finish_kept, kept_path, start_record
 from textgamut.workflow import paths
-from textgamut.workflow.job import Job, as_text
-from textgamut.workflow.records import can_restore, finish_kept, kept_path, start_record
 
 logger = logging.getLogger(__name__)
 

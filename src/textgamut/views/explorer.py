@@ -10,57 +10,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from textgamut.catalogue import text_metrics_of
-from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.config.cells import HUMAN, Cell
 from textgamut.features.projection import PROJECTIONS
 from textgamut.files import read_table
 from textgamut.report.explorer import ExplorerTask, GeneratedSet, TextSet
 from textgamut.tasks.seeds import of_seed
 from textgamut.workflow import paths
-from textgamut.workflow.families import computed_families, text_score_files
-from textgamut.workflow.methods import method_names, model_labels, scored_cells
 from textgamut.workflow.paths import fill
-
-
-def explorer_settings(config: Config, task: str) -> dict[str, Any]:
-    """Return everything besides the files that the explorer shows of a task, as plain data."""
-    experiment, entry = config.experiment, config.experiment.tasks[task]
-    names = {(model, decoding): name for model, decoding, name in method_names(config, task)}
-    support = "support" in config.metrics(task).families()
-    labels = model_labels(config, task)
-    return {
-        "name": task,
-        "paper": experiment.name,
-        "draw": entry.draws[0],
-        "k": entry.k,
-        "embedder": experiment.embedder if support else None,
-        "embedder_label": config.embedders[experiment.embedder].label,
-        "projection": experiment.projection,
-        "groups": entry.groups,
-        "dataset": entry.dataset,
-        "prompts": entry.kind != "subsets",
-        "cells": [
-            {
-                "cell": list(cell),
-                "method": names[cell.model, cell.decoding],
-                "model": labels.get(cell.model, cell.model),
-                "scores": [
-                    file
-                    for family in computed_families(config, task)
-                    if text_metrics_of(family)
-                    for file in text_score_files(config, cell, family)
-                ],
-            }
-            for cell in scored_cells(config, task)
-        ],
-    }
 
 
 def read_explorer(settings: Mapping[str, Any]) -> ExplorerTask:
     """Read the texts of a task, and what is known of each.
 
     Args:
-        settings: From :func:`explorer_settings`.
+        settings: From :func:`textgamut.workflow.page_settings.explorer_settings`.
 
     Raises:
         DataError: If a file is missing or damaged.

@@ -15,7 +15,7 @@ def atlas_table(task: ExplorerTask) -> pd.DataFrame:
     """Tabulate the texts of a task with their places on the map and their neighbours.
 
     Args:
-        task: From :func:`textgamut.workflow.explorer.read_explorer`.
+        task: From :func:`textgamut.views.explorer.read_explorer`.
 
     Returns:
         One row per text, the human ones first: ``side`` (human or generated), ``model``, ``decoding``,

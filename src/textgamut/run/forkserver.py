@@ -25,7 +25,7 @@ FEWEST_JOBS = 10
 """With fewer jobs, the server's imports save no time (``benchmarks/forkserver.py``)."""
 PREFIX, SOCKET = "textgamut-", "socket"
 MODULES = (
-    "textgamut.workflow.script",
+    "textgamut.run.script",
     "textgamut.datasets.table",
     "textgamut.tasks.draws",
     "transformers.models.auto.modeling_auto",

@@ -17,11 +17,11 @@ import pytest
 from helpers import processes_of
 
 from textgamut.models.devices import cuda_driver
-from textgamut.workflow import forkserver
+from textgamut.run import forkserver
 
 STARTER = """
 import sys
-from textgamut.workflow import forkserver
+from textgamut.run import forkserver
 print(forkserver.start(forkserver.FEWEST_JOBS), flush=True)
 sys.stdin.read()
 """

@@ -1,0 +1,1 @@
+"""What runs jobs: scripts, records, reruns, companions."""

@@ -1,0 +1,1 @@
+"""What reads finished results: plans, states of papers, pages, exports."""
