@@ -17,10 +17,10 @@ from textgamut import files
 from textgamut.catalogue import FAMILIES
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
+from textgamut.files import digest
 from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.report import tables
 from textgamut.report.tables import read_differences
-from textgamut.sources.cache import digest
 from textgamut.text import count_words
 from textgamut.workflow.weights import WEIGHTS
 

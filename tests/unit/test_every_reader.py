@@ -29,7 +29,7 @@ from textgamut.datasets.rows import TABLES, TEXT_FORMATS
 from textgamut.datasets.snapshot import _read_card
 from textgamut.errors import TextgamutError
 from textgamut.generation.given.texts import read_texts
-from textgamut.metrics.essay import read_essays
+from textgamut.models.essay_model import read_essays
 from textgamut.rankings.score_table import read_score_table
 
 GIVEN = Path(__file__).parent / "generation/given"

@@ -13,6 +13,7 @@ from helpers import dry_run, edit, plan, run_warm
 
 from textgamut.cli.main import main
 from textgamut.config.loading import load_config
+from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import settings
 
 pytestmark = pytest.mark.slow
@@ -106,9 +107,10 @@ def test_the_tables_of_mc_come_from_a_file_of_the_form_of_that_of_its_authors(pr
     path = project / "config/papers/mc-released.yaml"
     config, rng, frames = load_config(path), np.random.default_rng(0), []
     for task, entry in config.experiment.tasks.items():
-        methods = settings.read_scores(config, SimpleNamespace(task=task))["methods"]
-        labels = [config.experiment.labels[model] for _, model, _ in methods]
-        frame = pd.DataFrame({"Model": labels, "Method": [name for name, _, _ in methods]})
+        asked = settings.read_scores(config, SimpleNamespace(task=task))
+        methods = methods_by_label(asked["methods"], asked["labels"], asked["decodings"], "table_5")
+        labels = [config.experiment.labels[model] for model, _ in methods.values()]
+        frame = pd.DataFrame({"Model": labels, "Method": list(methods)})
         frame["Method"] = [
             m.removeprefix(f"{label} ") for m, label in zip(frame["Method"], labels, strict=True)
         ]

@@ -23,7 +23,7 @@ FAMILY = Family(
     reads=(TEXTS, GRADER),
     scorer="textgamut.metrics.essay:score",
     of_texts=True,
-    revisions=("metrics.essay",),
+    revisions=("models.essay_model",),
     metrics=(
         Metric(
             name="essay",

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from textgamut.metrics import questions
 from textgamut.metrics.rows import Scores, text_rows
-from textgamut.sources.chat_server import ServedModel
 
 REVISION = 2
 """Increase when the same texts produce different questions, or the same answers different scores."""
@@ -73,10 +72,10 @@ class Judgements:
     empty: int
     """Number of texts without words, which are not judged."""
     facts: dict[str, Any]
-    """Metadata of the judge and its calls; see ``ServedModel.facts``."""
+    """Metadata of the judge and its calls; see :class:`questions.Judge`."""
 
 
-def judge_texts(texts: Sequence[str], served: ServedModel, workers: int = 1) -> Judgements:
+def judge_texts(texts: Sequence[str], judge: questions.Judge, workers: int = 1) -> Judgements:
     """Score biographies by a served model (PR appendix B.2).
 
     One question per text returns its three scores, and one question per batch of ten texts their diversity.
@@ -93,7 +92,7 @@ def judge_texts(texts: Sequence[str], served: ServedModel, workers: int = 1) -> 
 
     Args:
         texts: N texts.
-        served: The judge.
+        judge: The judge.
         workers: Maximum number of concurrent requests, 1 or more.
 
     Returns:
@@ -101,7 +100,7 @@ def judge_texts(texts: Sequence[str], served: ServedModel, workers: int = 1) -> 
 
     Raises:
         TextgamutError: If ``texts`` is a single string, a text is not a string, or ``workers`` is below 1; or
-            if a question gets no answer (see ``ServedModel.ask``). Running requests then finish, and their
+            if a question gets no answer . Running requests then finish, and their
             answers are cached.
 
     Warns:
@@ -118,9 +117,7 @@ def judge_texts(texts: Sequence[str], served: ServedModel, workers: int = 1) -> 
         for start in range(0, len(quoted) - BATCH + 1, BATCH)
     ]
     distinct = list(dict.fromkeys(quality + diversity))
-    found = questions.in_parallel(
-        lambda prompt: questions.ask(prompt, served), distinct, workers, "questions"
-    )
+    found = questions.in_parallel(lambda prompt: questions.ask(prompt, judge), distinct, workers, "questions")
     answers = dict(zip(distinct, found, strict=True))
 
     scores = np.full((len(texts), len(QUALITY_KEYS)), np.nan)
@@ -143,11 +140,11 @@ def judge_texts(texts: Sequence[str], served: ServedModel, workers: int = 1) -> 
         diversity=np.array([np.nan if verdict is None else verdict[0] for verdict in verdicts], dtype=float),
         unparsed={"quality": given.count(None), "diversity": verdicts.count(None)},
         empty=len(texts) - len(rows),
-        facts=served.facts,
+        facts=judge.facts,
     )
 
 
-def score(texts: Sequence[str], judge: ServedModel, workers: int = 1) -> Scores:
+def score(texts: Sequence[str], judge: questions.Judge, workers: int = 1) -> Scores:
     """Rate texts by a served model: rows of means and scores of each text, except for diversity.
 
     ``n`` is the number of texts, even for diversity, which is a mean over batches of texts.

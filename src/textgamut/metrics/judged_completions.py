@@ -21,7 +21,6 @@ from textgamut.errors import DataError
 from textgamut.metrics import questions
 from textgamut.metrics.prompts import first_of, partition, rows_of
 from textgamut.metrics.rows import Scores, metric_row
-from textgamut.sources.chat_server import ServedModel
 
 REVISION = 1
 """Increase when the same texts produce different questions, or the same answers different values."""
@@ -57,14 +56,14 @@ class JudgedCompletions:
     unparsed: int
     """Number of prompts without a value, because an answer on them cannot be parsed."""
     facts: dict[str, Any]
-    """Metadata of the judge and its calls; see ``ServedModel.facts``."""
+    """Metadata of the judge and its calls; see :class:`questions.Judge`."""
 
 
 def judge_completions(
     texts: Sequence[str],
     prompts: Sequence[Hashable],
     wordings: Mapping[Hashable, str],
-    served: ServedModel,
+    judge: questions.Judge,
     k: int | None = None,
     workers: int = 1,
 ) -> JudgedCompletions:
@@ -93,7 +92,7 @@ def judge_completions(
         texts: N completions. Those of a prompt are in the order of the rows.
         prompts: (N,) the prompt of each completion, anything hashable.
         wordings: Prompt -> its text.
-        served: The judge.
+        judge: The judge.
         k: Number of completions of each prompt, at least 2. Defaults to the smallest number of completions of
             the prompts with two or more. Prompts with fewer than k completions do not count.
         workers: Maximum number of concurrent requests, 1 or more.
@@ -119,7 +118,7 @@ def judge_completions(
     def judged(prompt: Hashable) -> int | str:
         completions = [texts[row].strip() for row in chosen[prompt]]
         try:
-            return _classes(wordings[prompt], completions, served)
+            return _classes(wordings[prompt], completions, judge)
         except _UnparsedError as unparsed:
             return unparsed.answer
 
@@ -132,14 +131,14 @@ def judge_completions(
         )
     distinct = [np.nan if isinstance(count, str) else count for count in found]
     size = len(next(iter(chosen.values())))
-    return JudgedCompletions(np.array(distinct, dtype=float), size, len(unparsed), served.facts)
+    return JudgedCompletions(np.array(distinct, dtype=float), size, len(unparsed), judge.facts)
 
 
 def score(
     texts: Sequence[str],
     prompt_ids: Sequence[Hashable],
     prompts: Sequence[str],
-    judge: ServedModel,
+    judge: questions.Judge,
     first: int | None = None,
     workers: int = 1,
 ) -> Scores:
@@ -169,7 +168,7 @@ class _UnparsedError(Exception):
         self.answer = answer
 
 
-def _classes(prompt: str, completions: Sequence[str], served: ServedModel) -> int:
+def _classes(prompt: str, completions: Sequence[str], judge: questions.Judge) -> int:
     """Return the number of classes of the completions of a prompt.
 
     Raises:
@@ -180,7 +179,7 @@ def _classes(prompt: str, completions: Sequence[str], served: ServedModel) -> in
         pair = completions[first], completions[second]
         if pair[0] == pair[1] or not all(pair):
             return pair[0] == pair[1]
-        answer = questions.ask(question(prompt, *pair), served)
+        answer = questions.ask(question(prompt, *pair), judge)
         verdict = questions.parse(answer, ["equivalent"], lambda value: value in (0, 1))  # also true or false
         if verdict is None:
             raise _UnparsedError(answer)

@@ -1,15 +1,14 @@
-"""Questions to a served model as judge: asked side by side, with answers in JSON that are never guessed."""
+"""Questions to a judge: asked in parallel, with answers in JSON that are never guessed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from textgamut.errors import DataError
 from textgamut.progress import Progress
-from textgamut.sources.chat_server import ServedModel
 
 MAX_NEW_TOKENS = 256
 """Maximum number of tokens of an answer; three scores take about 30."""
@@ -18,13 +17,29 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def ask(question: str, served: ServedModel) -> str:
-    """Return the answer to a question at temperature 0, from the cache or from the server.
+class Judge(Protocol):
+    """What answers questions, such as :class:`textgamut.sources.chat_server.ServedModel`."""
+
+    def ask(self, prompt: str, settings: Mapping[str, Any]) -> Any:
+        """Return the answer to a prompt, whose wording is its ``text``.
+
+        Raises:
+            TextgamutError: If there is none.
+        """
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Metadata of the judge and its calls."""
+
+
+def ask(question: str, judge: Judge) -> str:
+    """Return the answer to a question at temperature 0, from a cache or from the judge.
 
     Raises:
-        TextgamutError: If the question gets no answer, see ``ServedModel.ask``.
+        TextgamutError: If the question gets no answer.
     """
-    return served.ask(question, {"max_tokens": MAX_NEW_TOKENS, "temperature": 0.0}).text
+    answer: str = judge.ask(question, {"max_tokens": MAX_NEW_TOKENS, "temperature": 0.0}).text
+    return answer
 
 
 def in_parallel(

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.errors import reason
-from textgamut.files import KEPT, meta_path, read_json, write_bytes, write_json
-from textgamut.sources.cache import digest
+from textgamut.files import KEPT, digest, meta_path, read_json, write_bytes, write_json
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from textgamut.errors import DataError, reason
-from textgamut.files import read_json, write_json
+from textgamut.files import digest, read_json, write_json
 from textgamut.run.records import Record, as_json, keep, read_record
-from textgamut.sources.cache import digest
 
 
 class Job(NamedTuple):

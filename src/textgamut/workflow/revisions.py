@@ -22,7 +22,6 @@ from textgamut.metrics import (
     distance,
     divergence,
     entities,
-    essay,
     likelihood,
     neighbours,
     ngram,
@@ -33,7 +32,7 @@ from textgamut.metrics import (
     vendi,
 )
 from textgamut.metrics.sanity import checks
-from textgamut.models import checkpoints, finetuning
+from textgamut.models import checkpoints, essay_model, finetuning
 from textgamut.rankings import (
     agreement,
     bradley_terry,
@@ -75,7 +74,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "finetune_model": (finetuning, templates, checkpoints),
     "fetch_embedder": (checkpoints,),
     "fetch_tagger": (entities,),
-    "train_essay_model": (essay,),
+    "train_essay_model": (essay_model,),
     "draw_prompts": (draws, templates),
     "draw_references": (draws,),
     "draw_subset": (draws,),

@@ -17,7 +17,6 @@ from textgamut.config.cells import HUMAN, Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.sources import GenerationsSource, Training
 from textgamut.config.experiment import SubsetsTask
-from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import inputs, targets
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
@@ -86,13 +85,14 @@ def describe_dataset(config: Config, wildcards: Any) -> Settings:
 def read_scores(config: Config, wildcards: Any) -> Settings:
     ranking = config.experiment.tasks[wildcards.task].ranking
     assert ranking is not None
+    named = methods(config, wildcards.task)
     labels = model_labels(config, wildcards.task)
-    settings = {slug: config.decoding[slug].model_dump(mode="json") for slug in config.decoding}
-    named = methods_by_label(methods(config, wildcards.task), labels, settings, "table_5")
     return _task(config, wildcards, "source", "columns", "corpus", "n") | {
         "criteria": [*ranking.higher, *ranking.lower],
         # Empty without cells: all methods of the file are ranked under their own names.
-        "methods": [[name, *method] for name, method in named.items()],
+        "methods": [list(method) for method in named],
+        "labels": {model: labels[model] for model, _ in named},
+        "decodings": decodings(config, wildcards.task) if named else {},
     }
 
 

@@ -27,7 +27,7 @@ from textgamut.datasets.creative import CREATIVE
 from textgamut.datasets.extract import extract
 from textgamut.datasets.rows import rows_of_parquet
 from textgamut.errors import TextgamutError
-from textgamut.sources.cache import digest
+from textgamut.files import digest
 
 SHARED = ROOT.parent / "shared/data"
 

@@ -26,8 +26,9 @@ from platformdirs.unix import Unix
 
 from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelMember, WheelSource
 from textgamut.errors import TextgamutError
+from textgamut.files import digest
 from textgamut.sources import http, url, wheel
-from textgamut.sources.cache import cache_folder, damaged, digest
+from textgamut.sources.cache import cache_folder, damaged
 from textgamut.sources.fetch import fetch, pinned
 
 CONTENT = bytes(range(256)) * 2000  # half a megabyte

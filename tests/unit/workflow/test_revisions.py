@@ -25,8 +25,6 @@ NOT_NEEDED = {
     ("import_texts", "generation"): "it generates no texts",
     ("score_perplexity", "generation"): "it renders prompts; the texts and their likelihoods are its input",
     ("project_features", "features.reduce"): "it checks features, but does not reduce them",
-    ("make_page", "report.figures.texts"): "it reads figures, and draws none",
-    ("make_page", "report.figures.differences"): "it reads figures, and draws none",
     ("make_page", "features.projection"): "it needs the names of projections only",
     ("make_page", "features.reduce"): "it reduces no features",
     ("make_page", "metrics.neighbours"): "it needs the names of the sides only",

@@ -16,6 +16,7 @@ from textgamut.config.cells import Config
 from textgamut.config.entries.models import Reasoning
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config, validate_config
+from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import revisions, settings
 from textgamut.workflow.families import family_of
 from textgamut.workflow.methods import method_names
@@ -212,9 +213,10 @@ def test_methods_in_a_file_of_scores_have_the_papers_names() -> None:
     config = load_config(ROOT / "config/papers/mc-released.yaml")
     found = settings.read_scores(config, SimpleNamespace(task="books"))
     assert (found["corpus"], found["n"]) == ("book", 1947)
-    assert len(found["methods"]) == 354
-    assert ["GPT2-XL CS (('1.0', '20'))", "gpt2-xl", "contrastive-k20-a1.0"] in found["methods"]
-    assert ["LLama 3 temp (1)", "llama-3-8b", "temperature-1.0"] in found["methods"]
+    named = methods_by_label(found["methods"], found["labels"], found["decodings"], "table_5")
+    assert len(named) == 354
+    assert named["GPT2-XL CS (('1.0', '20'))"] == ("gpt2-xl", "contrastive-k20-a1.0")
+    assert named["LLama 3 temp (1)"] == ("llama-3-8b", "temperature-1.0")
     assert json.loads(json.dumps(found)) == found
 
 

@@ -51,7 +51,7 @@ def load(
 
         yield {JUDGE: ServedModel(OpenAISource.model_validate_json(source)), "workers": batch_size}
     elif GRADER in reads:
-        from textgamut.metrics.essay import load_essay_model
+        from textgamut.models.essay_model import load_essay_model
 
         yield {GRADER: load_essay_model(inputs["grader"].parent)}
     else:

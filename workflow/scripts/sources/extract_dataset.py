@@ -10,9 +10,8 @@ from pydantic import TypeAdapter
 from textgamut.config.entries.datasets import Dataset
 from textgamut.config.entries.sources import HfDatasetSource
 from textgamut.datasets.extract import extract, open_source
-from textgamut.files import write_table
+from textgamut.files import digest, write_table
 from textgamut.run.script import run
-from textgamut.sources.cache import digest
 
 logger = logging.getLogger("textgamut.extract_dataset")
 

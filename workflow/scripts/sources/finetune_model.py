@@ -8,14 +8,13 @@ from typing import Any
 
 from textgamut.config.entries.models import Chat
 from textgamut.config.entries.sources import Training, parse_source
-from textgamut.files import read_table, write_json
+from textgamut.files import digest, read_table, write_json
 from textgamut.models.checkpoint_files import read_config
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.context import context_length
 from textgamut.models.devices import choose_dtype, device_name, lease
 from textgamut.models.finetuning import Example, finetune
 from textgamut.run.script import run
-from textgamut.sources.cache import digest
 from textgamut.tasks.training import encode_examples
 from textgamut.workflow import paths
 

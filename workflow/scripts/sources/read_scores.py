@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import parse_source
-from textgamut.files import write_table
+from textgamut.files import digest, write_table
 from textgamut.rankings.score_table import read_score_table
+from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.run.script import run
-from textgamut.sources.cache import digest
 from textgamut.sources.fetch import fetch, reading
 
 logger = logging.getLogger("textgamut.read_scores")
@@ -17,7 +17,8 @@ logger = logging.getLogger("textgamut.read_scores")
 def read_scores(settings: dict[str, Any], scores: Path) -> dict[str, Any]:
     source = parse_source(settings["source"])
     path = fetch(source)
-    methods = {name: (model, decoding) for name, model, decoding in settings["methods"]}
+    named = settings["methods"], settings["labels"], settings["decodings"]
+    methods = methods_by_label(*named, "table_5")
     with reading(source, path):
         found = read_score_table(
             path,

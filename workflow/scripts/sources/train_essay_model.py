@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from textgamut.files import write_json
-from textgamut.metrics import essay
+from textgamut.files import digest, write_json
+from textgamut.models import essay_model as essay
 from textgamut.run.script import run
-from textgamut.sources.cache import digest
 
 
 def train_essay_model(essays: Path, card: Path) -> None:

@@ -16,8 +16,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
-from textgamut.metrics import essay
-from textgamut.metrics.essay import (
+from textgamut.models import essay_model
+from textgamut.models.essay_model import (
     TrainedEssayModel,
     essay_scores,
     load_essay_model,
@@ -251,7 +251,7 @@ def flip_a_bit(folder: Path) -> None:
         (edit_json(lambda content: content["tokens"].__setitem__(0, content["tokens"][1])), "listed twice"),
         (edit_json(lambda content: content.pop("mean")), "not a vocabulary of an essay model: 'mean'"),
         (edit_json(lambda content: content.update(mean="two")), "not a vocabulary of an.*'two'"),
-        (edit_json(lambda content: content.update(revision=essay.REVISION + 1)), "has revision"),
+        (edit_json(lambda content: content.update(revision=essay_model.REVISION + 1)), "has revision"),
     ],
 )
 def test_a_damaged_model_is_refused(
