@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from string import Formatter
 from typing import Any
 
@@ -101,7 +102,7 @@ def fill(path: str, wildcards: Any = None, **values: object) -> str:
     )
 
 
-def wildcards_of(pattern: str, path: str) -> dict[str, str]:
+def wildcards_of(pattern: str, path: Path | str) -> dict[str, str]:
     """Return the wildcards of a path, as text: the reverse of :func:`fill`.
 
     Args:
@@ -115,7 +116,7 @@ def wildcards_of(pattern: str, path: str) -> dict[str, str]:
         re.escape(text) + (f"(?P<{name}>[^/]+)" if name else "")
         for text, name, _, _ in Formatter().parse(pattern)
     )
-    if not (found := re.fullmatch(f"(?:.*/)?{''.join(parts)}", path)):
+    if not (found := re.fullmatch(f"(?:.*/)?{''.join(parts)}", str(path))):
         raise ValueError(f"{path} is not of the form {pattern}")
     return found.groupdict()
 

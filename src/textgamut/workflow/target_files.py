@@ -25,7 +25,7 @@ def target_files(config: Config, name: str) -> dict[str, list[str]]:
     return {kind: _FILES[kind](config, target) for kind in target.reads}
 
 
-def read_files(files: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def read_files(files: Mapping[str, Sequence[Path | str]]) -> dict[str, Any]:
     """Read the files that a target is made from: kind -> data."""
     return {kind: _READERS[kind](found) for kind, found in files.items()}
 
@@ -101,13 +101,13 @@ def _continuation_files(config: Config, target: TargetBase) -> list[str]:
     return [fill(paths.GENERATIONS, cell) for cell in cells]
 
 
-def _read_tables(files: Iterable[str]) -> pd.DataFrame:
+def _read_tables(files: Iterable[Path | str]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.concat([pd.DataFrame(), *(read_csv(Path(path)) for path in files)])
 
 
-def _read_ranking(files: Sequence[str]) -> dict[str, Any]:
+def _read_ranking(files: Sequence[Path | str]) -> dict[str, Any]:
     """Return the tables of a ranking by name, and its notes."""
     if not files:
         return {}
@@ -118,12 +118,12 @@ def _read_ranking(files: Sequence[str]) -> dict[str, Any]:
     return {Path(path).stem: read_csv(Path(path)) for path in files} | {"notes": notes}
 
 
-def _read_ranked(files: Iterable[str]) -> dict[str, pd.DataFrame]:
+def _read_ranked(files: Iterable[Path | str]) -> dict[str, pd.DataFrame]:
     columns = ["model", "decoding", "seed", "id", "prompt_id"]
     return {Path(path).parent.name: read_table(Path(path), columns) for path in files}
 
 
-def _read_scores(files: Iterable[str]) -> pd.DataFrame:
+def _read_scores(files: Iterable[Path | str]) -> pd.DataFrame:
     from textgamut.report.tables import tidy
 
     rows: list[dict[str, Any]] = []
@@ -134,7 +134,7 @@ def _read_scores(files: Iterable[str]) -> pd.DataFrame:
     return tidy(rows)
 
 
-def _read_curves(files: Iterable[str]) -> list[dict[str, Any]]:
+def _read_curves(files: Iterable[Path | str]) -> list[dict[str, Any]]:
     """Return the model of each cell, and the coordinates of its curves."""
     cells = []
     for path in map(Path, files):
@@ -145,7 +145,7 @@ def _read_curves(files: Iterable[str]) -> list[dict[str, Any]]:
     return cells
 
 
-def _read_tokens(files: Iterable[str]) -> dict[str, float]:
+def _read_tokens(files: Iterable[Path | str]) -> dict[str, float]:
     """Return the tokens per word of each model."""
     ratios = {}
     for path in map(Path, files):
@@ -155,7 +155,7 @@ def _read_tokens(files: Iterable[str]) -> dict[str, float]:
     return ratios
 
 
-def _read_texts(files: Iterable[str]) -> pd.DataFrame:
+def _read_texts(files: Iterable[Path | str]) -> pd.DataFrame:
     """Return one row per text: the columns of its cell, and one for each metric."""
     import pandas as pd
 
@@ -166,7 +166,7 @@ def _read_texts(files: Iterable[str]) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(columns=list(Cell._fields)), *tables], ignore_index=True)
 
 
-def _read_generations(files: Iterable[str]) -> pd.DataFrame:
+def _read_generations(files: Iterable[Path | str]) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["id", "prompt_id", "text"]
@@ -177,7 +177,7 @@ def _read_generations(files: Iterable[str]) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(columns=[*Cell._fields, *columns]), *tables], ignore_index=True)
 
 
-def _read_prompts(files: Iterable[str]) -> pd.DataFrame:
+def _read_prompts(files: Iterable[Path | str]) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["id", "base"]
@@ -187,14 +187,14 @@ def _read_prompts(files: Iterable[str]) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(columns=["task", *columns]), *tables], ignore_index=True)
 
 
-def _read_labels(files: Iterable[str]) -> pd.DataFrame:
+def _read_labels(files: Iterable[Path | str]) -> pd.DataFrame:
     import pandas as pd
 
     tables = [read_table(Path(path), ["id"]).drop(columns="text") for path in files]
     return pd.concat([pd.DataFrame(), *tables], ignore_index=True)
 
 
-def _cell_of(pattern: str, path: str) -> Cell:
+def _cell_of(pattern: str, path: Path | str) -> Cell:
     found = wildcards_of(pattern, path)
     return Cell(found["task"], found["model"], found["decoding"], int(found["seed"]))
 
@@ -220,7 +220,7 @@ _FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {
 }
 """Kind of files -> the function that lists those of a target."""
 
-_READERS: dict[str, Callable[[Sequence[str]], Any]] = {
+_READERS: dict[str, Callable[[Sequence[Path | str]], Any]] = {
     "scores": _read_scores,
     "sweeps": _read_scores,
     "curves": _read_curves,
