@@ -10,7 +10,15 @@ from types import SimpleNamespace
 
 from textgamut.catalogue import FAMILIES
 from textgamut.report.papers.page import printed_name
-from textgamut.workflow import (inputs, outputs, paths, resources, settings, targets, task_results)
+from textgamut.workflow import (
+    inputs,
+    outputs,
+    paths,
+    resources,
+    settings,
+    targets,
+    task_results,
+)
 from textgamut.views import papers
 from textgamut.workflow.families import essays_file
 from textgamut.workflow.target_files import target_files

@@ -1,6 +1,5 @@
 """Create the tables and figures of an experiment from the tidy tables of scores."""
 
-
 for result in task_results.TASK_RESULTS:
 
     rule:  # tabulate_scores, plot_precision_recall and so on
