@@ -57,4 +57,4 @@ def test_what_a_page_says_works(folder: Path, page: str) -> None:
 
 def test_ci_runs_the_tests_of_the_readme() -> None:
     assert "\nmake test " in (ROOT / "README.md").read_text()
-    assert "\nmake test\n" in (ROOT / ".ci/run").read_text()
+    assert " make test\n" in (ROOT / ".ci/run").read_text()
