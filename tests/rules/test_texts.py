@@ -236,7 +236,10 @@ def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
 
 def test_read_scores_fetches_a_file_and_keeps_the_methods_of_the_task(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
-    methods = [("GPT2-XL beam (3)", "gpt2-xl", "beam-3"), ("GPT2-XL topk (1)", "gpt2-xl", "top-k-1")]
+    decodings = {
+        "beam-3": {"strategy": "beam", "beams": 3, "max_new_tokens": 9},
+        "top-k-1": {"strategy": "sampling", "top_k": 1, "max_new_tokens": 9},
+    }
     pd.DataFrame(
         [
             (prompt, "GPT2-XL", name.removeprefix("GPT2-XL "), "book", 9.5, -2.5, 0.5)
@@ -255,7 +258,9 @@ def test_read_scores_fetches_a_file_and_keeps_the_methods_of_the_task(tmp_path: 
         "corpus": "book",
         "n": 2,
         "criteria": criteria,
-        "methods": [list(method) for method in methods],
+        "methods": [["gpt2-xl", decoding] for decoding in decodings],
+        "labels": {"gpt2-xl": "GPT2-XL"},
+        "decodings": decodings,
     }
     do_job("read_scores", settings, {}, {"scores": tmp_path / "scores.parquet"})
     table = files.read_table(tmp_path / "scores.parquet", ["model", "decoding", "prompt_id", "diversity"])
