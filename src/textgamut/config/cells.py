@@ -11,18 +11,9 @@ from textgamut.config.entries.embedders import Embedder
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FinetunedSource
 from textgamut.config.entries.taggers import Tagger
-from textgamut.config.experiment import (
-    CreativeTask,
-    Experiment,
-    PromptedTask,
-    ScoresTask,
-    Size,
-    SubsetsTask,
-)
+from textgamut.config.experiment import Experiment
 from textgamut.config.metrics import Metrics
-
-HUMAN = "human"
-"""Decoding slug of human texts: subsets of a dataset, and references, for which it is also the model slug."""
+from textgamut.config.task_kinds import HUMAN, CreativeTask, PromptedTask, ScoresTask, Size, SubsetsTask
 
 ALL_TASKS = "all"
 """Replaces the task slug in the ranking over all tasks."""
@@ -142,13 +133,12 @@ class Config(NamedTuple):
         They get a row in a table of text metrics (NW Table 3), and are shown with ranked texts (MC Table 4).
         """
         entry = self.experiment.tasks[task]
-        scored = isinstance(entry, PromptedTask) and (self.metrics(task).of_texts() or entry.ranking)
+        scored = entry.paired and (self.metrics(task).of_texts() or entry.ranking)
         return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if scored else []
 
     def measured(self) -> list[str]:
         """Return the tasks whose texts are measured, rather than their scores read from a file."""
-        tasks = self.experiment.tasks.items()
-        return [slug for slug, entry in tasks if not isinstance(entry, ScoresTask)]
+        return [slug for slug, entry in self.experiment.tasks.items() if entry.measured]
 
     def texts_of(self, task: str) -> str:
         """Return the task that provides the generated texts of a task: itself or another task."""
@@ -165,8 +155,8 @@ class Config(NamedTuple):
     def generated(self) -> list[Cell]:
         """Return the distinct cells that need generation, over all tasks."""
         cells = []
-        for task in self.measured():
-            if not isinstance(self.experiment.tasks[task], SubsetsTask):
+        for task, entry in self.experiment.tasks.items():
+            if entry.generated:
                 cells += [cell._replace(task=self.texts_of(task)) for cell in self.cells(task)]
                 cells += self.reference_cells(task)
         return list(dict.fromkeys(cells))

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from textgamut.catalogue import METRICS
-from textgamut.config.cells import HUMAN
+from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import DataError
 from textgamut.files import read_csv
 from textgamut.metrics.rows import ALL

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from textgamut.config.cells import HUMAN, Cell
+from textgamut.config.cells import Cell
+from textgamut.config.task_kinds import HUMAN
 from textgamut.features.projection import PROJECTIONS
 from textgamut.files import read_table
 from textgamut.report.explorer import ExplorerTask, GeneratedSet, TextSet

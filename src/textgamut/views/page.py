@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from textgamut.config.cells import HUMAN, Cell
+from textgamut.config.cells import Cell
+from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_csv, read_json, read_table, reading
 from textgamut.metrics.rows import ALL
 from textgamut.report.criteria import RankedMethods

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from textgamut.catalogue import FAMILIES
-from textgamut.config.cells import HUMAN, Config
+from textgamut.config.cells import Config
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.config.experiment import SubsetsTask
+from textgamut.config.task_kinds import HUMAN, SubsetsTask
 from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError, nearest
 from textgamut.fields import LARGEST_INTEGER

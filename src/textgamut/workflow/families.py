@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.catalogue import FAMILIES, feature_families
-from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.config.cells import Cell, Config
+from textgamut.config.task_kinds import HUMAN
 from textgamut.fields import expanded
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
@@ -17,9 +18,6 @@ PERPLEXITY = "perplexity"
 
 RECORDING = ("transformers", "vllm")
 """Engines that record the log-likelihood of a text."""
-
-WHOLE = ("prompted", "continuation")
-"""Kinds of tasks that measure the whole continuation, unless it is cut."""
 
 FEATURE_FAMILIES = tuple(feature_families())
 """Families of the features of generated texts."""
@@ -83,7 +81,7 @@ def scores_again(config: Config, cell: Any) -> bool:
     """
     task = config.experiment.tasks[cell.task]
     limits = [getattr(task, name, None) for name in ("max_words", "max_characters")]
-    return config.models[cell.model].engine not in RECORDING or any(limits) or task.kind not in WHOLE
+    return config.models[cell.model].engine not in RECORDING or any(limits) or not task.measures_all
 
 
 def score_files(config: Config, cell: Cell, family: str, embedder: str | None = None) -> list[str]:

@@ -27,7 +27,7 @@ from textgamut.catalogue.family import (
 from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, FinetunedSource, GenerationsSource
-from textgamut.config.experiment import PromptedTask, ScoresTask
+from textgamut.config.task_kinds import ScoresTask
 from textgamut.fields import expanded
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.families import family_of, generator_scores, text_score_files
@@ -92,11 +92,7 @@ def texts_in_tasks(config: Config, wildcards: Any) -> list[str]:
 def given_prompts(config: Config, wildcards: Any) -> list[str]:
     """Return the prompts of all tasks whose prompts are those of another dataset."""
     dataset, tasks = finetuning(config, wildcards).dataset, config.experiment.tasks.items()
-    return [
-        fill(paths.PROMPTS, task=slug)
-        for slug, task in tasks
-        if isinstance(task, PromptedTask) and task.dataset != dataset
-    ]
+    return [fill(paths.PROMPTS, task=slug) for slug, task in tasks if task.paired and task.dataset != dataset]
 
 
 def dataset_files(config: Config, wildcards: Any) -> list[str]:
@@ -133,9 +129,10 @@ def reference_texts(config: Config, wildcards: Any) -> str:
     Raises:
         ValueError: If the task has no such draw.
     """
-    if config.experiment.tasks[wildcards.task].kind != "creative":
+    cells = config.reference_cells(wildcards.task)
+    if not cells:
         return task_texts(config, wildcards)
-    for cell in config.reference_cells(wildcards.task):
+    for cell in cells:
         if cell.seed == int(wildcards.draw):
             return fill(paths.GENERATIONS, cell)
     raise ValueError(f"{wildcards.task} has no draw {wildcards.draw}")
@@ -218,14 +215,14 @@ def first_reference_features(config: Config, wildcards: Any) -> str:
 
 def references_of_prompts(config: Config, wildcards: Any) -> list[str]:
     """Return the human continuations of a task's prompts; only prompted tasks have them."""
-    prompted = config.experiment.tasks[wildcards.task].kind == "prompted"
-    return [first_references(config, wildcards)] if prompted else []
+    paired = config.experiment.tasks[wildcards.task].paired
+    return [first_references(config, wildcards)] if paired else []
 
 
 def prompts(config: Config, wildcards: Any) -> list[str]:
-    """Return the prompts of a task; tasks of kind ``subsets`` have none."""
-    subsets = config.experiment.tasks[wildcards.task].kind == "subsets"
-    return [] if subsets else [fill(paths.PROMPTS, wildcards)]
+    """Return the prompts of a task; [] if its texts are not generated."""
+    generated = config.experiment.tasks[wildcards.task].generated
+    return [fill(paths.PROMPTS, wildcards)] if generated else []
 
 
 def grouped_dataset(config: Config, wildcards: Any) -> list[str]:
@@ -348,7 +345,7 @@ def half_samples(config: Config, wildcards: Any) -> list[str]:
 
 def all_text_scores(config: Config, wildcards: Any) -> list[str]:
     """Return the table of a task's per-text metrics, if it has any and its methods have common prompts."""
-    paired = outputs.has_common_prompts(config, wildcards.task) and text_scores(config, wildcards)
+    paired = config.experiment.tasks[wildcards.task].prompted and text_scores(config, wildcards)
     return [fill(paths.ALL_TEXT_SCORES, wildcards)] if paired else []
 
 

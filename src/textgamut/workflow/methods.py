@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.models import Model
+from textgamut.config.task_kinds import HUMAN
 from textgamut.rankings.method_scores import name_methods
 
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 
 from textgamut.catalogue import FAMILIES, text_metrics_of
 from textgamut.catalogue.family import Family
-from textgamut.config.cells import HUMAN, Config
-from textgamut.config.experiment import SubsetsTask, UnpromptedTask
+from textgamut.config.cells import Config
+from textgamut.config.task_kinds import HUMAN
 from textgamut.report.figures.texts import MOST_METHODS
 from textgamut.workflow import paths
 from textgamut.workflow.families import (
@@ -91,15 +91,10 @@ def sweep_files(config: Config, task: str) -> list[str]:
 def compared_methods(config: Config, task: str) -> list[tuple[str, str]]:
     """Return the methods of a task between which differences are tabulated; none if there is nothing to."""
     families = computed_families(config, task)
-    of_texts = has_common_prompts(config, task) and any(map(text_metrics_of, families))
+    of_texts = config.experiment.tasks[task].prompted and any(map(text_metrics_of, families))
     measured = "support" in families or of_texts
     generated = [method for method in methods(config, task) if method[0] != HUMAN]
     return generated if measured and 2 <= len(generated) <= MOST_METHODS else []
-
-
-def has_common_prompts(config: Config, task: str) -> bool:
-    """Return whether the methods of a task write after the same prompts, so that texts can be paired."""
-    return not isinstance(config.experiment.tasks[task], (SubsetsTask, UnpromptedTask))
 
 
 def half_sample_files(config: Config, task: str) -> list[str]:
@@ -148,7 +143,7 @@ def explorer_files(config: Config, task: str) -> list[str]:
     entry = config.experiment.tasks[task]
     neighbours = neighbour_files(config, task)
     return [
-        *([] if entry.kind == "subsets" else [fill(paths.PROMPTS, task=task)]),
+        *([fill(paths.PROMPTS, task=task)] if entry.generated else []),
         *([fill(paths.TEXTS, dataset=entry.dataset)] if entry.groups else []),
         fill(paths.REFERENCES, task=task, draw=entry.draws[0]),
         *(fill(paths.GENERATIONS, cell) for cell in config.cells(task)),

@@ -7,15 +7,6 @@ from typing import Any
 
 from textgamut.catalogue import text_metrics_of
 from textgamut.config.cells import Config
-from textgamut.config.experiment import (
-    BiographiesTask,
-    ContinuationTask,
-    CreativeTask,
-    PromptedTask,
-    ScoresTask,
-    SubsetsTask,
-    TaskBase,
-)
 from textgamut.workflow import outputs, task_results
 from textgamut.workflow.families import computed_families, text_score_files
 from textgamut.workflow.methods import method_names, model_labels, scored_cells
@@ -45,7 +36,7 @@ def page_settings(config: Config, page: str) -> dict[str, Any]:
         "given": {
             slug: "The scores of single texts are read from a file."
             for slug, task in experiment.tasks.items()
-            if isinstance(task, ScoresTask) and slug in tasks
+            if slug in tasks and not task.measured
         },
         "rankings": {
             name: {"tasks": ranked, "better": _criteria(config, ranked[0])}
@@ -66,9 +57,8 @@ def _criteria(config: Config, task: str) -> dict[str, str]:
 def _sentences(config: Config, name: str) -> Iterator[str]:
     """Yield what was measured, in a sentence, and how."""
     task = config.experiment.tasks[name]
-    models = len({cell.model for cell in config.cells(name)})
-    texts = f"{task.n:,}" if task.n else "all"
-    sentence = _sentence(task, texts, _count(models, "model"))
+    models = _count(len({cell.model for cell in config.cells(name)}), "model")
+    sentence = task.sentence(f"{task.n:,}" if task.n else "all", models)
     yield sentence[0].upper() + sentence[1:]
     support = "support" in config.metrics(name).families()
     if support:
@@ -79,34 +69,6 @@ def _sentences(config: Config, name: str) -> Iterator[str]:
             f"{embedder}, k = {task.k}, {_count(len(task.seeds), 'generation seed')}, "
             f"{_count(len(task.draws), 'draw')} of references."
         )
-
-
-def _sentence(task: TaskBase, texts: str, models: str) -> str:
-    if isinstance(task, SubsetsTask):
-        return (
-            f"Human texts of {task.dataset} on some values of {task.group} simulate models: {texts} texts of "
-            f"each of {len(task.subsets)} subsets, against as many texts on {', '.join(task.references)}."
-        )
-    if isinstance(task, ContinuationTask):
-        return (
-            f"Continuations of the first {task.prompt_words} words of {texts} texts of {task.dataset} by "
-            f"{models}, compared with as many human texts, all cut to {task.max_words} words."
-        )
-    if isinstance(task, BiographiesTask):
-        return (
-            f"{texts} biographies by {models}, given {_count(task.examples, 'example')}, compared with as "
-            f"many biographies of {task.dataset}."
-        )
-    if isinstance(task, CreativeTask):
-        return (
-            f"Continuations of {texts} prompts of {task.dataset} by {models}, compared with the texts of "
-            f"{task.references.model}."
-        )
-    if isinstance(task, PromptedTask):
-        return (
-            f"Continuations of {texts} prompts of {task.dataset} by {models}; human continuations are known."
-        )
-    return f"{texts} texts without a prompt by {models}, compared with human texts of {task.dataset}."
 
 
 def _count(number: int, what: str) -> str:
@@ -129,7 +91,7 @@ def explorer_settings(config: Config, task: str) -> dict[str, Any]:
         "projection": experiment.projection,
         "groups": entry.groups,
         "dataset": entry.dataset,
-        "prompts": entry.kind != "subsets",
+        "prompts": entry.generated,
         "cells": [
             {
                 "cell": list(cell),

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.catalogue.family import JUDGE, MODEL, TAGGER, Family
-from textgamut.config.cells import HUMAN, Config
+from textgamut.config.cells import Config
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
+from textgamut.config.task_kinds import HUMAN
 from textgamut.workflow import inputs
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import family_of, scores_again

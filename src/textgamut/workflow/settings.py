@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Names
-from textgamut.config.cells import HUMAN, Config
+from textgamut.config.cells import Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.sources import GenerationsSource, Training
-from textgamut.config.experiment import SubsetsTask
+from textgamut.config.task_kinds import HUMAN, SubsetsTask
 from textgamut.workflow import inputs, targets
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles

@@ -11,10 +11,11 @@ import pytest
 import yaml
 from helpers import EXPERIMENTS, ROOT, shipped
 
-from textgamut.config.cells import HUMAN, Cell, Config
+from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.sources import needs_contact
 from textgamut.config.loading import load_config, load_registry, validate_config
 from textgamut.config.schema import json_schema
+from textgamut.config.task_kinds import HUMAN
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import TextgamutError
 from textgamut.workflow import paths

@@ -5,7 +5,7 @@ from typing import get_args
 import pandas as pd
 import pytest
 
-from textgamut.config.experiment import Task
+from textgamut.config.task_kinds import Task
 from textgamut.datasets.creative import CREATIVE
 from textgamut.errors import TextgamutError
 from textgamut.tasks.draws import (

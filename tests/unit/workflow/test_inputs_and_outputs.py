@@ -9,9 +9,10 @@ from types import SimpleNamespace
 import pytest
 from helpers import ROOT
 
-from textgamut.config.cells import HUMAN, Config
+from textgamut.config.cells import Config
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config
+from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import TextgamutError
 from textgamut.workflow import inputs, outputs, settings, task_results
 from textgamut.workflow.families import FEATURE_FAMILIES, computed_families, family_of, missing_families

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from textgamut.calls import call
-from textgamut.config.cells import HUMAN
+from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_array, read_csv, read_json, read_table, to_csv, write_bytes
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
 from textgamut.metrics.paired_differences import compared_methods, differences_of

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from textgamut.catalogue import METRICS
-from textgamut.config.cells import HUMAN
+from textgamut.config.task_kinds import HUMAN
 from textgamut.report.figures.style import (
     COLOURS,
     INK,

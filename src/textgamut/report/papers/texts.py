@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from textgamut.catalogue import METRICS
-from textgamut.config.cells import HUMAN
+from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import DataError
 from textgamut.report.figures.text_bars import text_bars_figure
 from textgamut.report.figures.texts import correlation_figure
