@@ -76,36 +76,16 @@ def new(
     Raises:
         TextgamutError: If a file or a name is not valid, the folder exists, or no model is given.
     """
-    from textgamut.config.entries.registries import REGISTRIES
     from textgamut.config.loading import load_config
-    from textgamut.config.yaml import CONTROLS
     from textgamut.progress import recorded_warnings
 
     folder = Path("config", name)
-    if name in REGISTRIES:
-        raise ConfigError(f"{name!r}: a registry has this name, which would be the same file: choose another")
-    if problem := _no_slug(name, "tasks"):
-        raise ConfigError(f"{name[:100]!r}: {problem}")
+    _check_name(name, folder)
     if n is not None and n <= K:
         raise ConfigError(f"--n {n}: must be more than {K}, the number of neighbours (k)")
-    if os.path.lexists(folder):
-        raise ConfigError(f"{folder}: exists already: edit it, or choose another name")
-    if problem := unwritable(folder):
-        raise ConfigError(f"{folder}: cannot be written: {problem}")
     if not (generated or hub or api):
         raise ConfigError("no model: give --generated FILE..., --hub REPO... or --api MODEL...")
-    for file in (reference, *generated):
-        check_file(file)
-        if utf8(file) != str(file):
-            raise ConfigError(f"{file}: the path is not UTF-8, as YAML is: rename it")
-    for file in generated:
-        if re.search("[{}]", str(file)):
-            raise ConfigError(
-                f"{file}: braces in the path of texts stand for a task, a decoding or a seed: rename it"
-            )
-    for file in (reference, *generated):
-        if CONTROLS.search(str(file)):
-            raise ConfigError(f"{file}: control characters in a path are not supported: rename it")
+    _check_paths(reference, generated)
     with recorded_warnings():
         references = _read(reference, text, prompt)
         counts = [references.distinct]
@@ -139,6 +119,37 @@ def new(
     print(
         f"\nShow what will run:  snakemake -n {command}\nRun it:              snakemake --cores all {command}"
     )
+
+
+def _check_name(name: str, folder: Path) -> None:
+    """Check the name of an experiment, and that its folder can be made."""
+    from textgamut.config.entries.registries import REGISTRIES
+
+    if name in REGISTRIES:
+        raise ConfigError(f"{name!r}: a registry has this name, which would be the same file: choose another")
+    if problem := _no_slug(name, "tasks"):
+        raise ConfigError(f"{name[:100]!r}: {problem}")
+    if os.path.lexists(folder):
+        raise ConfigError(f"{folder}: exists already: edit it, or choose another name")
+    if problem := unwritable(folder):
+        raise ConfigError(f"{folder}: cannot be written: {problem}")
+
+
+def _check_paths(reference: Path, generated: Sequence[Path]) -> None:
+    """Check that the files exist, and that YAML and the workflow can name them."""
+    from textgamut.config.yaml import CONTROLS
+
+    for file in (reference, *generated):
+        check_file(file)
+        if utf8(file) != str(file):
+            raise ConfigError(f"{file}: the path is not UTF-8, as YAML is: rename it")
+        if CONTROLS.search(str(file)):
+            raise ConfigError(f"{file}: control characters in a path are not supported: rename it")
+    for file in generated:
+        if re.search("[{}]", str(file)):
+            raise ConfigError(
+                f"{file}: braces in the path of texts stand for a task, a decoding or a seed: rename it"
+            )
 
 
 def _read(path: Path, text: str, prompt: str) -> Texts:

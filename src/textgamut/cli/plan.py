@@ -12,6 +12,8 @@ from cyclopts import Parameter
 from textgamut.cli.common import NamedPath, experiment_file, print_json
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from textgamut.views.plan import Plan, Sum
 
 
@@ -68,7 +70,6 @@ def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
         titles: Tables and figures that it is made for.
     """
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     from textgamut.errors import printable
@@ -79,31 +80,7 @@ def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
         console.width = 160
     for title in titles:
         console.print(Text(printable(title), style="bold"))
-    names = ["cells done", "jobs to do", "samples done", "to do", "new tokens ≤", "prompt tokens", "tokens/s"]
-    paid = any(line.paid for line in plan.lines)
-    table = Table("task", "model", box=None, pad_edge=False, header_style="dim")
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column()
-    for name in ("job hours", "GPU hours", *(["US$"] if paid else [])):
-        table.add_column(name, justify="right", no_wrap=True)
-    for line in plan.lines:
-        row = [line.task, line.model, f"{line.cells_done:,} of {line.cells:,}"]
-        row += [f"{line.jobs - line.jobs_done:,}", f"{line.samples_done:,}", whole(line.samples_left)]
-        row += [whole(line.new_tokens), whole(line.prompt_tokens), whole(line.tokens_per_second)]
-        row += [line.rate_from if line.tokens_per_second else ""]
-        row += [decimal(line.hours), decimal(line.gpu_hours)]
-        row += [decimal(line.dollars) if line.paid else ""] if paid else []
-        table.add_row(*map(Text, row))
-    total = plan.totals
-    row = ["in all", "", f"{total['cells_done'].known:,} of {total['cells'].known:,}"]
-    row += [f"{total['jobs'].known - total['jobs_done'].known:,}"]
-    row += [whole(total[name]) for name in ("samples_done", "samples_left", "new_tokens", "prompt_tokens")]
-    row += ["", "", decimal(total["hours"]), decimal(total["gpu_hours"])]
-    row += [decimal(total["dollars"])] if paid else []
-    table.add_section()
-    table.add_row(*map(Text, row), style="bold")
-    console.print(table)
+    console.print(_table(plan))
     console.print()
     if plan.embeddings:
         sets, texts = plan.embeddings - plan.embeddings_done, whole(plan.embedded_texts)
@@ -130,6 +107,40 @@ def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
     gaps = any(each.unknown for each in sums) or any(line.hours is None for line in plan.lines)
     if gaps or any(judging.dollars is None for judging in plan.judgings):
         console.print(Text(UNKNOWN, style="dim"))
+
+
+def _table(plan: Plan) -> Table:
+    """Return the jobs, samples, tokens and hours of each model of a plan."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from textgamut.views.plan import decimal, whole
+
+    names = ["cells done", "jobs to do", "samples done", "to do", "new tokens ≤", "prompt tokens", "tokens/s"]
+    paid = any(line.paid for line in plan.lines)
+    table = Table("task", "model", box=None, pad_edge=False, header_style="dim")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column()
+    for name in ("job hours", "GPU hours", *(["US$"] if paid else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in plan.lines:
+        row = [line.task, line.model, f"{line.cells_done:,} of {line.cells:,}"]
+        row += [f"{line.jobs - line.jobs_done:,}", f"{line.samples_done:,}", whole(line.samples_left)]
+        row += [whole(line.new_tokens), whole(line.prompt_tokens), whole(line.tokens_per_second)]
+        row += [line.rate_from if line.tokens_per_second else ""]
+        row += [decimal(line.hours), decimal(line.gpu_hours)]
+        row += [decimal(line.dollars) if line.paid else ""] if paid else []
+        table.add_row(*map(Text, row))
+    total = plan.totals
+    row = ["in all", "", f"{total['cells_done'].known:,} of {total['cells'].known:,}"]
+    row += [f"{total['jobs'].known - total['jobs_done'].known:,}"]
+    row += [whole(total[name]) for name in ("samples_done", "samples_left", "new_tokens", "prompt_tokens")]
+    row += ["", "", decimal(total["hours"]), decimal(total["gpu_hours"])]
+    row += [decimal(total["dollars"])] if paid else []
+    table.add_section()
+    table.add_row(*map(Text, row), style="bold")
+    return table
 
 
 UNKNOWN = (

@@ -91,13 +91,10 @@ def rank_methods(
     comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     counts = dominance_counts(oriented)
     net = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
-    # Sorted, so that methods with the same values have the same mean to the last bit; NaN are last.
-    flat = pd.DataFrame(np.sort(scores.values, axis=0).reshape(len(scores.prompts), -1))
-    means = flat.mean().to_numpy().reshape(scores.values.shape[1:])  # NaN where all texts are empty
+    means = _means(scores)
     columns: dict[str, object] = {"method": scores.methods}
     columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
-    missing = np.isnan(scores.values).any(axis=2).sum(axis=0)
-    columns["missing"] = missing
+    columns["missing"] = missing = np.isnan(scores.values).any(axis=2).sum(axis=0)
     if missing.any():
         notes.append(
             "empty, or too short for a criterion, and so the worst on it: "
@@ -114,20 +111,13 @@ def rank_methods(
         notes.append(f"no worth: {error}")
 
     winners = pd.DataFrame(columns=["of", "which", "label", "count", "proportion"])
-    absent = [name for name in CRITERIA if name not in scores.criteria]
-    if absent:
-        notes.append(f"no Q*Text: it needs {', '.join(CRITERIA)}; there is no {', '.join(absent)}")
-    else:
-        perplexity, coherence, diversity = (
-            scores.values[:, :, scores.criteria.index(name)].ravel() for name in CRITERIA
-        )
-        try:
-            values = q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])
-            columns["q_text"] = values.mean(axis=0)
-            labels = {kind: [of[method] for method in scores.methods] for kind, of in (kinds or {}).items()}
-            winners = _winners(values, {"method": scores.methods, **labels})
-        except TextgamutError as error:
-            notes.append(f"no Q*Text: {error}")
+    try:
+        values = _q_text_of(scores)
+        columns["q_text"] = values.mean(axis=0)
+        labels = {kind: [of[method] for method in scores.methods] for kind, of in (kinds or {}).items()}
+        winners = _winners(values, {"method": scores.methods, **labels})
+    except TextgamutError as error:
+        notes.append(f"no Q*Text: {error}")
 
     methods = pd.DataFrame(columns)
     found = {name: methods[name] for name in RANKINGS if name in columns}
@@ -138,13 +128,10 @@ def rank_methods(
     methods = methods.sort_values([f"rank_{best}", "method"], ignore_index=True)
 
     compared = list(methods["method"][:depth_of])
-    places = [scores.methods.index(method) for method in compared]
-    depth = None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # raised if the depth does not exist
-            depth = ufg_depth(dominance_orders(oriented[:, places]))
+        depth = _depth(oriented[:, [scores.methods.index(method) for method in compared]])
     except (TextgamutError, UserWarning) as reason:
+        depth = None
         notes.append(f"no depth: {reason}")
     agreements = pd.DataFrame(columns=["ranking_1", "ranking_2", "spearman", "kendall", "methods"])
     if len(found) > 1:
@@ -160,6 +147,38 @@ def rank_methods(
         depth,
         notes,
     )
+
+
+def _means(scores: MethodScores) -> NDArray[np.float64]:
+    """Return the mean (M, C) of each method and criterion; NaN where all texts are empty."""
+    # Sorted, so that methods with the same values have the same mean to the last bit; NaN are last.
+    flat = pd.DataFrame(np.sort(scores.values, axis=0).reshape(len(scores.prompts), -1))
+    return flat.mean().to_numpy().reshape(scores.values.shape[1:])
+
+
+def _q_text_of(scores: MethodScores) -> NDArray[np.float64]:
+    """Return Q*Text (P, M) of each method on each prompt.
+
+    Raises:
+        TextgamutError: If it does not exist for these scores.
+    """
+    if absent := [name for name in CRITERIA if name not in scores.criteria]:
+        raise DataError(f"it needs {', '.join(CRITERIA)}; there is no {', '.join(absent)}")
+    perplexity, coherence, diversity = (
+        scores.values[:, :, scores.criteria.index(name)].ravel() for name in CRITERIA
+    )
+    return q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])
+
+
+def _depth(oriented: NDArray[np.float64]) -> UfgDepth:
+    """Return the depth of the orders of some methods.
+
+    Raises:
+        TextgamutError, UserWarning: If it does not exist.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        return ufg_depth(dominance_orders(oriented))
 
 
 def rank_texts(

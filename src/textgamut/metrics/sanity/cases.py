@@ -99,13 +99,19 @@ def cases(corpus: Corpus, plan: Plan, repeat: int) -> Iterator[tuple[str, Sample
             left, right = (Sample(side.features @ axes[:, :d], side.texts) for side in pairs[name])
             yield f"{name} d{d}", left, right
     moving = corpus.passages.features[topics == plan.main[0]]
-    direction, distance = _axis_and_distance(moving)
-    of_topic = topics[gen] == plan.main[0]
+    for name, moved in _moved(perfect, topics[gen] == plan.main[0], *_axis_and_distance(moving)):
+        yield name, references, moved
+
+
+def _moved(
+    perfect: Sample, of_topic: NDArray[np.bool_], direction: NDArray[np.float64], distance: float
+) -> Iterator[tuple[str, Sample]]:
+    """Yield the texts of a perfect model, with those of one topic moved along a direction, both ways."""
     for way, sign in (("forth", 1), ("back", -1)):
         for step in STEPS:
             moved = perfect.features.copy()
             moved[of_topic] += (sign * step * distance * direction).astype(moved.dtype)
-            yield f"{way} {step:g}", references, Sample(moved, perfect.texts)
+            yield f"{way} {step:g}", Sample(moved, perfect.texts)
 
 
 def _sides(

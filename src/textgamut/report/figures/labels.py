@@ -96,6 +96,30 @@ def place_labels(
         cost = DISTANCE_COST * away + OUTSIDE_COST * outside + POINT_COST * on_points
         cost += OVERLAP_COST * on_markers + AMBIGUITY_COST * ambiguous
         alone.append(cost + LEADER_POINT_COST * (away > LEADER) * crossed)
+    chosen = _chosen(alone, centres, sizes, lines, markers, away)
+
+    for own, (text, choice) in enumerate(zip(texts, chosen, strict=True)):
+        text.set_position(tuple(centres[own][choice] - markers[own]))
+        if away[choice] > LEADER:
+            axes.annotate(
+                "",
+                marks[own][1],
+                tuple(ends[choice]),
+                textcoords="offset points",
+                arrowprops={"arrowstyle": "-", "color": "#777777", "lw": 0.6, "shrinkA": 0, "shrinkB": 4},
+                zorder=3,
+            )
+
+
+def _chosen(
+    alone: Sequence[NDArray[np.float64]],
+    centres: Sequence[NDArray[np.float64]],
+    sizes: Sequence[NDArray[np.float64]],
+    lines: Sequence[NDArray[np.float64]],
+    markers: NDArray[np.float64],
+    away: NDArray[np.float64],
+) -> list[int]:
+    """Return the position of each label, given the cost of each position alone."""
     chosen = [int(cost.argmin()) for cost in alone]
     for _ in range(ROUNDS):
         for own, (boxes, size, line) in enumerate(zip(centres, sizes, lines, strict=True)):
@@ -111,18 +135,7 @@ def place_labels(
                 at_marker = np.hypot(*np.moveaxis(line - marker, 2, 0)) < CLEARANCE
                 cost += CROSSING_COST * at_marker.any(axis=1)
             chosen[own] = int(cost.argmin())
-
-    for own, (text, choice) in enumerate(zip(texts, chosen, strict=True)):
-        text.set_position(tuple(centres[own][choice] - markers[own]))
-        if away[choice] > LEADER:
-            axes.annotate(
-                "",
-                marks[own][1],
-                tuple(ends[choice]),
-                textcoords="offset points",
-                arrowprops={"arrowstyle": "-", "color": "#777777", "lw": 0.6, "shrinkA": 0, "shrinkB": 4},
-                zorder=3,
-            )
+    return chosen
 
 
 def _gaps(

@@ -121,9 +121,6 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
         DataError: If the scores are not comparable or incomplete (see
             :func:`textgamut.report.tables.precision_recall_runs`), or a model has no style.
     """
-    from matplotlib.colors import to_rgba
-    from matplotlib.patches import Ellipse
-
     runs = order_runs(precision_recall_runs(scores, alike=["task", "embedder", "n", "k"]), models)
     figure, axes = new_figure(title, height=5.0)
     families = dict.fromkeys(models[slug].family for slug in runs["model"])
@@ -145,11 +142,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
             bare.append(label)
         else:
             with_ellipse.append(cell)
-            center, width, height, angle = error_ellipse(x, y, prediction_radius(len(cell)))
-            face = to_rgba(colour, 0.10)
-            ellipse = Ellipse(center, width, height, angle=angle, fc=face, ec=colour, lw=1.1, zorder=1.5)
-            axes.add_patch(ellipse)
-            obstacles.append(ellipse.get_patch_transform().transform(_CIRCLE))
+            obstacles.append(_draw_ellipse(axes, x, y, colour))
         limits = [intervals.get((slug, str(decoding), metric)) for metric in ("precision", "recall")]
         if limits[0] and limits[1]:
             crosses = True
@@ -184,6 +177,20 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     settle(figure)
     place_labels(figure, axes, marks, points)
     return figure
+
+
+def _draw_ellipse(
+    axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64], colour: str
+) -> NDArray[np.float64]:
+    """Draw the error ellipse of some runs, and return points (P, 2) on it."""
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import Ellipse
+
+    center, width, height, angle = error_ellipse(x, y, prediction_radius(len(x)))
+    face = to_rgba(colour, 0.10)
+    ellipse = Ellipse(center, width, height, angle=angle, fc=face, ec=colour, lw=1.1, zorder=1.5)
+    axes.add_patch(ellipse)
+    return ellipse.get_patch_transform().transform(_CIRCLE)
 
 
 @own_settings()
