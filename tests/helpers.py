@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -26,6 +26,9 @@ from textgamut.run import forkserver
 from textgamut.run.job import Job
 from textgamut.run.records import finish_record, start_record
 from textgamut.run.script import measured
+
+if TYPE_CHECKING:
+    from textgamut.report.papers.result import PaperResult
 
 ROOT = Path(__file__).parents[1]
 GIVE_UP = 1200.0
@@ -258,3 +261,14 @@ def injected(job: Any, threads: int) -> Any:
         threads=threads,
         log=job.log,
     )
+
+
+def make_target(settings: Mapping[str, Any], data: Mapping[str, Any]) -> PaperResult:
+    """Make a target; what its settings do not name is empty."""
+    from textgamut.report.papers.shapes import make_target
+    from textgamut.report.papers.target_settings import TargetSettings
+
+    empty: dict[str, Any] = {"paper": None, "embedder": ""}
+    empty |= {name: {} for name in ("published", "labels", "models", "decodings", "tasks", "embedders")}
+    target = {"tasks": list(settings["tasks"])} | settings["target"]
+    return make_target(TargetSettings.of({**empty, **settings, "target": target}), data)

@@ -130,6 +130,7 @@ def _made(file: Path, config: Config, state: TargetState, partial: bool) -> tupl
         DataError: If files are missing and ``partial`` is off.
     """
     from textgamut.report.papers.shapes import make_target
+    from textgamut.report.papers.target_settings import TargetSettings
     from textgamut.workflow.target_files import read_files, target_files
     from textgamut.workflow.targets import target_settings
 
@@ -138,7 +139,8 @@ def _made(file: Path, config: Config, state: TargetState, partial: bool) -> tupl
     missing = existing != files
     if missing and not partial:
         raise DataError(f"{state.name}: {_what_is_missing(file, state)}")
-    return make_target(target_settings(config, state.name), read_files(existing)), missing
+    settings = TargetSettings.of(target_settings(config, state.name))
+    return make_target(settings, read_files(existing)), missing
 
 
 def _what_is_missing(file: Path, state: TargetState) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from helpers import ROOT
+from helpers import ROOT, make_target
 from made_paper import ARTICLES, EXPERIMENT, MODELS, TARGETS, read_paper, write_paper, write_support
 
 from textgamut.config.cells import Config
@@ -16,7 +16,6 @@ from textgamut.config.loading import load_config
 from textgamut.errors import ConfigError, DataError
 from textgamut.files import meta_path
 from textgamut.report.papers.result import Entry, PaperTable
-from textgamut.report.papers.shapes import make_target
 from textgamut.views.papers import paper_state, target_state, write_index
 from textgamut.views.plan import Sum, make_plan
 from textgamut.workflow.target_files import read_files, target_files

@@ -8,6 +8,7 @@ from textgamut.files import to_csv, write_bytes
 from textgamut.report.figures.style import notice_figure, render
 from textgamut.report.papers.page import target_page
 from textgamut.report.papers.shapes import make_target as make
+from textgamut.report.papers.target_settings import TargetSettings
 from textgamut.run.script import run
 from textgamut.workflow.target_files import read_files
 
@@ -15,16 +16,15 @@ from textgamut.workflow.target_files import read_files
 def make_target(
     settings: dict[str, Any], inputs: dict[str, list[Path]], outputs: dict[str, Path]
 ) -> dict[str, Any]:
-    result = make(settings, read_files(inputs))
+    of = TargetSettings.of(settings)
+    result = make(of, read_files(inputs))
     figure = result.figure
     if "svg" in outputs:
-        figure = figure or notice_figure(settings["target"]["title"], "There is nothing to show.")
+        figure = figure or notice_figure(of.target.title, "There is nothing to show.")
         write_bytes(outputs["svg"], render(figure, "svg"))
         write_bytes(outputs["png"], render(figure, "png"))
     picture = render(figure, "svg") if figure else None
-    write_bytes(
-        outputs["html"], target_page(settings["name"], settings["target"]["title"], result, picture).encode()
-    )
+    write_bytes(outputs["html"], target_page(of.name, of.target.title, result, picture).encode())
     write_bytes(outputs["csv"], to_csv(result.table.frame()))
     return {"table": asdict(result.table), "notes": result.notes}
 

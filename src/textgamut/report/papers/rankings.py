@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from textgamut.config.targets import AgreementFigure, Continuations, Winners, Worths
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import TextgamutError
 from textgamut.rankings.agreement import agreement as rank_correlations
@@ -24,6 +25,7 @@ from textgamut.report.figures.hasse import hasse_figure
 from textgamut.report.figures.scatter import scatter_figure
 from textgamut.report.papers.mc_labels import MethodLabels, method_labels
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
+from textgamut.report.papers.target_settings import Settings, TargetSettings
 from textgamut.text import cut_words
 
 if TYPE_CHECKING:
@@ -38,13 +40,12 @@ MOST_PAIRS = 50
 TEXT = ["model", "decoding", "seed", "id"]
 """Columns that identify a text of a task."""
 
-Settings = Mapping[str, Any]
 RankingTables = Mapping[str, Any]
 
 
 def best_and_worst(settings: Settings, ranking: RankingTables) -> PaperResult:
     """Name the first and the last by each of the three approaches (MC Table 2)."""
-    printed, labels = settings["published"], _names(settings)
+    printed, labels = settings.published, _names(settings)
     columns = ["Extended Bradley-Terry Model", "Union-Free Generic Depth", "Q*Text"]
     methods, orders = _table(ranking, "ranking"), _table(ranking, "orders")
     entries = []
@@ -55,15 +56,15 @@ def best_and_worst(settings: Settings, ranking: RankingTables) -> PaperResult:
         entries.append([Entry(own, paper=of) for own, of in zip(ours, paper, strict=True)])
     notes = [
         "Union-free generic depth: the deepest and the shallowest observed order of the "
-        f"{settings['ranking']['depth_of']} methods with the greatest worth."
+        f"{settings.depth_of} methods with the greatest worth."
     ]
     table = PaperTable(["Best", "Worst"], columns, entries)
     return PaperResult(table, notes=(*notes, *_reasons(ranking, "worth", "depth", "Q*Text")))
 
 
-def worths(settings: Settings, ranking: RankingTables) -> PaperResult:
+def worths(settings: TargetSettings[Worths], ranking: RankingTables) -> PaperResult:
     """Rank the methods by worth, or by net dominance if the worth does not exist (MC Tables 3, 8 to 11)."""
-    printed, labels = settings["published"], _names(settings)
+    printed, labels = settings.published, _names(settings)
     methods, paper = _table(ranking, "ranking"), _printed_ranks(printed)
     by = "worth" if "worth" in methods else "dominance"
     ranks, values = {}, {}
@@ -71,7 +72,7 @@ def worths(settings: Settings, ranking: RankingTables) -> PaperResult:
         names = methods["method"].map(labels)
         ranks = dict(zip(names, map(int, methods[f"rank_{by}"]), strict=True))
         values = dict(zip(names, map(float, methods[by]), strict=True))
-    shown = list(ranks)[: settings["target"]["first"]]
+    shown = list(ranks)[: settings.target.first]
     rows = in_printed_order(shown, list(paper))
     entries = [[Entry(ranks.get(row), paper=paper.get(row)), Entry(values.get(row))] for row in rows]
     notes = []
@@ -92,7 +93,7 @@ def worths(settings: Settings, ranking: RankingTables) -> PaperResult:
 
 def dominating_pairs(settings: Settings, ranking: RankingTables) -> PaperResult:
     """List the pairs of which one dominates on all prompts, and count pairs (MC Tables 5 to 7)."""
-    printed, labels = settings["published"], _names(settings)
+    printed, labels = settings.published, _names(settings)
     dominance, pairs = _table(ranking, "dominance"), _table(ranking, "pairs")
     paper = {f"{first} > {second}": wins for first, second, wins in printed.get("pairs", ())}
     ours: dict[str, int] = {}
@@ -129,17 +130,17 @@ def dominating_pairs(settings: Settings, ranking: RankingTables) -> PaperResult:
     return PaperResult(table, notes=tuple(notes))
 
 
-def winners(settings: Settings, ranking: RankingTables) -> PaperResult:
+def winners(settings: TargetSettings[Winners], ranking: RankingTables) -> PaperResult:
     """Count the prompts on which a method, model, ... has the best or worst Q*Text (MC Tables 12 to 19)."""
-    target, printed = settings["target"], settings["published"]
-    labels = _labels_of(settings, target["of"])
+    target, printed = settings.target, settings.published
+    labels = _labels_of(settings, target.of)
     columns = printed.get("columns", ["Count", "Proportion (%)"])
     scale = 100 if "%" in columns[1] else 1
     paper = printed.get("counts", {})
     found = _table(ranking, "winners")
     ours: dict[str, float] = {}
     if len(found):
-        found = found[(found["of"] == "method") & (found["which"] == target["which"])]
+        found = found[(found["of"] == "method") & (found["which"] == target.which)]
         counts = found["count"].groupby(found["label"].map(labels), sort=True).sum()
         counts = counts.sort_values(ascending=False, kind="stable")
         ours = dict.fromkeys((label for label in paper if label in labels.values()), 0.0) | counts.to_dict()
@@ -154,18 +155,18 @@ def winners(settings: Settings, ranking: RankingTables) -> PaperResult:
         whole = round(count, DIGITS)
         number = int(whole) if whole == int(whole) else whole
         entries.append([Entry(number, paper=of[0]), Entry(scale * count / total, paper=of[1])])
-    what = "highest" if target["which"] == "most" else "lowest"
+    what = "highest" if target.which == "most" else "lowest"
     notes = [f"Prompts on which a text has the {what} Q*Text; methods with the same value share a prompt."]
     notes += [f"{total:,.0f} prompts."] if total else []
     decimals = printed.get("decimals", 0)
     absent = _absent(paper, labels)
-    table = PaperTable(rows, columns, entries, target["of"].capitalize(), decimals, absent)
+    table = PaperTable(rows, columns, entries, target.of.capitalize(), decimals, absent)
     return PaperResult(table, notes=(*notes, *_reasons(ranking, "Q*Text")))
 
 
 def orders(settings: Settings, ranking: RankingTables) -> PaperResult:
     """Draw the deepest and the shallowest order of the best methods (MC Figure 2)."""
-    printed, labels = settings["published"], _names(settings)
+    printed, labels = settings.published, _names(settings)
     found, methods = _table(ranking, "orders"), _table(ranking, "ranking")
     ends = {"deepest": "Deepest order", "shallowest": "Shallowest order"}
     frequent = ["Most frequent order", "Second most frequent order", "Third most frequent order"]
@@ -174,7 +175,7 @@ def orders(settings: Settings, ranking: RankingTables) -> PaperResult:
     ours: list[list[Any]] = [[None] * 3 for _ in paper]
     figure, notes = None, []
     if len(found):
-        names = list(methods["method"].head(settings["ranking"]["depth_of"]))
+        names = list(methods["method"].head(settings.depth_of))
         compared = [labels[name] for name in names]
         lines = found[["order", "depth", "count"]].to_numpy().tolist()
         by_count = sorted(lines, key=lambda line: -line[2])
@@ -187,7 +188,7 @@ def orders(settings: Settings, ranking: RankingTables) -> PaperResult:
             for name, (_, depth, count) in zip(ends.values(), ours[:2], strict=True)
         ]
         matrices = np.array([_matrix(line[0], names) for line in (lines[0], lines[-1])])
-        figure = hasse_figure(matrices, captions, compared, _title(settings))
+        figure = hasse_figure(matrices, captions, compared, settings.target.title)
     entries = [
         [Entry(own, paper=of) for own, of in zip(line, printed_line, strict=True)]
         for line, printed_line in zip(ours, paper, strict=True)
@@ -196,9 +197,9 @@ def orders(settings: Settings, ranking: RankingTables) -> PaperResult:
     return PaperResult(table, figure, (*notes, *_reasons(ranking, "depth")))
 
 
-def agreement(settings: Settings, ranking: RankingTables) -> PaperResult:
+def agreement(settings: TargetSettings[AgreementFigure], ranking: RankingTables) -> PaperResult:
     """Plot the ranks by worth against those by Q*Text, with a colour for each group (MC Figures 3 and 4)."""
-    by, methods = settings["target"]["by"], _table(ranking, "ranking")
+    by, methods = settings.target.by, _table(ranking, "ranking")
     labels = _labels_of(settings, by)
     columns = ["Methods", "Spearman", "Kendall", "Mean rank by worth", "Mean rank by Q*Text"]
     rows = ["All methods", *dict.fromkeys(labels.values())]
@@ -216,13 +217,13 @@ def agreement(settings: Settings, ranking: RankingTables) -> PaperResult:
                 points[row] = ranks
         note = "A dot is a method; rank 1 is the best."
         names = ("Rank by worth (Bradley-Terry)", "Rank by Q*Text")
-        figure = scatter_figure(points, names, _title(settings), note, diagonal=True)
+        figure = scatter_figure(points, names, settings.target.title, note, diagonal=True)
     table = PaperTable(rows, columns, entries, by.capitalize(), decimals=2)
     return PaperResult(table, figure, tuple(_reasons(ranking, "worth", "Q*Text")))
 
 
 def continuations(
-    settings: Settings,
+    settings: TargetSettings[Continuations],
     ranked: Mapping[str, pd.DataFrame],
     continuations: pd.DataFrame,
     prompts: pd.DataFrame,
@@ -236,17 +237,17 @@ def continuations(
             and of the human texts, for the first task.
         prompts: ``task``, ``id`` and ``base`` of the prompts, in their order.
     """
-    printed, words = settings["published"], settings["target"]["words"]
+    printed, words = settings.published, settings.target.words
     labels = _names(settings)
     paper: dict[str, float] = printed.get("q_text", {})
-    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-    task = next(iter(settings["tasks"]))
+    names = {(model, decoding): name for model, decoding, name in settings.methods}
+    task = next(iter(settings.tasks))
     notes = []
     found: dict[str, tuple[str, float | None]] = {}
     prompt = _prompt(prompts[prompts["task"] == task], continuations, printed.get("prompt"))
     if prompt is not None:
         scores: dict[tuple[Any, ...], float] = {}
-        if len(ranked) == len(settings["tasks"]):
+        if len(ranked) == len(settings.tasks):
             try:
                 values = q_text_of_texts(ranked, names)[task]
                 own = ranked[task].assign(q_text=values)
@@ -277,7 +278,7 @@ def continuations(
         )
     notes.append(
         f"Texts are cut after {words} words (…). Q*Text is that of the whole text, on the scale of the "
-        f"ranking of {', '.join(settings['tasks'])}."
+        f"ranking of {', '.join(settings.tasks)}."
     )
     absent = _absent(paper, {**labels, HUMAN: "Human"})
     table = PaperTable(rows, ["Text", "Q*Text"], entries, "Decoding Method", decimals=2, absent=absent)
@@ -286,7 +287,7 @@ def continuations(
 
 def tuned_parameters(settings: Settings, tuning: pd.DataFrame) -> PaperResult:
     """Show the parameters of Q*Text that were tuned to human ratings (MC Table 21)."""
-    printed = settings["published"]
+    printed = settings.published
     rows = {
         "weights": "Metric Weights",
         "targets": "Gaussian Target Values",
@@ -326,12 +327,8 @@ def ratings(settings: Settings, tuning: pd.DataFrame, rated: pd.DataFrame) -> Pa
                 points[row] = both
         names = ("Human rating", "Q*Text, tuned")
         note = " ".join(["A dot is a text.", *notes])
-        figure = scatter_figure(points, names, _title(settings), note)
+        figure = scatter_figure(points, names, settings.target.title, note)
     return PaperResult(PaperTable(rows, columns, entries, "Strategy", decimals=2), figure, tuple(notes))
-
-
-def _title(settings: Settings) -> str:
-    return str(settings["target"]["title"])
 
 
 def _table(ranking: RankingTables, name: str) -> pd.DataFrame:
@@ -351,10 +348,10 @@ def _reasons(ranking: RankingTables, *shown: str) -> list[str]:
 
 def _labels(settings: Settings) -> dict[str, MethodLabels]:
     """Return the paper's labels of each method, by its name in the ranking."""
-    models, decodings, table = settings["models"], settings["decodings"], settings["name"]
+    models, decodings, table = settings.models, settings.decodings, settings.name
     return {
-        name: method_labels(models[model]["label"], decodings[decoding], table)
-        for model, decoding, name in settings["methods"]
+        name: method_labels(models[model].label, decodings[decoding], table)
+        for model, decoding, name in settings.methods
     }
 
 
@@ -367,7 +364,7 @@ class _Names(dict[str, str]):
 
 def _names(settings: Settings) -> _Names:
     """Return the paper's name of each method; methods of one name are told apart by that in the ranking."""
-    found = {name: labels.method(settings["name"]) for name, labels in _labels(settings).items()}
+    found = {name: labels.method(settings.name) for name, labels in _labels(settings).items()}
     times = collections.Counter(found.values())
     shown = {name: label if times[label] == 1 else f"{label} [{name}]" for name, label in found.items()}
     return _Names(shown)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from textgamut.catalogue import METRICS
+from textgamut.config.targets import Bars, Correlations, MetricsByModel, SweepFigure
 from textgamut.metrics.divergence import f_beta
 from textgamut.metrics.rows import ALL
 from textgamut.report.figures.bars import bars_figure
@@ -22,6 +23,7 @@ from textgamut.report.figures.models import ModelStyle
 from textgamut.report.figures.precision_recall import precision_recall_figure
 from textgamut.report.figures.texts import correlation_figure
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
+from textgamut.report.papers.target_settings import Settings, TargetSettings
 from textgamut.report.tables import variance_table
 
 REVISION = 2
@@ -40,16 +42,14 @@ F_NOTE = (
 F_SCORES = [f"{name}, {kind}" for kind in CURVES for name in ("F_1/8", "F_8")]
 _SYMBOLS = {"n": "N", "k": "k"}
 
-Settings = Mapping[str, Any]
 
-
-def metrics_by_model(settings: Settings, scores: pd.DataFrame) -> PaperResult:
+def metrics_by_model(settings: TargetSettings[MetricsByModel], scores: pd.DataFrame) -> PaperResult:
     """Make a table with metrics as rows and models as columns (PR Table 1).
 
     Values are means over the runs of a model, with their sample standard deviation. Runs in which a reference
     model's texts are compared with themselves are left out.
     """
-    printed, metrics = settings["published"], settings["target"]["metrics"]
+    printed, metrics = settings.published, settings.target.metrics
     runs = comparable_runs(settings, scores)
     labels = labels_of(settings).values()
     columns = in_printed_order(labels, printed.get("columns", []))
@@ -69,14 +69,14 @@ def precision_recall(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """Plot recall against precision, and list the means (PR Figure 1)."""
     runs = comparable_runs(settings, scores)
     table = _table_of_means(settings, runs, SUPPORT)
-    named = runs.assign(embedder=settings["embedder"])
-    figure = precision_recall_figure(named, _styles(settings), _title(settings)) if len(runs) else None
+    named = runs.assign(embedder=settings.embedder)
+    figure = precision_recall_figure(named, settings.models, settings.target.title) if len(runs) else None
     return PaperResult(table, figure, (*_notes_of_runs(settings, runs, SUPPORT), NO_NUMBERS))
 
 
-def bars(settings: Settings, scores: pd.DataFrame) -> PaperResult:
+def bars(settings: TargetSettings[Bars], scores: pd.DataFrame) -> PaperResult:
     """Plot metrics as bars with error bars, one group for each model (PR Figures 2 and B.2)."""
-    metrics, errors = settings["target"]["metrics"], settings["target"]["errors"]
+    metrics, errors = settings.target.metrics, settings.target.errors
     runs = comparable_runs(settings, scores)
     table = _table_of_means(settings, runs, metrics)
     counts = {label: of.drop_duplicates(["seed", "draw"]) for label, of in _by_label(settings, runs)}
@@ -93,17 +93,17 @@ def bars(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     }
     notes = _notes_of_runs(settings, runs, metrics)
     note = f"Bars: means; error bars: one {errors} over the runs, cut at 1."
-    figure = bars_figure(values, table.rows, _title(settings), note) if len(runs) else None
+    figure = bars_figure(values, table.rows, settings.target.title, note) if len(runs) else None
     return PaperResult(table, figure, (*notes, f"Error bars: one {errors}.", NO_NUMBERS))
 
 
-def sweep(settings: Settings, sweeps: pd.DataFrame) -> PaperResult:
+def sweep(settings: TargetSettings[SweepFigure], sweeps: pd.DataFrame) -> PaperResult:
     """Plot precision and recall against N, k or both (PR Figures 6 and B.1)."""
-    [task] = settings["tasks"].values()
+    [task] = settings.tasks.values()
     runs = _wide(sweeps, SUPPORT)
     held = {"n": ("k", task["k"]), "k": ("n", task["sweep"]["k_at"] or task["n"])}
     columns, rows, entries = [], [], []
-    for varied in settings["target"]["vary"]:
+    for varied in settings.target.vary:
         fixed, value = held[varied]
         some = runs[runs[fixed] == value]
         columns.append((varied, some, f"{_SYMBOLS[varied]} ({_SYMBOLS[fixed]} = {value})"))
@@ -113,23 +113,23 @@ def sweep(settings: Settings, sweeps: pd.DataFrame) -> PaperResult:
             entries.append([_mean_entry(of[metric]) for metric in SUPPORT])
     table = PaperTable(rows, list(SUPPORT.values()), entries)
     notes = (*_notes_of_runs(settings, sweeps, SUPPORT), NO_NUMBERS)
-    note = f"{settings['embedder']}. {_bands(table)}".strip()
-    figure = metric_lines(columns, SUPPORT, _styles(settings), _title(settings), note)
+    note = f"{settings.embedder}. {_bands(table)}".strip()
+    figure = metric_lines(columns, SUPPORT, settings.models, settings.target.title, note)
     return PaperResult(table, figure if len(runs) else None, notes)
 
 
-def correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
+def correlations(settings: TargetSettings[Correlations], scores: pd.DataFrame) -> PaperResult:
     """Compute Pearson correlations between metrics, over the means of all methods (PR Figures 7 and A.5)."""
-    target, printed = settings["target"], settings["published"]
-    chat = {slug for slug, style in settings["models"].items() if style["chat"]}
+    target, printed = settings.target, settings.published
+    chat = {slug for slug, style in settings.models.items() if style.chat}
     scores = scores[scores["group"] == ALL]
     means = scores.groupby(["task", "model", "decoding", "metric"])["value"].mean().unstack("metric")
-    means = means.reindex(columns=list(dict.fromkeys([*target["rows"], *target["columns"]])))
+    means = means.reindex(columns=list(dict.fromkeys([*target.rows, *target.columns])))
     pre_trained = means[~means.index.get_level_values("model").isin(list(chat))]
-    found = pd.DataFrame(index=target["rows"], columns=target["columns"], dtype=float)
-    for column in target["columns"]:
-        some = pre_trained if column in target["pre_trained_only"] else means
-        for row in target["rows"]:
+    found = pd.DataFrame(index=target.rows, columns=target.columns, dtype=float)
+    for column in target.columns:
+        some = pre_trained if column in target.pre_trained_only else means
+        for row in target.rows:
             found.loc[row, column] = some[row].corr(some[column], min_periods=3)
     names = printed.get("labels", {})
 
@@ -137,19 +137,16 @@ def correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
         return str(names.get(metric, heading(metric)))
 
     entries = [
-        [
-            with_paper(Entry(known(found.loc[row, column])), printed, row, column)
-            for column in target["columns"]
-        ]
-        for row in target["rows"]
+        [with_paper(Entry(known(found.loc[row, column])), printed, row, column) for column in target.columns]
+        for row in target.rows
     ]
-    rows, columns = [label(row) for row in target["rows"]], [label(column) for column in target["columns"]]
+    rows, columns = [label(row) for row in target.rows], [label(column) for column in target.columns]
     both = ", each over those with both metrics" if means.isna().any(axis=None) else ""
     notes = [
         f"Pearson correlations over {len(means)} methods{both}: a model with a decoding setting in a task."
     ]
-    if target["pre_trained_only"]:
-        left_out = ", ".join(map(label, target["pre_trained_only"]))
+    if target.pre_trained_only:
+        left_out = ", ".join(map(label, target.pre_trained_only))
         notes.append(
             f"Without the instruction-tuned models, as in the paper: {left_out} ({len(pre_trained)} methods)."
         )
@@ -158,13 +155,13 @@ def correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
         if found.isna().any(axis=None):
             notes.append(CONSTANT)
         named = {metric: label(metric) for metric in found.index.union(found.columns)}
-        figure = correlation_figure(found, _title(settings), " ".join(notes), named)
+        figure = correlation_figure(found, settings.target.title, " ".join(notes), named)
     return PaperResult(PaperTable(rows, columns, entries, decimals=2), figure, tuple(notes))
 
 
 def examples(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """Plot precision and recall against the number of in-context examples (PR Figure 8)."""
-    numbers = {task: entry["examples"] for task, entry in settings["tasks"].items()}
+    numbers = {task: entry["examples"] for task, entry in settings.tasks.items()}
     scores = scores[scores["group"] == ALL]
     runs = _wide(scores, SUPPORT)
     runs = runs.assign(examples=runs["task"].map(numbers))
@@ -185,7 +182,7 @@ def examples(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     table = PaperTable(list(labels.values()), columns, rows, "Model")
     label = "in-context examples"
     lines = [("examples", runs, label)]
-    figure = metric_lines(lines, SUPPORT, _styles(settings), _title(settings), _bands(table))
+    figure = metric_lines(lines, SUPPORT, settings.models, settings.target.title, _bands(table))
     notes = (*_notes_of_runs(settings, scores, SUPPORT), NO_NUMBERS)
     return PaperResult(table, figure if len(runs) else None, notes)
 
@@ -212,7 +209,7 @@ def curves(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
             "Divergence frontier (MAUVE)": {name: (cell["x"], cell["y"]) for name, cell in shown.items()},
         },
         [("precision", "recall"), ("exp(-c KL(Q || R))", "exp(-c KL(P || R))")],
-        _title(settings),
+        settings.target.title,
         notes[0],
     )
     table = PaperTable(rows, F_SCORES, entries, _corner(settings))
@@ -248,13 +245,15 @@ def f_scores(settings: Settings, curves: list[dict[str, Any]]) -> PaperResult:
     order = ", ".join(f"{place}: {label}" for place, label in enumerate(labels.values(), start=1))
     columns = [("place", lines, "candidate distribution")]
     metrics = {"f_1_8": "F_1/8", "f_8": "F_8"}
-    figure = metric_lines(columns, metrics, styles, _title(settings), f"{order}. {_bands(table)}".strip())
+    figure = metric_lines(
+        columns, metrics, styles, settings.target.title, f"{order}. {_bands(table)}".strip()
+    )
     return PaperResult(table, figure if len(found) else None, notes)
 
 
 def embedder_correlations(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """Correlate precision and recall between the first embedder and each other (PR Table B.1)."""
-    printed, labels = settings["published"], settings["embedders"]
+    printed, labels = settings.published, settings.embedders
     scores = scores[(scores["group"] == ALL) & scores["metric"].isin(list(SUPPORT))]
     keys = ["task", "model", "decoding", "metric", "embedder"]
     means = scores.groupby(keys)["value"].mean().unstack("embedder").reindex(columns=list(labels))
@@ -276,18 +275,18 @@ def embedder_correlations(settings: Settings, scores: pd.DataFrame) -> PaperResu
 
 def tokens_per_word(settings: Settings, tokens: Mapping[str, float]) -> PaperResult:
     """Tabulate the tokens per word of the tokenizers of some models (PR Table B.2)."""
-    printed, column = settings["published"], "Average Tokens per Word"
+    printed, column = settings.published, "Average Tokens per Word"
     rows, entries = [], []
-    for slug, style in settings["models"].items():
-        rows.append(style["label"])
-        entries.append([with_paper(Entry(tokens.get(slug)), printed, style["family"], column)])
+    for slug, style in settings.models.items():
+        rows.append(style.label)
+        entries.append([with_paper(Entry(tokens.get(slug)), printed, style.family, column)])
     note = "The sum of the tokens over the sum of the words (NLTK) of all texts."
     return PaperResult(PaperTable(rows, [column], entries, "Tokenizer"), notes=(note,))
 
 
 def variance(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     """Tabulate the standard deviations over seeds and draws, averaged over models (PR Table B.5)."""
-    printed = settings["published"]
+    printed = settings.published
     columns = {"Varying Q": "Q", "Varying P": "P", "Varying P and Q": "P and Q"}
     scores = scores[scores["group"] == ALL]
     found = variance_table(scores).set_index(["metric", "varying"]) if len(scores) else pd.DataFrame()
@@ -311,13 +310,13 @@ def heading(metric: str) -> str:
 
 def labels_of(settings: Settings) -> dict[str, str]:
     """Return the paper's name of each model: slug -> label."""
-    return {slug: style["label"] for slug, style in settings["models"].items()}
+    return {slug: style.label for slug, style in settings.models.items()}
 
 
 def comparable_runs(settings: Settings, scores: pd.DataFrame) -> pd.DataFrame:
     """Return the scores of all texts, without the runs in which texts are compared with themselves."""
     scores = scores[scores["group"] == ALL]
-    for task, entry in settings["tasks"].items():
+    for task, entry in settings.tasks.items():
         if entry["kind"] == "creative":
             of = entry["references"]
             same = (scores["task"] == task) & (scores["model"] == of["model"])
@@ -346,14 +345,6 @@ def with_paper(entry: Entry, printed: Mapping[str, Any], row: str, column: str) 
 def known(value: Any) -> float | None:
     """Return a value of a table as a number, None for NaN."""
     return None if pd.isna(value) else float(value)
-
-
-def _title(settings: Settings) -> str:
-    return str(settings["target"]["title"])
-
-
-def _styles(settings: Settings) -> dict[str, ModelStyle]:
-    return {slug: ModelStyle(**style) for slug, style in settings["models"].items()}
 
 
 def _by_label(settings: Settings, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -391,7 +382,7 @@ def _corner(settings: Settings) -> str:
 
 
 def _of_subsets(settings: Settings) -> bool:
-    return all(entry["kind"] == "subsets" for entry in settings["tasks"].values())
+    return all(entry["kind"] == "subsets" for entry in settings.tasks.values())
 
 
 def _seeds(settings: Settings, count: int) -> str:
@@ -443,10 +434,10 @@ def _notes_of_runs(settings: Settings, runs: pd.DataFrame, metrics: Iterable[str
 
 def _notes_of_references(settings: Settings) -> list[str]:
     notes = []
-    for entry in settings["tasks"].values():
+    for entry in settings.tasks.values():
         if entry["kind"] == "creative":
             model = entry["references"]["model"]
-            label = settings["models"].get(model, {}).get("label", model)
+            label = settings.models[model].label if model in settings.models else model
             notes.append(
                 f"The references are texts of {label}. Its own entry leaves out the run whose texts are the "
                 "references, since no set of texts is compared with itself."

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from textgamut.config.targets import Target
 from textgamut.report.papers import rankings, samples, scores, texts
 from textgamut.report.papers.result import PaperResult
+from textgamut.report.papers.target_settings import TargetSettings
 
 SHAPES: dict[str, Callable[..., PaperResult]] = {
     "metrics-by-model": scores.metrics_by_model,
@@ -39,13 +41,13 @@ SHAPES: dict[str, Callable[..., PaperResult]] = {
 """Shape of a target -> the function that makes it."""
 
 
-def make_target(settings: Mapping[str, Any], data: Mapping[str, Any]) -> PaperResult:
+def make_target(settings: TargetSettings[Target], data: Mapping[str, Any]) -> PaperResult:
     """Make a target.
 
     Args:
-        settings: Its settings, see ``workflow.targets.target_settings``.
+        settings: Its settings.
         data: What it reads, by kind, as ``workflow.target_files.read_files`` returns it.
     """
-    result = SHAPES[settings["target"]["shape"]](settings, **data)
-    notes = (*settings.get("notes", ()), *settings["published"].get("notes", ()))
+    result = SHAPES[settings.target.shape](settings, **data)
+    notes = (*settings.notes, *settings.published.get("notes", ()))
     return result._replace(notes=(*result.notes, *notes))

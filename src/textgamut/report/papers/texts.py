@@ -13,12 +13,20 @@ from typing import Any
 import pandas as pd
 
 from textgamut.catalogue import METRICS
+from textgamut.config.targets import (
+    LabelCounts,
+    TextCorrelations,
+    TextDeviationsFigure,
+    TextMeans,
+    TextParameterFigure,
+)
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import DataError
 from textgamut.report.figures.text_bars import text_bars_figure
 from textgamut.report.figures.texts import correlation_figure
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
-from textgamut.report.papers.scores import CONSTANT, Settings, known, with_paper
+from textgamut.report.papers.scores import CONSTANT, known, with_paper
+from textgamut.report.papers.target_settings import Settings, TargetSettings
 from textgamut.report.tables import rescaled
 
 REVISION = 3
@@ -56,16 +64,16 @@ class Method:
         return _number(self.parameters[name]) if name in self.parameters else None
 
 
-def text_means(settings: Settings, texts: pd.DataFrame) -> PaperResult:
+def text_means(settings: TargetSettings[TextMeans], texts: pd.DataFrame) -> PaperResult:
     """Tabulate means over texts, with methods as rows (NW Tables 3 and 4, appendix).
 
     The paper's rows are first, in its order; then follow ours that it does not have.
     """
-    target, printed = settings["target"], settings["published"]
-    metrics, extra = target["metrics"], list(target["parameters"])
-    if extra and len(target["tasks"]) > 1:
+    target, printed = settings.target, settings.published
+    metrics, extra = target.metrics, [*map(str, target.parameters)]
+    if extra and len(target.tasks) > 1:
         extra.append("window")
-    methods, lines = methods_of(settings), printed.get("rows", [])
+    methods, lines = methods_of(settings, target.human), printed.get("rows", [])
     summary = _summary(texts, metrics)
     rows, entries = [], []
     for line, method in _in_printed_lines(methods, lines):
@@ -81,10 +89,10 @@ def text_means(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     return PaperResult(table, notes=_notes(texts, metrics))
 
 
-def text_parameter(settings: Settings, texts: pd.DataFrame) -> PaperResult:
+def text_parameter(settings: TargetSettings[TextParameterFigure], texts: pd.DataFrame) -> PaperResult:
     """Plot metrics against one decoding parameter, while the others are held (NW Figures 1 to 3)."""
-    target, printed = settings["target"], settings["published"]
-    metrics, parameter = target["metrics"], target["parameter"]
+    target, printed = settings.target, settings.published
+    metrics, parameter = target.metrics, target.parameter
     methods = sorted(methods_of(settings), key=lambda of: of.parameters[parameter] or 0)
     summary = _summary(texts, metrics)
     lines = {of: line for line, of in _in_printed_lines(methods, printed.get("rows", [])) if of}
@@ -95,7 +103,7 @@ def text_parameter(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     held = " and ".join(f"{PARAMETERS[name]} = {methods[0].setting(name)}" for name in others)
     note = f"{methods[0].label}, with {held}."
     figure = text_bars_figure(
-        _wide(methods, summary, rows), dict(zip(metrics, columns, strict=True)), target["title"],
+        _wide(methods, summary, rows), dict(zip(metrics, columns, strict=True)), target.title,
         f"{note} Above: means, rescaled by the paper's ranges, others by least and greatest; error bars: one "
         "standard deviation, cut at the axes. Below: standard deviations, rescaled by least and greatest. "
         "0.5 if least and greatest are equal.",
@@ -104,10 +112,10 @@ def text_parameter(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     return PaperResult(table, figure if len(summary) else None, (note, *_notes(texts, metrics)))
 
 
-def text_correlations(settings: Settings, texts: pd.DataFrame) -> PaperResult:
+def text_correlations(settings: TargetSettings[TextCorrelations], texts: pd.DataFrame) -> PaperResult:
     """Compute Pearson correlations between metrics, over single texts (NW Figure 4)."""
-    target, printed = settings["target"], settings["published"]
-    metrics = target["metrics"]
+    target, printed = settings.target, settings.published
+    metrics = target.metrics
     found = texts.reindex(columns=metrics).astype(float).corr(min_periods=3)
     values = {"columns": printed.get("columns", []), **printed.get("rows", {})}
     entries = [
@@ -118,15 +126,15 @@ def text_correlations(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     note = f"Pearson correlations over {len(texts):,} generated texts, each over those with both metrics."
     shown = found.dropna(how="all").dropna(how="all", axis="columns")
     labels = dict(zip(metrics, names, strict=True))
-    figure = correlation_figure(shown, target["title"], note, labels) if len(shown) else None
+    figure = correlation_figure(shown, target.title, note, labels) if len(shown) else None
     table = PaperTable(names, names, entries, decimals=printed.get("decimals", 3))
     return PaperResult(table, figure, (note, CONSTANT) if found.isna().any(axis=None) else (note,))
 
 
-def text_deviations(settings: Settings, texts: pd.DataFrame) -> PaperResult:
+def text_deviations(settings: TargetSettings[TextDeviationsFigure], texts: pd.DataFrame) -> PaperResult:
     """Plot the standard deviations of metrics over the texts of each method (NW Figure 5)."""
-    target, printed = settings["target"], settings["published"]
-    metrics = target["metrics"]
+    target, printed = settings.target, settings.published
+    metrics = target.metrics
     methods = methods_of(settings)
     names = [unique_label(of, methods) for of in methods]
     wide = _wide(methods, _summary(texts, metrics), names)
@@ -148,7 +156,7 @@ def text_deviations(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     if in_paper := printed.get("order_of_deviations"):
         notes.append(f"In the paper, which prints no deviations: {' > '.join(in_paper)}.")
     figure = text_bars_figure(
-        wide, dict(zip(metrics, columns, strict=True)), target["title"],
+        wide, dict(zip(metrics, columns, strict=True)), target.title,
         "Standard deviations over the texts of each method, rescaled from the least to the greatest, 0.5 if "
         "equal.",
         means=False,
@@ -156,15 +164,15 @@ def text_deviations(settings: Settings, texts: pd.DataFrame) -> PaperResult:
     return PaperResult(table, figure if len(order) else None, (*notes, *_notes_of_gaps(texts, metrics)))
 
 
-def label_counts(settings: Settings, labels: pd.DataFrame) -> PaperResult:
+def label_counts(settings: TargetSettings[LabelCounts], labels: pd.DataFrame) -> PaperResult:
     """Count the texts of a dataset with each label (NW Table 1).
 
     Raises:
         DataError: If the dataset has no such column.
     """
-    printed, column = settings["published"], settings["target"]["column"]
+    printed, column = settings.published, settings.target.column
     if len(labels) and column not in labels:
-        raise DataError(f"{settings['target']['dataset']}: the texts have no column {column!r}")
+        raise DataError(f"{settings.target.dataset}: the texts have no column {column!r}")
     columns = printed.get("columns", ["texts", "percent"])
     values = {"columns": columns, **printed.get("rows", {})}
     spelled = {name.casefold(): name for name in printed.get("rows", {})}
@@ -184,22 +192,22 @@ def label_counts(settings: Settings, labels: pd.DataFrame) -> PaperResult:
     return PaperResult(table, notes=(f"{len(labels):,} texts.",))
 
 
-def methods_of(settings: Settings) -> list[Method]:
-    """Return the methods of a target in each of its tasks, the human texts last if it shows them."""
-    cells = dict.fromkeys((task, model, decoding) for task, model, decoding, _ in settings["cells"])
+def methods_of(settings: Settings, human: str | None = None) -> list[Method]:
+    """Return the methods of a target in each of its tasks, and last the human texts if they have a label."""
+    cells = dict.fromkeys((task, model, decoding) for task, model, decoding, _ in settings.cells)
     methods = []
     for task, model, decoding in cells:
-        entry = settings["decodings"][decoding]
+        entry = settings.decodings[decoding]
         parameters = {name: entry[name] for name in PARAMETERS if name in entry}
         methods.append(Method(method_label(settings, model, decoding), task, model, decoding, parameters))
-    if label := settings["target"].get("human"):
-        methods += [Method(label, task, HUMAN, HUMAN, {}) for task in settings["tasks"]]
+    if human:
+        methods += [Method(human, task, HUMAN, HUMAN, {}) for task in settings.tasks]
     return methods
 
 
 def method_label(settings: Settings, model: str, decoding: str) -> str:
     """Return the paper's name of a method or, if it has none, that of its model."""
-    return str(settings["labels"].get(f"{model}/{decoding}", settings["models"][model]["label"]))
+    return str(settings.labels.get(f"{model}/{decoding}", settings.models[model].label))
 
 
 def unique_label(method: Method, methods: Sequence[Method]) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import make_target
 from made_scores import method_scores, small_print, words
 
 from textgamut.rankings.qtext import CRITERIA
 from textgamut.rankings.ranking import rank_methods, ranking_tables
 from textgamut.report.papers.result import Entry, PaperResult
-from textgamut.report.papers.shapes import make_target
 from textgamut.report.published import published
 
 MODELS = {
@@ -35,7 +35,7 @@ def settings(shape: str, name: str = "table_99", **target: Any) -> dict[str, Any
     return {
         "name": name,
         "published": published("mc", name),
-        "target": {"shape": shape, "title": "A title", "first": None, **target},
+        "target": {"shape": shape, "title": "A title", **target},
         "methods": METHODS,
         "ranking": {"depth_of": 3},
         "models": MODELS,

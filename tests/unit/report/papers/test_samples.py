@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from helpers import make_target
 
 from textgamut.report.papers.page import target_page
 from textgamut.report.papers.result import PaperResult
 from textgamut.report.papers.samples import MOST_WORDS
-from textgamut.report.papers.shapes import make_target
 
 MODELS = {
     "a": {"label": "Model A", "family": "A", "chat": False},

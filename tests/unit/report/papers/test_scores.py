@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import make_target
 
 from textgamut.metrics.divergence import f_beta, pr_curve
 from textgamut.report.papers.result import Entry, PaperResult
-from textgamut.report.papers.shapes import make_target
 from textgamut.report.published import published
 from textgamut.report.tables import tidy
 
@@ -253,7 +253,7 @@ def test_embedders_are_compared_with_the_first() -> None:
             for i, name in enumerate(("first", "second"))
         ]
     )
-    chosen = settings("embedder-correlations", "table_b1")
+    chosen = settings("embedder-correlations", "table_b1", embedders=["first", "second"])
     chosen["embedders"] = {"first": "GPT-2-large", "second": "OPT-1.3b"}
     density = scores[scores["metric"] == "precision"].assign(metric="density")  # of the same family
     result = make_target(chosen, {"scores": pd.concat([scores, density])})
@@ -265,7 +265,7 @@ def test_embedders_are_compared_with_the_first() -> None:
 
 
 def test_tokens_per_word_are_the_ratio_of_the_sums_beside_the_family_s() -> None:
-    chosen = settings("tokens-per-word", "table_b2")
+    chosen = settings("tokens-per-word", "table_b2", dataset="texts", models=list(MODELS))
     found = entries(make_target(chosen, {"tokens": {"llama": 1.5}}))
     assert found["Llama-2 70B Chat", "Average Tokens per Word"] == (1.5, None, 1.36, None)
     assert found["SmolLM2", "Average Tokens per Word"] == (None, None, None, None)

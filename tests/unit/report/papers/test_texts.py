@@ -7,13 +7,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from helpers import ROOT
+from helpers import ROOT, make_target
 
 from textgamut.catalogue import METRICS
 from textgamut.config.yaml import read_yaml
 from textgamut.errors import DataError
 from textgamut.report.papers.result import Entry, PaperResult
-from textgamut.report.papers.shapes import make_target
 from textgamut.report.published import published
 from textgamut.workflow.target_files import read_files
 
@@ -43,12 +42,12 @@ DECODINGS = {
 def settings(shape: str, name: str, cells: list[tuple[str, str, str]], **target: Any) -> dict[str, Any]:
     """Settings of a target of NW with cells (task, model, decoding), of one seed."""
     tasks = list(dict.fromkeys(task for task, _, _ in cells))
+    metrics = {"metrics": COLUMNS} if shape.startswith("text-") else {}
     return {
         "name": name,
         "published": published("nw", name),
         "labels": {"gpt-3/served": "GPT-3 with penalty"},
-        "target": {"shape": shape, "title": "A title", "tasks": tasks, "metrics": COLUMNS, "parameters": []}
-        | target,
+        "target": {"shape": shape, "title": "A title", "tasks": tasks} | metrics | target,
         "cells": [[*cell, 1] for cell in cells],
         "models": {"gpt2-xl": GPT_2, "bloom": BLOOM, "added": ADDED, "gpt-3": ADDED},
         "decodings": DECODINGS,
