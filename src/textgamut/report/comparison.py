@@ -10,7 +10,7 @@ import pandas as pd
 from textgamut.catalogue import METRICS, compared_families
 from textgamut.errors import printable
 from textgamut.metrics.rows import ALL
-from textgamut.report.html import cell_text
+from textgamut.report.html import cell_text, spread_text
 
 DIFFERENCES_NOTE = (
     "First minus second model. In brackets: paired 95 % intervals, each of a single pair. Support metrics: "
@@ -114,13 +114,9 @@ def cells_of(table: pd.DataFrame, metric: str, sign: str = "") -> Sequence[str]:
     """
     cells = []
     for row in table.to_dict("records"):
-        low, deviation = row.get(f"{metric}_low"), row.get(f"{metric}_sd")
-        cell = cell_text(row[metric], sign)
-        if not pd.isna(low):
-            cell += f" [{cell_text(low, sign)}, {cell_text(row[f'{metric}_high'], sign)}]"
-        elif not pd.isna(deviation):
-            cell += f" ± {cell_text(deviation)}"
-        if f"{metric}_verdict" in row and not pd.isna(low):
+        spread = [row.get(f"{metric}_{part}") for part in ("sd", "low", "high")]
+        cell = f"{cell_text(row[metric], sign)} {spread_text(*spread, sign=sign)}".rstrip()
+        if f"{metric}_verdict" in row and not pd.isna(spread[1]):
             cell += f" {row[f'{metric}_verdict']}"
         cells.append(cell)
     return cells

@@ -38,16 +38,22 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
         deviations, lows, highs = (series.get(f"{name}_{part}", missing) for part in ("sd", "low", "high"))
         cells.append(
             [
-                cell_text(value)
-                + ("" if pd.isna(deviation) else f" ± {cell_text(deviation)}")
-                + ("" if pd.isna(low) or pd.isna(high) else f" [{cell_text(low)}, {cell_text(high)}]")
-                for value, deviation, low, high in zip(series[name], deviations, lows, highs, strict=True)
+                f"{cell_text(value)} {spread_text(*spread)}".rstrip()
+                for value, *spread in zip(series[name], deviations, lows, highs, strict=True)
             ]
         )
     rows = [list(zip(row, columns, strict=True)) for row in zip(*cells, strict=True)]
     return load_template("table.html", html.escape).render(
         title=caption, note=note, columns=columns, rows=rows
     )
+
+
+def spread_text(deviation: Any = None, low: Any = None, high: Any = None, *, sign: str = "") -> str:
+    """Return the spread of a value as text, "± 0.003 [0.801, 0.845]"; what is missing is left out."""
+    parts = [] if pd.isna(deviation) else [f"± {cell_text(deviation)}"]
+    if not (pd.isna(low) or pd.isna(high)):
+        parts.append(f"[{cell_text(low, sign)}, {cell_text(high, sign)}]")
+    return " ".join(parts)
 
 
 def cell_text(value: Any, sign: str = "") -> str:

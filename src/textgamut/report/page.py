@@ -19,7 +19,7 @@ from textgamut.report.chunks import CHUNK, DIGEST, Chunk, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
 from textgamut.report.explorer import ExplorerData
-from textgamut.report.html import cell_text
+from textgamut.report.html import cell_text, spread_text
 from textgamut.report.rendering import load_template
 
 REVISION = 2
@@ -247,7 +247,7 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
     rows = []
     for row in differences.to_dict("records"):
         heading = METRICS[row["metric"]].text_heading
-        interval = "" if pd.isna(row["low"]) else f"[{cell_text(row['low'])}, {cell_text(row['high'])}]"
+        interval = spread_text(low=row["low"], high=row["high"])
         p, known = cell_text(row["p_holm"]), None if pd.isna(row["p_holm"]) else row["p_holm"]
         rows.append(
             [
@@ -262,15 +262,12 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
 
 def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:
     value = frame[name].iloc[row]
-    spread, low, high = (
+    spread = (
         frame[f"{name}{part}"].iloc[row] if f"{name}{part}" in frame and name in METRICS else None
         for part in _PARTS
     )
-    parts = [] if pd.isna(spread) else [f"± {cell_text(spread)}"]
-    if not (pd.isna(low) or pd.isna(high)):
-        parts.append(f"[{cell_text(low)}, {cell_text(high)}]")
     known = None if pd.isna(value) else value if isinstance(value, str) else float(value)
-    return Entry(cell_text(value), known, " ".join(parts), best)
+    return Entry(cell_text(value), known, spread_text(*spread), best)
 
 
 def _best(frame: pd.DataFrame, name: str) -> int | None:
