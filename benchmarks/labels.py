@@ -35,7 +35,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from textgamut.report.figures import labels, precision_recall
-from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.model_styles import ModelStyle
 from textgamut.report.figures.precision_recall import precision_recall_figure
 from textgamut.report.figures.style import render
 

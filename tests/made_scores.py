@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.text import Text
 
 from textgamut.rankings.method_scores import MethodScores
-from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.model_styles import ModelStyle
 
 # The models of PR Figure 1 in its two clusters: (precision, recall).
 PAPER = {

@@ -10,7 +10,7 @@ from markdown_text import table
 
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import Metric
-from textgamut.metrics.sanity.checks import CHECKS
+from textgamut.metrics.sanity.sanity_checks import CHECKS
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 

@@ -12,8 +12,9 @@ from markdown_text import escaped, table
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
-from textgamut.report.papers.page import printed_name
 from textgamut.report.papers.shapes import make_target
+from textgamut.report.papers.target_settings import TargetSettings
+from textgamut.report.papers.target_page import printed_name
 from textgamut.views.papers import TargetState, paper_state
 from textgamut.views.plan import decimal
 from textgamut.workflow.target_files import read_files, target_files
@@ -74,4 +75,5 @@ def _needs(config: Config, target: TargetState) -> Iterator[str]:
 def _published(config: Config, name: str) -> int:
     """Return the number of published values, those in the table of a target that has no scores yet."""
     nothing: dict[str, list[str]] = {kind: [] for kind in target_files(config, name)}
-    return make_target(target_settings(config, name), read_files(nothing)).table.values
+    settings = TargetSettings.of(target_settings(config, name))
+    return make_target(settings, read_files(nothing)).table.values

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from textgamut import __version__
 from textgamut.errors import DataError
-from textgamut.inputs import not_a_file
+from textgamut.user_files import not_a_file
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import pytest
 from browser.made_pages import HOSTILE, made_ranking, made_task, named_task, write_made_page
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from textgamut.report.explorer import ExplorerTask
+from textgamut.report.explorer_chunks import ExplorerTask
 
 
 @pytest.fixture(scope="session")

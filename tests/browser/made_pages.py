@@ -15,8 +15,8 @@ from textgamut.metrics.neighbours import neighbour_table
 from textgamut.rankings.method_scores import MethodScores, scores_table
 from textgamut.rankings.ranking import rank_methods
 from textgamut.report.criteria import RankedMethods
-from textgamut.report.explorer import ExplorerTask, GeneratedSet, TextSet, explorer_data
-from textgamut.report.page import Column, Entry, Page, Section, Table, write_page
+from textgamut.report.experiment_page import Column, Entry, Page, Section, Table, write_page
+from textgamut.report.explorer_chunks import ExplorerTask, GeneratedSet, TextSet, explorer_data
 
 TOPICS = ["politics", "sport"]
 HOSTILE_METHOD = "<b>Gamma</b>"

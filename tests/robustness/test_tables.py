@@ -16,8 +16,8 @@ import pytest
 from textgamut.cli.main import main
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.errors import DataError
+from textgamut.generation.given.given_text import read_texts
 from textgamut.generation.given.matching import CellTexts, cell_samples
-from textgamut.generation.given.texts import read_texts
 
 TABLES = Path(__file__).parent / "tables"
 

@@ -16,8 +16,8 @@ from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import GenerationsSource, OpenAISource
 from textgamut.generation.batch import batch_requests
 from textgamut.generation.engines.openai import OpenAIEngine
+from textgamut.generation.given.given_text import read_texts
 from textgamut.generation.given.matching import CellTexts, cell_samples
-from textgamut.generation.given.texts import read_texts
 from textgamut.generation.requests import Request
 from textgamut.tasks.templates import dataset_prompt
 

@@ -17,7 +17,7 @@ import pytest
 
 from textgamut.archives import FREE, open_gzip, open_member, open_zip
 from textgamut.config.entries.sources import WheelMember, WheelSource
-from textgamut.datasets.rows import rows_of_parquet
+from textgamut.datasets.row_files import rows_of_parquet
 from textgamut.errors import DataError, SourceError
 from textgamut.sources import wheel
 
@@ -221,7 +221,7 @@ READ = """
 import resource, sys
 from pathlib import Path
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.datasets import continuations, dump, news_articles, rows, table
+from textgamut.datasets import continuations, dump, news_articles, table
 from textgamut.generation.given import inspect
 import inspect_ai.log, pyarrow
 

@@ -16,7 +16,7 @@ import textgamut
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import Metric
 from textgamut.config.loading import load_registry
-from textgamut.metrics.sanity.checks import CHECKS
+from textgamut.metrics.sanity.sanity_checks import CHECKS
 
 REFERENCE = ROOT / "docs/reference"
 

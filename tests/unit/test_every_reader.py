@@ -18,17 +18,17 @@ import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
-from textgamut import inputs
+from textgamut import user_files
 from textgamut.config.entries.datasets import Dataset
 from textgamut.config.entries.sources import GenerationsSource, TextsFormat
 from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
 from textgamut.datasets.dump import pages
 from textgamut.datasets.extract import extract
-from textgamut.datasets.rows import TABLES, TEXT_FORMATS
+from textgamut.datasets.row_files import TABLES, TEXT_FORMATS
 from textgamut.datasets.snapshot import _read_card
 from textgamut.errors import TextgamutError
-from textgamut.generation.given.texts import read_texts
+from textgamut.generation.given.given_text import read_texts
 from textgamut.models.essay_model import read_essays
 from textgamut.rankings.score_table import read_score_table
 
@@ -206,7 +206,7 @@ def test_a_file_that_changes_while_it_is_read_is_named(
     name, content, read = READERS[reader]
     path = tmp_path / name
     path.write_bytes(content)
-    own = inputs._state
+    own = user_files._state
     calls: list[Path] = []
 
     def state(file: Path) -> Any:
@@ -224,7 +224,7 @@ def test_a_file_that_changes_while_it_is_read_is_named(
         calls.append(file)
         return own(file)
 
-    monkeypatch.setattr(inputs, "_state", state)
+    monkeypatch.setattr(user_files, "_state", state)
     with pytest.raises(TextgamutError, match="changed while it was read"):
         read(path)
 

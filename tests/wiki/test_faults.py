@@ -25,7 +25,7 @@ from textgamut.config.entries.datasets import NewWikiDataset
 from textgamut.config.entries.sources import MediaWikiSource
 from textgamut.datasets.extract import extract
 from textgamut.errors import TextgamutError
-from textgamut.sources import answers, http, wikidata
+from textgamut.sources import http, json_requests, wikidata
 from textgamut.sources.wiki import Wiki as Opened
 from textgamut.sources.wiki import connect
 
@@ -96,7 +96,7 @@ def test_what_was_answered_is_never_asked_for_again(filled, undisturbed, proxy: 
     between = proxy(filled.api, [])
     failures = 0
     while failures < 30:
-        between.faults = ["pass"] * 10 + ["503"] * answers.ATTEMPTS
+        between.faults = ["pass"] * 10 + ["503"] * json_requests.ATTEMPTS
         with contextlib.suppress(TextgamutError):
             frame = extracted(between.url, tmp_path)
             break
@@ -166,7 +166,7 @@ def test_a_server_that_continues_forever_is_left_and_asked_anew_later(
 def test_a_server_that_stays_broken_is_named_with_the_way_out(
     filled: Wiki, proxy: Proxy, tmp_path: Path
 ) -> None:
-    between = proxy(filled.api, ["503"] * answers.ATTEMPTS)
+    between = proxy(filled.api, ["503"] * json_requests.ATTEMPTS)
     with pytest.raises(TextgamutError, match="no answer in 9 attempts: HTTP 503"):
         opened(between.url, tmp_path).pages.pages([1], prop="info")
 
@@ -320,7 +320,7 @@ def test_a_passing_fault_of_the_sparql_endpoint_costs_nothing(
     served = sparql(f"<http://www.wikidata.org/entity/Q1> <http://schema.org/name> {name} .")
     between = proxy(served.url, [fault, fault])
     between.retry_after = 0
-    answers_ = answers.Answers(between.url, accept=wikidata.ACCEPT, rate=1000, cache=tmp_path)
+    answers_ = json_requests.Answers(between.url, accept=wikidata.ACCEPT, rate=1000, cache=tmp_path)
     for _ in range(2):
         rows = wikidata.select(
             answers_, f"SELECT ?item WHERE {{ ?item schema:name {name} }}", always=("item",)
@@ -332,7 +332,7 @@ def test_a_passing_fault_of_the_sparql_endpoint_costs_nothing(
 
 def test_a_query_that_the_endpoint_does_not_understand_is_told_with_its_reason(sparql, tmp_path) -> None:
     served = sparql("<http://x/a> <http://x/b> <http://x/c> .")
-    endpoint = answers.Answers(served.url, accept=wikidata.ACCEPT, cache=tmp_path)
+    endpoint = json_requests.Answers(served.url, accept=wikidata.ACCEPT, cache=tmp_path)
     with pytest.raises(TextgamutError, match=r"the server returned HTTP 400 Bad Request: .*expected"):
         wikidata.select(endpoint, "SELECT ?x WHERE { ?x", always=("x",))
 

@@ -9,7 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 
 from textgamut.catalogue import FAMILIES
-from textgamut.report.papers.page import printed_name
+from textgamut.report.papers.target_page import printed_name
 from textgamut.workflow import (
     inputs,
     outputs,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from textgamut.cli.common import print_json
 
 if TYPE_CHECKING:
-    from textgamut.cli.checks import Check
+    from textgamut.cli.machine_checks import Check
 
 
 def doctor(*, offline: bool = False, json: bool = False) -> int:
@@ -26,7 +26,7 @@ def doctor(*, offline: bool = False, json: bool = False) -> int:
     Returns:
         The exit code.
     """
-    from textgamut.cli.checks import run_checks
+    from textgamut.cli.machine_checks import run_checks
 
     checks = run_checks(offline=offline)
     broken = [f"{check.area}: {check.name}" for check in checks if check.state == "broken"]

@@ -110,7 +110,7 @@ def texts(
     check_output("--output", output / "README.md", [])
     from textgamut.config.loading import load_config
     from textgamut.files import write_bytes, write_json, write_table
-    from textgamut.report.export import render_export_card
+    from textgamut.report.hub_card import render_export_card
     from textgamut.views.export import export_settings, selected_cells, texts_of_task
 
     experiment = load_config(experiment_file(configfile, config), config)

@@ -15,7 +15,7 @@ from cyclopts.validators import Number
 
 from textgamut.cli.common import Integer, NamedPath, NamedPaths, stem, unwritable, utf8, write
 from textgamut.errors import ConfigError, DataError, SourceError, TextgamutError
-from textgamut.inputs import check_file
+from textgamut.user_files import check_file
 
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1)]
 

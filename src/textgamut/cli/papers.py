@@ -115,7 +115,7 @@ def _print_targets(
             targets=[_as_json(state, result, missing) for state, (result, missing) in found],
         )
         return
-    from textgamut.report.papers.terminal import print_target
+    from textgamut.report.papers.target_terminal import print_target
 
     for place, (state, (result, missing)) in enumerate(found):
         if place:
@@ -181,7 +181,7 @@ def print_state(file: Path, name: str, state: PaperState) -> None:
     from rich.text import Text
 
     from textgamut.errors import printable
-    from textgamut.report.papers.page import printed_name
+    from textgamut.report.papers.target_page import printed_name
     from textgamut.views.plan import decimal
 
     console = Console()

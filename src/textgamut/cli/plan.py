@@ -42,7 +42,7 @@ def plan(
         TextgamutError: If the experiment or a registry is not valid.
     """
     from textgamut.config.loading import load_config
-    from textgamut.report.papers.page import printed_name
+    from textgamut.report.papers.target_page import printed_name
     from textgamut.views.plan import make_plan
     from textgamut.workflow.arguments import check_place
     from textgamut.workflow.targets import named_targets, target_need, union

@@ -23,7 +23,7 @@ from textgamut.cli.common import (
     write,
 )
 from textgamut.errors import ConfigError, DataError, TextgamutError
-from textgamut.inputs import check_file
+from textgamut.user_files import check_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +176,7 @@ def _read_scores(
     """
     import pandas as pd
 
-    from textgamut.datasets.rows import TABLES
+    from textgamut.datasets.row_files import TABLES
     from textgamut.datasets.table import check_filled, numbers, read_columns
 
     keys = list(dict.fromkeys([prompt, *method, *by]))
@@ -213,7 +213,7 @@ def _write(folder: Path, ranking: Ranking, groups: Mapping[str, str], title: str
     """Write the tables and figures of a ranking."""
     from textgamut.files import to_csv
     from textgamut.rankings.ranking import ranking_tables
-    from textgamut.report.figures.rankings import ranking_figures
+    from textgamut.report.figures.ranking_figures import ranking_figures
     from textgamut.report.figures.style import render
 
     contents = {f"{name}.csv": to_csv(table) for name, table in ranking_tables(ranking).items()}

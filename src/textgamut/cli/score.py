@@ -28,8 +28,8 @@ from textgamut.cli.common import (
     writable,
 )
 from textgamut.errors import ConfigError, DataError, nearest
-from textgamut.inputs import check_file
 from textgamut.scoring.options import Options, Pooling, all_options
+from textgamut.user_files import check_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,7 +168,7 @@ def _prepare(
     output: Path | None,
 ) -> Callable[[], Comparison]:
     """Read the files and check everything; return the computation."""
-    from textgamut.datasets.rows import STANDARD_INPUT
+    from textgamut.datasets.row_files import STANDARD_INPUT
     from textgamut.datasets.table import labels
     from textgamut.scoring.check import check_texts
     from textgamut.scoring.compute import compute
@@ -319,8 +319,8 @@ def _write(folder: Path, comparison: Comparison, reference: str) -> None:
     """Write the page, the tables and the figure."""
     from textgamut.files import to_csv
     from textgamut.report.comparison import facts_of, models_table
+    from textgamut.report.experiment_page import write_page
     from textgamut.report.figures.style import render
-    from textgamut.report.page import write_page
     from textgamut.report.score_page import scores_figure
 
     scores, differences = comparison.to_frame(), comparison.differences

@@ -11,7 +11,7 @@ from textgamut.config.entries.sources import FinetunedSource
 from textgamut.config.entry_checks import braces, no_judge, not_loaded, unfit_entry, unfit_training
 from textgamut.config.metrics import Metrics
 from textgamut.config.target_checks import unfit_target
-from textgamut.config.targets import EmbedderCorrelations, LabelCounts, TokensPerWord
+from textgamut.config.target_shapes import EmbedderCorrelations, LabelCounts, TokensPerWord
 from textgamut.config.task_checks import unfit_task
 from textgamut.config.task_kinds import CreativeTask
 from textgamut.errors import nearest

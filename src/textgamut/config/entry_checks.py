@@ -29,7 +29,7 @@ from textgamut.config.entries.taggers import Tagger
 from textgamut.config.task_kinds import PromptedTask
 from textgamut.errors import nearest
 from textgamut.fields import expanded
-from textgamut.inputs import no_file
+from textgamut.user_files import no_file
 
 
 def unfit_entry(config: Config, what: str, entry: Any) -> Iterator[str]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from textgamut.config.entries.sources import RATE
 from textgamut.config.metrics import Metrics
-from textgamut.config.targets import Target, TargetName
+from textgamut.config.target_shapes import Target, TargetName
 from textgamut.config.task_kinds import Task
 from textgamut.fields import SLUG_PATTERN, Quantity, Slug, Strict, Text
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.checks import broken_references
 from textgamut.config.entries.registries import REGISTRIES
@@ -36,12 +36,12 @@ def load_config(path: str | Path, registries: str | Path | None = None) -> Confi
     Raises:
         TextgamutError: If anything is invalid: one line per problem with file, key and nearest valid choice.
     """
-    file = expanded(str(arguments.path("path", path)))
+    file = expanded(str(validation.path("path", path)))
     if registries is None:
         parents = Path(os.path.abspath(file)).parents
         registries = next((parent for parent in parents if _has_registries(parent)), None)
     else:
-        registries = arguments.path("registries", registries)
+        registries = validation.path("registries", registries)
     return validate_config(read_yaml(file), str(path), registries)
 
 

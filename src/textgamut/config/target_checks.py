@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.config.cells import Config
 from textgamut.config.entry_checks import group_columns, not_loaded
-from textgamut.config.targets import (
+from textgamut.config.target_shapes import (
     Continuations,
     ExamplesFigure,
     LabelCounts,

@@ -20,7 +20,7 @@ from textgamut.config.task_kinds import (
 )
 from textgamut.errors import nearest
 from textgamut.fields import expanded
-from textgamut.inputs import no_file
+from textgamut.user_files import no_file
 
 SCORED = ["perplexity", "coherence", "diversity"]
 """Criteria of Q*Text."""

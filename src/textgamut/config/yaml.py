@@ -12,7 +12,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from textgamut.errors import ConfigError, nearest, printable, reason
-from textgamut.inputs import guess, unreadable
+from textgamut.user_files import guess, unreadable
 
 BOOLEAN, INTEGER, FLOAT, TIMESTAMP = (
     f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from textgamut.datasets.rows import rows_of_parquet, string
+from textgamut.datasets.row_files import rows_of_parquet, string
 from textgamut.datasets.table import one_file
 from textgamut.errors import DataError
-from textgamut.inputs import guarded
+from textgamut.user_files import guarded
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import AgNewsDataset

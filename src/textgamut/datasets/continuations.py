@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from textgamut.datasets import table
-from textgamut.datasets.rows import opened, string
+from textgamut.datasets.row_files import opened, string
 from textgamut.errors import DataError
-from textgamut.inputs import guess, parse_json
+from textgamut.user_files import guess, parse_json
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import ContinuationsDataset

@@ -21,7 +21,7 @@ from xml.parsers import expat
 
 from textgamut.archives import check_growth
 from textgamut.errors import DataError, TextgamutError
-from textgamut.inputs import guarded
+from textgamut.user_files import guarded
 
 LONGEST_TEXT = 2**25
 """Maximum number of characters of a page's text. The default limit of MediaWiki is 2 MiB."""

@@ -11,7 +11,7 @@ import pandas as pd
 
 from textgamut.archives import open_member, open_zip
 from textgamut.errors import DataError
-from textgamut.inputs import guarded
+from textgamut.user_files import guarded
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import NewsArticlesDataset

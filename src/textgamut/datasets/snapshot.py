@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from textgamut.datasets.digests import text_digest
 from textgamut.errors import DataError
-from textgamut.inputs import guarded, parse_json
 from textgamut.progress import Progress
 from textgamut.sources.mediawiki import batches, content_of
+from textgamut.user_files import guarded, parse_json
 
 if TYPE_CHECKING:
     from textgamut.sources.wiki import Wiki

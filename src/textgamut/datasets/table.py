@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
-from textgamut.datasets.rows import (
+from textgamut.datasets.row_files import (
     MARK,
     TABLES,
     csv_rows,

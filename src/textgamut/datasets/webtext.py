@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from textgamut.datasets.rows import rows_of_jsonl, rows_of_parquet, seems, string
+from textgamut.datasets.row_files import rows_of_jsonl, rows_of_parquet, seems, string
 from textgamut.datasets.table import one_file
 from textgamut.draws import order_key, take
 from textgamut.errors import DataError

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import ConfigError, DataError, ModelError
 from textgamut.features.modules import LIBRARY, OwnModules, check_pooling, own_modules
 from textgamut.models.checkpoint_files import loading, silence_transformers
+from textgamut.models.checkpoint_weights import check_fit, check_values, load
 from textgamut.models.checkpoints import load_tokenizer
 from textgamut.models.devices import choose_device, choose_dtype, range_hint
 from textgamut.models.log_likelihood import padded
-from textgamut.models.weights import check_fit, check_values, load
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class LoadedEmbedder(NamedTuple):
 
     def embed(self, texts: Sequence[str]) -> Features:
         """Embed texts, see :func:`embed`."""
-        texts = arguments.texts("texts", texts)
+        texts = validation.texts("texts", texts)
         if not texts:
             raise DataError("texts: there are no texts to embed")
         tokens, truncated = _tokenize(self, texts)
@@ -153,8 +153,8 @@ def embed(
     """
     from textgamut.config.entries.embedders import Embedder
 
-    texts, folder = arguments.texts("texts", texts), arguments.path("folder", folder)
-    embedder = arguments.instance(
+    texts, folder = validation.texts("texts", texts), validation.path("folder", folder)
+    embedder = validation.instance(
         "embedder", embedder, Embedder, "an entry of embedders.yaml, see load_config"
     )
     return load_embedder(folder, embedder, choose_device(device), embedder.batch_size).embed(texts)

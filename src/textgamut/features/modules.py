@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from textgamut.errors import ConfigError, DataError, ModelError, printable
 from textgamut.files import read_json
 from textgamut.models.checkpoint_files import REMEDY
-from textgamut.models.weights import FLOATS
+from textgamut.models.checkpoint_weights import FLOATS
 
 if TYPE_CHECKING:
     from textgamut.config.entries.embedders import FeatureModel

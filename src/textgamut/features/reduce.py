@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError, SmallSampleWarning
 from textgamut.models.devices import choose_device
 
@@ -66,7 +66,7 @@ def reduce_features(
     import torch
 
     ref, gen = checked(reference, generated)
-    if not 0 < (explained_variance := arguments.number("explained_variance", explained_variance)) <= 1:
+    if not 0 < (explained_variance := validation.number("explained_variance", explained_variance)) <= 1:
         raise DataError(f"explained_variance = {explained_variance}: must be a share in (0, 1]")
     where = choose_device(device)
 
@@ -143,7 +143,7 @@ def checked(reference: ArrayLike, generated: ArrayLike) -> tuple[NDArray[np.floa
 
 def checked_set(features: ArrayLike, name: str = "features") -> NDArray[np.floating]:
     """Check one set of features, and return it as a floating-point matrix."""
-    array: NDArray[np.floating] = arguments.array(name, features, "texts", "dimensions")
+    array: NDArray[np.floating] = validation.array(name, features, "texts", "dimensions")
     if not array.shape[1]:
         raise DataError(f"{name}: must have at least one dimension, not shape {array.shape}")
     if len(array) < 2:

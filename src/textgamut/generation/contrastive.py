@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
     from textgamut.config.entries.decoding import ContrastiveDecoding
-    from textgamut.generation.rows import Rows
+    from textgamut.generation.batch_rows import Rows
 
 
 class ContrastiveChooser:
@@ -92,7 +92,7 @@ def _side_by_side(rows: Rows, k: int) -> Any:
     """
     import torch
 
-    from textgamut.generation.rows import layer_types
+    from textgamut.generation.batch_rows import layer_types
 
     count, width = rows.mask.shape
     past = rows.mask[:, None, None, :].bool().expand(count, 1, k, width)

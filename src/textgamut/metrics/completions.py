@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.catalogue.completions import SAME_COMPLETION
 from textgamut.errors import DataError
 from textgamut.metrics.prompts import first_of, partition, repeated, rows_of
@@ -105,7 +105,7 @@ def cosine_matrix(
         DataError: If there is no model, the features of a model are not a matrix with a row for each prompt,
             a row is zero or not finite, or two models have features of different widths.
     """
-    arguments.mapping("sets", sets, "name of a model -> features and prompts")
+    validation.mapping("sets", sets, "name of a model -> features and prompts")
     if not sets:
         raise DataError("sets: the similarity of models needs at least one model")
     found = {}
@@ -184,7 +184,7 @@ def distinct_completions(
         DataError: If the features are not a matrix with a row for each prompt, a row is zero or not finite, a
             setting is out of range, or no prompt has k completions.
     """
-    if not -1 <= (threshold := arguments.number("threshold", threshold)) <= 1:
+    if not -1 <= (threshold := validation.number("threshold", threshold)) <= 1:
         raise DataError(f"threshold = {threshold}: must be a cosine similarity from -1 to 1")
     by_prompt = _of_prompts(features, prompts)
     return _mean([_classes(units, threshold) for units in first_of(by_prompt, k).values()])
@@ -285,8 +285,8 @@ def effective_diversity(features: ArrayLike, prompts: Sequence[Hashable], passes
         DataError: If the features are not a matrix with a row for each prompt, a row is zero or not finite,
             ``passes`` are not N booleans, or no prompt has two completions.
     """
-    prompts = arguments.values("prompts", prompts, "prompts")
-    passes = arguments.array("passes", passes, "texts", kinds="b")
+    prompts = validation.values("prompts", prompts, "prompts")
+    passes = validation.array("passes", passes, "texts", kinds="b")
     if len(passes) != len(prompts):
         raise DataError(
             f"passes: must be {len(prompts)} booleans, one for each of the prompts, not {len(passes)}"
@@ -305,8 +305,8 @@ def _of_prompts(
 ) -> dict[Hashable, NDArray[np.float64]]:
     """Return the features of the completions of each prompt, with unit length, after checks."""
     name, of_prompts = names
-    array = arguments.array(name, features, "texts", "dimensions").astype(np.float64)
-    prompts = arguments.values(of_prompts, prompts, "prompts")
+    array = validation.array(name, features, "texts", "dimensions").astype(np.float64)
+    prompts = validation.values(of_prompts, prompts, "prompts")
     if len(array) != len(prompts):
         raise DataError(f"{name}: {len(array)} rows, but {len(prompts)} {of_prompts}")
     largest = np.abs(array).max(axis=1, initial=0)

@@ -19,7 +19,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError
 from textgamut.metrics.ngram import _ngrams, distinct_n
 from textgamut.metrics.rows import Scores, computed_rows
@@ -55,7 +55,7 @@ def compression_ratio(texts: Sequence[str]) -> float:
     Raises:
         TextgamutError: If all texts are empty, or ``texts`` is a single string.
     """
-    texts = arguments.texts("texts", texts)
+    texts = validation.texts("texts", texts)
     joined = " ".join(texts).encode()
     if not any(texts):
         raise DataError(f"texts: compression ratio: none of {len(texts)} texts has a character")
@@ -79,7 +79,7 @@ def ngram_diversity(token_lists: Sequence[Sequence[Hashable]], n: int = 4) -> fl
     Raises:
         TextgamutError: If no text has ``n`` tokens, a text is a single string, or ``n`` is below 1.
     """
-    n, token_lists = arguments.integer("n", n, 1), arguments.token_lists("token_lists", token_lists)
+    n, token_lists = validation.integer("n", n, 1), validation.token_lists("token_lists", token_lists)
     return math.fsum(distinct_n(token_lists, order) for order in range(1, n + 1))
 
 
@@ -101,7 +101,7 @@ def self_repetition(token_lists: Sequence[Sequence[Hashable]], n: int = 4) -> fl
         TextgamutError: If there are fewer than two texts, none has ``n`` tokens, a text is a single string,
             or ``n`` is below 1.
     """
-    n, token_lists = arguments.integer("n", n, 1), arguments.token_lists("token_lists", token_lists)
+    n, token_lists = validation.integer("n", n, 1), validation.token_lists("token_lists", token_lists)
     _check_two("token_lists", token_lists, "self-repetition")
     texts_with = Counter(chain.from_iterable(set(_ngrams(tokens, n)) for tokens in token_lists))
     if not texts_with:
@@ -138,8 +138,8 @@ def homogenization(texts: Sequence[str], pairs: int = 100_000, seed: int = 0) ->
         TextgamutError: If there are fewer than two texts, none has a token, ``texts`` is a single string, or
             ``pairs`` is below 1.
     """
-    texts = arguments.texts("texts", texts)
-    pairs, seed = arguments.integer("pairs", pairs, 1), arguments.seed("seed", seed)
+    texts = validation.texts("texts", texts)
+    pairs, seed = validation.integer("pairs", pairs, 1), validation.seed("seed", seed)
     _check_two("texts", texts, "homogenization")
     token_lists = list(map(rouge_tokens, texts))
     if not any(token_lists):
@@ -184,7 +184,7 @@ def cut_to_words(texts: Sequence[str], words: int) -> list[str]:
     Raises:
         TextgamutError: If ``texts`` is a single string, or ``words`` is below 1.
     """
-    texts, words = arguments.texts("texts", texts), arguments.integer("words", words, 1)
+    texts, words = validation.texts("texts", texts), validation.integer("words", words, 1)
     cut = []
     missing = words
     for text in texts:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.catalogue.distance import MOST_PERMUTATIONS
 from textgamut.features.reduce import NO_VARIANCE, blocks, checked, same_size, unit_blocks, warn_of_size
 from textgamut.metrics.rows import Scores, metric_row
@@ -74,8 +74,8 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
         SmallSampleWarning: If there are fewer than 1000 texts in a set.
     """
     ref, gen = checked(reference, generated)
-    permutations = arguments.integer("permutations", permutations, 1, MOST_PERMUTATIONS)
-    seed = arguments.seed("seed", seed)
+    permutations = validation.integer("permutations", permutations, 1, MOST_PERMUTATIONS)
+    seed = validation.seed("seed", seed)
     n, m = len(ref), len(gen)
     warn_of_size(min(n, m))
     points = np.concatenate(

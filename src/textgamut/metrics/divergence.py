@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.catalogue.divergence import LARGEST_KMEANS_SEED
 from textgamut.errors import DataError
 from textgamut.features.reduce import reduce_features, same_size
@@ -133,7 +133,7 @@ def joint_divergence_metrics(
     ref, sets = pairs[0][0][:n], [gen[:n] for _, gen in pairs]
     if clusters is None:
         clusters = max(2, round(n / 10))
-    clusters, seeds = arguments.integer("clusters", clusters), check_seeds(seeds)
+    clusters, seeds = validation.integer("clusters", clusters), check_seeds(seeds)
     # k-means starts from random rows, and sums depend on their order, so that the order of models must not.
     order = sorted(range(len(sets)), key=lambda i: hashlib.sha256(sets[i].tobytes()).digest())
     reduced, rest = reduce_features(ref, np.concatenate([sets[i] for i in order]), explained_variance)
@@ -207,8 +207,8 @@ def check_seeds(seeds: Sequence[int], name: str = "seeds") -> tuple[int, ...]:
         TextgamutError: If they are not.
     """
     found = tuple(
-        arguments.integer(f"{name}: k-means seed", seed, 0, LARGEST_KMEANS_SEED)
-        for seed in arguments.listed(name, seeds, "k-means seeds")
+        validation.integer(f"{name}: k-means seed", seed, 0, LARGEST_KMEANS_SEED)
+        for seed in validation.listed(name, seeds, "k-means seeds")
     )
     if not found or len(set(found)) < len(found):
         raise DataError(f"{name} = {found}: must be one or more different k-means seeds")
@@ -245,7 +245,7 @@ def _histograms(sets: Sequence[NDArray[np.float32]], clusters: int, seed: int) -
 
     # References first, so that faiss starts from the same random rows as in mauve-text.
     union = np.concatenate(sets)
-    clusters, (seed,) = arguments.integer("clusters", clusters), check_seeds([seed])
+    clusters, (seed,) = validation.integer("clusters", clusters), check_seeds([seed])
     if not 2 <= clusters <= len(union):
         raise DataError(f"clusters = {clusters}: must be from 2 to the number of texts, {len(union)}")
     # faiss (>= 1.15) stops a start when the objective no longer changes. mauve-text adds 2 to its seed. The

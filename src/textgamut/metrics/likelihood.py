@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError, ModelError
 from textgamut.models.checkpoints import begins_with_bos
 from textgamut.models.context import context_length
@@ -104,9 +104,9 @@ def likelihood(
         ("tokenizer", tokenizer, ("bos_token_id", "eos_token_id")),
     ):
         if isinstance(value, type) or not callable(value) or not all(hasattr(value, each) for each in needed):
-            raise DataError(f"{name}: must be a {name} of transformers, found {arguments.described(value)}")
-    batch_size = arguments.integer("batch_size", batch_size, 1)
-    continuations = arguments.texts("continuations", continuations)
+            raise DataError(f"{name}: must be a {name} of transformers, found {validation.described(value)}")
+    batch_size = validation.integer("batch_size", batch_size, 1)
+    continuations = validation.texts("continuations", continuations)
     prompts = [""] * len(continuations) if prompts is None else _prompts(prompts)
     if len(prompts) != len(continuations):
         raise DataError(f"prompts: {len(prompts)} prompts, but {len(continuations)} continuations")
@@ -131,13 +131,13 @@ def likelihood(
 
 def _prompts(given: object) -> list[str | Sequence[int]]:
     found: list[str | Sequence[int]] = []
-    for row, prompt in enumerate(arguments.listed("prompts", given, "prompts"), start=1):
+    for row, prompt in enumerate(validation.listed("prompts", given, "prompts"), start=1):
         name = f"prompts: row {row}"
         if isinstance(prompt, str):
-            found += arguments.texts(name, [prompt])
+            found += validation.texts(name, [prompt])
         else:
-            tokens = arguments.values(name, prompt, "tokens")
-            found.append([arguments.integer(name, token) for token in tokens])
+            tokens = validation.values(name, prompt, "tokens")
+            found.append([validation.integer(name, token) for token in tokens])
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError
 from textgamut.metrics.rows import Scores, computed_rows, text_rows
 
@@ -59,14 +59,14 @@ def self_bleu(
         TextgamutError: If there are fewer than two texts, a text is a single string, or ``n`` or ``sample``
             is out of range.
     """
-    token_lists = arguments.token_lists("token_lists", token_lists)
-    n, seed = arguments.integer("n", n, 1, LARGEST_N), arguments.seed("seed", seed)
+    token_lists = validation.token_lists("token_lists", token_lists)
+    n, seed = validation.integer("n", n, 1, LARGEST_N), validation.seed("seed", seed)
     texts = len(token_lists)
     if texts < 2:
         raise DataError(
             f"token_lists: Self-BLEU compares texts with each other: two or more are needed, not {texts}"
         )
-    if sample is not None and not 0 < (sample := arguments.number("sample", sample)) <= 1:
+    if sample is not None and not 0 < (sample := validation.number("sample", sample)) <= 1:
         raise DataError(f"sample = {sample}: must be a share of the texts in (0, 1], or None for all")
 
     lengths = np.array([len(tokens) for tokens in token_lists])
@@ -116,7 +116,7 @@ def distinct_n(token_lists: Sequence[Sequence[Hashable]], n: int) -> float:
     Raises:
         TextgamutError: If no text has ``n`` tokens, a text is a single string, or ``n`` is below 1.
     """
-    n, token_lists = arguments.integer("n", n, 1), arguments.token_lists("token_lists", token_lists)
+    n, token_lists = validation.integer("n", n, 1), validation.token_lists("token_lists", token_lists)
     total = sum(max(0, len(tokens) - n + 1) for tokens in token_lists)
     if not total:
         raise DataError(f"token_lists, n: Distinct-{n}: none of {len(token_lists)} texts has {n} tokens")
@@ -137,7 +137,7 @@ def text_distinct_n(tokens: Sequence[Hashable], n: int) -> float:
     Raises:
         TextgamutError: If ``tokens`` is a single string, or ``n`` is below 1.
     """
-    n, tokens = arguments.integer("n", n, 1), arguments.values("tokens", tokens, "tokens")
+    n, tokens = validation.integer("n", n, 1), validation.values("tokens", tokens, "tokens")
     return len(set(_ngrams(tokens, n))) / len(tokens) if len(tokens) >= n else math.nan
 
 
@@ -154,7 +154,7 @@ def repetition_n(tokens: Sequence[Hashable], n: int) -> float:
     Raises:
         TextgamutError: If ``tokens`` is a single string, or ``n`` is below 1.
     """
-    n, tokens = arguments.integer("n", n, 1), arguments.values("tokens", tokens, "tokens")
+    n, tokens = validation.integer("n", n, 1), validation.values("tokens", tokens, "tokens")
     return 1 - len(set(_ngrams(tokens, n))) / (len(tokens) - n + 1) if len(tokens) >= n else math.nan
 
 
@@ -174,7 +174,7 @@ def diversity(texts: Sequence[str]) -> float:
     Raises:
         TextgamutError: If no text has four words, or ``texts`` is a single string.
     """
-    words = [text.split() for text in arguments.texts("texts", texts)]
+    words = [text.split() for text in validation.texts("texts", texts)]
     product = 1.0
     for n in (2, 3, 4):
         total = sum(max(0, len(tokens) - n + 1) for tokens in words)
@@ -217,7 +217,7 @@ def unigram_entropy(token_lists: Sequence[Sequence[Hashable]]) -> float:
     Raises:
         TextgamutError: If there is no token, or a text is a single string.
     """
-    token_lists = arguments.token_lists("token_lists", token_lists)
+    token_lists = validation.token_lists("token_lists", token_lists)
     counts = Counter(chain.from_iterable(token_lists))
     total = counts.total()
     if not total:
@@ -244,8 +244,8 @@ def expectation_adjusted_distinct(token_lists: Sequence[Sequence[Hashable]], voc
         TextgamutError: If there is no token, a text is a single string, or ``vocabulary`` is below the number
             of distinct tokens.
     """
-    token_lists = arguments.token_lists("token_lists", token_lists)
-    vocabulary = arguments.integer("vocabulary", vocabulary)
+    token_lists = validation.token_lists("token_lists", token_lists)
+    vocabulary = validation.integer("vocabulary", vocabulary)
     total = sum(map(len, token_lists))
     if not total:
         raise DataError(

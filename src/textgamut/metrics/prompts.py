@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError
 
 Group = TypeVar("Group", list[int], NDArray[np.float64])
@@ -47,7 +47,7 @@ def first_of(groups: Mapping[Hashable, Group], k: int | None) -> dict[Hashable, 
     """
     if k is None:
         k = min(map(len, repeated(groups).values()))
-    k = arguments.integer("k", k, 2)
+    k = validation.integer("k", k, 2)
     chosen: dict[Hashable, Any] = {prompt: group[:k] for prompt, group in groups.items() if len(group) >= k}
     if not chosen:
         largest = max(map(len, groups.values()), default=0)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.catalogue.support import MOST_HALF_SAMPLES
 from textgamut.errors import DataError
 from textgamut.features.reduce import blocks, checked, first_copies, same_size, warn_of_size
@@ -125,7 +125,7 @@ def support_metrics(
             copies of a text). Balls of radius 0 contain no point unless ``closed``.
     """
     ref, gen = same_size(reference, generated)
-    return _sweep(ref, gen, [(len(ref), arguments.integer("k", k, 1))], closed, device)[0]
+    return _sweep(ref, gen, [(len(ref), validation.integer("k", k, 1))], closed, device)[0]
 
 
 def support_sweep(
@@ -154,7 +154,7 @@ def support_sweep(
         SmallSampleWarning, UserWarning: As ``support_metrics``, for the largest N.
     """
     ref, gen = checked(reference, generated)
-    pairs = [_point(pair) for pair in arguments.listed("points", points, "pairs (N, k)")]
+    pairs = [_point(pair) for pair in validation.listed("points", points, "pairs (N, k)")]
     if not pairs:
         raise DataError("points: a sweep needs at least one point (N, k)")
     n = max(size for size, _ in pairs)
@@ -169,7 +169,7 @@ def support_sweep(
 
 def _point(pair: object) -> tuple[int, int]:
     found = [
-        arguments.integer("points: N or k", each, 1) for each in arguments.listed("points", pair, "N and k")
+        validation.integer("points: N or k", each, 1) for each in validation.listed("points", pair, "N and k")
     ]
     if len(found) != 2:
         raise DataError(f"points: expected pairs (N, k), found {len(found)} numbers")
@@ -216,10 +216,10 @@ def group_metrics(
     Warns:
         UserWarning: If groups have a single text in one set, with a share of either 0 or 1.
     """
-    arguments.instance("result", result, SupportMetrics, "the result of support_metrics")
+    validation.instance("result", result, SupportMetrics, "the result of support_metrics")
     sides = []
     for name, given in (("reference_groups", reference_groups), ("generated_groups", generated_groups)):
-        groups = arguments.labels(name, given)
+        groups = validation.labels(name, given)
         if len(groups) < result.n:
             raise DataError(f"{name}: {len(groups)} for {result.n} texts")
         sides.append(np.array(groups[: result.n], dtype=object))
@@ -316,10 +316,10 @@ def half_sample_metrics(
         The values of each metric, (replicates,) each.
     """
     ref, gen = checked(reference, generated)
-    result = arguments.instance("result", result, SupportMetrics, "the result of support_metrics")
+    result = validation.instance("result", result, SupportMetrics, "the result of support_metrics")
     replicates, seed = (
-        arguments.integer("replicates", replicates, 2, MOST_HALF_SAMPLES),
-        arguments.seed("seed", seed),
+        validation.integer("replicates", replicates, 2, MOST_HALF_SAMPLES),
+        validation.seed("seed", seed),
     )
     n, k = result.n, result.k
     if n <= 4 * k:
@@ -365,7 +365,7 @@ def interval_of(
 
 
 def _share_inside(level: float) -> float:
-    if not 0 < (share := arguments.number("level", level)) < 1:
+    if not 0 < (share := validation.number("level", level)) < 1:
         raise DataError(f"level = {level}: must be in (0, 1)")
     return share
 
@@ -380,7 +380,7 @@ def _sweep(
     closed: bool,
     device: str | None,
 ) -> list[SupportMetrics]:
-    n, closed = len(ref), arguments.flag("closed", closed)
+    n, closed = len(ref), validation.flag("closed", closed)
     for size, k in points:
         if k >= size:
             raise DataError(f"k = {k} needs more than {k} texts on each side, but there are {size}")

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError
 from textgamut.features.reduce import checked_set, same_size, unit_blocks
 from textgamut.metrics.prompts import rows_of
@@ -78,7 +78,7 @@ def conditional_vendi(features: ArrayLike, prompts: Sequence[Hashable], q: float
             each row.
     """
     q = _order(q)
-    points, prompts = checked_set(features), arguments.values("prompts", prompts, "prompts")
+    points, prompts = checked_set(features), validation.values("prompts", prompts, "prompts")
     if len(prompts) != len(points):
         raise DataError(f"{len(prompts)} prompts for {len(points)} rows of features")
     several = [of_prompt for of_prompt in rows_of(prompts).values() if len(of_prompt) > 1]
@@ -120,7 +120,7 @@ def score(features: ArrayLike, reference_features: ArrayLike) -> Scores:
 
 
 def _order(q: float) -> float:
-    if not 0 < (order := arguments.number("q", q)) < math.inf:
+    if not 0 < (order := validation.number("q", q)) < math.inf:
         raise DataError(f"q = {q}: the order of a Vendi score must be above 0 and finite")
     return order
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import ModelError
 from textgamut.models.checkpoint_files import read_object
-from textgamut.models.weights import FLOATS
+from textgamut.models.checkpoint_weights import FLOATS
 from textgamut.sources.fetch import fetch
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from textgamut.files import digest
 from textgamut.locks import lock
 from textgamut.models.adapters import adapt
 from textgamut.models.checkpoint_files import check_config, loading, read_config, silence_transformers
+from textgamut.models.checkpoint_weights import check_fit, check_report, check_values, load
 from textgamut.models.devices import range_hint
-from textgamut.models.weights import check_fit, check_report, check_values, load
 from textgamut.sources.cache import cache_folder, intact
 from textgamut.sources.fetch import fetch, reading
 

@@ -22,9 +22,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from textgamut.arguments import described
 from textgamut.errors import DataError, ModelError, printable, reason
 from textgamut.locks import LockedError, lock
+from textgamut.validation import described
 
 if TYPE_CHECKING:
     import torch

@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.files import read_json, write_bytes, write_json
-from textgamut.inputs import guarded
 from textgamut.progress import Progress
 from textgamut.text import nltk_words
+from textgamut.user_files import guarded
 
 REVISION = 1
 """Increase when the same essays produce a different model, or the same model and text a different score."""

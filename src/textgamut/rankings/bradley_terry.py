@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError
 
 REVISION = 1
@@ -106,7 +106,7 @@ def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) ->
         TextgamutError: If the matrices are not as described, names do not match them, there are fewer than
             two methods, or groups of methods were never compared.
     """
-    names = arguments.texts("names", names)
+    names = validation.texts("names", names)
     if len(names) < 2:
         raise DataError(f"names: Bradley-Terry compares methods: two or more are needed, not {len(names)}")
     if twice := [name for name in names if names.count(name) > 1]:
@@ -204,7 +204,7 @@ def _information(state: _State, met: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _counts(values: ArrayLike, what: str, names: list[str]) -> NDArray[np.float64]:
-    counts, size = arguments.array(what, values, "methods", "methods").astype(np.float64), len(names)
+    counts, size = validation.array(what, values, "methods", "methods").astype(np.float64), len(names)
     if counts.shape != (size, size):
         raise DataError(f"{what}: {size} methods need a ({size}, {size}) matrix, not {counts.shape}")
     whole = (counts >= 0) & (counts <= MOST_PROMPTS) & (counts == np.floor(counts))

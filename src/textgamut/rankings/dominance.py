@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError
 
 REVISION = 2
@@ -163,7 +163,7 @@ def _no_worse(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _checked(name: str, scores: ArrayLike, axes: tuple[str, ...]) -> NDArray[np.float64]:
-    array = arguments.array(name, scores, *(f"{axis}s" for axis in axes[:-1]), "criteria").astype(np.float64)
+    array = validation.array(name, scores, *(f"{axis}s" for axis in axes[:-1]), "criteria").astype(np.float64)
     if not array.size:
         raise DataError(f"{name}: the array of scores is empty: {array.shape}")
     bad = np.isnan(array)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError
 from textgamut.progress import Progress
 
@@ -51,7 +51,7 @@ class QTextParameters:
 
     def __post_init__(self) -> None:
         for name in ("weights", "targets", "penalties"):
-            values = arguments.array(f"{name} of Q*Text", getattr(self, name), "criteria").astype(np.float64)
+            values = validation.array(f"{name} of Q*Text", getattr(self, name), "criteria").astype(np.float64)
             if values.shape != (3,) or not np.isfinite(values).all():
                 raise DataError(f"{name} of Q*Text: three finite numbers are needed, not {values.tolist()}")
             if name != "targets" and (values < 0).any():
@@ -129,7 +129,7 @@ def q_text(
             ``limits``) is the same in all rows, so that it cannot be scaled; if the criteria differ in
             length; or if a minimum in ``limits`` is not below its maximum.
     """
-    parameters = arguments.instance("parameters", parameters, QTextParameters, "QTextParameters")
+    parameters = validation.instance("parameters", parameters, QTextParameters, "QTextParameters")
     theta = np.array([*parameters.weights, *parameters.targets, *parameters.penalties], dtype=np.float64)
     return _score(_normalised(perplexity, coherence, diversity, limits), theta)
 
@@ -165,7 +165,7 @@ def tune_q_text(
         TextgamutError: As ``q_text``; or if a rating is missing or infinite, all ratings are the same, their
             number differs from that of the texts, or ``trials`` is below 1.
     """
-    trials, seed = arguments.integer("trials", trials, 1), arguments.seed("seed", seed)
+    trials, seed = validation.integer("trials", trials, 1), validation.seed("seed", seed)
     normalised = _normalised(perplexity, coherence, diversity, limits)
     ratings = _column("human_ratings", human_ratings)
     if len(ratings) != normalised.shape[1]:
@@ -243,7 +243,7 @@ def _normalised(
     if limits is None:
         limits = np.array([_limits(name, column) for name, column in zip(CRITERIA, columns, strict=True)])
     else:
-        limits = arguments.array("limits", limits, "criteria", "lowest and highest").astype(np.float64)
+        limits = validation.array("limits", limits, "criteria", "lowest and highest").astype(np.float64)
         if limits.shape != (3, 2):
             raise DataError(f"limits: a (3, 2) array is needed, not {limits.shape}")
     for name, (low, high) in zip(CRITERIA, limits.tolist(), strict=True):
@@ -283,7 +283,7 @@ def _limits(name: str, column: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _column(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    column: NDArray[np.float64] = arguments.array(name, values, "texts").astype(np.float64)
+    column: NDArray[np.float64] = validation.array(name, values, "texts").astype(np.float64)
     if (infinite := np.flatnonzero(np.isinf(column))).size:
         raise DataError(f"{name} of row {infinite[0]} is {column[infinite[0]]:g}")
     return column

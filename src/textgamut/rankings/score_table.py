@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from textgamut.config.task_kinds import LABEL_COLUMNS, OPTIONAL_COLUMNS, REQUIRED_COLUMNS
-from textgamut.datasets.rows import TABLES
+from textgamut.datasets.row_files import TABLES
 from textgamut.datasets.table import check_filled, numbers, read_columns
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.rankings.method_scores import labels_of_methods, name_methods, wide_method_scores

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.errors import DataError
 from textgamut.progress import Progress
 
@@ -76,7 +76,7 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     Warns:
         UserWarning: If the depth is nan.
     """
-    orders = arguments.array("orders", orders, "orders", "methods", "methods", kinds="b")
+    orders = validation.array("orders", orders, "orders", "methods", "methods", kinds="b")
     _check(orders)
     n, m = orders.shape[:2]
     packed, counts = np.unique(orders.reshape(n, m * m), axis=0, return_counts=True)

@@ -11,9 +11,9 @@ from textgamut.features.reduce import SMALL_N
 from textgamut.metrics.rows import ALL
 from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import facts_of, models_table
+from textgamut.report.experiment_page import BEST_NOTE, Figure, Section, differences_on_page, metric_table
 from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
-from textgamut.report.page import BEST_NOTE, Figure, Section, differences_on_page, metric_table
 
 SPREAD_NOTES = {
     "_low": "In brackets: 95 % intervals from half-samples.",

@@ -27,7 +27,7 @@ PREFIX, SOCKET = "textgamut-", "socket"
 MODULES = (
     "textgamut.run.script",
     "textgamut.datasets.table",
-    "textgamut.tasks.draws",
+    "textgamut.tasks.drawing",
     "transformers.models.auto.modeling_auto",
     "transformers.modeling_utils",
     "transformers.generation.utils",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import GROUPS, K
 from textgamut.errors import DataError, nearest, printable
@@ -161,7 +161,7 @@ def _of_models(
     for name, values in given.items():
         if not isinstance(name, str):
             raise DataError(f"{where}: the name of a model is not a string but of type {type(name).__name__}")
-        arguments.characters(f"{where}: the name of the model {name!a}", name)
+        validation.characters(f"{where}: the name of the model {name!a}", name)
         of_model = f"{where} of model {name!r}" if len(given) > 1 else where
         found[name] = check(of_model, values, *(texts[name] for texts in more))
     return found
@@ -170,27 +170,27 @@ def _of_models(
 def group_columns(groups: object) -> dict[str, tuple[Any, Any]]:
     """Return the labels of references and generated texts for each group column."""
     found = {}
-    given = arguments.mapping("groups", {} if groups is None else groups, "name -> labels of each side")
+    given = validation.mapping("groups", {} if groups is None else groups, "name -> labels of each side")
     for column, sides in given.items():
         if not isinstance(column, str) or not isinstance(sides, tuple | list) or len(sides) != 2:
             raise DataError(
                 f"groups: {column!r}: expected a name and a pair, the labels of references and of generated "
-                f"texts, found {arguments.described(sides)}"
+                f"texts, found {validation.described(sides)}"
             )
-        arguments.characters(f"groups: {column!a}", column)
+        validation.characters(f"groups: {column!a}", column)
         found[column] = (sides[0], sides[1])
     return found
 
 
 def _texts(name: str, texts: Iterable[str]) -> list[str]:
-    found = arguments.texts(name, texts)
+    found = validation.texts(name, texts)
     if len(found) < 2:
         raise DataError(f"{name}: at least two texts are needed, not {len(found)}")
     return found
 
 
 def _labels(name: str, labels: Iterable[Any], texts: Sequence[str]) -> list[str | None]:
-    found = arguments.labels(name, labels)
+    found = validation.labels(name, labels)
     if len(found) != len(texts):
         raise DataError(f"{name}: {len(found)} values for {len(texts)} texts")
     return found

@@ -131,7 +131,7 @@ def _results(
     places: Sequence[Any],
 ) -> Comparison:
     """Put together the scores and the texts of each model."""
-    from textgamut.report.explorer import GeneratedSet, TextSet
+    from textgamut.report.explorer_chunks import GeneratedSet, TextSet
 
     references = tuple(texts.reference)
     groups = {column: side for column, (side, _) in texts.labels.items()}

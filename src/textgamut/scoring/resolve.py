@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.catalogue import FAMILIES, scored_families
 from textgamut.catalogue.family import MODEL, PROMPT_IDS, TOKENIZER
 from textgamut.catalogue.support import MOST_HALF_SAMPLES
@@ -52,7 +52,7 @@ def check_options(options: Options, with_prompts: bool) -> Options:
     """
     from textgamut.metrics.divergence import check_seeds
 
-    metrics = arguments.texts("metrics", arguments.listed("metrics", options.metrics, "families"))
+    metrics = validation.texts("metrics", validation.listed("metrics", options.metrics, "families"))
     if not metrics:
         raise ConfigError(f"metrics: no family is named; valid: {', '.join(scored_families())}")
     for family in metrics:
@@ -63,21 +63,21 @@ def check_options(options: Options, with_prompts: bool) -> Options:
         if PROMPT_IDS in FAMILIES[family].reads and not with_prompts:
             raise ConfigError(f"metrics: {family!r} needs the prompt of each generated text")
     k, max_tokens = (
-        arguments.integer("k", options.k, 1),
-        arguments.integer("max_tokens", options.max_tokens, 1),
+        validation.integer("k", options.k, 1),
+        validation.integer("max_tokens", options.max_tokens, 1),
     )
-    bootstrap = arguments.integer("bootstrap", options.bootstrap)
+    bootstrap = validation.integer("bootstrap", options.bootstrap)
     if bootstrap == 1 or bootstrap > MOST_HALF_SAMPLES:
         raise DataError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_HALF_SAMPLES:,}")
     seeds = check_seeds(options.kmeans_seeds, "kmeans_seeds")
-    arguments.path("embedder", options.embedder, "the name of an entry or a folder")
+    validation.path("embedder", options.embedder, "the name of an entry or a folder")
     pooling = options.pooling
     if pooling is not None and not (isinstance(pooling, str) and pooling in get_args(Pooling)):
         choices = ", ".join(get_args(Pooling))
-        raise ConfigError(f"pooling: {arguments.described(pooling)} is not one of the choices: {choices}")
+        raise ConfigError(f"pooling: {validation.described(pooling)} is not one of the choices: {choices}")
     for name in ("tokenizer", "scorer", "registries"):
         if (value := getattr(options, name)) is not None:
-            arguments.path(name, value, "the name of an entry or a folder")
+            validation.path(name, value, "the name of an entry or a folder")
     for family in metrics:
         FAMILIES[family].check_packages()
     return replace(

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from textgamut import arguments
+from textgamut import validation
 from textgamut.catalogue import METRICS
 from textgamut.errors import ConfigError, nearest
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from textgamut.metrics.rows import Row
     from textgamut.metrics.support import Interval
     from textgamut.metrics.support_scores import SupportScores
-    from textgamut.report.explorer import GeneratedSet, TextSet
-    from textgamut.report.page import Page
+    from textgamut.report.experiment_page import Page
+    from textgamut.report.explorer_chunks import GeneratedSet, TextSet
 
 COLUMNS = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
 
@@ -224,17 +224,17 @@ class Comparison:
         """
         from textgamut.fields import expanded
         from textgamut.files import check_writable
-        from textgamut.report.page import write_page
+        from textgamut.report.experiment_page import write_page
 
-        file, (title,) = expanded(str(arguments.path("path", path))), arguments.texts("title", [title])
+        file, (title,) = expanded(str(validation.path("path", path))), validation.texts("title", [title])
         check_writable(file)  # before the page is made, which may take a while
         write_page(file, self.page(title))
 
     def page(self, title: str) -> Page:
         """Return what ``to_html`` writes."""
         from textgamut.features.projection import PROJECTIONS
-        from textgamut.report.explorer import ExplorerTask, explorer_data
-        from textgamut.report.page import Page
+        from textgamut.report.experiment_page import Page
+        from textgamut.report.explorer_chunks import ExplorerTask, explorer_data
         from textgamut.report.score_page import comparison_section
 
         first = next(iter(self.results.values()))

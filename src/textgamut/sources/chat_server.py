@@ -20,7 +20,8 @@ from pydantic import Field
 from textgamut import __version__
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import ConfigError, SourceError, TextgamutError
-from textgamut.sources.answers import (
+from textgamut.sources.http import TransientError, open_client, redacted
+from textgamut.sources.json_requests import (
     Answer,
     AnswerStore,
     Text,
@@ -28,7 +29,6 @@ from textgamut.sources.answers import (
     ask_until_answered,
     checked,
 )
-from textgamut.sources.http import TransientError, open_client, redacted
 
 if TYPE_CHECKING:
     import httpx

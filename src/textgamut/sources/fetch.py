@@ -31,11 +31,11 @@ from textgamut.config.entries.sources import (
 from textgamut.errors import DataError, ModelError, SourceError, reason
 from textgamut.fields import expanded
 from textgamut.files import digest
-from textgamut.inputs import unreadable
 from textgamut.locks import lock
 from textgamut.sources import hub, hub_dataset, url, wheel
 from textgamut.sources.cache import cache_folder, intact, offline
 from textgamut.sources.http import redacted
+from textgamut.user_files import unreadable
 
 logger = logging.getLogger(__name__)
 

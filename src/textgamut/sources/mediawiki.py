@@ -13,8 +13,8 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import Field, StringConstraints, create_model, model_validator
 
 from textgamut.errors import SourceError
-from textgamut.sources.answers import Answer, Answers, Count, Text, checked
 from textgamut.sources.http import TransientError, redacted, retry_after, shown
+from textgamut.sources.json_requests import Answer, Answers, Count, Text, checked
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ from urllib.parse import unquote, urlsplit
 
 from textgamut.errors import DataError, SourceError
 from textgamut.files import open_own, read_json, write_json
-from textgamut.inputs import HEAD, is_page
 from textgamut.sources.http import (
     TransientError,
     answer_to,
@@ -28,6 +27,7 @@ from textgamut.sources.http import (
     redacted,
     retrying,
 )
+from textgamut.user_files import HEAD, is_page
 
 if TYPE_CHECKING:
     import httpx

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from textgamut.sources import wikidata
-from textgamut.sources.answers import Answers
+from textgamut.sources.json_requests import Answers
 from textgamut.sources.mediawiki import MediaWiki
 
 if TYPE_CHECKING:

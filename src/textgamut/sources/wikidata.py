@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from textgamut.sources.answers import Answer, Answers, Text, checked
 from textgamut.sources.http import TransientError
+from textgamut.sources.json_requests import Answer, Answers, Text, checked
 
 PREFIXES = """\
 PREFIX wd: <http://www.wikidata.org/entity/>

@@ -14,7 +14,7 @@ def of_seed(prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return the rows of a task's table of prompts that belong to a generation seed.
 
     Args:
-        prompts: The table; it has a column ``seed`` if each seed has its own prompts (see ``tasks.draws``).
+        prompts: The table; it has a column ``seed`` if each seed has its own prompts (see ``tasks.drawing``).
         seed: The generation seed.
     """
     return prompts[prompts["seed"] == seed] if "seed" in prompts else prompts

@@ -48,7 +48,7 @@ class Prompt(NamedTuple):
 
 
 def prompts_of(table: pd.DataFrame) -> dict[str, Prompt]:
-    """Return the prompts in a table: id -> prompt, in the order of the rows (see ``tasks.draws``).
+    """Return the prompts in a table: id -> prompt, in the order of the rows (see ``tasks.drawing``).
 
     If the table has prompts of several generation seeds, the ids are pairs such as ``sample-0001, seed 2``.
     """

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from textgamut.metrics.neighbours import GENERATED, HUMAN
-from textgamut.report.explorer import ExplorerTask, GeneratedSet
+from textgamut.report.explorer_chunks import ExplorerTask, GeneratedSet
 
 
 def atlas_table(task: ExplorerTask) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
 from textgamut.features.projection import PROJECTIONS
 from textgamut.files import read_table
-from textgamut.report.explorer import ExplorerTask, GeneratedSet, TextSet
+from textgamut.report.explorer_chunks import ExplorerTask, GeneratedSet, TextSet
 from textgamut.tasks.seeds import of_seed
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill

@@ -15,8 +15,7 @@ from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_csv, read_json, read_table, reading
 from textgamut.metrics.rows import ALL
 from textgamut.report.criteria import RankedMethods
-from textgamut.report.explorer import explorer_data
-from textgamut.report.page import (
+from textgamut.report.experiment_page import (
     BEST_NOTE,
     Column,
     Entry,
@@ -27,6 +26,7 @@ from textgamut.report.page import (
     differences_on_page,
     metric_table,
 )
+from textgamut.report.explorer_chunks import explorer_data
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
 from textgamut.views.explorer import read_explorer
 from textgamut.workflow import paths

@@ -17,7 +17,7 @@ from textgamut.config.task_kinds import HUMAN, SubsetsTask
 from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError, nearest
 from textgamut.fields import LARGEST_INTEGER
-from textgamut.inputs import no_file
+from textgamut.user_files import no_file
 from textgamut.workflow import paths
 from textgamut.workflow.families import PERPLEXITY
 from textgamut.workflow.targets import target_outputs, unavailable

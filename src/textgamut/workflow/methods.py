@@ -38,7 +38,7 @@ def model_styles(config: Config, task: str) -> dict[str, dict[str, Any]]:
 
 
 def model_style(model: Model) -> dict[str, Any]:
-    """Return how a model is drawn, see :class:`textgamut.report.figures.models.ModelStyle`."""
+    """Return how a model is drawn, see :class:`textgamut.report.figures.model_styles.ModelStyle`."""
     return {"label": model.label, "family": model.family, "chat": model.chat != "none"}
 
 

@@ -8,7 +8,7 @@ from textgamut.catalogue import FAMILIES, text_metrics_of
 from textgamut.catalogue.family import Family
 from textgamut.config.cells import Config
 from textgamut.config.task_kinds import HUMAN
-from textgamut.report.figures.texts import MOST_METHODS
+from textgamut.report.figures.text_figures import MOST_METHODS
 from textgamut.workflow import paths
 from textgamut.workflow.families import (
     GENERATED_ONLY,

@@ -8,169 +8,117 @@ editing a comment costs no GPU hours. A test compares this table with the import
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 
-from textgamut import generation
 from textgamut.catalogue import FAMILIES
-from textgamut.catalogue.family import Family
-from textgamut.datasets import card, extract
-from textgamut.features import embed, projection, reduce
-from textgamut.generation import given
-from textgamut.metrics import (
-    completions,
-    compression,
-    distance,
-    divergence,
-    entities,
-    likelihood,
-    neighbours,
-    ngram,
-    paired_differences,
-    support,
-    sweep_scores,
-    tokens_per_word,
-    vendi,
-)
-from textgamut.metrics.sanity import checks
-from textgamut.models import checkpoints, essay_model, finetuning
-from textgamut.rankings import (
-    agreement,
-    bradley_terry,
-    dominance,
-    method_scores,
-    qtext,
-    ranking,
-    score_table,
-    tuning,
-    ufg_depth,
-)
-from textgamut.report import criteria, explorer, html, page, tables
-from textgamut.report.figures import (
-    bars,
-    differences,
-    hasse,
-    lines,
-    precision_recall,
-    rankings,
-    scatter,
-    similarity_matrix,
-    sweep,
-    text_bars,
-    texts,
-)
-from textgamut.report.figures import sanity as sanity_figure
-from textgamut.report.papers import page as paper_page
-from textgamut.report.papers import rankings as paper_rankings
-from textgamut.report.papers import samples as paper_samples
-from textgamut.report.papers import scores as paper_scores
-from textgamut.report.papers import texts as paper_texts
-from textgamut.tasks import answers, draws, templates
 
-MODULES: dict[str, tuple[ModuleType, ...]] = {
-    "extract_dataset": (extract,),
-    "describe_dataset": (card,),
-    "read_scores": (score_table, method_scores),
-    "fetch_model": (checkpoints,),
-    "finetune_model": (finetuning, templates, checkpoints),
-    "fetch_embedder": (checkpoints,),
-    "fetch_tagger": (entities,),
-    "train_essay_model": (essay_model,),
-    "draw_prompts": (draws, templates),
-    "draw_references": (draws,),
-    "draw_subset": (draws,),
-    "draw_training_texts": (draws,),
-    "copy_references": (draws,),
-    "check_prompts": (templates, checkpoints),
-    "count_tokens": (tokens_per_word, checkpoints),
-    "generate_texts": (generation, templates, checkpoints),
-    "import_texts": (given,),
-    "collect_generations": (answers,),
-    "embed_texts": (embed, checkpoints),
-    "trace_divergence": (divergence, reduce),
-    "score_perplexity": (likelihood, templates, checkpoints),
+MODULES: dict[str, tuple[str, ...]] = {
+    "extract_dataset": ("datasets.extract",),
+    "describe_dataset": ("datasets.card",),
+    "read_scores": ("rankings.score_table", "rankings.method_scores"),
+    "fetch_model": ("models.checkpoints",),
+    "finetune_model": ("models.finetuning", "tasks.templates", "models.checkpoints"),
+    "fetch_embedder": ("models.checkpoints",),
+    "fetch_tagger": ("metrics.entities",),
+    "train_essay_model": ("models.essay_model",),
+    "draw_prompts": ("tasks.drawing", "tasks.templates"),
+    "draw_references": ("tasks.drawing",),
+    "draw_subset": ("tasks.drawing",),
+    "draw_training_texts": ("tasks.drawing",),
+    "copy_references": ("tasks.drawing",),
+    "check_prompts": ("tasks.templates", "models.checkpoints"),
+    "count_tokens": ("metrics.tokens_per_word", "models.checkpoints"),
+    "generate_texts": ("generation", "tasks.templates", "models.checkpoints"),
+    "import_texts": ("generation.given",),
+    "collect_generations": ("tasks.answers",),
+    "embed_texts": ("features.embed", "models.checkpoints"),
+    "trace_divergence": ("metrics.divergence", "features.reduce"),
+    "score_perplexity": ("metrics.likelihood", "tasks.templates", "models.checkpoints"),
     "check_metrics": (
-        checks,
-        embed,
-        checkpoints,
-        support,
-        divergence,
-        vendi,
-        distance,
-        ngram,
-        compression,
-        reduce,
-        sanity_figure,
+        "metrics.sanity.sanity_checks",
+        "features.embed",
+        "models.checkpoints",
+        "metrics.support",
+        "metrics.divergence",
+        "metrics.vendi",
+        "metrics.distance",
+        "metrics.ngram",
+        "metrics.compression",
+        "features.reduce",
+        "report.figures.sanity",
     ),
-    "sweep_support": (sweep_scores, support, reduce),
-    "explain_support": (support, reduce, neighbours),
-    "project_features": (projection,),
+    "sweep_support": ("metrics.sweep_scores", "metrics.support", "features.reduce"),
+    "explain_support": ("metrics.support", "features.reduce", "metrics.neighbours"),
+    "project_features": ("features.projection",),
     "make_result": (
-        precision_recall,
-        tables,
-        lines,
-        sweep,
-        texts,
-        html,
-        paired_differences,
-        support,
-        reduce,
-        differences,
-        completions,
-        similarity_matrix,
+        "report.figures.precision_recall",
+        "report.tables",
+        "report.figures.lines",
+        "report.figures.sweep",
+        "report.figures.text_figures",
+        "report.html",
+        "metrics.paired_differences",
+        "metrics.support",
+        "features.reduce",
+        "report.figures.differences",
+        "metrics.completions",
+        "report.figures.similarity_matrix",
     ),
-    "make_page": (criteria, explorer, html, page, tables),
+    "make_page": (
+        "report.criteria",
+        "report.explorer_chunks",
+        "report.html",
+        "report.experiment_page",
+        "report.tables",
+    ),
     "make_target": (
-        tables,
-        bars,
-        divergence,
-        hasse,
-        lines,
-        precision_recall,
-        scatter,
-        texts,
-        text_bars,
-        agreement,
-        bradley_terry,
-        dominance,
-        method_scores,
-        qtext,
-        ranking,
-        ufg_depth,
-        paper_rankings,
-        paper_scores,
-        paper_texts,
-        paper_samples,
-        paper_page,
+        "report.tables",
+        "report.figures.bars",
+        "metrics.divergence",
+        "report.figures.hasse",
+        "report.figures.lines",
+        "report.figures.precision_recall",
+        "report.figures.scatter",
+        "report.figures.text_figures",
+        "report.figures.text_bars",
+        "rankings.agreement",
+        "rankings.bradley_terry",
+        "rankings.dominance",
+        "rankings.method_scores",
+        "rankings.qtext",
+        "rankings.ranking",
+        "rankings.ufg_depth",
+        "report.papers.ranking_targets",
+        "report.papers.score_targets",
+        "report.papers.text_targets",
+        "report.papers.samples",
+        "report.papers.target_page",
     ),
     "rank_methods": (
-        agreement,
-        bradley_terry,
-        dominance,
-        hasse,
-        method_scores,
-        qtext,
-        ranking,
-        score_table,
-        ufg_depth,
-        rankings,
-        html,
+        "rankings.agreement",
+        "rankings.bradley_terry",
+        "rankings.dominance",
+        "report.figures.hasse",
+        "rankings.method_scores",
+        "rankings.qtext",
+        "rankings.ranking",
+        "rankings.score_table",
+        "rankings.ufg_depth",
+        "report.figures.ranking_figures",
+        "report.html",
     ),
-    "tune_q_text": (tuning, qtext, method_scores),
+    "tune_q_text": ("rankings.tuning", "rankings.qtext", "rankings.method_scores"),
 }
 """Rule -> the modules with the revisions in its settings."""
 
 
-def modules_of(family: Family) -> list[ModuleType]:
-    """Return the modules with the revisions of a family, which its declaration names."""
-    return [import_module(f"textgamut.{name}") for name in family.revisions]
-
-
 def revision_of(rule: str) -> int | list[int]:
-    """Return the revisions of a rule's modules, in the order of ``MODULES``; a single one as a number.
+    """Return the revisions of a rule's modules, in their order; a single one as a number.
+
+    The declaration of a family names the modules of its rule.
 
     Raises:
         KeyError: If the rule is neither in the table nor that of a family.
     """
-    modules = MODULES[rule] if rule in MODULES else modules_of(FAMILIES[rule.removeprefix("score_")])
-    numbers: list[int] = [module.REVISION for module in modules]
+    names = MODULES[rule] if rule in MODULES else FAMILIES[rule.removeprefix("score_")].revisions
+    numbers: list[int] = [import_module(f"textgamut.{name}").REVISION for name in names]
     return numbers[0] if len(numbers) == 1 else numbers

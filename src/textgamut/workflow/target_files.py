@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textgamut.config.cells import Cell, Config
-from textgamut.config.targets import LabelCounts, TargetBase, TextMeans, TokensPerWord
+from textgamut.config.target_shapes import LabelCounts, TargetBase, TextMeans, TokensPerWord
 from textgamut.files import meta_path, read_csv, read_json, read_table, reading
 from textgamut.workflow import paths
 from textgamut.workflow.families import computed_families, score_files, text_score_files

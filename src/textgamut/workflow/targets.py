@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from textgamut.catalogue import text_metrics_of
 from textgamut.config.cells import Cell, Config
-from textgamut.config.targets import EmbedderCorrelations, TargetBase, TokensPerWord
+from textgamut.config.target_shapes import EmbedderCorrelations, TargetBase, TokensPerWord
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import ConfigError, nearest
 from textgamut.report.published import published

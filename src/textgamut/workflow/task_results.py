@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from textgamut.config.cells import Config
 from textgamut.report.figures.differences import MOST_COMPARED
-from textgamut.report.figures.texts import MOST_METHODS
+from textgamut.report.figures.text_figures import MOST_METHODS
 from textgamut.report.tables import parameter_groups
 from textgamut.workflow import inputs, outputs, paths, targets
 from textgamut.workflow.methods import decodings, methods

@@ -11,7 +11,7 @@ from helpers import EXPERIMENTS, ROOT
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
-from textgamut.tasks import draws
+from textgamut.tasks import drawing
 from textgamut.workflow import settings
 
 TOPICS = ["world", "sport", "business", "sci-tech"]
@@ -45,7 +45,7 @@ def pr() -> Config:
 def topics_of(config: Config, task: str, subset: str) -> dict[str, int]:
     """Draw a small subset with the settings of a task; topic -> number of its texts."""
     wildcards = SimpleNamespace(task=task, model=subset)
-    drawn = draws.draw_subset(NEWS, settings.draw_subset(config, wildcards) | {"n": 36}, seed=1)
+    drawn = drawing.draw_subset(NEWS, settings.draw_subset(config, wildcards) | {"n": 36}, seed=1)
     topics = NEWS.set_index("id").loc[drawn["id"], "topic"]
     return dict(topics.value_counts())
 

@@ -7,7 +7,7 @@ import pytest
 from helpers import ROOT
 
 from textgamut.metrics.support import reduce_features, support_metrics
-from textgamut.tasks.draws import draw_labels
+from textgamut.tasks.drawing import draw_labels
 
 FILE = ROOT.parent / "shared/data/ag_news/test.csv"
 

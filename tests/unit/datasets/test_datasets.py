@@ -16,7 +16,7 @@ from textgamut.config.entries.datasets import NewsArticlesDataset, TableDataset
 from textgamut.config.entries.sources import FileSource
 from textgamut.datasets.extract import extract
 from textgamut.datasets.news_articles import topic_of
-from textgamut.datasets.rows import rows_of_jsonl
+from textgamut.datasets.row_files import rows_of_jsonl
 from textgamut.datasets.table import read, read_columns
 from textgamut.errors import TextgamutError
 
@@ -115,7 +115,7 @@ def test_packed_jsonl_is_a_stream(tmp_path: Path) -> None:
 
 
 def test_a_line_from_a_stream_is_not_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textgamut.datasets.rows.LONGEST_LINE", 2**20)
+    monkeypatch.setattr("textgamut.datasets.row_files.LONGEST_LINE", 2**20)
     line = b'{"text": "%s"}\n' % (b"x" * (2**20 - 13))
     assert len(line) == 2**20
     path = tmp_path / "t.jsonl.gz"
@@ -129,7 +129,7 @@ def test_a_line_from_a_stream_is_not_too_long(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_line_of_a_packed_table_is_not_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textgamut.datasets.rows.LONGEST_LINE", 2**20)
+    monkeypatch.setattr("textgamut.datasets.row_files.LONGEST_LINE", 2**20)
     path = tmp_path / "t.csv.gz"
     assert len(read_columns(write(path, gzip.compress(b"text\n" + b"a" * (2**20 - 1))), ["text"])) == 1
     write(path, gzip.compress(b"text\n" + b"a" * 2**20))

@@ -25,7 +25,7 @@ from textgamut.config.entries.datasets import (
 from textgamut.config.entries.sources import FileSource
 from textgamut.datasets.creative import CREATIVE
 from textgamut.datasets.extract import extract
-from textgamut.datasets.rows import rows_of_parquet
+from textgamut.datasets.row_files import rows_of_parquet
 from textgamut.errors import TextgamutError
 from textgamut.files import digest
 

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from textgamut.datasets.rows import TABLES
+from textgamut.datasets.row_files import TABLES
 from textgamut.datasets.table import labels, numbers, read_columns, text_column
 from textgamut.errors import DataError
-from textgamut.inputs import guess
+from textgamut.user_files import guess
 
 TEXTS = ["the cat sat on the mat", "the dog ran", "a bird flew"]
 FRAME = pd.DataFrame({"text": TEXTS, "model": ["a", "b", "a"], "topic": ["x", "y", "x"]})

@@ -19,7 +19,7 @@ from textgamut.datasets.wikitext import (
     is_disambiguation,
     lead_text,
     person,
-    templates,
+    wiki_templates,
 )
 from textgamut.datasets.wikitext.markup import APPENDICES
 
@@ -619,5 +619,5 @@ class TestDump:
 
 
 def test_rules_have_distinct_names() -> None:
-    names = [name.strip() for _, names in templates._NAMES for name in names.split("|")]
+    names = [name.strip() for _, names in wiki_templates._NAMES for name in names.split("|")]
     assert len(names) == len(set(names))

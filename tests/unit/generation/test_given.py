@@ -24,9 +24,9 @@ from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets import continuations
 from textgamut.errors import DataError, TextgamutError
 from textgamut.generation.given.echo import echo_length
+from textgamut.generation.given.given_text import GivenText, read_texts
 from textgamut.generation.given.matching import CellTexts, cell_samples
-from textgamut.generation.given.texts import GivenText, read_texts
-from textgamut.tasks.draws import draw_dataset_prompts
+from textgamut.tasks.drawing import draw_dataset_prompts
 
 FILES = Path(__file__).parent / "given"
 WIKITEXT = ROOT.parent / "shared/data/decoding/wikitext_gpt2-xl_contrastive_k5_a0.6.json.gz"

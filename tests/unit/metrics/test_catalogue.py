@@ -38,7 +38,7 @@ from textgamut.metrics import (
 from textgamut.metrics.likelihood import Likelihood
 from textgamut.metrics.rows import Scores
 from textgamut.models.log_likelihood import ScoringModel
-from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
+from textgamut.report.figures.text_figures import correlation_figure, parameter_figure, text_metrics_figure
 from textgamut.report.tables import (
     correlation_table,
     parameter_table,

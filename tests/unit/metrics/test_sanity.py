@@ -10,9 +10,9 @@ import pytest
 from textgamut.catalogue import METRICS
 from textgamut.errors import TextgamutError
 from textgamut.features.reduce import reduce_features
-from textgamut.metrics.sanity.checks import CHECKS, Row, run_checks, verdicts
+from textgamut.metrics.sanity.checked_metrics import GROUPS, Group, Judged
 from textgamut.metrics.sanity.corpus import Corpus, Plan, Sample, cut_passages, degenerate_texts
-from textgamut.metrics.sanity.metrics import GROUPS, Group, Judged
+from textgamut.metrics.sanity.sanity_checks import CHECKS, Row, run_checks, verdicts
 from textgamut.metrics.support import support_metrics
 
 TOPICS = ("politics", "world", "sport", "health", None)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from textgamut.datasets.card import make_card
-from textgamut.report.card import render_card
+from textgamut.report.dataset_card import render_card
 
 ENTRY = {
     "format": "new-wiki",

@@ -18,7 +18,7 @@ from browser.made_pages import (
 )
 
 from textgamut.report.chunks import script_of
-from textgamut.report.explorer import ExplorerData, ExplorerTask, explorer_data
+from textgamut.report.explorer_chunks import ExplorerData, ExplorerTask, explorer_data
 
 
 @pytest.fixture(scope="module")

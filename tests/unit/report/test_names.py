@@ -15,7 +15,7 @@ from textgamut.files import read_csv, to_csv
 from textgamut.metrics.support_scores import group_name
 from textgamut.rankings.method_scores import method_scores
 from textgamut.rankings.ranking import rank_methods
-from textgamut.report.figures.rankings import ranking_figures
+from textgamut.report.figures.ranking_figures import ranking_figures
 from textgamut.report.figures.style import render
 from textgamut.report.names import shortened
 

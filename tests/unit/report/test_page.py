@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from browser.made_pages import made_task
 
-from textgamut.report.explorer import explorer_data
-from textgamut.report.page import Page, Section, metric_table, render_page, write_page
+from textgamut.report.experiment_page import Page, Section, metric_table, render_page, write_page
+from textgamut.report.explorer_chunks import explorer_data
 
 
 def scores(metric: str, values: list[float], width: float) -> pd.DataFrame:

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from textgamut.files import write_together
-from textgamut.report.explorer import ExplorerTask, GeneratedSet, TextSet, explorer_data
-from textgamut.report.page import Page, Section, write_page
+from textgamut.report.experiment_page import Page, Section, write_page
+from textgamut.report.explorer_chunks import ExplorerTask, GeneratedSet, TextSet, explorer_data
 
 SCORE = [sys.executable, "-m", "textgamut", "score", "--metrics", "ngram", "compression", "--output", "out"]
 
@@ -131,7 +131,7 @@ def test_a_page_removes_only_its_own_chunks(tmp_path: Path) -> None:
 def test_two_writers_at_once_leave_one_whole_result(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
-        "from test_written import made_page; from textgamut.report.page import write_page\n"
+        "from test_written import made_page; from textgamut.report.experiment_page import write_page\n"
         "for turn in range(30):\n"
         "    text = f'{sys.argv[2]} {turn}'\n"
         "    page = made_page(text)\n"

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError, printable_lines
 from textgamut.progress import PrintableFormatter
-from textgamut.sources import answers, http, wikidata
-from textgamut.sources.answers import Answers
+from textgamut.sources import http, json_requests, wikidata
 from textgamut.sources.chat_server import Reply, ServedModel, _read
 from textgamut.sources.http import TransientError
+from textgamut.sources.json_requests import Answers
 from textgamut.sources.mediawiki import MediaWiki, content_of
 
 KEY = "sk-Secret0123456789"
@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(http, "BACKOFF", 0.0)
-    monkeypatch.setattr(answers, "ATTEMPTS", 2)
+    monkeypatch.setattr(json_requests, "ATTEMPTS", 2)
     monkeypatch.setenv("TEST_KEY", KEY)
     server = Server()
     yield server
@@ -402,7 +402,7 @@ def test_a_key_outside_of_a_body_is_not_shown(
             self.request.recv(1 << 16)
             self.request.sendall(answer.encode())
 
-    monkeypatch.setattr(answers, "ATTEMPTS", 2)
+    monkeypatch.setattr(json_requests, "ATTEMPTS", 2)
     monkeypatch.setattr(http, "BACKOFF", 0.0)
     monkeypatch.setenv("SECRET", KEY)
     caplog.set_level(logging.INFO)

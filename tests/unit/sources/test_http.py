@@ -20,10 +20,10 @@ from servers import ScriptedServer
 
 from textgamut.config.entries.sources import OpenAISource, UrlSource
 from textgamut.errors import ConfigError, SourceError
-from textgamut.sources import answers, http, url
-from textgamut.sources.answers import Answers
+from textgamut.sources import http, json_requests, url
 from textgamut.sources.chat_server import ServedModel
 from textgamut.sources.fetch import fetch
+from textgamut.sources.json_requests import Answers
 
 RIGHT = json.dumps({"model": "m", "choices": [{"text": "hi"}]}).encode()
 Script = bytes | Callable[[socket.socket], None]
@@ -36,7 +36,7 @@ def patience(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(http, "BACKOFF", 0.0)
-    monkeypatch.setattr(answers, "ATTEMPTS", 2)
+    monkeypatch.setattr(json_requests, "ATTEMPTS", 2)
     monkeypatch.setattr(url, "ATTEMPTS", 2)
 
 
@@ -137,9 +137,9 @@ def test_the_memory_of_a_bomb_is_bounded(serve: Callable[..., ScriptedServer]) -
     code = (
         "import resource, sys, httpx, tenacity, ssl, pydantic\n"
         "from textgamut.config.entries.sources import OpenAISource\n"
-        "from textgamut.sources import answers, http\n"
+        "from textgamut.sources import json_requests, http\n"
         "from textgamut.sources.chat_server import ServedModel\n"
-        "http.BACKOFF = 0.0; answers.ATTEMPTS = 2\n"
+        "http.BACKOFF = 0.0; json_requests.ATTEMPTS = 2\n"
         "own = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         f"resource.setrlimit(resource.RLIMIT_AS, (own + {MEMORY},) * 2)\n"
         "for url in sys.argv[1:]:\n"
@@ -177,7 +177,7 @@ def test_an_attempt_has_a_deadline(
 ) -> None:
     monkeypatch.setattr(http, "TIMEOUT", 0.4)
     monkeypatch.setattr(http, "REFUSAL_SECONDS", 0.4)
-    monkeypatch.setattr(answers, "LONGEST_ANSWER", 0.4)
+    monkeypatch.setattr(json_requests, "LONGEST_ANSWER", 0.4)
     monkeypatch.setattr(url, "PATIENCE", 0.4)
     server = serve(SLOW[case])
     for attempt in (

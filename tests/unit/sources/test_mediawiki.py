@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from textgamut.errors import TextgamutError
-from textgamut.sources import answers, http
-from textgamut.sources.answers import Answers
+from textgamut.sources import http, json_requests
+from textgamut.sources.json_requests import Answers
 from textgamut.sources.mediawiki import MediaWiki, content_of
 from textgamut.sources.wiki import Wiki
 
@@ -50,7 +50,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
                 check(answer, {})
                 return answer, json.dumps(answer).encode()
 
-            return answers.ask_until_answered(API, attempt)
+            return json_requests.ask_until_answered(API, attempt)
 
     return Scripted
 

@@ -8,7 +8,7 @@ import pytest
 from textgamut.config.task_kinds import Task
 from textgamut.datasets.creative import CREATIVE
 from textgamut.errors import TextgamutError
-from textgamut.tasks.draws import (
+from textgamut.tasks.drawing import (
     DATASET_COLUMNS,
     draw_biography_prompts,
     draw_biography_references,

@@ -8,7 +8,7 @@ import pytest
 
 from textgamut.config.entries.models import Chat
 from textgamut.errors import TextgamutError
-from textgamut.tasks.lengths import Lengths, check_prompts, count_tokens, most_examples
+from textgamut.tasks.prompt_lengths import Lengths, check_prompts, count_tokens, most_examples
 from textgamut.tasks.templates import Prompt, biographies_prompt, dataset_prompt
 
 

@@ -9,7 +9,7 @@ import tiny
 from textgamut.config.entries.models import Chat
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import TextgamutError
-from textgamut.tasks.draws import draw_training_texts
+from textgamut.tasks.drawing import draw_training_texts
 from textgamut.tasks.training import encode_examples
 
 TEXTS = pd.DataFrame(

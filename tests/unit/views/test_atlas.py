@@ -11,7 +11,7 @@ import pytest
 from browser.made_pages import made_task
 
 from textgamut.files import write_table
-from textgamut.report.explorer import ExplorerTask
+from textgamut.report.explorer_chunks import ExplorerTask
 from textgamut.views.atlas import atlas_table
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from textgamut.config.entries.sources import GenerationsSource, UrlSource
 from textgamut.files import read_table, write_table
+from textgamut.generation.given.given_text import read_texts
 from textgamut.generation.given.matching import CellTexts, cell_samples
-from textgamut.generation.given.texts import read_texts
 from textgamut.generation.requests import sample_table
 from textgamut.run.script import run
 from textgamut.sources.fetch import fetch, reading

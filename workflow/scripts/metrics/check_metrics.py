@@ -12,7 +12,6 @@ import torch
 from textgamut.config.entries.embedders import FeatureModel
 from textgamut.features.embed import load_embedder
 from textgamut.files import read_table, to_csv, write_bytes
-from textgamut.metrics.sanity.checks import run_checks, verdict_table, verdicts
 from textgamut.metrics.sanity.corpus import (
     Corpus,
     Plan,
@@ -21,6 +20,7 @@ from textgamut.metrics.sanity.corpus import (
     cut_passages,
     degenerate_texts,
 )
+from textgamut.metrics.sanity.sanity_checks import run_checks, verdict_table, verdicts
 from textgamut.models.checkpoints import prepare
 from textgamut.models.devices import device_name, lease
 from textgamut.report.figures.sanity import sanity_figure

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from textgamut.report.page import write_page
+from textgamut.report.experiment_page import write_page
 from textgamut.run.script import run
 from textgamut.views.page import read_page
 

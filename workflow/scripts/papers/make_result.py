@@ -18,12 +18,12 @@ from textgamut.metrics.rows import ALL
 from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.figures.differences import differences_figure
-from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.model_styles import ModelStyle
 from textgamut.report.figures.precision_recall import task_figure
 from textgamut.report.figures.similarity_matrix import similarity_matrix_figure
 from textgamut.report.figures.style import render
 from textgamut.report.figures.sweep import sweep_figure
-from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
+from textgamut.report.figures.text_figures import correlation_figure, parameter_figure, text_metrics_figure
 from textgamut.report.html import to_html
 from textgamut.report.tables import (
     COLUMNS,

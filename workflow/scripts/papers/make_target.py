@@ -6,8 +6,8 @@ from typing import Any
 
 from textgamut.files import to_csv, write_bytes
 from textgamut.report.figures.style import notice_figure, render
-from textgamut.report.papers.page import target_page
 from textgamut.report.papers.shapes import make_target as make
+from textgamut.report.papers.target_page import target_page
 from textgamut.report.papers.target_settings import TargetSettings
 from textgamut.run.script import run
 from textgamut.workflow.target_files import read_files

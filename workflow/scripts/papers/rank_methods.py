@@ -8,7 +8,7 @@ from textgamut.files import read_table, to_csv, write_bytes, write_table
 from textgamut.rankings.method_scores import scores_table
 from textgamut.rankings.ranking import rank_texts, ranking_tables
 from textgamut.rankings.score_table import common_methods, kinds_of
-from textgamut.report.figures.rankings import ranking_figures
+from textgamut.report.figures.ranking_figures import ranking_figures
 from textgamut.report.figures.style import render
 from textgamut.report.html import to_html
 from textgamut.run.script import run

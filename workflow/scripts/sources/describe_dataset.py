@@ -5,7 +5,7 @@ from typing import Any
 
 from textgamut.datasets.card import make_card
 from textgamut.files import meta_path, read_json, read_table, write_bytes, write_json
-from textgamut.report.card import render_card
+from textgamut.report.dataset_card import render_card
 from textgamut.run.script import run
 
 

@@ -14,7 +14,7 @@ from textgamut.models.checkpoint_files import read_config
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.models.context import context_length
 from textgamut.run.script import run
-from textgamut.tasks import lengths as prompt_lengths
+from textgamut.tasks import prompt_lengths
 from textgamut.tasks.templates import Prompt, prompts_of
 
 logger = logging.getLogger("textgamut.check_prompts")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textgamut.files import read_table, write_table
 from textgamut.run.script import run
-from textgamut.tasks.draws import human_generations
+from textgamut.tasks.drawing import human_generations
 
 
 def copy_references(references: Path, generations: Path) -> None:

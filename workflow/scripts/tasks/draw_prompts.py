@@ -5,11 +5,11 @@ from typing import Any
 
 from textgamut.files import read_table, write_table
 from textgamut.run.script import run
-from textgamut.tasks import draws
+from textgamut.tasks import drawing
 
 
 def draw_prompts(settings: dict[str, Any], texts: Path, prompts: Path) -> dict[str, Any]:
-    drawn = draws.draw_prompts(read_table(texts, draws.DATASET_COLUMNS[settings["kind"]]), settings)
+    drawn = drawing.draw_prompts(read_table(texts, drawing.DATASET_COLUMNS[settings["kind"]]), settings)
     write_table(prompts, drawn)
     return {"prompts": len(drawn)}
 

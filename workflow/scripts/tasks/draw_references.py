@@ -5,11 +5,11 @@ from typing import Any
 
 from textgamut.files import read_table, write_table
 from textgamut.run.script import run
-from textgamut.tasks import draws
+from textgamut.tasks import drawing
 
 
 def draw_references(settings: dict[str, Any], draw: int, texts: Path, references: Path) -> None:
-    drawn = draws.draw_references(read_table(texts, ["id", "text"]), settings, draw)
+    drawn = drawing.draw_references(read_table(texts, ["id", "text"]), settings, draw)
     write_table(references, drawn)
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from textgamut.files import read_table, write_table
 from textgamut.run.script import run
-from textgamut.tasks import draws
+from textgamut.tasks import drawing
 
 
 def draw_subset(settings: dict[str, Any], seed: int, texts: Path, generations: Path) -> None:
-    drawn = draws.draw_subset(read_table(texts, ["id", "text"]), settings, seed)
+    drawn = drawing.draw_subset(read_table(texts, ["id", "text"]), settings, seed)
     write_table(generations, drawn)
 
 

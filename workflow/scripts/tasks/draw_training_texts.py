@@ -5,7 +5,7 @@ from typing import Any
 
 from textgamut.files import read_table, write_table
 from textgamut.run.script import run
-from textgamut.tasks import draws
+from textgamut.tasks import drawing
 
 
 def draw_training_texts(
@@ -19,7 +19,7 @@ def draw_training_texts(
     ids = {id_ for path in used for id_ in read_table(path, ["id"])["id"]}
     prompts = {prompt for path in other_prompts for prompt in read_table(path, ["base"])["base"]}
     dataset = read_table(texts, ["id", "prompt", "text"])
-    drawn = draws.draw_training_texts(dataset, ids, prompts, model, settings)
+    drawn = drawing.draw_training_texts(dataset, ids, prompts, model, settings)
     write_table(training, drawn)
     return {"texts": len(drawn)}
 

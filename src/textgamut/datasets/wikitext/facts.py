@@ -10,7 +10,7 @@ from typing import Literal
 
 from textgamut.datasets.wikitext.markup import lead_and_fields, without_extensions
 from textgamut.datasets.wikitext.prose import has_words, plain
-from textgamut.datasets.wikitext.templates import BIRTH_FIELDS, BREAK, MONTHS, OCCUPATION_FIELDS, name_of
+from textgamut.datasets.wikitext.wiki_templates import BIRTH_FIELDS, BREAK, MONTHS, OCCUPATION_FIELDS, name_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from textgamut.datasets.wikitext.prose import PROTOCOLS, UNSEEN, decoded, plain, prose, straight
-from textgamut.datasets.wikitext.templates import (
+from textgamut.datasets.wikitext.wiki_templates import (
     BREAK,
     CLOSE,
     COMMENT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html.entities
 import re
 
-from textgamut.datasets.wikitext.templates import BREAK, CLOSE, HOLE, OPEN, PARAGRAPH, UNMARKED
+from textgamut.datasets.wikitext.wiki_templates import BREAK, CLOSE, HOLE, OPEN, PARAGRAPH, UNMARKED
 
 # not the joiners U+200C and U+200D, which are part of words and emoji
 UNSEEN = re.compile(

@@ -9,9 +9,9 @@ from typing import Any
 from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding, unsupported
 from textgamut.config.entries.models import Reasoning
 from textgamut.errors import ConfigError, ModelError
+from textgamut.generation.batch_rows import Rows, open_rows
 from textgamut.generation.contrastive import ContrastiveChooser
 from textgamut.generation.requests import Request, Sample, encode, ordered
-from textgamut.generation.rows import Rows, open_rows
 from textgamut.generation.sampling import Chooser, forbid_repeats, random_stream
 from textgamut.generation.thoughts import UNCLOSED, Limits
 from textgamut.models.log_likelihood import log_likelihoods

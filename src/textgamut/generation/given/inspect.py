@@ -9,8 +9,8 @@ from typing import Any
 from textgamut.archives import check_growth, open_member, open_zip
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.errors import ConfigError, DataError
-from textgamut.generation.given.texts import REFUSED, GivenText
-from textgamut.inputs import guarded, parse_json
+from textgamut.generation.given.given_text import REFUSED, GivenText
+from textgamut.user_files import guarded, parse_json
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.datasets.rows import rows_of_jsonl
+from textgamut.datasets.row_files import rows_of_jsonl
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, answer, id_in
+from textgamut.generation.given.given_text import GivenText, answer, id_in
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:

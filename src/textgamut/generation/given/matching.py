@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from textgamut.errors import DataError, nearest
 from textgamut.generation.given.echo import echo_length, echoes_later
-from textgamut.generation.given.texts import GivenText
+from textgamut.generation.given.given_text import GivenText
 from textgamut.generation.requests import Sample
 from textgamut.tasks.templates import Prompt, prompts_of
 from textgamut.text import count_words

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.datasets.rows import rows_of_jsonl, string
+from textgamut.datasets.row_files import rows_of_jsonl, string
 from textgamut.errors import DataError
 from textgamut.fields import SLUG_PATTERN
-from textgamut.generation.given.texts import GivenText, answer, integer
+from textgamut.generation.given.given_text import GivenText, answer, integer
 
 _ID = re.compile(
     rf"(?P<task>{SLUG_PATTERN})/(?P<decoding>{SLUG_PATTERN})/seed(?P<seed>\d{{1,18}})/"

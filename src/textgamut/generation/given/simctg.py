@@ -7,9 +7,9 @@ from pathlib import Path
 
 from textgamut.config.entries.sources import GenerationsSource
 from textgamut.datasets.continuations import read_items
-from textgamut.datasets.rows import string
+from textgamut.datasets.row_files import string
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, answer, integer
+from textgamut.generation.given.given_text import GivenText, answer, integer
 
 
 def read(path: Path, _source: GenerationsSource) -> Iterator[GivenText]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.model_styles import ModelStyle
 from textgamut.report.figures.style import (
     COLOURS,
     own_settings,

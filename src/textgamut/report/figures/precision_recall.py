@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
 from textgamut.report.figures.labels import place_labels
-from textgamut.report.figures.models import ModelStyle, order_runs
+from textgamut.report.figures.model_styles import ModelStyle, order_runs
 from textgamut.report.figures.style import (
     COLOURS,
     SOFT_INK,

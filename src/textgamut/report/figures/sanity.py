@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from textgamut.catalogue import METRICS
-from textgamut.metrics.sanity.checks import CHECKS, Verdict
+from textgamut.metrics.sanity.sanity_checks import CHECKS, Verdict
 from textgamut.report.figures.style import (
     INK,
     SOFT_INK,
@@ -36,7 +36,7 @@ def sanity_figure(verdicts: Sequence[Verdict], title: str) -> Figure:
     """Plot a matrix of metrics and checks, with the verdict and the size of the change in each cell.
 
     Args:
-        verdicts: Result of ``metrics.sanity.checks.verdicts``.
+        verdicts: Result of ``metrics.sanity.sanity_checks.verdicts``.
         title: Title of the figure. It is shown literally.
     """
     from matplotlib.patches import Rectangle

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from textgamut.report.figures.lines import metric_lines
-from textgamut.report.figures.models import ModelStyle, order_runs
+from textgamut.report.figures.model_styles import ModelStyle, order_runs
 from textgamut.report.tables import precision_recall_runs
 
 if TYPE_CHECKING:

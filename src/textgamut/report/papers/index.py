@@ -6,8 +6,8 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from textgamut.report.papers.page import printed_name, table_columns, table_notes, table_rows
 from textgamut.report.papers.result import PaperTable
+from textgamut.report.papers.target_page import printed_name, table_columns, table_notes, table_rows
 from textgamut.report.rendering import load_template
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from textgamut.config.targets import Samples
+from textgamut.config.target_shapes import Samples
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
 from textgamut.report.papers.target_settings import TargetSettings
-from textgamut.report.papers.texts import methods_of, unique_label
+from textgamut.report.papers.text_targets import methods_of, unique_label
 from textgamut.text import cut_words
 
 REVISION = 1

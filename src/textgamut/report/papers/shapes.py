@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from textgamut.config.targets import Target
-from textgamut.report.papers import rankings, samples, scores, texts
+from textgamut.config.target_shapes import Target
+from textgamut.report.papers import ranking_targets, samples, score_targets, text_targets
 from textgamut.report.papers.result import PaperResult
 from textgamut.report.papers.target_settings import TargetSettings
 
 SHAPES: dict[str, Callable[..., PaperResult]] = {
-    "metrics-by-model": scores.metrics_by_model,
-    "precision-recall": scores.precision_recall,
-    "bars": scores.bars,
-    "sweep": scores.sweep,
-    "correlations": scores.correlations,
-    "examples": scores.examples,
-    "curves": scores.curves,
-    "f-scores": scores.f_scores,
-    "embedder-correlations": scores.embedder_correlations,
-    "tokens-per-word": scores.tokens_per_word,
-    "variance": scores.variance,
-    "text-means": texts.text_means,
-    "text-parameter": texts.text_parameter,
-    "text-correlations": texts.text_correlations,
-    "text-deviations": texts.text_deviations,
-    "label-counts": texts.label_counts,
+    "metrics-by-model": score_targets.metrics_by_model,
+    "precision-recall": score_targets.precision_recall,
+    "bars": score_targets.bars,
+    "sweep": score_targets.sweep,
+    "correlations": score_targets.correlations,
+    "examples": score_targets.examples,
+    "curves": score_targets.curves,
+    "f-scores": score_targets.f_scores,
+    "embedder-correlations": score_targets.embedder_correlations,
+    "tokens-per-word": score_targets.tokens_per_word,
+    "variance": score_targets.variance,
+    "text-means": text_targets.text_means,
+    "text-parameter": text_targets.text_parameter,
+    "text-correlations": text_targets.text_correlations,
+    "text-deviations": text_targets.text_deviations,
+    "label-counts": text_targets.label_counts,
     "samples": samples.samples,
-    "best-and-worst": rankings.best_and_worst,
-    "worths": rankings.worths,
-    "dominating-pairs": rankings.dominating_pairs,
-    "winners": rankings.winners,
-    "orders": rankings.orders,
-    "agreement": rankings.agreement,
-    "continuations": rankings.continuations,
-    "tuned-parameters": rankings.tuned_parameters,
-    "ratings": rankings.ratings,
+    "best-and-worst": ranking_targets.best_and_worst,
+    "worths": ranking_targets.worths,
+    "dominating-pairs": ranking_targets.dominating_pairs,
+    "winners": ranking_targets.winners,
+    "orders": ranking_targets.orders,
+    "agreement": ranking_targets.agreement,
+    "continuations": ranking_targets.continuations,
+    "tuned-parameters": ranking_targets.tuned_parameters,
+    "ratings": ranking_targets.ratings,
 }
 """Shape of a target -> the function that makes it."""
 

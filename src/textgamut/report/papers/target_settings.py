@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from textgamut.config.targets import Target, TargetBase
-from textgamut.report.figures.models import ModelStyle
+from textgamut.config.target_shapes import Target, TargetBase
+from textgamut.report.figures.model_styles import ModelStyle
 
 Kind = TypeVar("Kind", bound=TargetBase, covariant=True)
 

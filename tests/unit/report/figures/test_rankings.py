@@ -7,7 +7,7 @@ from made_scores import CRITERIA, QUALITY, method_scores
 
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import rank_methods
-from textgamut.report.figures.rankings import ranking_figures
+from textgamut.report.figures.ranking_figures import ranking_figures
 from textgamut.report.figures.style import render
 
 

@@ -6,7 +6,7 @@ import math
 
 from made_scores import small_print
 
-from textgamut.metrics.sanity.checks import CHECKS, Verdict
+from textgamut.metrics.sanity.sanity_checks import CHECKS, Verdict
 from textgamut.report.figures.sanity import sanity_figure
 from textgamut.report.figures.style import render
 

@@ -9,7 +9,7 @@ import pytest
 from made_scores import DESCRIPTIONS, MODELS, SUBSETS, paper_scores, scores_of, subset_scores
 from matplotlib.text import Text
 
-from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.model_styles import ModelStyle
 from textgamut.report.figures.precision_recall import precision_recall_figure, subsets_figure
 from textgamut.report.figures.style import render
 

@@ -8,7 +8,7 @@ import pytest
 from made_scores import small_print
 
 from textgamut.report.figures.style import render
-from textgamut.report.figures.texts import correlation_figure, parameter_figure, text_metrics_figure
+from textgamut.report.figures.text_figures import correlation_figure, parameter_figure, text_metrics_figure
 from textgamut.report.tables import correlation_table, parameter_table, texts_table
 
 

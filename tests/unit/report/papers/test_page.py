@@ -8,8 +8,8 @@ from dataclasses import asdict
 import pytest
 
 from textgamut.report.papers.index import IndexEntry, Made, index_page
-from textgamut.report.papers.page import MISSING, printed_name, table_notes, table_rows, target_page
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
+from textgamut.report.papers.target_page import MISSING, printed_name, table_notes, table_rows, target_page
 
 
 @pytest.mark.parametrize(

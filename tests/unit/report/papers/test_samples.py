@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from helpers import make_target
 
-from textgamut.report.papers.page import target_page
 from textgamut.report.papers.result import PaperResult
 from textgamut.report.papers.samples import MOST_WORDS
+from textgamut.report.papers.target_page import target_page
 
 MODELS = {
     "a": {"label": "Model A", "family": "A", "chat": False},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
-from textgamut.report.papers.terminal import print_target
+from textgamut.report.papers.target_terminal import print_target
 
 
 @pytest.mark.parametrize("columns", [1, 3, 30])

@@ -18,7 +18,7 @@ from textgamut.catalogue.family import ARROWS, FAILS_NOTE
 from textgamut.report.chunks import CHUNK, DIGEST, Chunk, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
-from textgamut.report.explorer import ExplorerData
+from textgamut.report.explorer_chunks import ExplorerData
 from textgamut.report.html import cell_text, spread_text
 from textgamut.report.rendering import load_template
 

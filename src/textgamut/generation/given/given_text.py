@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from textgamut.config.entries.sources import GenerationsSource
-from textgamut.datasets.rows import string
+from textgamut.datasets.row_files import string
 from textgamut.errors import DataError
-from textgamut.inputs import check_file
+from textgamut.user_files import check_file
 
 
 class GivenText(NamedTuple):

@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from textgamut.archives import RATIO, check_growth, open_gzip
 from textgamut.errors import DataError, nearest
-from textgamut.inputs import DELIMITERS, guarded, guess, parse_json
+from textgamut.user_files import DELIMITERS, guarded, guess, parse_json
 
 TABLES = (".jsonl", ".csv", ".tsv", ".parquet")
 
@@ -61,7 +61,7 @@ def format_of(path: Path) -> str:
 
 
 def seems(path: Path, suffix: str | None = None) -> str:
-    """Return what a file seems to be, as :func:`textgamut.inputs.guess`; "" for standard input."""
+    """Return what a file seems to be, as :func:`textgamut.user_files.guess`; "" for standard input."""
     return "" if path == STANDARD_INPUT else guess(path, suffix)
 
 

@@ -21,8 +21,8 @@ from helpers import ROOT
 from huggingface_hub import constants
 
 from textgamut import __version__
-from textgamut.cli import checks as module
-from textgamut.cli.checks import Check, run_checks
+from textgamut.cli import machine_checks as module
+from textgamut.cli.machine_checks import Check, run_checks
 from textgamut.cli.main import main
 from textgamut.models.devices import choose_device, choose_dtype
 

@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 
 from textgamut.catalogue import METRICS
-from textgamut.config.targets import Bars, Correlations, MetricsByModel, SweepFigure
+from textgamut.config.target_shapes import Bars, Correlations, MetricsByModel, SweepFigure
 from textgamut.metrics.divergence import f_beta
 from textgamut.metrics.rows import ALL
 from textgamut.report.figures.bars import bars_figure
 from textgamut.report.figures.lines import curves_figure, metric_lines
-from textgamut.report.figures.models import ModelStyle
+from textgamut.report.figures.model_styles import ModelStyle
 from textgamut.report.figures.precision_recall import precision_recall_figure
-from textgamut.report.figures.texts import correlation_figure
+from textgamut.report.figures.text_figures import correlation_figure
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
 from textgamut.report.papers.target_settings import Settings, TargetSettings
 from textgamut.report.tables import variance_table

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from textgamut.config.targets import AgreementFigure, Continuations, Winners, Worths
+from textgamut.config.target_shapes import AgreementFigure, Continuations, Winners, Worths
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import TextgamutError
 from textgamut.rankings.agreement import agreement as rank_correlations

@@ -11,7 +11,7 @@ import pandas as pd
 from textgamut.config.entries.sources import GenerationsSource, TextsColumn
 from textgamut.datasets.table import read_columns, text_column
 from textgamut.errors import DataError
-from textgamut.generation.given.texts import GivenText, integer
+from textgamut.generation.given.given_text import GivenText, integer
 
 NUMBERS = ("completion", "seed", "tokens")
 WHOLE = "continuation"

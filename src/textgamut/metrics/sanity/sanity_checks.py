@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from textgamut.catalogue.family import Role
 from textgamut.errors import DataError
 from textgamut.metrics.sanity.cases import COPIES, SHARES, STEPS, case_names, cases, unit
+from textgamut.metrics.sanity.checked_metrics import GROUPS, Group, Judged
 from textgamut.metrics.sanity.corpus import Corpus, Plan, Sample
-from textgamut.metrics.sanity.metrics import GROUPS, Group, Judged
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from textgamut.report.card import escape
+from textgamut.report.dataset_card import escape
 from textgamut.report.rendering import load_template
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from textgamut.errors import printable
-from textgamut.report.papers.page import Parts, printed_name, table_columns, table_notes, table_rows
 from textgamut.report.papers.result import PaperResult
+from textgamut.report.papers.target_page import Parts, printed_name, table_columns, table_notes, table_rows
 
 WIDTH = 160
 """Width of the output if it is a pipe or a file."""

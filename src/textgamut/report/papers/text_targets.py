@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from textgamut.catalogue import METRICS
-from textgamut.config.targets import (
+from textgamut.config.target_shapes import (
     LabelCounts,
     TextCorrelations,
     TextDeviationsFigure,
@@ -23,9 +23,9 @@ from textgamut.config.targets import (
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import DataError
 from textgamut.report.figures.text_bars import text_bars_figure
-from textgamut.report.figures.texts import correlation_figure
+from textgamut.report.figures.text_figures import correlation_figure
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
-from textgamut.report.papers.scores import CONSTANT, known, with_paper
+from textgamut.report.papers.score_targets import CONSTANT, known, with_paper
 from textgamut.report.papers.target_settings import Settings, TargetSettings
 from textgamut.report.tables import rescaled
 
