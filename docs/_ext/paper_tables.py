@@ -13,8 +13,8 @@ from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
 from textgamut.config.yaml import read_yaml
 from textgamut.report.papers.shapes import make_target
-from textgamut.report.papers.target_settings import TargetSettings
 from textgamut.report.papers.target_page import printed_name
+from textgamut.report.papers.target_settings import TargetSettings
 from textgamut.views.papers import TargetState, paper_state
 from textgamut.views.plan import decimal
 from textgamut.workflow.target_files import read_files, target_files
