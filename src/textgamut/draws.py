@@ -23,10 +23,10 @@ def shuffled(ids: Iterable[str], *key: str | int) -> list[str]:
 
 
 def draw_prompt_ids(ids: Iterable[str], task: str, n: int | None) -> list[str]:
-    """Draw n of the prompts of a task, which are part of those of any larger draw.
+    """Draw n of the prompts of a task; any larger draw includes them.
 
     Args:
-        ids: Ids of the prompts, all of the dataset or those of a larger draw.
+        ids: Ids of the prompts: all in the dataset, or a larger draw.
         task: Slug of the task, the key of the draw.
         n: Number of prompts; if None, all in their order.
 

@@ -39,7 +39,7 @@ class SmallSampleWarning(UserWarning):
 
 
 MOST_NAMES = 40
-"""Number of names of which a message lists all; of more, it lists the ``NEAREST``."""
+"""Up to this many names, a message lists all; else it lists the ``NEAREST``."""
 NEAREST = 10
 MOST_COMPARED = 20_000
 """Number of names that are compared with a misspelt one, which takes a second."""

@@ -29,7 +29,7 @@ from textgamut.user_files import not_a_file
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Add the path to an ``OSError`` that has none, such as that of a write to a full disk."""
+    """Add the path to an ``OSError`` that has none, for example if the disk is full."""
     try:
         yield
     except OSError as error:
@@ -154,7 +154,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 def alone_in(folder: Path) -> Iterator[None]:
     """Make a folder, and keep other processes that do the same out of it meanwhile.
 
-    Two that write the same result at once then leave that of one of them. On a file system without locks,
+    If two processes write the same result at once, one of the two remains. On a file system without locks,
     nobody waits.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -356,7 +356,7 @@ VERSIONS = ("torch", "transformers", "numpy", "pandas", "scikit-learn")
 def digest(path: Path) -> str:
     r"""Return the SHA-256 of a file or of a folder, as 64 hexadecimal digits.
 
-    The digest of a folder is that of the lines ``<sha256>  <relative path>``, sorted by path; in a shell:
+    The digest of a folder is made from the lines ``<sha256>  <relative path>``, sorted by path; in a shell:
     ``find . -type f | sed 's|^\./||' | LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum``. Empty
     folders and links to folders are ignored, links to files are followed.
 

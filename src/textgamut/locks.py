@@ -206,7 +206,7 @@ def _read(held: Path) -> Any:
 
 
 def _is_expired(held: Path, holder: Any) -> bool:
-    """Return whether the holder of a soft lock is dead; that of another machine, if it shows no life."""
+    """Return whether the holder of a soft lock is dead; on another machine, whether it shows no life."""
     if holder:
         now = _identity(holder["process"])
         if all(now.get(name) == holder.get(name) for name in ("host", "machine")):

@@ -67,7 +67,7 @@ def unreadable(path: Path) -> str | None:
 
 
 def not_a_file(mode: int) -> str | None:
-    """Return why a mode (``st_mode``) is not that of a regular file; None if it is."""
+    """Return why a mode (``st_mode``) does not belong to a regular file; None if it does."""
     if stat.S_ISDIR(mode):
         return "is a folder, not a file"
     return None if stat.S_ISREG(mode) else "is not a regular file"
@@ -148,7 +148,7 @@ def parse_json(content: str | bytes, where: object) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its keys and values, of which json would silently keep the last of each key."""
+    """Make an object of its keys and values; json would silently keep the last value of each key."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -162,7 +162,7 @@ def guess(path: Path, suffix: str | None = None) -> str:
 
     Args:
         path: The file.
-        suffix: Suffix of the format that was expected. Defaults to that of the name, without ``.gz``.
+        suffix: Suffix of the format that was expected. Defaults to the suffix of the name, without ``.gz``.
 
     Returns:
         The end of an error message, such as ``"; it seems to be parquet: name it .parquet"``; "" if the name
@@ -221,7 +221,7 @@ def is_page(head: bytes) -> bool:
 
 
 def _guess_json(text: str, suffix: str) -> str:
-    """Guess which form of JSON a text is; "" if it is none, or that of the suffix."""
+    """Guess which form of JSON a text is; "" if it is none, or the form of the suffix."""
     first, _, rest = text.partition("\n")
     if re.match(r"\[\s*[\[{\"]", text):
         advice = "write one object per line, as `jq -c '.[]'` does"

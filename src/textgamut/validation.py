@@ -27,7 +27,7 @@ LARGEST = 2**63 - 1
 """Largest number that fits into 64 bits, the bound of integers that are computed with in NumPy."""
 
 LARGEST_SEED = 2**128 - 1
-"""Largest seed: that of NumPy's generators may have more than 64 bits."""
+"""Largest seed. NumPy's generators accept more than 64 bits."""
 
 
 def integer(name: str, value: object, least: int = 0, most: int = LARGEST) -> int:

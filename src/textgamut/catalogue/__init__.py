@@ -42,7 +42,7 @@ METRICS: dict[str, Metric] = {
     for metric in family.metrics
     if (family.of_texts or metric.level == "text") == of_texts
 }
-"""Metrics by name, in the order of a table's columns: those of sets, then those of single texts."""
+"""Metrics by name, in the order of a table's columns: metrics of sets, then metrics of single texts."""
 
 
 def metrics_of(family: str) -> list[str]:

@@ -120,10 +120,10 @@ class Metric:
     """``fidelity``: whether what is written is like human texts; ``diversity``: whether all that people write
     is reached; ``both``: a distance of the two. None if it measures neither."""
     ideal: float | Literal["references"] | None = None
-    """Value for texts of the same distribution as the references: a number, or that of as many references.
-    None if it is not known."""
+    """Value for texts of the same distribution as the references: a number, or the value of as many
+    references. None if it is not known."""
     level: Literal["set", "text", "both"] = "set"
-    """``set``: a value for a set of texts. ``text``: a value for each text; that of a set is the mean.
+    """``set``: a value for a set of texts. ``text``: a value for each text; the value of a set is the mean.
     ``both``: a metric of sets that is also reported for each text."""
     source: str
     """The publication that defines it, and its use in the papers."""

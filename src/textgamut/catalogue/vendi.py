@@ -16,7 +16,7 @@ from textgamut.catalogue.family import (
 
 
 class VendiSettings(FamilySettings):
-    """Vendi score and RKE of the generated texts, and their ratios to those of the references."""
+    """Vendi score and RKE of the generated texts, and their ratios to the same scores of the references."""
 
 
 FAMILY = Family(

@@ -36,7 +36,7 @@ def named_path(name: str) -> Path:
     """Return a path of the command line, with ``~`` expanded: shells leave it in ``'~/x'``, ``--output=~/x``.
 
     Raises:
-        ConfigError: If the name is empty, as that of an unset variable: Python takes it for the working
+        ConfigError: If the name is empty, for example an unset variable: Python takes it for the working
             directory.
     """
     from textgamut.fields import expanded

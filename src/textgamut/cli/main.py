@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _error(f"{error.filename}: {reason(error)}", 1)
         if isinstance(error, FileNotFoundError):  # tempfile's: the disks of all temporary folders are full
             return _error(str(error.strerror), 1)
-        if error.errno not in LOSSES:  # only of these is it known that they are those of the output
+        if error.errno not in LOSSES:  # only these are known to be errors of the output
             raise
         return _lost(reason(error))
     except SystemExit as error:

@@ -63,8 +63,8 @@ def new(
         name: Name of the experiment: lower-case letters, digits, dots and hyphens.
         reference: File of human texts, .jsonl, .csv, .tsv, .parquet or .txt.
         generated: Files of texts that were generated elsewhere, one for each model.
-        hub: Models of the Hugging Face hub, such as me/my-model@COMMIT. Without a commit, that of the main
-            branch is looked up.
+        hub: Models of the Hugging Face hub, such as me/my-model@COMMIT. Without a commit, the latest of
+            the main branch is looked up.
         api: Models on an OpenAI-compatible server, by their names there.
         url: Base URL of the server.
         key_variable: Environment variable with the key of the server; "" for none.
@@ -178,7 +178,7 @@ def _slug(name: str) -> str:
 
 
 def _no_slug(name: str, kind: str) -> str | None:
-    """Return why a name cannot be that of an entry; None if it can."""
+    """Return why an entry cannot have a name; None if it can."""
     from pydantic import TypeAdapter, ValidationError
 
     from textgamut.config.cells import RESERVED
@@ -207,7 +207,7 @@ def _plain(value: str) -> str:
 
 
 def _path(path: Path) -> str:
-    """Return a path as YAML; one that begins with ``~`` would be that of a home folder."""
+    """Return a path as YAML; one that begins with ``~`` would mean a home folder."""
     return _quoted(os.path.abspath(path) if str(path).startswith("~") else str(path))
 
 
@@ -291,7 +291,7 @@ def _experiment(
         n: Number of texts to compare; None for the default.
 
     Raises:
-        ConfigError: If texts without prompts are to be compared with those of models that need some.
+        ConfigError: If texts without prompts are to be compared with texts of models that need prompts.
     """
     if prompted:
         size = n or (min(MOST_PROMPTS, counts[0]) if run else None)

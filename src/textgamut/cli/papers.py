@@ -37,7 +37,7 @@ def papers(
         paper: Experiment in config/papers, such as pr, or the path of a configuration file.
         targets: Tables and figures to print, such as table_1a; table_1 stands for all its parts.
         config: Folder of your own registries, and of the folder papers. Defaults to ./config.
-        partial: Print targets of which cells are missing, with the missing values marked.
+        partial: Print targets even if cells are missing, with the missing values marked.
         html: Write the index page results/papers/{experiment}/index.html.
         json: Print JSON instead of tables.
 

@@ -57,7 +57,7 @@ CHECKPOINTS = {
     "source": ("a checkpoint", "config.json", "modules.json"),
     "adapter": ("an adapter", "adapter_config.json"),
 }
-"""Key of an entry -> what its folder is, and the files of which it has one."""
+"""Key of an entry -> what its folder is, and the files that it may be recognised by."""
 
 
 def _wrong_kind(where: str, entry: Any, part: str, path: Path) -> Iterator[str]:

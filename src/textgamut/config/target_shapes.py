@@ -264,7 +264,7 @@ class Worths(OfRanking):
 
 
 class DominatingPairs(OfRanking):
-    """Pairs of methods of which one dominates on all prompts, and counts of pairs (MC Tables 5 to 7)."""
+    """Pairs of methods where one dominates on all prompts, and counts of pairs (MC Tables 5 to 7)."""
 
     shape: Literal["dominating-pairs"]
 

@@ -47,7 +47,7 @@ class SizedBlock(CellBlock):
     """A block that may have other numbers of texts than its task (NW section 8)."""
 
     n: TwoOrMore | None = None
-    """Number of prompts, which are part of those of blocks with more. Defaults to the task's."""
+    """Number of prompts; blocks with more prompts include them. Defaults to the task's."""
     completions: Count | None = None
     """Number of samples per prompt. Defaults to the task's."""
     keep: Count | None = None
@@ -273,7 +273,7 @@ class BiographiesTask(_SeededTask):
 
     kind: Literal["biographies"]
     examples: Annotated[int, Field(ge=1, le=15)]
-    """In-context examples per prompt, nested in those of tasks with more examples on the same dataset."""
+    """In-context examples per prompt, part of the examples of tasks with more of them on the same dataset."""
     examples_drawn: Literal["without-replacement", "with-replacement"] = "without-replacement"
     """How examples are drawn: without replacement from the people outside the references or, as in PR's runs,
     with replacement from all people (1.6 % of the prompts with 15 of 6,637 people have somebody twice)."""

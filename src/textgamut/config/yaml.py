@@ -36,7 +36,7 @@ MOST_PROBLEMS = 10
 class _Loader(yaml.SafeLoader):
     """A safe loader that refuses what can be misunderstood.
 
-    It refuses duplicate keys, of which PyYAML keeps the last; tags; and plain values that YAML 1.1 reads
+    It refuses duplicate keys, where PyYAML keeps the last; tags; and plain values that YAML 1.1 reads
     differently from how they look, such as ``on`` (true) or ``0100`` (64). Only ``batch_invariant``
     and ``chat_arguments`` can be ``true`` or ``false``. Dates stay text, and ``1e-3`` is a number as in YAML
     1.2.
@@ -283,7 +283,7 @@ def _unknown_key(adapter: TypeAdapter[Any], location: list[Any], content: Any) -
 
 
 def _fitting(nodes: list[dict[str, Any]], content: Any) -> list[dict[str, Any]]:
-    """Return the alternatives of a union whose tag, such as ``kind``, is that of the content."""
+    """Return the alternatives of a union that match the tag of the content, such as ``kind``."""
     return [
         node
         for node in nodes

@@ -47,7 +47,7 @@ _LAYOUT = {
 }
 _FIELDS = frozenset(child for children in _LAYOUT.values() for child in children.values()) - set(_LAYOUT)
 
-# export-0.3 has no <redirect>. Every wiki accepts the English word besides that of its own language.
+# export-0.3 has no <redirect>. Every wiki accepts the English word besides the one in its own language.
 _REDIRECT_WORD = re.compile(r"\s*#REDIRECT\b", re.IGNORECASE)
 
 

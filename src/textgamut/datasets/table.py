@@ -238,7 +238,7 @@ def _nothing(path: Path, required: Sequence[str], wanted: Mapping[str, _Wanted])
 
 
 def _values(array: pa.Array) -> list[Any]:
-    """Return the values of a column of parquet; those of float32 as such, since they are spelled shorter."""
+    """Return the values of a column of parquet; float32 stays float32, which is spelled shorter."""
     values: list[Any] = array.to_pylist()
     if pa.types.is_float32(array.type) or pa.types.is_float16(array.type):
         return [None if value is None else array.type.to_pandas_dtype()(value) for value in values]

@@ -19,7 +19,7 @@ LIBRARY = "sentence-transformers"
 """The pooling of an entry whose checkpoint's own modules are used."""
 
 POOLINGS = {"mean": "mean", "cls": "cls", "lasttoken": "last-token"}
-"""Pooling of the library -> that of an entry, for those that need no library."""
+"""Pooling in the library -> pooling in an entry, where it needs no library."""
 
 LEGACY = {"cls_token": "cls", "max_tokens": "max", "mean_tokens": "mean", "lasttoken": "lasttoken"} | {
     f"{mode}_tokens": mode for mode in ("mean_sqrt_len", "weightedmean")

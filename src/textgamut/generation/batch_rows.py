@@ -105,7 +105,7 @@ class Rows:
 class EncoderDecoderRows:
     """The running rows of a batch of an encoder-decoder: the encoder reads the prompts, ``ids`` are the text.
 
-    A text begins with the tokens that every text of the model begins with: those of ``start_tokens``.
+    A text begins with ``start_tokens``, like every text of the model.
     """
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]]) -> None:

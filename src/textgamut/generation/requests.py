@@ -17,7 +17,7 @@ class Request(NamedTuple):
 
     prompt_id: str
     completion: int
-    """Index of the sample among those of its prompt, from 0."""
+    """Index among the samples of its prompt, from 0."""
     text: str
     """The rendered prompt."""
     templated: bool

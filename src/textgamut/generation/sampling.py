@@ -33,7 +33,7 @@ def random_stream(seed: int, prompt_id: str, completion: int, steps: int) -> NDA
     Args:
         seed: Generation seed.
         prompt_id: Id of the prompt.
-        completion: Index of the completion among those of the prompt.
+        completion: Index among the completions of the prompt.
         steps: How many numbers. A longer stream begins with the shorter one.
 
     Returns:

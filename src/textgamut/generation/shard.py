@@ -108,7 +108,7 @@ class Generator:
             device: Device of the model.
             gpus: Number of GPUs.
             batch_size: Maximum number of samples per batch. An earlier run that ran out of memory may have
-                lowered that of a shard.
+                lowered the size of a shard.
             threads: Number of CPU threads of torch.
         """
         import torch

@@ -326,7 +326,7 @@ def _check_widths(sets: Mapping[str, Mapping[Hashable, NDArray[np.float64]]]) ->
 
 
 def _mean_cosine(units: NDArray[np.float64]) -> float:
-    """Return the mean cosine of all pairs of different rows, of which there must be one, in linear time."""
+    """Return the mean cosine of all pairs of different rows, at least one, in linear time."""
     total = units.sum(axis=0)
     # Subtract the squared lengths as rounded, so that their errors cancel.
     cosine = (total @ total - np.vdot(units, units)) / (len(units) * (len(units) - 1))

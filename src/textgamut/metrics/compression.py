@@ -66,7 +66,7 @@ def ngram_diversity(token_lists: Sequence[Sequence[Hashable]], n: int = 4) -> fl
     """Return the sum of Distinct-1 to Distinct-n of a set of texts (Shaib et al. 2024; Meister et al. 2023).
 
     N-grams do not cross text boundaries, as in ``distinct_n``, so the order of the texts does not matter. The
-    package joins the texts first, so its value is that of a single list of all tokens: 2.641 instead of 2.637
+    package joins the texts first, so its value is for a single list of all tokens: 2.641 instead of 2.637
     for 1,314 real texts of 155 words.
 
     Args:
@@ -160,7 +160,7 @@ def homogenization(texts: Sequence[str], pairs: int = 100_000, seed: int = 0) ->
 def rouge_tokens(text: str) -> list[str]:
     """Return the tokens of ROUGE: lower case, runs of ASCII letters and digits, no stemming.
 
-    They equal those of the package ``rouge_score``. All other characters separate tokens, so a text in
+    They equal the tokens of the package ``rouge_score``. All other characters separate tokens, so a text in
     another script has none.
     """
     return _ROUGE_TOKEN.findall(text.lower())

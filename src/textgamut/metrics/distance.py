@@ -60,7 +60,7 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
         generated: (M, d) features.
         permutations: Number of random divisions of all rows into N and M, the same for both kernels, from 1
             to 10,000.
-        seed: Seed of the divisions. The p-values depend on it, and on the order of the rows, as those of
+        seed: Seed of the divisions. The p-values depend on it and on the order of the rows, as in
             any random test; the values do not.
 
     Returns:

@@ -1,7 +1,7 @@
 """Squared distances between points, in blocks: nearest neighbours, radii of balls, and the pairs inside.
 
 Fast matrix products in float32 decide all comparisons except those within their rounding error, which are
-recomputed individually in float64. So all results equal those of exact float64 arithmetic, pair by pair, for
+recomputed individually in float64. So all results equal exact float64 arithmetic, pair by pair, for
 any block size, number of threads and device. Memory grows with N x block, not with N x N.
 """
 
@@ -66,7 +66,7 @@ class Radii:
         return self.known[owners]
 
     def median(self) -> float:
-        """Return the square of the median radius; of an even number, that of the mean of the middle two."""
+        """Return the square of the median radius, for an even number of the mean of the middle two."""
         n = len(self.near)
         radii = self.near[:, self.k - 1].astype(np.float64)
         middle = [(n - 1) // 2, n // 2]
@@ -164,7 +164,7 @@ def pairs_inside(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return row and column of the pairs inside a ball, as decided by exact arithmetic.
 
-    ``first`` is the first row of the block. ``axis`` is 0 for balls of the rows, 1 for those of the columns.
+    ``first`` is the first row of the block. ``axis`` is 0 for balls of the rows, 1 for balls of the columns.
     """
     import torch
 

@@ -116,7 +116,7 @@ def joint_divergence_metrics(
     Args:
         reference: (N, d) features.
         generated: (M, d) features of each model. All sets are cut to the size of the smallest one.
-        clusters: Number of bins. Defaults to that of a single model, max(2, round(N / 10)).
+        clusters: Number of bins. Defaults to max(2, round(N / 10)), as for a single model.
         seeds: As ``divergence_metrics``.
         explained_variance: As ``divergence_metrics``.
 

@@ -71,7 +71,7 @@ def likelihood(
     tokenizer adds BOS to a text, and only then, as in generation; ``load_tokenizer`` returns a tokenizer that
     does as ``bos`` of the model says. If nothing would precede the continuation, since the prompt is empty
     and the tokenizer adds no BOS, the input begins with BOS all the same, or with EOS if the tokenizer has no
-    BOS, as that of Qwen 2. The name of a special token inside a text is plain text. No chat template is
+    BOS, as in Qwen 2. The name of a special token inside a text is plain text. No chat template is
     applied.
 
     Texts longer than the model's context are truncated: first the beginning of the prompt, down to half the
@@ -84,7 +84,7 @@ def likelihood(
         model: A causal language model of transformers, on any device.
         tokenizer: Its tokenizer.
         prompts: N prompts, which may be empty; None for N empty ones. A prompt that is given as tokens, such
-            as those of a chat template, is not tokenized.
+            for example by a chat template, is not tokenized.
         continuations: N texts. A text without tokens has log-likelihood 0 and is left out of all means.
         batch_size: Maximum number of texts per batch; fewer if their logits would not fit, see
             ``models.log_likelihood``.

@@ -119,7 +119,7 @@ def differences_of(models: Mapping[str, Compared]) -> pd.DataFrame:
 def half_sample_differences(first: Compared, second: Compared) -> list[Difference]:
     """Compute the differences of the support metrics.
 
-    The interval is that of ``metrics.support.interval_of``. The p-value is that of a normal distribution with
+    The interval is :func:`metrics.support.interval_of`. The p-value follows from a normal distribution with
     the deviation of the half-samples, because a share of R half-samples could not be smaller than 1 / R,
     which no correction for many comparisons survives. Without half-samples, both are NaN.
     """
@@ -142,7 +142,7 @@ def text_differences(first: Compared, second: Compared) -> list[Difference]:
     found = []
     for name in METRICS:
         if name in first.texts and name in second.texts:
-            # Some metrics have no value of any text, of which the scores have warned.
+            # A metric may have no values; scoring has already warned.
             with contextlib.suppress(DataError):
                 found.append(text_difference(name, first.texts[name], second.texts[name]))
     return found

@@ -123,7 +123,7 @@ def text_rows(columns: Columns) -> list[Row]:
 
 
 def computed_rows(n: int, metrics: Mapping[str, Callable[[], float]]) -> list[Row]:
-    """Compute metrics of a set of texts, each of which may not exist, for example if all texts are empty.
+    """Compute metrics of a set of texts. One may not exist, for example if all texts are empty.
 
     Warns:
         UserWarning: If a metric cannot be computed and has no row.

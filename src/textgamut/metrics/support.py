@@ -4,7 +4,7 @@ Sources: PR section 4; Kynkäänniemi et al. 2019 (precision, recall); Naeem et 
 Salvy, Talbot and Thirion 2025, arXiv 2507.01761 (clipped density, clipped coverage); Khayatkhoei and
 AbdAlmageed 2023, arXiv 2306.09618 (symmetric precision, symmetric recall).
 
-All counts equal those of exact float64 arithmetic, pair by pair, for any block size, number of threads and
+All counts equal exact float64 arithmetic, pair by pair, for any block size, number of threads and
 device (:mod:`textgamut.metrics.distances_in_blocks`).
 """
 

@@ -96,7 +96,7 @@ def half_sample_table(half_samples: Mapping[str, NDArray[np.float64]], draw: int
     """Return the half-samples of a cell and a draw of references, a row for each.
 
     Returns:
-        Columns ``draw``, ``replicate`` and those of ``HALF_SAMPLED``; no rows if there are no half-samples.
+        Columns ``draw``, ``replicate`` and ``HALF_SAMPLED``; no rows if there are no half-samples.
     """
     import pandas as pd
 

@@ -18,7 +18,7 @@ REVISION = 1
 def sweep_scores(reference: ArrayLike, generated: ArrayLike, points: Sequence[tuple[int, int]]) -> list[Row]:
     """Reduce the first N texts of both sets for each N, and compute their support metrics.
 
-    Each N has its own PCA, as in the authors' code: its point is that of an experiment with N texts.
+    Each N has its own PCA, as in the authors' code: its point equals an experiment with N texts.
 
     Args:
         reference: (M, d) features.

@@ -60,8 +60,8 @@ def vendi_score(features: ArrayLike, q: float = 1.0) -> float:
 def conditional_vendi(features: ArrayLike, prompts: Sequence[Hashable], q: float = 1.0) -> float:
     """Compute the effective number of different completions of one prompt.
 
-    The Vendi score of all completions, in which those of different prompts count as entirely different, over
-    that of the prompts (Jalali et al. 2024, with the identity as the kernel of the prompts). For order 1 and
+    The Vendi score of all completions, where different prompts count as entirely different, over the Vendi
+    score of the prompts (Jalali et al. 2024, with the identity as the kernel of the prompts). For order 1 and
     as many completions of each prompt, it is the geometric mean of the Vendi scores of the prompts.
 
     Args:
@@ -90,13 +90,13 @@ def conditional_vendi(features: ArrayLike, prompts: Sequence[Hashable], q: float
     spectra = [_positive(_spectrum(units[of])) for of in several]
     if q == 1:
         return math.exp(math.fsum(w * _entropy(of, q) for w, of in zip(weights, spectra, strict=True)))
-    # The entropy of the completions is that of the joint eigenvalues minus that of the weights.
+    # The entropy of the completions: of the joint eigenvalues, minus the entropy of the weights.
     joint = np.concatenate([w * of for w, of in zip(weights, spectra, strict=True)])
     return math.exp(_entropy(joint, q) - _entropy(weights, q))
 
 
 def score(features: ArrayLike, reference_features: ArrayLike) -> Scores:
-    """Compute Vendi score and RKE of generated texts, and their ratios to those of as many references.
+    """Compute Vendi score and RKE of generated texts, and their ratios to as many references.
 
     Args:
         features: (N, d) features of the texts. The larger set is cut to its first rows, as many as the

@@ -90,7 +90,7 @@ def _convert_gguf(path: Path, target: Path) -> None:
     from transformers.utils import is_gguf_available
 
     # The weights are the same since 5.17. Of Gemma 3's tokenizer, 5.17 makes one of single characters, and
-    # that of 5.19 to 5.22 adds no BOS.
+    # versions 5.19 to 5.22 add no BOS.
     if Version(__version__) < Version("5.23"):
         raise ModelError(
             f"{path}: transformers {__version__} makes wrong tokenizers of GGUF files: convert it in an "

@@ -11,7 +11,7 @@ def context_length(
 ) -> int | None:
     """Return the maximum number of tokens that a model can process.
 
-    They are those of prompt and answer together or, for an encoder-decoder, of each of them.
+    They limit prompt and answer together or, for an encoder-decoder, each of them.
 
     Args:
         config: The checkpoint's ``config.json``. A sliding window does not count as a limit, nor does the

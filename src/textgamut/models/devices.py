@@ -42,7 +42,7 @@ class Gpu(NamedTuple):
     """A GPU of this machine, or a slice of one (MIG)."""
 
     number: int
-    """Index in ``nvidia-smi``; for a slice, that of its GPU."""
+    """Index in ``nvidia-smi``; for a slice, the index of its GPU."""
     uuid: str
     """UUID, or the number if the UUID is unknown."""
 
@@ -155,7 +155,7 @@ def _lock(
 
 
 def _lease_folder() -> Path:
-    """Return the folder of the lock files: that of all users, or, if it is not safe, one of this user."""
+    """Return the folder of the lock files: one for all users or, if it is not safe, one for this user."""
     problem = _problem_of(LEASES, 0o1777)
     if problem is None:
         return LEASES

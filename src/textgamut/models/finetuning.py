@@ -48,14 +48,14 @@ def finetune(
 ) -> list[float]:
     """Fine-tune a checkpoint with the ``Trainer`` of transformers, and write the result.
 
-    The weights are in float32, and ``dtype`` is that of the operations (mixed precision). After each epoch
+    The weights are in float32, and ``dtype`` is for the operations (mixed precision). After each epoch
     the state is saved; a later call with the same arguments goes on from there. On a CPU it ends with the
     weights of an uninterrupted one, to the bit, if both have the same number of threads. Several GPUs share
     each step, in one process.
 
     Args:
         base: The checkpoint to fine-tune.
-        examples: The texts. Only the tokens of the text are predicted, not those of the prompt.
+        examples: The texts. Only the tokens of the text are predicted, not the prompt.
         settings: Epochs, seed, learning rate and batch size.
         dtype: ``torch.bfloat16``, ``torch.float16`` or ``torch.float32``. A CPU has no float16: float32.
         device: The CPU, or ``cuda`` for all GPUs of this process.

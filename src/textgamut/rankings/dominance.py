@@ -42,11 +42,11 @@ class DominanceSummary:
 
     Attributes:
         pairs: All pairs, M (M - 1).
-        always: Pairs of which the first dominates on all prompts.
-        mostly: Pairs of which the first dominates on more than 90 % of the prompts, including ``always``.
+        always: Pairs whose first method dominates on all prompts.
+        mostly: Pairs whose first method dominates on more than 90 % of the prompts, including ``always``.
             The paper prints "at least 90 %"; the authors' script counts more, and more than 90 % of the
             prompts of WikiText-103 for all corpora.
-        never: Pairs of which the first dominates on no prompt.
+        never: Pairs whose first method dominates on no prompt.
     """
 
     pairs: int

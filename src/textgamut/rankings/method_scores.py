@@ -93,7 +93,7 @@ def wide_method_scores(
 ) -> MethodScores:
     """Read a wide table: columns prompt, method and one per criterion, one row per (prompt, method).
 
-    Arguments, return value and errors are those of :func:`method_scores`.
+    Arguments, return value and errors are as for :func:`method_scores`.
     """
     named = _named(higher, lower)
     _has(frame, ["prompt", "method"], [])

@@ -119,7 +119,7 @@ def q_text(
         diversity: (N,) higher is better.
         parameters: Weights, targets and penalties.
         limits: (3, 2) minimum and maximum of each criterion, from ``rankings.qtext.q_text_limits`` of other
-            rows. Values beyond them count as the limit. Defaults to those of the given rows.
+            rows. Values beyond them count as the limit. Defaults to the limits of the given rows.
 
     Returns:
         (N,) scores in [0, 100]; the attainable range depends on the parameters, see ``PAPER``.

@@ -59,10 +59,10 @@ class Ranking:
     """``of`` (method, ...), ``which`` (most or least), ``label``, ``count``, ``proportion``: the number of
     prompts on which the label has the highest or lowest Q*Text (MC Tables 12 to 19); empty without Q*Text."""
     pairs: DominanceSummary
-    """Numbers of ordered pairs of which the first dominates always, mostly or never (MC appendix C)."""
+    """Numbers of ordered pairs whose first method dominates always, mostly or never (MC appendix C)."""
     prompts: int
     compared: list[str]
-    """The best methods, in the order of the table; the depth is that of their orders."""
+    """The best methods, in the order of the table; the depth belongs to their orders."""
     depth: UfgDepth | None
     notes: list[str]
     """Results that could not be computed, with the reasons."""

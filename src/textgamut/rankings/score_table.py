@@ -102,7 +102,7 @@ def read_score_table(
 def _read(
     path: Path, criteria: Sequence[str], columns: Mapping[str, str], corpus: str | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the columns of the methods and texts, as strings, and those of the criteria, as float64."""
+    """Read the columns of the methods and texts as strings, and the criteria as float64."""
     named = {name: columns.get(name, name) for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS, *criteria)}
     required = [named[name] for name in named if name not in OPTIONAL_COLUMNS or name in columns]
     where = {} if corpus is None else {columns.get("corpus", "corpus"): corpus}

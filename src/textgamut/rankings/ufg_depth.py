@@ -61,7 +61,7 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     Args:
         orders: bool (n, m, m), from :func:`textgamut.dominance_orders`:
             ``orders[k, i, j]`` is True if method i dominates method j in observation k, or i = j. Orders may
-            repeat. The result depends neither on their order nor on that of the methods.
+            repeat. The result depends neither on their order nor on the order of the methods.
 
     Returns:
         The distinct orders with their depth. If there is only one distinct order, or no other order lies
@@ -186,7 +186,7 @@ class _Search:
         self._pairs = agree.shape[2]
         self._agreed = _pack(agree)[..., 0]  # (h, u), bits of pairs
         self._coverers = _pack(agree.transpose(0, 2, 1))  # (h, e, words), bits of orders
-        # A pair is redundant if its covering orders include all those of another pair.
+        # A pair is redundant if its covering orders include all covering orders of another pair.
         wider = np.zeros((len(targets), self._pairs), dtype=bool)
         for pair in range(self._pairs):
             own = self._coverers[:, [pair]]

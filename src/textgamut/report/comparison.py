@@ -29,7 +29,7 @@ def models_table(scores: pd.DataFrame) -> pd.DataFrame:
     Returns:
         Columns ``model``, ``group``, and for each metric its value and, if it has any, its interval as
         ``{metric}_low`` and ``{metric}_high``, or else its deviation as ``{metric}_sd``. The rows of all
-        texts come first, then those of each group. Missing values are NaN.
+        texts come first, then each group. Missing values are NaN.
     """
     cells: dict[tuple[str, str], dict[str, Any]] = {}
     for row in scores.to_dict("records"):
@@ -103,7 +103,7 @@ def facts_against(
 
 
 def _counted(total: int, what: str, n: int | None) -> str:
-    """Return a number of texts with that of the compared ones, if these are fewer."""
+    """Return a number of texts and, if fewer are compared, their number, too."""
     return f"{total:,} {what}" + (f" (the first {n:,} are compared)" if n is not None and n < total else "")
 
 

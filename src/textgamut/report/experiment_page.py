@@ -216,7 +216,7 @@ def metric_table(
         note: How to read it.
         mark: Whether to mark the best value of each metric, if its interval overlaps with no other one and
             all rows have the same ``n`` and ``k``.
-        better: Column -> "higher" or "lower", where it is not that of the metric.
+        better: Column -> "higher" or "lower", where the metric says otherwise.
     """
     shown = [name for name in frame.columns if name in labels or name in METRICS]
     columns, cells = [], []

@@ -121,7 +121,7 @@ def explorer_data(
 
 
 class _Arranged:
-    """The chunks of a task. Points are the human texts, then those of each cell."""
+    """The chunks of a task. Points are the human texts, then the texts of each cell."""
 
     def __init__(self, task: ExplorerTask) -> None:
         self._task = task

@@ -387,7 +387,7 @@ def held(
     """Select the methods of one model in which one parameter varies (NW Figures 1 to 3).
 
     Args:
-        table: Table of :func:`texts_table`, of which some rows may be missing.
+        table: Table of :func:`texts_table`; some rows may be missing.
         decodings: Decoding slug -> its strategy and parameters.
         model: Slug of the model.
         parameter: The parameter that varies, for example ``top_p``.

@@ -2,8 +2,8 @@
 
 A rule opts in with an entry in :mod:`textgamut.workflow.weights`, the name of what its jobs load. Jobs of a
 rule that load the same are companions. At its start, a run writes its jobs that load weights to a plan. A job
-that has finished its own work does that of its companions whose inputs are complete, and keeps the outputs
-where their own jobs find them, see :mod:`textgamut.run.records`.
+that has finished also computes its companions whose inputs are complete, and keeps the outputs where their
+own jobs find them, see :mod:`textgamut.run.records`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Run the scripts of a local run in forks of a process that has imported the large libraries.
 
-Most of the time of a small job is that of its imports: torch alone takes seconds. The server imports them
+A small job spends most of its time on imports: torch alone takes seconds. The server imports them
 once and forks for each script; everything else happens in the fork, which has the arguments, folder,
 environment and output of the process that asks for it. ``python forkserver.py SOCKET SCRIPT`` asks, and ends
 with the exit code of the script.

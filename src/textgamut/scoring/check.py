@@ -114,7 +114,7 @@ def _warn(texts: Texts, n: int, options: Options) -> None:
     if any(family.of_features for family in families):
         for_each(texts.generated, lambda name: check_lengths(texts.reference, texts.generated[name]))
     if compared:
-        within = not any(K in family.reads for family in families)  # those of support warn of it themselves
+        within = not any(K in family.reads for family in families)  # support warns of it itself
         for_each(
             texts.generated,
             lambda name: check_overlap(texts.reference[:n], texts.generated[name][:n], within),

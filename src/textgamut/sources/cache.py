@@ -32,7 +32,7 @@ def intact(entry: Path, sha256: str | None = None) -> bool:
 
     Args:
         entry: The file or folder.
-        sha256: Its checksum. Defaults to that of the record.
+        sha256: Its checksum. Defaults to the checksum in the record.
     """
     path = entry.with_name(f"{_RECORD}{entry.name[:200]}.json")
     files = [entry, *sorted(file for file in entry.rglob("*") if file.is_file())]

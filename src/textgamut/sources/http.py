@@ -101,7 +101,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def _certificates() -> ssl.SSLContext:
-    """Return how certificates are checked: with those of SSL_CERT_FILE or SSL_CERT_DIR, if one is set."""
+    """Return how certificates are checked: against SSL_CERT_FILE or SSL_CERT_DIR, if one is set."""
     import httpx
 
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
@@ -177,7 +177,7 @@ def answer_to(client: httpx.Client, method: str, url: str, **question: Any) -> I
             raise TransientError(f"no answer within {limit:.0f} s") from None
         with contextlib.closing(response):
             yield response
-    # Of a port or a host that is impossible, such as that of a proxy, the libraries below httpx tell.
+    # The libraries below httpx report an impossible port or host, for example of a proxy.
     except (httpx.HTTPError, httpx.InvalidURL, OverflowError, UnicodeError) as error:
         raise _failure(error, url) from None  # messages of httpx may contain the whole URL
 

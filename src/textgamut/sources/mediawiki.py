@@ -125,7 +125,7 @@ class MediaWiki:
     """The read-only part of the API needed for extractions."""
 
     def __init__(self, answers: Answers) -> None:
-        """Set the service; its URL is that of ``api.php``."""
+        """Set the service; its URL is the address of ``api.php``."""
         self._answers = answers
         self._warned: set[str] = set()
 

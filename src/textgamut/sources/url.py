@@ -197,7 +197,7 @@ def _check_room(url: str, part: Path, size: int | None, have: int) -> None:
 
 
 def _check_content(url: str, part: Path) -> None:
-    """Refuse a page of HTML, such as that of a sign-in, unless the URL is that of a page."""
+    """Refuse a page of HTML, such as a sign-in page, unless the URL names a page."""
     with open(part, "rb") as stream:
         head = stream.read(HEAD)
     if is_page(head) and not unquote(urlsplit(url).path).lower().endswith((".html", ".htm", ".xhtml")):

@@ -112,7 +112,7 @@ def encode_prompt(prompt_id: str, text: str, templated: bool, tokenizer: Any) ->
     """Tokenize a rendered prompt, with exactly one BOS token for models that have one.
 
     Special tokens that are spelled out in the text of a dataset, such as ``<|endoftext|>``, are tokenized as
-    plain text. Only those of a chat template are special.
+    plain text. Only the tokens of a chat template are special.
 
     Args:
         prompt_id: Id of the prompt, for the error message.

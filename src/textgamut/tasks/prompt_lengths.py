@@ -49,7 +49,7 @@ def check_prompts(
         task: Slug of the task, for the error message.
         model: Slug of the model, for the error message.
         examples: Number of in-context examples per prompt, if there are any.
-        apart: Whether the context limits prompt and answer separately, as that of an encoder-decoder.
+        apart: Whether the context limits prompt and answer separately, as in an encoder-decoder.
 
     Raises:
         TextgamutError: If the longest prompt does not fit. If ``examples`` is given, the message states how

@@ -4,7 +4,7 @@ A prompt has two variants: ``base`` for pre-trained models, and ``user`` and ``s
 ``start`` is the beginning of the answer, with the white space before it. It is placed after the instruction
 so that the model does not begin with "Sure! Here is ..." (PR appendix B.4).
 
-The line breaks of the prompts in PR Tables B.3 and B.6 are those of the authors' code, as are the creative
+The line breaks of the prompts in PR Tables B.3 and B.6 come from the authors' code, as do the creative
 prompts, which are not printed.
 """
 

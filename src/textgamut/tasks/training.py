@@ -34,7 +34,7 @@ def encode_examples(
         tokenizer: Tokenizer of the model.
         max_tokens: Longer texts are cut.
         context: Context length of the model; None if unlimited.
-        encoder_decoder: Whether the model is an encoder-decoder, whose context is that of each of them.
+        encoder_decoder: Whether the model is an encoder-decoder, whose context limits each of them.
         model: Slug of the model, for the error message.
 
     Returns:

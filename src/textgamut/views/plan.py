@@ -181,7 +181,7 @@ def make_plan(
     Args:
         config: The experiment with its registries.
         folder: Folder that contains ``data`` and ``results``, which are only read.
-        need: What to plan for, such as that of a target. Defaults to the whole experiment.
+        need: What to plan for, such as a target's need. Defaults to the whole experiment.
         finished: The finished shards in the folder, if they have been read already.
 
     Returns:
@@ -526,7 +526,7 @@ def _embedded(
 
 
 def _dimensions(embedder: str, folder: Path) -> int:
-    """Return the dimension of the features: that of existing ones, or else a typical one."""
+    """Return the dimension of existing features, or else a typical one."""
     for path in folder.glob(fill(paths.REFERENCE_FEATURES, task="*", draw="*", embedder=embedder)):
         import numpy as np
 

@@ -75,7 +75,7 @@ def check_options(words: Sequence[str]) -> None:
 
 
 def check_place(project: Path) -> None:
-    """Check the folder of the Snakefile and the working directory, of which Snakemake's messages say little.
+    """Check the folder of the Snakefile and the working directory; Snakemake's messages say little of them.
 
     Args:
         project: The folder of the Snakefile.

@@ -90,7 +90,7 @@ def texts_in_tasks(config: Config, wildcards: Any) -> list[str]:
 
 
 def given_prompts(config: Config, wildcards: Any) -> list[str]:
-    """Return the prompts of all tasks whose prompts are those of another dataset."""
+    """Return the prompts of all tasks that take them from another dataset."""
     dataset, tasks = finetuning(config, wildcards).dataset, config.experiment.tasks.items()
     return [fill(paths.PROMPTS, task=slug) for slug, task in tasks if task.paired and task.dataset != dataset]
 
@@ -167,7 +167,7 @@ def prompt_lengths(config: Config, wildcards: Any) -> list[str]:
 
 
 def shards(config: Config, wildcards: Any) -> list[str]:
-    """Return the shards of a cell, or those of the task that its own task takes the texts from."""
+    """Return the shards of a cell, or of the task that provides its texts."""
     count = config.models[wildcards.model].shards
     task = config.texts_of(wildcards.task)
     return [fill(paths.SHARD, wildcards, task=task, shard=i, shards=count) for i in range(count)]
@@ -360,7 +360,7 @@ def sweeps(config: Config, wildcards: Any) -> list[str]:
 
 
 def projected_features(config: Config, wildcards: Any) -> list[str]:
-    """Return the features on the map of a task: those of the first draw of references, then of each cell."""
+    """Return the features on the map of a task: the first draw of references, then each cell."""
     embedder = config.experiment.embedder
     cells = config.cells(wildcards.task)
     return [

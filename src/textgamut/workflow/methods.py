@@ -43,7 +43,7 @@ def model_style(model: Model) -> dict[str, Any]:
 
 
 def model_labels(config: Config, task: str) -> dict[str, str]:
-    """Return the names of a task's models in a paper: slug -> label, that of the registry by default."""
+    """Return the names of a task's models in a paper: slug -> label, by default the registry's."""
     styles = model_styles(config, task)
     return {slug: config.experiment.labels.get(slug, style["label"]) for slug, style in styles.items()}
 

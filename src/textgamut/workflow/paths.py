@@ -106,7 +106,7 @@ def wildcards_of(pattern: str, path: Path | str) -> dict[str, str]:
     """Return the wildcards of a path, as text: the reverse of :func:`fill`.
 
     Args:
-        pattern: A path with names in braces, each of which stands for a part without slashes.
+        pattern: A path with names in braces; each stands for a part without slashes.
         path: A path that the pattern ends.
 
     Raises:

@@ -112,15 +112,15 @@ def embedding_batch_size(config: Config, wildcards: Any) -> int:
 
 
 def embedding_group(wildcards: Any) -> str | None:
-    """Return the group of an embedding job: that of a cell's texts, or None for a draw, which all share."""
+    """Return the group of an embedding job: its cell's group, or None for a draw, which all share."""
     top, task, model = wildcards.folder.split("/")[:3]
     return f"embed/{task}/{model}" if top == "results" else None
 
 
 def embedding_priority(wildcards: Any) -> int:
-    """Return the priority of an embedding job, with that of a generation job being 10.
+    """Return the priority of an embedding job; a generation job has 10.
 
-    Texts of people come before the generation, so that figures of them are made early; those of models after
+    Texts of people come before the generation, so that figures of them are made early; texts of models after
     it, when more of them share the embedder.
     """
     top, *cell = wildcards.folder.split("/")
@@ -128,7 +128,7 @@ def embedding_priority(wildcards: Any) -> int:
 
 
 def perplexity_gpus(config: Config, wildcards: Any) -> int:
-    """Return the GPUs of a perplexity job: 0 if the log-likelihoods are those of the generation."""
+    """Return the GPUs of a perplexity job: 0 if the generation has recorded the log-likelihoods."""
     return config.models[wildcards.model].gpus if scores_again(config, wildcards) else 0
 
 

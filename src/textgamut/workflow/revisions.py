@@ -117,7 +117,7 @@ def revision_of(rule: str) -> int | list[int]:
     The declaration of a family names the modules of its rule.
 
     Raises:
-        KeyError: If the rule is neither in the table nor that of a family.
+        KeyError: If the rule is neither in the table nor a family's.
     """
     names = MODULES[rule] if rule in MODULES else FAMILIES[rule.removeprefix("score_")].revisions
     numbers: list[int] = [import_module(f"textgamut.{name}").REVISION for name in names]

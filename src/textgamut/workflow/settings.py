@@ -264,7 +264,7 @@ def embed_texts(config: Config, wildcards: Any) -> Settings:
 
 
 def score_family(config: Config, wildcards: Any, family: Family) -> Settings:
-    """Return the settings of a family, with what decides the entries that it names, and those of the task."""
+    """Return the settings of a family and of its task, and what decides the entries that they name."""
     asked = family_of(config, wildcards.task, family.name)
     named = {field: _decisive(config, what, name) for field, what, name in asked.named()}
     if family.name == "likelihood":  # human texts have no generator
@@ -465,7 +465,7 @@ def rank_methods(config: Config, wildcards: Any) -> Settings:
 
 
 def _ranked_methods(config: Config, task: str) -> Settings:
-    """Return the methods of a ranking, and the kinds of which they are."""
+    """Return the methods of a ranking, and their kinds."""
     named = [method for method in method_names(config, task) if method[0] != HUMAN]
     styles = model_styles(config, task)
     decoding_of = {name: config.decoding[decoding] for _, decoding, name in named}

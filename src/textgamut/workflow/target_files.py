@@ -218,7 +218,7 @@ _FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {
     "ranked": _ranked_files,
     "continuations": _continuation_files,
 }
-"""Kind of files -> the function that lists those of a target."""
+"""Kind of files -> the function that lists a target's files."""
 
 _READERS: dict[str, Callable[[Sequence[Path | str]], Any]] = {
     "scores": _read_scores,

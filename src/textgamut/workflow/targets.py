@@ -28,7 +28,7 @@ class Need(NamedTuple):
     """What a target, or a whole experiment, reads."""
 
     cells: list[Cell]
-    """Cells whose scores or texts are read, without those of the references."""
+    """Cells whose scores or texts are read, without the cells of references."""
     families: dict[str, list[str]]
     """Task -> families of metrics."""
     embedders: list[str]
@@ -100,7 +100,7 @@ def target_cells(config: Config, target: TargetBase, task: str) -> list[Cell]:
 
 
 def generated_cells(config: Config, need: Need) -> list[Cell]:
-    """Return the distinct cells whose texts are generated, those of references included."""
+    """Return the distinct cells whose texts are generated, including cells of references."""
     cells = [cell._replace(task=config.texts_of(cell.task)) for cell in need.cells]
     compared = {task for task, families in need.families.items() if compares_features(families)}
     cells += [cell for task in compared for cell in config.reference_cells(task)]

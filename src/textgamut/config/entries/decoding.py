@@ -39,7 +39,7 @@ class _WithoutRepeats(_DecodingBase):
     """Strategies that can forbid n-grams to occur twice."""
 
     no_repeat_ngram: Natural = 0
-    """No n-gram of this many tokens occurs twice, those of the prompt included. 0 for no such rule."""
+    """No n-gram of this many tokens occurs twice, in the prompt and the text together. 0 for no such rule."""
 
 
 class _Penalised(_WithoutRepeats):

@@ -130,11 +130,11 @@ class TextModel(Strict):
     @property
     def chat_settings(self) -> Chat:
         """Everything on which the form of a prompt depends."""
-        # After a prompt that asks for a thought, the beginning of the answer would be that of the thought.
+        # After a prompt that asks for a thought, the answer would begin with the thought.
         return Chat(self.chat, self.system, self.chat_arguments, prefill=self.reasoning is None)
 
     def most_new_tokens(self, answer: int) -> int:
-        """Return the maximum number of new tokens, given that of the answer (``Decoding.max_new_tokens``)."""
+        """Return the maximum number of new tokens, given an answer's (``Decoding.max_new_tokens``)."""
         return answer + (self.reasoning.budget if self.reasoning else 0)
 
     @property

@@ -163,8 +163,8 @@ class OpenAISource(Strict):
 class Training(Strict):
     """How a model is fine-tuned on texts after their prompts.
 
-    The optimizer is AdamW with a learning rate that falls linearly to 0; the loss is that of the texts.
-    Prompts have the form that they have in generation.
+    The optimizer is AdamW with a learning rate that falls linearly to 0; the loss is the cross-entropy of the
+    texts. Prompts have the form that they have in generation.
     """
 
     epochs: Count
@@ -274,6 +274,6 @@ def parse_source(entry: Mapping[str, Any]) -> Source:
 
 
 def needs_contact(url: str) -> bool:
-    """Return whether a service requires a contact, as those of the Wikimedia Foundation do."""
+    """Return whether a service requires a contact, as the Wikimedia Foundation does."""
     host = urlsplit(url).hostname or ""
     return any(host == name or host.endswith(f".{name}") for name in WIKIMEDIA)

@@ -60,7 +60,7 @@ def person(wikitext: str) -> Person | None:
 
     These are heuristics for use without Wikidata. An article is about a person if it has a category of
     births, deaths or living people. The date of birth is read from the infobox, or else from the category.
-    The gender is that of the categories ("women", "actresses", "male"), or else that of the pronouns in the
+    The gender follows from the categories ("women", "actresses", "male"), or else from the pronouns in the
     lead, if three quarters of them agree. The occupations are read from the infobox.
 
     Args:

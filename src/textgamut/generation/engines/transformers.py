@@ -44,7 +44,7 @@ class TransformersEngine:
 
     @property
     def identity(self) -> str:
-        """See ``Engine.identity``: the dtype, which may be that of the hardware."""
+        """See ``Engine.identity``: the dtype, which may depend on the hardware."""
         return f"transformers, {self._model.dtype}"
 
     @property
@@ -118,7 +118,7 @@ class TransformersEngine:
     def _step_by_step(
         self, batch: Sequence[Request], prompts: list[list[int]], decoding: Any, seed: int
     ) -> tuple[list[list[int]], list[float], list[int | None]]:
-        """Generate the rows, of which finished ones leave the batch.
+        """Generate the rows; finished ones leave the batch.
 
         Returns:
             The new tokens of each row, their log-likelihood, and the index of the first token of the answer,

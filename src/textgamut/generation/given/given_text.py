@@ -22,7 +22,7 @@ class GivenText(NamedTuple):
     """None if the generation failed."""
     prompt_id: str | None = None
     prompts: tuple[str, ...] = ()
-    """Texts of which one may be that of the prompt."""
+    """Candidates for the prompt's text."""
     completion: int | None = None
     """Any number that increases with the completions of a prompt."""
     task: str | None = None

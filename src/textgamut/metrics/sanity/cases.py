@@ -117,7 +117,7 @@ def _moved(
 def _sides(
     topics: NDArray[np.object_], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the rows into two sides, half of those of each topic on each."""
+    """Split the rows into two sides, with half of each topic on each."""
     second = np.zeros(len(topics), bool)
     for topic in sorted(set(topics)):
         second[rng.permutation(np.flatnonzero(topics == topic))[::2]] = True
@@ -125,7 +125,7 @@ def _sides(
 
 
 def _repeated(rows: NDArray[np.int64], times: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return as many rows, of which only one in ``times``, but at least two, is distinct, in random order."""
+    """Return as many rows in random order, but only one in ``times``, and at least two, distinct ones."""
     # Compression only finds a copy that is near: not if all distinct texts lie in between.
     return rng.permutation(np.resize(rows[: max(2, len(rows) // times)], len(rows)))
 

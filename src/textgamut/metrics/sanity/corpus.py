@@ -1,4 +1,4 @@
-"""What the checks compare: passages of real texts with topics, of which both sides are drawn."""
+"""What the checks compare: passages of real texts with topics, from which both sides are drawn."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def cut_passages(texts: Sequence[str], words: int) -> list[tuple[int, str]]:
 def choose_passages(
     passages: list[tuple[int, str]], topics: list[str | None], most: int, seed: int
 ) -> list[tuple[int, str]]:
-    """Return all passages with a topic, and those of random other articles up to ``most`` in all."""
+    """Return all passages with a topic, and passages of random other articles up to ``most`` in all."""
     articles = dict.fromkeys(article for article, _ in passages)
     number = Counter(article for article, _ in passages)
     order = np.random.default_rng(seed).permutation([a for a in articles if topics[a] is None])

@@ -171,7 +171,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a metric in a check: that of its least favourable condition."""
+    """The result of a metric in a check: its least favourable condition."""
 
     check: str
     metric: str
@@ -279,7 +279,7 @@ def verdict_table(judged: Sequence[Verdict]) -> pd.DataFrame:
 
 
 def _conditions(plan: Plan) -> Iterator[_Condition]:
-    """Yield all conditions except those of ``responds``, ``identical`` and ``moved``, which are special."""
+    """Yield all conditions except ``responds``, ``identical`` and ``moved``, which are special."""
     for share in SHARES:
         yield _Condition("dropped", f"{share:.0%}", f"dropped {share}", f"mixed {share}", _MISSING)
         yield _Condition("invented", f"{share:.0%}", f"invented {share}", "equal", _INVENTED)

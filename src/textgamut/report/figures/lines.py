@@ -120,7 +120,7 @@ def curves_figure(
 
 
 def line_styles(slugs: Sequence[str], models: Mapping[str, ModelStyle]) -> dict[str, tuple[str, str]]:
-    """Return colour and line style of each model; those of a family share a colour."""
+    """Return colour and line style of each model; models of a family share a colour."""
     families = dict.fromkeys(models[slug].family for slug in slugs)
     colours = dict(zip(families, itertools.cycle(COLOURS), strict=False))
     kin = {family: [slug for slug in slugs if models[slug].family == family] for family in families}

@@ -42,7 +42,7 @@ _CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 LINE = 26
 """Maximum number of characters of a line of the legend of a comparison."""
 LEAST_RUNS = 4
-"""Minimum number of runs of an error ellipse: that of three would be 12 standard deviations wide each way."""
+"""Minimum number of runs of an error ellipse; three would make it 12 standard deviations wide each way."""
 
 _MARKERS = {True: ("o", "chat"), False: ("^", "pre-trained")}
 _BESIDE: dict[str, Any] = {

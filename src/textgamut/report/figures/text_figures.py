@@ -100,8 +100,8 @@ def correlation_figure(
     Args:
         correlations: Table of ``tables.correlation_table``, or with different metrics as rows and columns.
         title: Title of the figure.
-        note: Small print. Defaults to that of per-text metrics.
-        labels: Labels of the metrics. Defaults to those of the catalogue.
+        note: Small print. Defaults to a note on per-text metrics.
+        labels: Labels of the metrics. Defaults to the catalogue's.
     """
     names = [str(name) for name in correlations]
     if not names:

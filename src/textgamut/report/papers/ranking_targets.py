@@ -92,7 +92,7 @@ def worths(settings: TargetSettings[Worths], ranking: RankingTables) -> PaperRes
 
 
 def dominating_pairs(settings: Settings, ranking: RankingTables) -> PaperResult:
-    """List the pairs of which one dominates on all prompts, and count pairs (MC Tables 5 to 7)."""
+    """List the pairs where one dominates on all prompts, and count pairs (MC Tables 5 to 7)."""
     printed, labels = settings.published, _names(settings)
     dominance, pairs = _table(ranking, "dominance"), _table(ranking, "pairs")
     paper = {f"{first} > {second}": wins for first, second, wins in printed.get("pairs", ())}
@@ -363,7 +363,7 @@ class _Names(dict[str, str]):
 
 
 def _names(settings: Settings) -> _Names:
-    """Return the paper's name of each method; methods of one name are told apart by that in the ranking."""
+    """Return the paper's name of each method; ambiguous names get the ranking's name appended."""
     found = {name: labels.method(settings.name) for name, labels in _labels(settings).items()}
     times = collections.Counter(found.values())
     shown = {name: label if times[label] == 1 else f"{label} [{name}]" for name, label in found.items()}
@@ -383,7 +383,7 @@ def _absent(paper: Iterable[str], labels: Mapping[str, str]) -> list[str]:
 
 
 def _printed_ranks(printed: Mapping[str, Any]) -> dict[str, int]:
-    """Return the rank of each printed method; those of the worst are counted from the end."""
+    """Return the rank of each printed method; the worst are counted from the end."""
     best, worst = printed.get("best", []), printed.get("worst", [])
     last = printed.get("methods", len(best))
     ranks = {label: rank for rank, label in enumerate(best, start=1)}
@@ -427,7 +427,7 @@ def _correlations(one: Sequence[float], other: Sequence[float]) -> tuple[float |
 
 
 def _prompt(prompts: pd.DataFrame, texts: pd.DataFrame, begin: str | None) -> dict[str, Any] | None:
-    """Return the prompt that begins so, or the first prompt of which there are texts; None without any."""
+    """Return the prompt that begins so, or the first prompt with texts; None without any."""
     if texts.empty or prompts.empty:
         return None
     known = prompts[prompts["id"].isin(texts["prompt_id"])]

@@ -386,7 +386,7 @@ def _of_subsets(settings: Settings) -> bool:
 
 
 def _seeds(settings: Settings, count: int) -> str:
-    """Name a number of seeds; those of subsets draw human texts."""
+    """Name a number of seeds; for subsets, they draw human texts."""
     s = "s" if count > 1 else ""
     return f"{count} draw{s} of candidates" if _of_subsets(settings) else f"{count} generation seed{s}"
 

@@ -81,7 +81,7 @@ def table_columns(table: PaperTable, rows: Sequence[tuple[str, list[Parts]]]) ->
 
 
 def table_notes(table: PaperTable, notes: Sequence[str], partial: bool = False) -> list[str]:
-    """Return the notes below a table: how to read its entries, then those of the result."""
+    """Return the notes below a table: how to read its entries, then the notes of the result."""
     found = []
     if partial:
         found.append(

@@ -206,7 +206,7 @@ def methods_of(settings: Settings, human: str | None = None) -> list[Method]:
 
 
 def method_label(settings: Settings, model: str, decoding: str) -> str:
-    """Return the paper's name of a method or, if it has none, that of its model."""
+    """Return the paper's name of a method or, if it has none, of its model."""
     return str(settings.labels.get(f"{model}/{decoding}", settings.models[model].label))
 
 
