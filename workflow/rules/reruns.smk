@@ -1,4 +1,12 @@
-"""Rerun finished jobs if the content of their records asks for it, besides Snakemake's own reasons."""
+"""Rerun finished jobs if the content of their records asks for it, besides Snakemake's own reasons.
+
+Private parts of Snakemake that this file uses, each with a test in tests/workflow/test_snakemake_parts.py:
+
+- ``snakemake.workflow.DAG``, the name of the class of the graph;
+- of the graph, ``check_incomplete``, ``check_output_mtime``, ``forcefiles``, ``forcerules``, ``toposorted``,
+  ``needrun_jobs``; of its jobs, ``rule.norun``, ``params``, ``input`` and ``output``;
+- of the workflow, ``is_main_process``, ``execution_settings``, ``touch`` and ``iocache.mtime``.
+"""
 
 import snakemake.workflow
 from snakemake.dag import DAG
