@@ -1,4 +1,4 @@
-"""The private parts of Snakemake that ``workflow/rules/reruns.smk`` uses: an update that changes one fails here."""
+"""The private parts of Snakemake that ``workflow/rules/reruns.smk`` uses; an update may change one."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def run(folder: Path, *arguments: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What the class of the graph saw in a first run, and in a second one with jobs that the user asks for."""
+    """What the graph saw in a first run, and in a second one with jobs that the user asks for."""
     folder = tmp_path_factory.mktemp("parts")
     (folder / "Snakefile").write_text(SNAKEFILE)
     return [run(folder), run(folder, "all", "other.txt", "--forcerun", "other.txt", "second")]
