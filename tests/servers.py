@@ -232,6 +232,18 @@ class FaultProxy:
         self._server.server_close()
         self._thread.join()
 
+    def settle(self) -> None:
+        """Wait until the requests of clients that have ended are in ``requests``, also of a killed one."""
+        deadline = time.monotonic() + GIVE_UP
+        connections = self._server.connections
+        with socket.create_connection(self._server.server_address[:2]) as last:
+            while last.getsockname() not in list(connections.values()):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        while connections:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
     def see(self, method: str, target: str, body: bytes, headers: dict[str, str]) -> str:
         """Record a request and return the fault that is its."""
         now = time.monotonic()
@@ -299,15 +311,15 @@ class _ProxyServer(ThreadingHTTPServer):
 
     def __init__(self, proxy: FaultProxy) -> None:
         self.proxy = proxy
-        self.connections: set[socket.socket] = set()
+        self.connections: dict[socket.socket, tuple[str, int]] = {}
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        self.connections.add(request)
+        self.connections[request] = client_address
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        self.connections.discard(request)
+        self.connections.pop(request, None)
         super().shutdown_request(request)
 
     def server_close(self) -> None:

@@ -166,6 +166,7 @@ def test_a_killed_run_asks_only_for_what_is_missing(
             assert killed.poll() is None
             time.sleep(0.01)
         killed.kill()
+    proxy.settle()  # a request may have been under way
     kept = list(tmp_path.rglob("*.json.gz"))
     assert 3 <= len(kept) < len(REQUESTS)
     before = len(proxy.requests)
