@@ -54,24 +54,26 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
     )
 
 
-def run_warm(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_warm(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the workflow of a folder like ``run_snakemake``, but without the time of imports.
 
     Snakemake and its scripts run in forks of processes that have imported what they need.
     """
-    return _run_fork(folder, [*arguments], _warm_python())
+    return _run_fork(folder, [*arguments], _warm_python(), environment)
 
 
 def dry_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run ``snakemake -n`` in a folder, in a fork of a process that has imported Snakemake."""
-    return _run_fork(folder, ["-n", *arguments], sys.executable)
+    return _run_fork(folder, ["-n", *arguments], sys.executable, {})
 
 
-def _run_fork(folder: Path, arguments: list[str], python: str) -> subprocess.CompletedProcess[str]:
+def _run_fork(
+    folder: Path, arguments: list[str], python: str, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
     process = _forking_snakemake()
     assert process.stdin
     assert process.stdout
-    process.stdin.write(json.dumps([str(folder), arguments, python]) + "\n")
+    process.stdin.write(json.dumps([str(folder), arguments, python, os.environ | environment]) + "\n")
     process.stdin.flush()
     code, shown = json.loads(process.stdout.readline())
     return subprocess.CompletedProcess(arguments, code, shown)

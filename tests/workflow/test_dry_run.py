@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from helpers import EXPERIMENTS, ROOT, copy_project, dry_run, edit, jobs, run_snakemake, shipped
+from helpers import EXPERIMENTS, ROOT, copy_project, dry_run, edit, jobs, run_warm, shipped
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
@@ -108,7 +108,7 @@ def test_every_dataset_plans(project: Path, demo: Config) -> None:
 @pytest.mark.slow
 def test_another_contact_extracts_nothing_anew_and_another_filter_does(project: Path) -> None:
     run = ("data/biographies-sample/texts.parquet", "--cores", "1")
-    assert run_snakemake(project, *run).returncode == 0
+    assert run_warm(project, *run).returncode == 0
     edit(project / "config/demo.yaml", "contact", value="me@example.org")
     edit(project / "config/demo.yaml", "requests_per_second", value=1)
     sample = shipped("datasets")["biographies-sample"] | {"licence": "CC BY-SA"}
@@ -242,7 +242,7 @@ def test_a_target_of_texts_plans_the_cells_that_it_needs(
 
 
 def test_the_contact_of_the_papers_is_nobody(project: Path) -> None:
-    done = run_snakemake(project, "--cores", "1", "--configfile", "config/papers/nw.yaml")
+    done = run_warm(project, "--cores", "1", "--configfile", "config/papers/nw.yaml")
     assert done.returncode != 0
     assert "config/papers/nw.yaml: contact: you@example.org is a placeholder" in done.stdout
     assert not (project / "data").exists()
@@ -259,7 +259,7 @@ def test_another_decoding_setting_generates_only_its_own(edited: Path) -> None:
 
 
 def test_lint(project: Path) -> None:
-    done = run_snakemake(project, "--lint")
+    done = run_warm(project, "--lint")
     assert done.returncode == 0, done.stdout
 
 
@@ -280,7 +280,7 @@ def test_bad_configuration_stops_before_any_job(project: Path, old: str, new: st
     path = project / "config/demo.yaml"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new, 1))
-    done = run_snakemake(project, "--cores", "1")
+    done = run_warm(project, "--cores", "1")
     assert done.returncode != 0
     assert message in done.stdout
     assert "config/demo.yaml" in done.stdout

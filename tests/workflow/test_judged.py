@@ -10,7 +10,7 @@ from threading import Thread
 import pandas as pd
 import pytest
 import yaml
-from helpers import copy_project, edit, plan, run_snakemake
+from helpers import copy_project, edit, plan, run_warm
 from servers import JudgeServer
 
 pytestmark = pytest.mark.slow
@@ -81,7 +81,7 @@ def folder(server: JudgeServer, tmp_path: Path) -> Path:
 
 
 def run(folder: Path) -> None:
-    done = run_snakemake(folder, "--cores", "2", TEXTGAMUT_CACHE=str(folder / "cache"))
+    done = run_warm(folder, "--cores", "2", TEXTGAMUT_CACHE=str(folder / "cache"))
     assert done.returncode == 0, done.stdout
 
 
