@@ -23,7 +23,7 @@ from textgamut.workflow.arguments import (
     check_targets,
     named_rules,
 )
-from textgamut.run.companions import write_plan
+from textgamut.run.companions import write_loading_jobs
 from textgamut.workflow.families import missing_families
 from textgamut.run.interrupts import end_at_second_interrupt
 from textgamut.workflow.notices import check_packages, small_tasks
@@ -97,8 +97,8 @@ onstart:
             check_packages(job.rule.name for job in planned)
         except TextgamutError as error:
             raise WorkflowError(str(error))
-    write_plan(
-        Path(paths.PLAN),
+    write_loading_jobs(
+        Path(paths.LOADING_JOBS),
         planned,
         lambda job: weights_of(CONFIG, job.rule.name, job.wildcards),
         cluster_job,

@@ -24,7 +24,7 @@ from textgamut import files
 from textgamut.catalogue import FAMILIES
 from textgamut.config.cells import Config
 from textgamut.config.entries.models import Model
-from textgamut.run.companions import write_plan
+from textgamut.run.companions import write_loading_jobs
 from textgamut.workflow import paths
 from textgamut.workflow.weights import WEIGHTS
 
@@ -152,7 +152,7 @@ def test_killed_at_random_moments_the_outputs_are_the_same_to_the_byte(
         write_texts(folder)
         jobs = [planned(rule, i, job) for i, job in enumerate(jobs_of(rule, folder, demo))]
         if name != "alone":
-            write_plan(folder / paths.PLAN, jobs, lambda _: "tiny", lambda _: None)
+            write_loading_jobs(folder / paths.LOADING_JOBS, jobs, lambda _: "tiny", lambda _: None)
         if name == "killed":
             rng = random.Random(0)
             for _ in range(KILLS):

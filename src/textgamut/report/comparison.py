@@ -10,7 +10,7 @@ import pandas as pd
 from textgamut.catalogue import METRICS, compared_families
 from textgamut.errors import printable
 from textgamut.metrics.rows import ALL
-from textgamut.report.html import cell_text, spread_text
+from textgamut.report.html import spread_text, value_text
 
 DIFFERENCES_NOTE = (
     "First minus second model. In brackets: paired 95 % intervals, each of a single pair. Support metrics: "
@@ -115,7 +115,7 @@ def cells_of(table: pd.DataFrame, metric: str, sign: str = "") -> Sequence[str]:
     cells = []
     for row in table.to_dict("records"):
         spread = [row.get(f"{metric}_{part}") for part in ("sd", "low", "high")]
-        cell = f"{cell_text(row[metric], sign)} {spread_text(*spread, sign=sign)}".rstrip()
+        cell = f"{value_text(row[metric], sign)} {spread_text(*spread, sign=sign)}".rstrip()
         if f"{metric}_verdict" in row and not pd.isna(spread[1]):
             cell += f" {row[f'{metric}_verdict']}"
         cells.append(cell)

@@ -19,7 +19,7 @@ from textgamut.report.chunks import CHUNK, DIGEST, Chunk, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
 from textgamut.report.explorer_chunks import ExplorerData
-from textgamut.report.html import cell_text, spread_text
+from textgamut.report.html import spread_text, value_text
 from textgamut.report.rendering import load_template
 
 REVISION = 2
@@ -248,11 +248,11 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
     for row in differences.to_dict("records"):
         heading = METRICS[row["metric"]].text_heading
         interval = spread_text(low=row["low"], high=row["high"])
-        p, known = cell_text(row["p_holm"]), None if pd.isna(row["p_holm"]) else row["p_holm"]
+        p, known = value_text(row["p_holm"]), None if pd.isna(row["p_holm"]) else row["p_holm"]
         rows.append(
             [
                 *(Entry(text, text) for text in (heading, row["model_1"], row["model_2"])),
-                Entry(cell_text(row["difference"]), row["difference"], interval),
+                Entry(value_text(row["difference"]), row["difference"], interval),
                 Entry(p, known),
                 Entry(row["verdict"], row["verdict"]),
             ]
@@ -267,7 +267,7 @@ def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:
         for part in _PARTS
     )
     known = None if pd.isna(value) else value if isinstance(value, str) else float(value)
-    return Entry(cell_text(value), known, spread_text(*spread), best)
+    return Entry(value_text(value), known, spread_text(*spread), best)
 
 
 def _best(frame: pd.DataFrame, name: str) -> int | None:

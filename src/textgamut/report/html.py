@@ -38,7 +38,7 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
         deviations, lows, highs = (series.get(f"{name}_{part}", missing) for part in ("sd", "low", "high"))
         cells.append(
             [
-                f"{cell_text(value)} {spread_text(*spread)}".rstrip()
+                f"{value_text(value)} {spread_text(*spread)}".rstrip()
                 for value, *spread in zip(series[name], deviations, lows, highs, strict=True)
             ]
         )
@@ -50,13 +50,13 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
 
 def spread_text(deviation: Any = None, low: Any = None, high: Any = None, *, sign: str = "") -> str:
     """Return the spread of a value as text, "± 0.003 [0.801, 0.845]"; what is missing is left out."""
-    parts = [] if pd.isna(deviation) else [f"± {cell_text(deviation)}"]
+    parts = [] if pd.isna(deviation) else [f"± {value_text(deviation)}"]
     if not (pd.isna(low) or pd.isna(high)):
-        parts.append(f"[{cell_text(low, sign)}, {cell_text(high, sign)}]")
+        parts.append(f"[{value_text(low, sign)}, {value_text(high, sign)}]")
     return " ".join(parts)
 
 
-def cell_text(value: Any, sign: str = "") -> str:
+def value_text(value: Any, sign: str = "") -> str:
     """Return a value as it is shown: a float with 3 decimals (2 digits if tiny), nothing as a dash."""
     if pd.isna(value):
         return "—"

@@ -1,7 +1,7 @@
 """Do other jobs that need the same loaded weights.
 
 A rule opts in with an entry in :mod:`textgamut.workflow.weights`, the name of what its jobs load. Jobs of a
-rule that load the same are companions. At its start, a run writes its jobs that load weights to a plan. A job
+rule that load the same are companions. At its start, a run lists its jobs that load weights. A job
 that has finished also computes its companions whose inputs are complete, and keeps the outputs where their
 own jobs find them, see :mod:`textgamut.run.records`.
 """
@@ -27,7 +27,7 @@ Work = Callable[[Job], Mapping[str, Any]]
 """Does the work of a job, and returns its metadata."""
 
 
-class PlannedJob(NamedTuple):
+class LoadingJob(NamedTuple):
     """A job that the run is going to run."""
 
     job: Job
@@ -39,7 +39,7 @@ class PlannedJob(NamedTuple):
     """The input files that another job of this run makes, possibly again."""
 
     def is_ready(self, planned: int) -> bool:
-        """Return whether all inputs are complete, given the time of the plan in ns since the epoch."""
+        """Return whether all inputs are complete, given the time of their list in ns since the epoch."""
         try:
             changed = {path: Path(path).stat().st_mtime_ns for path in self.job.inputs}
         except FileNotFoundError:
@@ -47,7 +47,7 @@ class PlannedJob(NamedTuple):
         return all(changed[path] >= planned for path in self.made)
 
 
-def write_plan(
+def write_loading_jobs(
     path: Path,
     jobs: Sequence[Any],
     weights: Callable[[Any], str | None],
@@ -56,7 +56,7 @@ def write_plan(
     """Write which jobs of a run load weights.
 
     Args:
-        path: Path of the plan.
+        path: Path of the list.
         jobs: Snakemake's jobs that the run is going to run.
         weights: Returns the name of what a job loads; None for a job that loads nothing.
         groups: Returns the group of a job, as any hashable identifier; None for a job without a group.
@@ -84,17 +84,17 @@ def write_plan(
     write_json(path, planned)
 
 
-def companions(plan: Path, outputs: Sequence[str]) -> list[PlannedJob]:
+def companions(listed: Path, outputs: Sequence[str]) -> list[LoadingJob]:
     """Return the other jobs with the weights of a job; in a cluster job, only those of its group.
 
     Args:
-        plan: Path of the plan; without one, there are no companions.
-        outputs: Outputs of the job. If the run did not plan it, there are none either.
+        listed: Path of the list; without one, there are no companions.
+        outputs: Outputs of the job. If the run did not list it, there are none either.
     """
-    if not plan.exists():
+    if not listed.exists():
         return []
-    planned = [PlannedJob(**row | {"job": Job(**row["job"])}) for row in read_json(plan)]
-    own = [planned_job for planned_job in planned if planned_job.job.outputs == list(outputs)]
+    planned = [LoadingJob(**row | {"job": Job(**row["job"])}) for row in read_json(listed)]
+    own = [loading_job for loading_job in planned if loading_job.job.outputs == list(outputs)]
     alike = {(of.job.rule, of.weights, of.group) for of in own}
     return [of for of in planned if of not in own and (of.job.rule, of.weights, of.group) in alike]
 
@@ -110,9 +110,9 @@ def work_off(own: Job, work: Work, after: Callable[..., None] | None) -> None:
         work: Does the work of one job with what is loaded.
         after: Is called with what its parameters name once the outputs of a job are safe.
     """
-    plan = Path(paths.PLAN)
-    left = companions(plan, own.outputs)
-    planned = plan.stat().st_mtime_ns if left else 0
+    listed = Path(paths.LOADING_JOBS)
+    left = companions(listed, own.outputs)
+    planned = listed.stat().st_mtime_ns if left else 0
     while ready := [of for of in left if of.is_ready(planned)]:
         left = [of for of in left if of not in ready]
         for job in (of.job._replace(threads=own.threads) for of in ready):

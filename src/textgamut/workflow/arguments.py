@@ -88,7 +88,7 @@ def check_place(project: Path) -> None:
         raise ConfigError(
             f"{project}: Snakemake reads no project in a folder with braces in its name: rename it"
         )
-    state = Path(paths.PLAN).parent
+    state = Path(paths.LOADING_JOBS).parent
     for path in (state if state.exists() else Path(), *state.glob("*"), *state.glob("iocache/*")):
         if path.exists() and not os.access(path, os.W_OK):
             raise ConfigError(f"{path.absolute()}: cannot be written: run in a folder of your own")

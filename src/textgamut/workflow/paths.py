@@ -73,7 +73,7 @@ CHECKS = "results/sanity/{dataset}/{name}"
 
 RUN_LOCK = ".snakemake/run.lock"
 """Lock that a run holds in its folder."""
-PLAN = ".snakemake/plan.json"
+LOADING_JOBS = ".snakemake/loading-jobs.json"
 """The jobs of a run that load weights; written when it starts."""
 DIGESTS = ".snakemake/digests.json"
 """SHA-256 of files, remembered between runs."""

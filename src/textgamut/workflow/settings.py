@@ -384,14 +384,14 @@ def tabulate_texts(config: Config, wildcards: Any) -> Settings:
 @_rule
 def check_metrics(config: Config, wildcards: Any) -> Settings:
     texts, sides = CHECKED[wildcards.dataset]
-    plan = {"n": 1000, "dimensions": [8, 32, 128], "repeats": 5, "seed": 0}
+    design = {"n": 1000, "dimensions": [8, 32, 128], "repeats": 5, "seed": 0}
     return {
         "dataset": wildcards.dataset,
         "embedder": config.embedders[inputs.CHECKED_EMBEDDER].science(),
         "group": "topic",
         "outliers": 100,
         **texts,
-        "plan": {**plan, **sides},
+        "design": {**design, **sides},
     }
 
 

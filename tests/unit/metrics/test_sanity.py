@@ -11,12 +11,12 @@ from textgamut.catalogue import METRICS
 from textgamut.errors import TextgamutError
 from textgamut.features.reduce import reduce_features
 from textgamut.metrics.sanity.checked_metrics import GROUPS, Group, Judged
-from textgamut.metrics.sanity.corpus import Corpus, Plan, Sample, cut_passages, degenerate_texts
+from textgamut.metrics.sanity.corpus import Corpus, Design, TextSet, cut_passages, degenerate_texts
 from textgamut.metrics.sanity.sanity_checks import CHECKS, Row, run_checks, verdicts
 from textgamut.metrics.support import support_metrics
 
 TOPICS = ("politics", "world", "sport", "health", None)
-PLAN = Plan(
+DESIGN = Design(
     main=("politics", "world"), mode=("sport",), n=60, sizes=(30, 60, 120), dimensions=(16,), repeats=3
 )
 WIDTH = 64
@@ -36,24 +36,24 @@ def made_corpus(toward: str | None = None) -> Corpus:
     far /= np.linalg.norm(far, axis=1, keepdims=True)
     if toward:
         far += centres[toward]
-    perfect = np.flatnonzero([topic in PLAN.main for topic in topics])
+    perfect = np.flatnonzero([topic in DESIGN.main for topic in topics])
     return Corpus(
-        passages=Sample(features, texts),
-        shortened=Sample(features[perfect], [" ".join(texts[row].split()[:6]) for row in perfect]),
+        passages=TextSet(features, texts),
+        shortened=TextSet(features[perfect], [" ".join(texts[row].split()[:6]) for row in perfect]),
         shortened_rows=perfect,
         topics=topics,
-        outliers=Sample(far.astype(np.float32), ["far far far"] * 10),
+        outliers=TextSet(far.astype(np.float32), ["far far far"] * 10),
     )
 
 
-def close(ours: Sample, others: Sample) -> np.ndarray:
+def close(ours: TextSet, others: TextSet) -> np.ndarray:
     """Which of our texts have 6 % of the other side, copies counted once, within 1.1 typical distances."""
     distinct = np.unique(others.features, axis=0)
     distances = np.linalg.norm(ours.features[:, None] - distinct[None], axis=2)
     return (distances < 1.1 * 0.02 * math.sqrt(2 * WIDTH)).sum(axis=1) >= max(2, 0.06 * len(others.texts))
 
 
-def known(reference: Sample, generated: Sample) -> dict[str, float]:
+def known(reference: TextSet, generated: TextSet) -> dict[str, float]:
     """Metrics with a known quality."""
     return {
         "good fidelity": float(close(generated, reference).mean()),
@@ -65,8 +65,8 @@ def known(reference: Sample, generated: Sample) -> dict[str, float]:
     }
 
 
-def _wrong(generated: Sample) -> float:
-    return float(np.mean([text.split()[1] not in PLAN.main for text in generated.texts]))
+def _wrong(generated: TextSet) -> float:
+    return float(np.mean([text.split()[1] not in DESIGN.main for text in generated.texts]))
 
 
 KNOWN = Group(
@@ -85,7 +85,7 @@ KNOWN = Group(
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    return run_checks(made_corpus(), PLAN, [KNOWN])
+    return run_checks(made_corpus(), DESIGN, [KNOWN])
 
 
 def passed(rows: list[Row], metric: str) -> dict[str, bool | None]:
@@ -119,15 +119,15 @@ def test_flaws_are_found_where_they_are(rows: list[Row]) -> None:
 
 
 def test_an_outlier_among_the_references_inflates_precision() -> None:
-    def support(reference: Sample, generated: Sample) -> dict[str, float]:
+    def support(reference: TextSet, generated: TextSet) -> dict[str, float]:
         found = support_metrics(*reduce_features(reference.features, generated.features), k=4)
         return {"precision": found.precision, "density": found.density}
 
     metrics = tuple(
         Judged(name=name, role="fidelity", better="higher", ideal=1) for name in ("precision", "density")
     )
-    plan = Plan(main=PLAN.main, mode=PLAN.mode, n=60, sizes=(), dimensions=(), repeats=2)
-    found = run_checks(made_corpus(toward="sport"), plan, [Group("support", metrics, support)])
+    design = Design(main=DESIGN.main, mode=DESIGN.mode, n=60, sizes=(), dimensions=(), repeats=2)
+    found = run_checks(made_corpus(toward="sport"), design, [Group("support", metrics, support)])
     wrong = {
         row.metric: row
         for row in found
@@ -140,18 +140,18 @@ def test_an_outlier_among_the_references_inflates_precision() -> None:
 
 
 def test_the_same_seed_gives_the_same_rows(rows: list[Row]) -> None:
-    assert run_checks(made_corpus(), PLAN, [KNOWN]) == rows
+    assert run_checks(made_corpus(), DESIGN, [KNOWN]) == rows
 
 
 def test_the_samples_are_as_promised() -> None:
     seen = []
 
-    def record(reference: Sample, generated: Sample) -> dict[str, float]:
+    def record(reference: TextSet, generated: TextSet) -> dict[str, float]:
         seen.append((reference, generated))
         return {"m": 0.0}
 
     metrics = (Judged(name="m", role="both", better="higher", ideal=0),)
-    run_checks(made_corpus(), PLAN, [Group("m", metrics, record)])
+    run_checks(made_corpus(), DESIGN, [Group("m", metrics, record)])
     copies = halves = repeated = 0
     for reference, generated in seen:
         assert (
@@ -169,9 +169,9 @@ def test_the_samples_are_as_promised() -> None:
 
 
 def test_metrics_of_words_skip_what_only_changes_features_and_say_so() -> None:
-    plan = Plan(main=PLAN.main, mode=PLAN.mode, n=60, sizes=(30,), dimensions=(8,), repeats=2)
+    design = Design(main=DESIGN.main, mode=DESIGN.mode, n=60, sizes=(30,), dimensions=(8,), repeats=2)
     groups = [group for group in GROUPS if group.name == "ngram"]
-    found = run_checks(made_corpus(), plan, groups)
+    found = run_checks(made_corpus(), design, groups)
     for metric in ("self_bleu", "distinct_2"):
         judged = passed(found, metric)
         assert judged["responds"] is True
@@ -186,7 +186,7 @@ def test_an_undefined_value_is_not_a_pass() -> None:
     metrics = (Judged(name="m", role="both", better="lower", ideal=0),)
     found = run_checks(
         made_corpus(),
-        PLAN,
+        DESIGN,
         [Group("m", metrics, lambda r, g: {"m": _wrong(g) if len(g.texts) == 60 else math.nan})],
     )
     assert [row.passed for row in found if row.check == "few"] == [None]
@@ -212,13 +212,16 @@ def test_passages_do_not_overlap_and_degenerate_texts_repeat_rare_words() -> Non
 
 
 @pytest.mark.parametrize(
-    ("plan", "message"),
+    ("design", "message"),
     [
-        (Plan(main=("politics",), mode=("x",)), "no text has the topic 'x'; topics: health, "),
-        (Plan(main=("politics",), mode=("sport",), n=90), "90 passages of politics are needed on each side"),
-        (Plan(main=("politics",), mode=("sport",), repeats=1), "two or more"),
+        (Design(main=("politics",), mode=("x",)), "no text has the topic 'x'; topics: health, "),
+        (
+            Design(main=("politics",), mode=("sport",), n=90),
+            "90 passages of politics are needed on each side",
+        ),
+        (Design(main=("politics",), mode=("sport",), repeats=1), "two or more"),
     ],
 )
-def test_an_impossible_plan_is_an_error(plan: Plan, message: str) -> None:
+def test_an_impossible_plan_is_an_error(design: Design, message: str) -> None:
     with pytest.raises(TextgamutError, match=message):
-        run_checks(made_corpus(), plan, [KNOWN])
+        run_checks(made_corpus(), design, [KNOWN])

@@ -17,7 +17,7 @@ from snakemake.iocontainers import InputFiles, OutputFiles
 
 from textgamut.errors import TextgamutError
 from textgamut.locks import lock
-from textgamut.run.companions import companions, write_plan
+from textgamut.run.companions import companions, write_loading_jobs
 from textgamut.run.records import kept_path, read_record
 from textgamut.run.script import run
 from textgamut.workflow import paths
@@ -52,7 +52,9 @@ class Run:
             if (text := Path(job.input.texts)).name not in made and not text.exists():
                 text.write_text(text.stem)
         making = [GraphJob(output=[path], resources={"loads": None}) for path in made]
-        write_plan(Path(paths.PLAN), [*making, *jobs], lambda job: job.resources["loads"], group)
+        write_loading_jobs(
+            Path(paths.LOADING_JOBS), [*making, *jobs], lambda job: job.resources["loads"], group
+        )
 
     def run(self, job: Any) -> None:
         self._monkeypatch.setattr(
@@ -127,7 +129,7 @@ def test_the_record_is_that_of_the_job_itself(of: Run) -> None:
     for path in ("b.npy", "b.note"):
         kept_path(Path(path)).unlink()
         Path(path).unlink()
-    os.unlink(paths.PLAN)
+    os.unlink(paths.LOADING_JOBS)
     of.run(B)
     assert of.worked == ["a", "b", "b"]
     by_itself = json.loads(Path("b.npy.meta.json").read_text())
@@ -136,9 +138,11 @@ def test_the_record_is_that_of_the_job_itself(of: Run) -> None:
 
 def test_companions_have_the_same_rule_and_weights(of: Run) -> None:
     of.plan(A, B, planned("d", weights="gpt2"), planned("e", rule="other"), planned("f", weights=""))
-    found = companions(Path(paths.PLAN), ["a.npy", "a.note"])
-    assert [planned_job.job.settings["cell"] for planned_job in found] == ["b"]
-    assert len(json.loads(Path(paths.PLAN).read_text())) == 4  # without weights, there is nothing to share
+    found = companions(Path(paths.LOADING_JOBS), ["a.npy", "a.note"])
+    assert [loading_job.job.settings["cell"] for loading_job in found] == ["b"]
+    assert (
+        len(json.loads(Path(paths.LOADING_JOBS).read_text())) == 4
+    )  # without weights, there is nothing to share
 
 
 def test_in_a_cluster_job_they_are_of_its_group(of: Run) -> None:
@@ -159,18 +163,18 @@ def test_a_job_that_the_run_did_not_plan_has_none(of: Run) -> None:
 
 
 def test_without_a_plan_there_are_none(of: Run) -> None:
-    assert companions(Path(paths.PLAN), ["a.npy"]) == []
+    assert companions(Path(paths.LOADING_JOBS), ["a.npy"]) == []
 
 
 def test_an_input_that_is_missing_or_made_again_is_waited_for(of: Run) -> None:
     Path("b.txt").write_text("outdated")
     of.plan(A, B, C, planned("d"), made={"b.txt", "c.txt", "d.txt"})
-    plan = Path(paths.PLAN).stat().st_mtime_ns
-    os.utime("b.txt", ns=(plan - 10**9, plan - 10**9))
+    listed = Path(paths.LOADING_JOBS).stat().st_mtime_ns
+    os.utime("b.txt", ns=(listed - 10**9, listed - 10**9))
 
     def make() -> None:
         Path("c.txt").write_text("c")
-        os.utime("c.txt", ns=(plan + 10**9, plan + 10**9))
+        os.utime("c.txt", ns=(listed + 10**9, listed + 10**9))
 
     of.during["a"] = make
     of.run(A)

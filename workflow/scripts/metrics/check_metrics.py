@@ -14,8 +14,8 @@ from textgamut.features.embed import load_embedder
 from textgamut.files import read_table, to_csv, write_bytes
 from textgamut.metrics.sanity.corpus import (
     Corpus,
-    Plan,
-    Sample,
+    Design,
+    TextSet,
     choose_passages,
     cut_passages,
     degenerate_texts,
@@ -43,8 +43,8 @@ def check_metrics(
     Args:
         settings: ``dataset``: its slug; ``embedder``; ``group``: the column of the topics; ``words`` of a
             passage; ``passages``: the largest number of passages, as most of the time is that of the
-            embedding; ``outliers``: the number of texts from which outliers are drawn; ``plan``: fields of
-            ``metrics.sanity.corpus.Plan``.
+            embedding; ``outliers``: the number of texts from which outliers are drawn; ``design``: fields of
+            ``metrics.sanity.corpus.Design``.
         texts: Column ``text``, and that of the topics.
         rows: CSV, one row for each check, situation and metric.
         table: CSV, one row for each metric and one column for each check.
@@ -54,8 +54,8 @@ def check_metrics(
         batch_size: Maximum number of texts per batch.
     """
     torch.set_num_threads(threads)
-    lists = {name: tuple(value) for name, value in settings["plan"].items() if isinstance(value, list)}
-    plan = Plan(**settings["plan"] | lists)
+    lists = {name: tuple(value) for name, value in settings["design"].items() if isinstance(value, list)}
+    design = Design(**settings["design"] | lists)
     words, group = settings["words"], settings["group"]
     frame = read_table(texts, ["text", group])
     topics = [
@@ -63,27 +63,27 @@ def check_metrics(
         for topic, missing in zip(frame[group], frame[group].isna(), strict=True)
     ]
     passages = choose_passages(
-        cut_passages(list(frame["text"]), words), topics, settings["passages"], plan.seed
+        cut_passages(list(frame["text"]), words), topics, settings["passages"], design.seed
     )
     of_passage = [topics[article] for article, _ in passages]
-    perfect = np.flatnonzero([topic in plan.main for topic in of_passage])
+    perfect = np.flatnonzero([topic in design.main for topic in of_passage])
     halves = [" ".join(passages[row][1].split()[: words // 2]) for row in perfect]
     embedder = FeatureModel.model_validate(settings["embedder"])
     with lease(1) as device:
         loaded = load_embedder(prepare(embedder.source), embedder, device, batch_size)
 
-        def sample(texts: list[str]) -> Sample:
-            return Sample(loaded.embed(texts).vectors, texts)
+        def sample(texts: list[str]) -> TextSet:
+            return TextSet(loaded.embed(texts).vectors, texts)
 
         corpus = Corpus(
             passages=sample([text for _, text in passages]),
             shortened=sample(halves),
             shortened_rows=perfect,
             topics=of_passage,
-            outliers=sample(degenerate_texts(list(frame["text"]), settings["outliers"], words, plan.seed)),
+            outliers=sample(degenerate_texts(list(frame["text"]), settings["outliers"], words, design.seed)),
         )
         embedded = time.monotonic()
-        found = run_checks(corpus, plan)
+        found = run_checks(corpus, design)
     judged = verdicts(found)
     seconds = round(time.monotonic() - embedded, 1)
     write_bytes(table, to_csv(verdict_table(judged)))

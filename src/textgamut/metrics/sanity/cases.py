@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import DataError
-from textgamut.metrics.sanity.corpus import Corpus, Plan, Sample
+from textgamut.metrics.sanity.corpus import Corpus, Design, TextSet
 
 SHARES = (0.25, 0.5)
 """Shares of the texts of the mode that a model lacks or invents."""
@@ -22,31 +22,31 @@ STEPS = (0.25, 0.5, 1.0)
 """Lengths of the translations, in typical distances between texts of the moved topic."""
 
 
-def case_names(plan: Plan) -> Iterator[str]:
+def case_names(design: Design) -> Iterator[str]:
     """Yield the names of all cases."""
     yield from ("equal", "wrong", "collapsed", "copied", "halved", "repeated")
     for share in SHARES:
         yield from (f"mixed {share}", f"dropped {share}", f"invented {share}")
     for side in ("references", "texts"):
         yield from (f"outlying {side} perfect", f"outlying {side} wrong")
-    yield from (f"size {size}" for size in sorted({*plan.sizes, plan.n}))
-    for d in plan.dimensions:
+    yield from (f"size {size}" for size in sorted({*design.sizes, design.n}))
+    for d in design.dimensions:
         for name in ("equal", *(f"{what} {SHARES[-1]}" for what in ("mixed", "dropped", "invented"))):
             yield f"{name} d{d}"
     for way in ("forth", "back"):
         yield from (f"{way} {step:g}" for step in STEPS)
 
 
-def cases(corpus: Corpus, plan: Plan, repeat: int) -> Iterator[tuple[str, Sample, Sample]]:
+def cases(corpus: Corpus, design: Design, repeat: int) -> Iterator[tuple[str, TextSet, TextSet]]:
     """Yield the name, the references and the generated texts of each case of one repeat."""
-    rng = np.random.default_rng([plan.seed, repeat])
+    rng = np.random.default_rng([design.seed, repeat])
     topics = np.array([topic or "" for topic in corpus.topics], dtype=object)
     known = {str(topic) for topic in topics} - {""}
-    for topic in (*plan.main, *plan.mode):
+    for topic in (*design.main, *design.mode):
         if topic not in known:
             raise DataError(f"no text has the topic {topic!r}; topics: {', '.join(sorted(known))}")
     sides = _sides(topics, rng)
-    n = plan.n
+    n = design.n
 
     def draw(side: NDArray[np.int64], chosen: set[str] | None, count: int) -> NDArray[np.int64]:
         rows = side if chosen is None else side[np.isin(topics[side], sorted(chosen))]
@@ -55,23 +55,23 @@ def cases(corpus: Corpus, plan: Plan, repeat: int) -> Iterator[tuple[str, Sample
             raise DataError(f"{count} passages of {what} are needed on each side, but there are {len(rows)}")
         return rng.choice(rows, count, replace=False)
 
-    main, mode = set(plan.main), set(plan.mode)
+    main, mode = set(design.main), set(design.mode)
     ref, gen = (draw(side, main, n) for side in sides)
     extra = round(max(SHARES) * n)
     ref_mode, gen_mode = (draw(side, mode, extra) for side in sides)
     wrong = draw(sides[1], known - main, n)
-    whole = [draw(side, None, max([n, *plan.sizes])) for side in sides]
+    whole = [draw(side, None, max([n, *design.sizes])) for side in sides]
     count = max(1, round(OUTLIERS * n))
     outliers = corpus.outliers.take(rng.choice(len(corpus.outliers.texts), count, replace=False))
     take = corpus.passages.take
 
-    def mixed(rows: NDArray[np.int64], others: NDArray[np.int64], share: float) -> Sample:
+    def mixed(rows: NDArray[np.int64], others: NDArray[np.int64], share: float) -> TextSet:
         count = round(share * n)
         return take(np.concatenate([others[:count], rows[count:]]))
 
-    def polluted(sample: Sample) -> Sample:
+    def polluted(sample: TextSet) -> TextSet:
         features = np.concatenate([outliers.features, sample.features[count:]])
-        return Sample(features, [*outliers.texts, *sample.texts[count:]])
+        return TextSet(features, [*outliers.texts, *sample.texts[count:]])
 
     references, perfect, bad = take(ref), take(gen), take(wrong)
     yield "equal", references, perfect
@@ -91,27 +91,27 @@ def cases(corpus: Corpus, plan: Plan, repeat: int) -> Iterator[tuple[str, Sample
     yield "outlying references wrong", polluted(references), bad
     yield "outlying texts perfect", references, polluted(perfect)
     yield "outlying texts wrong", references, polluted(bad)
-    for size in sorted({*plan.sizes, n}):
+    for size in sorted({*design.sizes, n}):
         yield f"size {size}", take(whole[0][:size]), take(whole[1][:size])
     axes = _axes(corpus.passages.features)
-    for d in plan.dimensions:
+    for d in design.dimensions:
         for name in ("equal", *(f"{what} {SHARES[-1]}" for what in ("mixed", "dropped", "invented"))):
-            left, right = (Sample(side.features @ axes[:, :d], side.texts) for side in pairs[name])
+            left, right = (TextSet(side.features @ axes[:, :d], side.texts) for side in pairs[name])
             yield f"{name} d{d}", left, right
-    moving = corpus.passages.features[topics == plan.main[0]]
-    for name, moved in _moved(perfect, topics[gen] == plan.main[0], *_axis_and_distance(moving)):
+    moving = corpus.passages.features[topics == design.main[0]]
+    for name, moved in _moved(perfect, topics[gen] == design.main[0], *_axis_and_distance(moving)):
         yield name, references, moved
 
 
 def _moved(
-    perfect: Sample, of_topic: NDArray[np.bool_], direction: NDArray[np.float64], distance: float
-) -> Iterator[tuple[str, Sample]]:
+    perfect: TextSet, of_topic: NDArray[np.bool_], direction: NDArray[np.float64], distance: float
+) -> Iterator[tuple[str, TextSet]]:
     """Yield the texts of a perfect model, with those of one topic moved along a direction, both ways."""
     for way, sign in (("forth", 1), ("back", -1)):
         for step in STEPS:
             moved = perfect.features.copy()
             moved[of_topic] += (sign * step * distance * direction).astype(moved.dtype)
-            yield f"{way} {step:g}", Sample(moved, perfect.texts)
+            yield f"{way} {step:g}", TextSet(moved, perfect.texts)
 
 
 def _sides(

@@ -13,7 +13,7 @@ from textgamut.errors import DataError
 
 
 @dataclass(frozen=True)
-class Sample:
+class TextSet:
     """One side: N texts and their features."""
 
     features: NDArray[np.float32]
@@ -21,9 +21,9 @@ class Sample:
     texts: Sequence[str]
     """N texts."""
 
-    def take(self, rows: NDArray[np.integer]) -> Sample:
+    def take(self, rows: NDArray[np.integer]) -> TextSet:
         """Return the texts in some rows."""
-        return Sample(self.features[rows], [self.texts[row] for row in rows])
+        return TextSet(self.features[rows], [self.texts[row] for row in rows])
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,19 @@ class Corpus:
     nearest neighbours on the other, and two halves of one corpus would not be of one distribution.
     """
 
-    passages: Sample
-    shortened: Sample
+    passages: TextSet
+    shortened: TextSet
     """The first half of the words of each passage of the perfect model's topics."""
     shortened_rows: NDArray[np.int64]
     """The rows of these passages, ascending."""
     topics: Sequence[str | None]
     """The topic of each passage, None if unknown."""
-    outliers: Sample
+    outliers: TextSet
     """Texts that are far from all passages and from each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Design:
     """Sizes and topics of the checks."""
 
     main: tuple[str, ...]

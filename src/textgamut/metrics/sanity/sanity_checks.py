@@ -35,7 +35,7 @@ from textgamut.catalogue.family import Role
 from textgamut.errors import DataError
 from textgamut.metrics.sanity.cases import COPIES, SHARES, STEPS, case_names, cases, unit
 from textgamut.metrics.sanity.checked_metrics import GROUPS, Group, Judged
-from textgamut.metrics.sanity.corpus import Corpus, Plan, Sample
+from textgamut.metrics.sanity.corpus import Corpus, Design, TextSet
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
@@ -209,29 +209,29 @@ _NOT_BETTER: Mapping[Role, Expectation] = {
 }  # fmt: skip
 
 
-def run_checks(corpus: Corpus, plan: Plan, groups: Sequence[Group] = GROUPS) -> list[Row]:
+def run_checks(corpus: Corpus, design: Design, groups: Sequence[Group] = GROUPS) -> list[Row]:
     """Compute all metrics in all situations, and judge them.
 
     Args:
         corpus: The passages, with their features.
-        plan: Sizes and topics.
+        design: Sizes and topics.
         groups: Metrics under check.
 
     Returns:
         The rows, by check and condition in the order of ``CHECKS``, then by metric. They are deterministic.
 
     Raises:
-        TextgamutError: If the plan has fewer than two repeats, or asks for more texts than the corpus has.
+        TextgamutError: If the design has fewer than two repeats, or asks for more texts than the corpus has.
     """
-    if plan.repeats < 2:
-        raise DataError(f"repeats = {plan.repeats}: two or more are needed for standard errors")
+    if design.repeats < 2:
+        raise DataError(f"repeats = {design.repeats}: two or more are needed for standard errors")
     sides = (corpus.passages, corpus.shortened, corpus.outliers)
-    passages, shortened, outliers = (Sample(unit(side.features), side.texts) for side in sides)
+    passages, shortened, outliers = (TextSet(unit(side.features), side.texts) for side in sides)
     corpus = replace(corpus, passages=passages, shortened=shortened, outliers=outliers)
     values: dict[str, dict[str, list[float]]] = {}
-    progress = Progress(plan.repeats * sum(1 for _ in case_names(plan)), "pairs of samples")
-    for repeat in range(plan.repeats):
-        for name, reference, generated in cases(corpus, plan, repeat):
+    progress = Progress(design.repeats * sum(1 for _ in case_names(design)), "pairs of samples")
+    for repeat in range(design.repeats):
+        for name, reference, generated in cases(corpus, design, repeat):
             for group in groups:
                 # Few texts, or many copies: what the checks are about.
                 with warnings.catch_warnings(action="ignore", category=UserWarning):
@@ -243,7 +243,7 @@ def run_checks(corpus: Corpus, plan: Plan, groups: Sequence[Group] = GROUPS) -> 
     for check in CHECKS:
         for group in groups:
             for metric in group.metrics:
-                rows += _judge(check.name, metric, values, plan)
+                rows += _judge(check.name, metric, values, design)
     return rows
 
 
@@ -278,7 +278,7 @@ def verdict_table(judged: Sequence[Verdict]) -> pd.DataFrame:
     return wide.sort_values("metric", key=lambda names: names.map(order))[columns]
 
 
-def _conditions(plan: Plan) -> Iterator[_Condition]:
+def _conditions(design: Design) -> Iterator[_Condition]:
     """Yield all conditions except ``responds``, ``identical`` and ``moved``, which are special."""
     for share in SHARES:
         yield _Condition("dropped", f"{share:.0%}", f"dropped {share}", f"mixed {share}", _MISSING)
@@ -290,12 +290,12 @@ def _conditions(plan: Plan) -> Iterator[_Condition]:
             )
     yield _Condition("copied", "copies", "copied", "equal", _NOT_BETTER)
     yield _Condition("halved", "half the words", "halved", "equal", _SAME)
-    for size in sorted(plan.sizes):
-        if size != plan.n:
-            check = "few" if size < plan.n else "many"
-            yield _Condition(check, f"N = {size:,}", f"size {size}", f"size {plan.n}", _SAME)
+    for size in sorted(design.sizes):
+        if size != design.n:
+            check = "few" if size < design.n else "many"
+            yield _Condition(check, f"N = {size:,}", f"size {size}", f"size {design.n}", _SAME)
     half = SHARES[-1]
-    for d in plan.dimensions:
+    for d in design.dimensions:
         for label, case, baseline, expected in (
             ("equal", f"equal d{d}", "equal", _SAME),
             ("dropped", f"dropped {half} d{d}", f"mixed {half} d{d}", _SEES_MISSING),
@@ -306,7 +306,7 @@ def _conditions(plan: Plan) -> Iterator[_Condition]:
 
 
 def _judge(
-    check: str, metric: Judged, values: Mapping[str, Mapping[str, list[float]]], plan: Plan
+    check: str, metric: Judged, values: Mapping[str, Mapping[str, list[float]]], design: Design
 ) -> list[Row]:
     sign = 1 if metric.better == "higher" else -1
 
@@ -338,7 +338,7 @@ def _judge(
         return [responds]
     unjudged = "" if responds.passed else "does not respond to the wholly wrong model, so it has no scale"
     if check == "identical":
-        ideal = np.full(plan.repeats, metric.ideal)
+        ideal = np.full(design.repeats, metric.ideal)
         return [row("equal", "ideal", of("equal"), ideal, unjudged)]
     if check == "moved":
         if metric.reads == "words":
@@ -349,7 +349,7 @@ def _judge(
             reason = unjudged
         return _judge_moves(of, row, reason)
     rows = []
-    for condition in _conditions(plan):
+    for condition in _conditions(design):
         if condition.check == check and metric.role in condition.expected:
             skipped = metric.reads == "words" and not condition.of_words
             reason = "reads words, which do not change" if skipped else unjudged
