@@ -437,6 +437,10 @@ class ScoresTask(TaskBase):
                 raise ValueError(f"ranking: {name!r} cannot be a criterion: it is the name of another column")
         return self
 
+    def sentence(self, texts: str, models: str) -> str:
+        """Say what is measured."""
+        return "The scores of single texts are read from a file."
+
 
 Task = Annotated[
     ContinuationTask

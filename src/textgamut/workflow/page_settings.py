@@ -34,7 +34,7 @@ def page_settings(config: Config, page: str) -> dict[str, Any]:
             for task in measured
         },
         "given": {
-            slug: "The scores of single texts are read from a file."
+            slug: task.sentence("", "")
             for slug, task in experiment.tasks.items()
             if slug in tasks and not task.measured
         },
