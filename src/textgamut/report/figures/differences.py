@@ -6,17 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from textgamut.catalogue import METRICS
-from textgamut.report.figures.style import (
-    COLOURS,
-    INK,
-    notice_figure,
-    own_settings,
-    settle,
-    side_legend,
-    small_print,
-    style_axes,
-    titled_figure,
-)
+from textgamut.report.figures import style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +20,10 @@ MOST_COMPARED = 7
 
 _PER_ROW = 3
 _STYLES = {
-    "better": (COLOURS[0], "o", "the first is better"),
-    "worse": (COLOURS[1], "s", "the first is worse"),
-    "higher": (COLOURS[3], "^", "the first is higher"),
-    "lower": (COLOURS[4], "v", "the first is lower"),
+    "better": (style.COLOURS[0], "o", "the first is better"),
+    "worse": (style.COLOURS[1], "s", "the first is worse"),
+    "higher": (style.COLOURS[3], "^", "the first is higher"),
+    "lower": (style.COLOURS[4], "v", "the first is lower"),
     "cannot tell": ("#8C8C8C", "D", "cannot tell"),
 }
 """Verdict -> colour, marker and label."""
@@ -44,7 +34,7 @@ NOTE = (
 )
 
 
-@own_settings()
+@style.own_settings()
 def differences_figure(differences: pd.DataFrame, title: str) -> Figure:
     """Plot differences: a panel for each metric, a line for each pair of methods.
 
@@ -54,14 +44,14 @@ def differences_figure(differences: pd.DataFrame, title: str) -> Figure:
     """
     differences = differences[differences["low"].notna()]
     if differences.empty:
-        return notice_figure(title, "There are too few texts for intervals.")
+        return style.notice_figure(title, "There are too few texts for intervals.")
     metrics = [name for name in METRICS if (differences["metric"] == name).any()]
     pairs = list(dict.fromkeys(zip(differences["model_1"], differences["model_2"], strict=True)))
     rows = -(-len(metrics) // _PER_ROW)
     columns = min(len(metrics), _PER_ROW)
     labels = [f"{textwrap.fill(first, 34)}\n{textwrap.fill(f'- {second}', 34)}" for first, second in pairs]
     lines = sum(label.count("\n") + 1 for label in labels)
-    figure = titled_figure(title, 4.0 + 2.2 * columns, 1.2 + rows * (0.75 + 0.19 * max(lines, 2)))
+    figure = style.titled_figure(title, 4.0 + 2.2 * columns, 1.2 + rows * (0.75 + 0.19 * max(lines, 2)))
     panels = figure.subplots(rows, columns, squeeze=False, sharey=True)
     places = {pair: place for place, pair in enumerate(reversed(pairs))}
     seen = {}
@@ -76,14 +66,14 @@ def differences_figure(differences: pd.DataFrame, title: str) -> Figure:
             seen[row["verdict"]] = panel.plot(
                 row["difference"], place, marker, color=colour, ms=5, zorder=3, ls="none"
             )[0]
-        style_axes(panel, "x", label_size=8)
+        style.style_axes(panel, "x", label_size=8)
         panel.locator_params(axis="x", nbins=4)
-        panel.set_title(METRICS[name].text_heading, loc="left", fontsize=9, color=INK, parse_math=False)
+        panel.set_title(METRICS[name].text_heading, loc="left", fontsize=9, color=style.INK, parse_math=False)
         panel.set_ylim(-0.6, len(pairs) - 0.4)
     for panel in panels[:, 0]:
         panel.set_yticks(range(len(labels)), labels[::-1], fontsize=8, parse_math=False)
     verdicts = [name for name in _STYLES if name in seen]
-    side_legend(figure, [seen[name] for name in verdicts], [_STYLES[name][2] for name in verdicts])
-    small_print(figure, NOTE)
-    settle(figure)
+    style.side_legend(figure, [seen[name] for name in verdicts], [_STYLES[name][2] for name in verdicts])
+    style.small_print(figure, NOTE)
+    style.settle(figure)
     return figure

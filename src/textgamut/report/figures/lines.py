@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from textgamut.report.figures import style
 from textgamut.report.figures.model_styles import ModelStyle
-from textgamut.report.figures.style import (
-    COLOURS,
-    own_settings,
-    settle,
-    side_legend,
-    small_print,
-    style_axes,
-    titled_figure,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +20,7 @@ REVISION = 1
 """Increase when the same values produce a different figure."""
 
 
-@own_settings()
+@style.own_settings()
 def metric_lines(
     columns: Sequence[tuple[str, pd.DataFrame, str]],
     metrics: Mapping[str, str],
@@ -52,12 +44,12 @@ def metric_lines(
     present = {slug for _, runs, _ in columns for slug in runs["model"]}
     slugs = [slug for slug in models if slug in present]
     styles = line_styles(slugs, models)
-    figure = titled_figure(title, 4.2 + 1.5 * len(columns), 0.4 + 1.9 * len(metrics))
+    figure = style.titled_figure(title, 4.2 + 1.5 * len(columns), 0.4 + 1.9 * len(metrics))
     panels = figure.subplots(len(metrics), len(columns), sharex="col", sharey="row", squeeze=False)
     for row, (metric, name) in enumerate(metrics.items()):
         for column, (varied, runs, label) in enumerate(columns):
             axes = panels[row, column]
-            style_axes(axes)
+            style.style_axes(axes)
             for slug in slugs:
                 points = runs[runs["model"] == slug].groupby(varied)[metric]
                 at, means = points.mean().index.to_numpy(dtype=float), points.mean().to_numpy()
@@ -73,13 +65,15 @@ def metric_lines(
             if column == 0:
                 axes.set_ylabel(name)
     handles = [Line2D([], [], color=colour, ls=line, marker=".") for colour, line in styles.values()]
-    side_legend(figure, handles, [textwrap.fill(models[slug].label, 20) for slug in slugs], handlelength=2.5)
-    small_print(figure, note)
-    settle(figure)
+    style.side_legend(
+        figure, handles, [textwrap.fill(models[slug].label, 20) for slug in slugs], handlelength=2.5
+    )
+    style.small_print(figure, note)
+    style.settle(figure)
     return figure
 
 
-@own_settings()
+@style.own_settings()
 def curves_figure(
     panels: Mapping[str, Mapping[str, tuple[Any, Any]]],
     axes_labels: Sequence[tuple[str, str]],
@@ -97,32 +91,32 @@ def curves_figure(
     from matplotlib.lines import Line2D
 
     names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
-    colours = dict(zip(names, itertools.cycle(COLOURS), strict=False))
-    figure = titled_figure(title, 7.2, 3.4)
+    colours = dict(zip(names, itertools.cycle(style.COLOURS), strict=False))
+    figure = style.titled_figure(title, 7.2, 3.4)
     for axes, (heading, curves), (x_label, y_label) in zip(
         figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), axes_labels, strict=True
     ):
-        style_axes(axes)
+        style.style_axes(axes)
         for name, (x, y) in curves.items():
             axes.plot(x, y, color=colours[name], lw=1.5)
         axes.set(xlim=(0, 1.02), ylim=(0, 1.02))
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         axes.set_title(heading, fontsize=9.5, parse_math=False)
-    side_legend(
+    style.side_legend(
         figure,
         [Line2D([], [], color=colours[name]) for name in names],
         [textwrap.fill(name, 20) for name in names],
     )
-    small_print(figure, note)
-    settle(figure)
+    style.small_print(figure, note)
+    style.settle(figure)
     return figure
 
 
 def line_styles(slugs: Sequence[str], models: Mapping[str, ModelStyle]) -> dict[str, tuple[str, str]]:
     """Return colour and line style of each model; models of a family share a colour."""
     families = dict.fromkeys(models[slug].family for slug in slugs)
-    colours = dict(zip(families, itertools.cycle(COLOURS), strict=False))
+    colours = dict(zip(families, itertools.cycle(style.COLOURS), strict=False))
     kin = {family: [slug for slug in slugs if models[slug].family == family] for family in families}
     return {
         slug: (colours[models[slug].family], ["-", "--", ":", "-."][kin[models[slug].family].index(slug) % 4])

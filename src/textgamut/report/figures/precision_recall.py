@@ -15,18 +15,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
+from textgamut.report.figures import style
 from textgamut.report.figures.labels import place_labels
 from textgamut.report.figures.model_styles import ModelStyle, order_runs
-from textgamut.report.figures.style import (
-    COLOURS,
-    SOFT_INK,
-    draw_bars,
-    name_entries,
-    new_figure,
-    own_settings,
-    settle,
-    small_print,
-)
 from textgamut.report.names import shortened
 from textgamut.report.tables import mean_intervals, precision_recall_runs
 
@@ -100,7 +91,7 @@ def prediction_radius(runs: int) -> float:
     return float(np.sqrt((runs**2 - 1) / runs * np.expm1(4 / (runs - 2))))
 
 
-@own_settings()
+@style.own_settings()
 def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str) -> Figure:
     """Plot recall against precision, with an error ellipse for each model (PR Figure 1).
 
@@ -122,9 +113,9 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
             :func:`textgamut.report.tables.precision_recall_runs`), or a model has no style.
     """
     runs = order_runs(precision_recall_runs(scores, alike=["task", "embedder", "n", "k"]), models)
-    figure, axes = new_figure(title, height=5.0)
+    figure, axes = style.new_figure(title, height=5.0)
     families = dict.fromkeys(models[slug].family for slug in runs["model"])
-    colours = dict(zip(families, itertools.cycle(COLOURS), strict=False))
+    colours = dict(zip(families, itertools.cycle(style.COLOURS), strict=False))
     several = runs.groupby("model")["decoding"].nunique() > 1
     marks: list[tuple[str, tuple[float, float]]] = []
     obstacles = [runs[["precision", "recall"]].to_numpy()]
@@ -134,10 +125,10 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     crosses = False
     for (model, decoding), cell in runs.groupby(["model", "decoding"], sort=False):
         slug = str(model)
-        style = models[slug]
-        colour = colours[style.family]
+        own = models[slug]
+        colour = colours[own.family]
         x, y = cell["precision"].to_numpy(), cell["recall"].to_numpy()
-        label = f"{style.label} ({decoding})" if several[slug] else style.label
+        label = f"{own.label} ({decoding})" if several[slug] else own.label
         if len(cell) < LEAST_RUNS:
             bare.append(label)
         else:
@@ -151,7 +142,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
                 axes.plot(*arm, color=colour, alpha=0.5, lw=0.8, zorder=1.8)
                 obstacles.append(np.transpose(arm))
         axes.plot(x, y, ".", color=colour, alpha=0.5, ms=5, mew=0, zorder=2)
-        marker = _MARKERS[style.chat][0]
+        marker = _MARKERS[own.chat][0]
         axes.plot(
             x.mean(), y.mean(), marker, color=colour, ms=7.5, mec="white", mew=0.8, clip_on=False, zorder=4
         )
@@ -173,8 +164,8 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     missing = (
         [f"Too few runs for ellipses of {', '.join(bare) if with_ellipse else 'any model'}."] if bare else []
     )
-    small_print(figure, _small_print(runs, shown, missing))
-    settle(figure)
+    style.small_print(figure, _small_print(runs, shown, missing))
+    style.settle(figure)
     place_labels(figure, axes, marks, points)
     return figure
 
@@ -193,7 +184,7 @@ def _draw_ellipse(
     return ellipse.get_patch_transform().transform(_CIRCLE)
 
 
-@own_settings()
+@style.own_settings()
 def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
     """Plot recall against precision of models that were scored once each, with their 95 % intervals.
 
@@ -212,13 +203,13 @@ def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
     numbered = [f"{i}  {name}" for i, name in enumerate(table["model"], start=1)]
     names = [_on_two_lines(name) for name in shortened(numbered, 2 * LINE)]
     lines = sum(name.count("\n") + 1 for name in names)
-    figure, axes = new_figure(title, height=max(5.0, 1.0 + 0.15 * lines + 0.07 * len(names)))
+    figure, axes = style.new_figure(title, height=max(5.0, 1.0 + 0.15 * lines + 0.07 * len(names)))
     crosses = "precision_low" in table
     obstacles = [table[["precision", "recall"]].to_numpy()]
     numbers: dict[tuple[float, float], list[str]] = {}  # of the models at each place
     handles = []
     for number, (row, colour) in enumerate(
-        zip(table.to_dict("records"), itertools.cycle(COLOURS), strict=False), start=1
+        zip(table.to_dict("records"), itertools.cycle(style.COLOURS), strict=False), start=1
     ):
         x, y = row["precision"], row["recall"]
         if crosses:
@@ -235,14 +226,16 @@ def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
     axes.set_ylim(*_limits(points[:, 1]))
     axes.set_xlabel("Precision")
     axes.set_ylabel("Recall")
-    name_entries(axes.legend(handles, [""] * len(names), handletextpad=0.3, **_BESIDE), names)
-    small_print(figure, f"{note}. Crosses: 95 % intervals, from half-samples." if crosses else f"{note}.")
-    settle(figure)
+    style.name_entries(axes.legend(handles, [""] * len(names), handletextpad=0.3, **_BESIDE), names)
+    style.small_print(
+        figure, f"{note}. Crosses: 95 % intervals, from half-samples." if crosses else f"{note}."
+    )
+    style.settle(figure)
     place_labels(figure, axes, [(", ".join(found), place) for place, found in numbers.items()], points)
     return figure
 
 
-@own_settings()
+@style.own_settings()
 def subsets_figure(
     scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, descriptions: Mapping[str, str]
 ) -> Figure:
@@ -265,17 +258,17 @@ def subsets_figure(
     runs = order_runs(runs, models)
     cells = runs.groupby("model", sort=False)
     slugs = [str(slug) for slug in runs["model"].unique()]
-    figure, axes = new_figure(title, height=4.2, grid="y")
+    figure, axes = style.new_figure(title, height=4.2, grid="y")
     places = np.arange(len(slugs))
     decoding = str(runs["decoding"].iloc[0])
     intervals = mean_intervals(scores)
-    for metric, shift, colour in [("precision", -0.19, COLOURS[0]), ("recall", 0.19, COLOURS[4])]:
+    for metric, shift, colour in [("precision", -0.19, style.COLOURS[0]), ("recall", 0.19, style.COLOURS[4])]:
         means, spreads = cells[metric].mean().to_numpy(), 2 * cells[metric].std(ddof=1).to_numpy()
         of_runs = [intervals.get((slug, decoding, metric), (np.nan, np.nan)) for slug in slugs]
         lows, highs = np.transpose(of_runs)
         lows = np.fmin(means, np.fmin(means - spreads, lows))
         tops = np.fmin(np.fmax(means, np.fmax(means + spreads, highs)), 1.0)  # a share cannot exceed 1
-        bars = draw_bars(axes, places + shift, (lows, means, tops), 0.34, colour, 3, 8.5)
+        bars = style.draw_bars(axes, places + shift, (lows, means, tops), 0.34, colour, 3, 8.5)
         bars.set_label(metric.capitalize())
     _name_bars(axes, [models[slug].label for slug in slugs], [descriptions.get(slug, "") for slug in slugs])
     axes.set_xlim(-0.6, len(slugs) - 0.4)
@@ -294,8 +287,10 @@ def subsets_figure(
         if len(cells.get_group(slug)) == 1 and (slug, decoding, "precision") not in intervals
     ]
     who = ", ".join(models[slug].label for slug in bare) if len(bare) < len(slugs) else "any model"
-    small_print(figure, _small_print(runs, shown, [f"Too few runs for error bars of {who}."] if bare else []))
-    settle(figure)
+    style.small_print(
+        figure, _small_print(runs, shown, [f"Too few runs for error bars of {who}."] if bare else [])
+    )
+    style.settle(figure)
     return figure
 
 
@@ -349,7 +344,7 @@ def _family_legend(axes: Axes, colours: Mapping[str, str], chat: list[bool]) -> 
         handletextpad=0.3,
         **_BESIDE,
     )
-    name_entries(legend, names)
+    style.name_entries(legend, names)
 
 
 def _name_bars(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
@@ -361,7 +356,7 @@ def _name_bars(axes: Axes, labels: list[str], descriptions: list[str]) -> None:
         below = -6.0
         for text, size, colour in [
             (name, 10.0, "black"),
-            (textwrap.fill(description, width), 8.5, SOFT_INK),
+            (textwrap.fill(description, width), 8.5, style.SOFT_INK),
         ]:
             axes.annotate(
                 text,

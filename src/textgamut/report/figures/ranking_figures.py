@@ -13,17 +13,8 @@ import numpy as np
 import pandas as pd
 
 from textgamut.rankings.ranking import RANKINGS, Ranking
+from textgamut.report.figures import style
 from textgamut.report.figures.hasse import hasse_figure
-from textgamut.report.figures.style import (
-    COLOURS,
-    notice_figure,
-    own_settings,
-    settle,
-    side_legend,
-    small_print,
-    style_axes,
-    titled_figure,
-)
 from textgamut.report.names import shortened
 
 if TYPE_CHECKING:
@@ -55,10 +46,12 @@ def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -
     if len(ranking.agreement):
         figures["agreement"] = agreement_figure(ranking.methods, ranking.agreement, f"{title}: agreement")
     else:
-        figures["agreement"] = notice_figure(f"{title}: agreement", f"There is one ranking only.\n{why}")
+        figures["agreement"] = style.notice_figure(
+            f"{title}: agreement", f"There is one ranking only.\n{why}"
+        )
     depth = ranking.depth
     if depth is None:
-        figures["orders"] = notice_figure(f"{title}: depth", why)
+        figures["orders"] = style.notice_figure(f"{title}: depth", why)
     else:
         ends = [0, len(depth.depth) - 1]
         captions = [
@@ -69,7 +62,7 @@ def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -
     return figures
 
 
-@own_settings()
+@style.own_settings()
 def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: str) -> Figure:
     """Plot the methods by each ranking, the best at the top.
 
@@ -86,10 +79,10 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
     panels_of = {name: label for name, label in RANKINGS.items() if name in methods}
     names = list(shown["method"])
     labels = shortened(names, LONGEST)
-    colours = dict(zip(dict.fromkeys(families.values()), itertools.cycle(COLOURS), strict=False))
+    colours = dict(zip(dict.fromkeys(families.values()), itertools.cycle(style.COLOURS), strict=False))
     longest = max(map(len, labels))
     width = max(7.2, 0.085 * longest + 2.1 * len(panels_of))
-    figure = titled_figure(title, width, 1.6 + 0.24 * len(names))
+    figure = style.titled_figure(title, width, 1.6 + 0.24 * len(names))
     panels = figure.subplots(1, len(panels_of), sharey=True, squeeze=False)[0]
     rows = np.arange(len(names))
     for axes, (name, label) in zip(panels, panels_of.items(), strict=True):
@@ -101,7 +94,7 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
             colour = colours.get(families.get(method, ""), "black")
             axes.plot([value - error, value + error], [row, row], color=colour, lw=1.1, alpha=0.7)
             axes.plot(value, row, "o", ms=5.5, mec=colour, mfc=colour if front else "white", mew=1.2)
-        style_axes(axes, grid="x")
+        style.style_axes(axes, grid="x")
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(
@@ -113,18 +106,18 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
     panels[0].set_ylim(len(names) - 0.4, -0.6)
     if len(colours) > 1:
         handles = [panels[0].plot([], [], "o", color=colour)[0] for colour in colours.values()]
-        side_legend(figure, handles, shortened(colours, LONGEST))
+        style.side_legend(figure, handles, shortened(colours, LONGEST))
     left_out = f" Best 30 and last 10 of {len(methods)} methods." if len(shown) < len(methods) else ""
     note = (
         "Net dominance: prompts won less prompts lost, over all comparisons. Bars: 2 standard errors. "
         f"Filled: on the Pareto front of the means.{left_out}"
     )
-    small_print(figure, note)
-    settle(figure)
+    style.small_print(figure, note)
+    style.settle(figure)
     return figure
 
 
-@own_settings()
+@style.own_settings()
 def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str) -> Figure:
     """Plot the ranks of the methods for each pair of rankings (MC Figures 3 and 4).
 
@@ -135,22 +128,28 @@ def agreement_figure(methods: pd.DataFrame, agreement: pd.DataFrame, title: str)
     """
     columns = {label: f"rank_{name}" for name, label in RANKINGS.items()}
     width = max(4.6, 2.7 * len(agreement))
-    figure = titled_figure(title, width, 3.5)
+    figure = style.titled_figure(title, width, 3.5)
     panels = figure.subplots(1, len(agreement), squeeze=False)[0]
     last = len(methods)
     for axes, row in zip(panels, agreement.itertuples(), strict=True):
         first, second = str(row.ranking_1), str(row.ranking_2)
         axes.plot([1, last], [1, last], color="#BBBBBB", lw=0.9, ls="--")
         axes.plot(
-            methods[columns[first]], methods[columns[second]], "o", color=COLOURS[0], alpha=0.6, ms=4.5, mew=0
+            methods[columns[first]],
+            methods[columns[second]],
+            "o",
+            color=style.COLOURS[0],
+            alpha=0.6,
+            ms=4.5,
+            mew=0,
         )
         axes.set_aspect("equal")
         axes.set_xlim(0, last + 1)
         axes.set_ylim(0, last + 1)
-        style_axes(axes, grid=None)
+        style.style_axes(axes, grid=None)
         axes.set_xlabel(f"rank by {first}", fontsize=9, parse_math=False)
         axes.set_ylabel(f"rank by {second}", fontsize=9, parse_math=False)
         axes.set_title(f"Spearman {row.spearman:.2f}, Kendall {row.kendall:.2f}", fontsize=9)
-    small_print(figure, "A dot is a method; rank 1 is the best.")
-    settle(figure)
+    style.small_print(figure, "A dot is a method; rank 1 is the best.")
+    style.settle(figure)
     return figure

@@ -6,15 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from textgamut.report.figures.style import (
-    COLOURS,
-    own_settings,
-    settle,
-    side_legend,
-    small_print,
-    style_axes,
-    titled_figure,
-)
+from textgamut.report.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +17,7 @@ REVISION = 1
 _MARKERS = "osD^vP*X"
 
 
-@own_settings()
+@style.own_settings()
 def scatter_figure(
     points: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     labels: tuple[str, str],
@@ -42,7 +34,7 @@ def scatter_figure(
         note: Small print.
         diagonal: Whether both axes have the same scale, with a line where x equals y.
     """
-    figure = titled_figure(title, 7.2, 5.2)
+    figure = style.titled_figure(title, 7.2, 5.2)
     axes = figure.subplots()
     if diagonal:
         largest = max((value for of in points.values() for values in of for value in values), default=1)
@@ -50,15 +42,15 @@ def scatter_figure(
         axes.set_xlim(0, 1.03 * largest)
         axes.set_ylim(0, 1.03 * largest)
         axes.set_aspect("equal")
-    styles = zip(itertools.cycle(COLOURS), itertools.cycle(_MARKERS))
+    styles = zip(itertools.cycle(style.COLOURS), itertools.cycle(_MARKERS))
     handles = [
         axes.plot(*of, marker, color=colour, alpha=0.65, ms=5, mew=0)[0]
         for of, (colour, marker) in zip(points.values(), styles, strict=False)
     ]
-    style_axes(axes)
+    style.style_axes(axes)
     axes.set_xlabel(labels[0], fontsize=9, parse_math=False)
     axes.set_ylabel(labels[1], fontsize=9, parse_math=False)
-    side_legend(figure, handles, list(points))
-    small_print(figure, note)
-    settle(figure)
+    style.side_legend(figure, handles, list(points))
+    style.small_print(figure, note)
+    style.settle(figure)
     return figure

@@ -10,17 +10,7 @@ import numpy as np
 import pandas as pd
 
 from textgamut.catalogue import METRICS
-from textgamut.report.figures.style import (
-    COLOURS,
-    INK,
-    notice_figure,
-    own_settings,
-    settle,
-    side_legend,
-    small_print,
-    style_axes,
-    titled_figure,
-)
+from textgamut.report.figures import style
 from textgamut.report.tables import rescaled
 
 if TYPE_CHECKING:
@@ -30,7 +20,7 @@ REVISION = 1
 """Increase when the same values produce a different figure."""
 
 
-@own_settings()
+@style.own_settings()
 def text_bars_figure(
     table: pd.DataFrame, metrics: Mapping[str, str], title: str, note: str, means: bool = True
 ) -> Figure:
@@ -48,33 +38,36 @@ def text_bars_figure(
     shown = "" if means else "_sd"
     metrics = {name: label for name, label in metrics.items() if table[f"{name}{shown}"].notna().any()}
     if not metrics:
-        return notice_figure(title, "No text has a metric.")
+        return style.notice_figure(title, "No text has a metric.")
     panels = [False, True] if means else [True]
-    figure = titled_figure(title, 9.2, 1.3 + 2.6 * len(panels))
+    figure = style.titled_figure(title, 9.2, 1.3 + 2.6 * len(panels))
     places = np.arange(len(metrics))
     width = 0.84 / max(1, len(table))
     rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for axes, deviations in zip(rows, panels, strict=True):
-        style_axes(axes, "y")
+        style.style_axes(axes, "y")
         shades = np.column_stack([rescaled(table, name, deviations) for name in metrics])
         errors = np.column_stack([table[f"{name}_sd"] / _width(table, name) for name in metrics])
         handles: list[Any] = []
         for row, (heights, error) in enumerate(zip(shades, errors, strict=True)):
             at = places + (row - (len(table) - 1) / 2) * width
-            colour, hatch = COLOURS[row % len(COLOURS)], "//" if row >= len(COLOURS) else None
+            colour, hatch = (
+                style.COLOURS[row % len(style.COLOURS)],
+                "//" if row >= len(style.COLOURS) else None,
+            )
             bars = axes.bar(at, heights, 0.92 * width, color=colour, hatch=hatch, edgecolor="white", lw=0)
             handles.append(bars)
             if not deviations:
-                axes.errorbar(at, heights, error, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2)
+                axes.errorbar(at, heights, error, fmt="none", ecolor=style.INK, elinewidth=0.9, capsize=2)
         axes.set_ylim(-0.1 if means else 0, 1.1)
         axes.set_xlim(-0.55, len(metrics) - 0.45)
-        axes.axhline(0, color=INK, lw=0.6)
+        axes.axhline(0, color=style.INK, lw=0.6)
         axes.set_ylabel("deviation, rescaled" if deviations else "mean, rescaled")
         axes.tick_params(axis="x", length=0)
         axes.set_xticks(places, [textwrap.fill(label, 12) for label in metrics.values()], parse_math=False)
-    side_legend(figure, handles, list(table["label"]))
-    small_print(figure, note)
-    settle(figure)
+    style.side_legend(figure, handles, list(table["label"]))
+    style.small_print(figure, note)
+    style.settle(figure)
     return figure
 
 

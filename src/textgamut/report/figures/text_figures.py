@@ -16,17 +16,7 @@ from numpy.typing import NDArray
 
 from textgamut.catalogue import METRICS
 from textgamut.config.task_kinds import HUMAN
-from textgamut.report.figures.style import (
-    COLOURS,
-    INK,
-    notice_figure,
-    own_settings,
-    settle,
-    side_legend,
-    small_print,
-    style_axes,
-    titled_figure,
-)
+from textgamut.report.figures import style
 from textgamut.report.tables import parameter_label, rescaled
 
 if TYPE_CHECKING:
@@ -45,7 +35,7 @@ MOST_METHODS = 60
 """Maximum number of methods for a readable figure of means and deviations."""
 
 
-@own_settings()
+@style.own_settings()
 def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     """Plot means and standard deviations of the per-text metrics, one row per method (NW Figures 1, 2, 3, 5).
 
@@ -59,18 +49,18 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     """
     metrics = _metrics(table)
     if not metrics:
-        return notice_figure(title, "No text has a metric: all are empty.")
+        return style.notice_figure(title, "No text has a metric: all are empty.")
     names = list(table["method"])
     longest = max(map(len, names))
     width = 0.075 * longest + 0.95 * len(metrics) + 0.6
-    figure = titled_figure(title, width, 1.5 + 0.23 * len(names))
+    figure = style.titled_figure(title, width, 1.5 + 0.23 * len(names))
     panels = figure.subplots(1, 2, sharey=True)
     for axes, deviations in zip(panels, (False, True), strict=True):
         colours = np.column_stack([rescaled(table, name, deviations) for name in metrics])
         values = table[[f"{name}_sd" if deviations else name for name in metrics]].to_numpy(dtype=float)
         _heat(axes, colours, values, "Blues")
         _name_columns(axes, [METRICS[name].label for name in metrics])
-        axes.set_xlabel("standard deviation" if deviations else "mean", fontsize=9, color=INK)
+        axes.set_xlabel("standard deviation" if deviations else "mean", fontsize=9, color=style.INK)
         axes.xaxis.set_label_position("bottom")
     panels[0].set_yticks(range(len(names)), names, parse_math=False)
     order = {name: place for place, name in enumerate(PAPER_ORDER)}
@@ -80,15 +70,15 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     fixed = f"means of {ranges} from white to blue; others" if ranges else "means"
     counts = table["texts"][table["model"] != HUMAN]
     several = f"{counts.min():,} to {counts.max():,} " if counts.nunique() > 1 else ""
-    small_print(
+    style.small_print(
         figure,
         f"Numbers: over the {several}texts of a method. Colours: {fixed} and deviations by extremes.",
     )
-    settle(figure)
+    style.settle(figure)
     return figure
 
 
-@own_settings()
+@style.own_settings()
 def correlation_figure(
     correlations: pd.DataFrame,
     title: str,
@@ -105,21 +95,21 @@ def correlation_figure(
     """
     names = [str(name) for name in correlations]
     if not names:
-        return notice_figure(title, "No text has a metric: all are empty.")
+        return style.notice_figure(title, "No text has a metric: all are empty.")
     size = 1.9 + 0.56 * len(names)
-    figure = titled_figure(title, size, 1.7 + 0.56 * len(correlations))
+    figure = style.titled_figure(title, size, 1.7 + 0.56 * len(correlations))
     axes = figure.subplots()
     values = correlations.to_numpy(dtype=float)
     _heat(axes, (values + 1) / 2, values, "RdBu", decimals=2)
     labels = labels or {name: METRICS[name].label for name in [*names, *map(str, correlations.index)]}
     _name_columns(axes, [labels[name] for name in names])
     axes.set_yticks(range(len(correlations)), [labels[str(name)] for name in correlations.index])
-    small_print(figure, note or "Pearson correlation over single texts that have both metrics.")
-    settle(figure)
+    style.small_print(figure, note or "Pearson correlation over single texts that have both metrics.")
+    style.settle(figure)
     return figure
 
 
-@own_settings()
+@style.own_settings()
 def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
     """Plot means and deviations of the per-text metrics against decoding parameters (NW Figures 1 to 3).
 
@@ -135,19 +125,19 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
         below, both rescaled per metric. Below each column are the values of the other parameters that vary.
     """
     if parameters.empty:
-        return notice_figure(title, "No parameter varies while the others are the same.")
+        return style.notice_figure(title, "No parameter varies while the others are the same.")
     drawn = _largest_groups(parameters)
     columns = list(dict.fromkeys(zip(drawn["strategy"], drawn["parameter"], strict=True)))
     models = list(drawn["model"].unique())
     metrics = [name for name in METRICS if name in set(drawn["metric"])]
-    figure = titled_figure(title, 2.2 + 2.4 * len(columns), 0.4 + 4.6 * len(models))
+    figure = style.titled_figure(title, 2.2 + 2.4 * len(columns), 0.4 + 4.6 * len(models))
     panels = figure.subplots(2 * len(models), len(columns), sharey="row", squeeze=False)
     groups = dict(iter(drawn.groupby(["model", "strategy", "parameter"])))
     for row, (model, what) in enumerate(product(models, ("mean", "sd"))):
         shades = {name: _shade(drawn[drawn["metric"] == name], name, what) for name in metrics}
         first = True
         for axes, (strategy, parameter) in zip(panels[row], columns, strict=True):
-            style_axes(axes)
+            style.style_axes(axes)
             group = groups.get((model, strategy, parameter))
             if group is None:
                 axes.set_axis_off()
@@ -160,10 +150,10 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
                 first = False
             values = list(group["value"].unique())
             for i, name in enumerate(metrics):
-                line = "-" if i < len(COLOURS) - 1 else "--"
+                line = "-" if i < len(style.COLOURS) - 1 else "--"
                 axes.plot(
                     range(len(values)), shades[name].loc[group.index[group["metric"] == name]], line,
-                    color=COLOURS[i % (len(COLOURS) - 1)], marker=".", ms=6, lw=1.3,
+                    color=style.COLOURS[i % (len(style.COLOURS) - 1)], marker=".", ms=6, lw=1.3,
                     label=METRICS[name].label,
                 )  # fmt: skip
             axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
@@ -172,13 +162,13 @@ def parameter_figure(parameters: pd.DataFrame, title: str) -> Figure:
                 label = f"{parameter_label(parameter)} ({strategy})"
                 axes.set_xlabel("\n".join(filter(None, [label, held])), fontsize=8.5, parse_math=False)
     handles, names = next(axes for axes in panels.flat if axes.lines).get_legend_handles_labels()
-    side_legend(figure, handles, names)
-    small_print(
+    style.side_legend(figure, handles, names)
+    style.small_print(
         figure,
         "One parameter varies; the others are held at the values below it. Rescaled: means by the paper's "
         "ranges, others by least and largest.",
     )
-    settle(figure)
+    style.settle(figure)
     return figure
 
 
@@ -219,10 +209,10 @@ def _heat(
         digits = decimals if decimals is not None else 3 if abs(value) < 2 else 1
         axes.text(
             column, row, "—" if np.isnan(value) else f"{value:.{digits}f}",
-            ha="center", va="center", fontsize=7, color="white" if dark else INK,
+            ha="center", va="center", fontsize=7, color="white" if dark else style.INK,
         )  # fmt: skip
     axes.spines[:].set_visible(False)
-    axes.tick_params(length=0, labelsize=8, labelcolor=INK)
+    axes.tick_params(length=0, labelsize=8, labelcolor=style.INK)
     axes.xaxis.tick_top()
 
 
