@@ -78,7 +78,7 @@ def test_the_configuration_has_a_section_for_every_model(generated: dict[str, st
 
 
 def test_types_and_defaults_are_in_words(generated: dict[str, str]) -> None:
-    assert "`k`\n: *integer of at least 1, default `4`.* The" in generated["configuration-experiment"]
+    assert "`k`\n: *integer of at least 1, default `4`.* The" in generated["configuration-task_kinds"]
     assert "`min_p`\n: *number from 0 to 1, default `0.0`.* " in generated["configuration-decoding"]
     chat = "`chat`\n: *`none`, `template`, `llama-2` or `vicuna`, required.* Prompt format"
     assert chat in generated["configuration-models"]
