@@ -13,9 +13,11 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 	$(PIP) --editable '.[demo]'
 	@touch $@
 
-.venv/dev: .venv/demo
+.venv/dev: pyproject.toml constraints.txt
+	@echo "Installing textgamut and what its tests need into .venv (once)"
+	$(PYTHON) -m venv .venv
 	$(PIP) --editable '.[demo,test,dev]'
-	@touch $@
+	@touch .venv/demo $@
 
 install: .venv/demo  ## install textgamut into .venv, with all that the demo needs
 
