@@ -1,9 +1,8 @@
 """Run Snakemake for each line of standard input in a fork: ``[folder, arguments, python, environment]``.
 
-Imports take most of the time of a dry run (here 4.5 of 6 seconds), so everything that a dry run of the demo
-imports is imported once. Everything else, such as reading the command line, the profile and the Snakefile,
-happens in a fork. Snakemake runs scripts with the command ``python``. Prints ``[exit code, output]`` for each
-line.
+Imports take most of the time of a dry run, so everything that a dry run of the demo imports is imported once.
+Everything else, such as reading the command line, the profile and the Snakefile, happens in a fork. Snakemake
+runs scripts with the command ``python``. Prints ``[exit code, output]`` for each line.
 """
 
 import contextlib

@@ -14,6 +14,11 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things as text: "1 model", "2 models"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def cut_words(text: str, n: int) -> str:
     """Cut a text after its n-th word, keeping the white space between words.
 

@@ -86,10 +86,10 @@ def _used_entries(config: Config) -> dict[str, Any]:
     used = {}
     names = [(registry, name) for _, registry, name in _named(config) if registry != "decoding"]
     for registry, name in names:  # which grows
-        entry = getattr(config, registry).get(name)
-        if entry is None or f"{registry.removesuffix('s')} {name!r}" in used:
+        what, entry = f"{registry.removesuffix('s')} {name!r}", getattr(config, registry).get(name)
+        if entry is None or what in used:
             continue
-        used[f"{registry.removesuffix('s')} {name!r}"] = entry
+        used[what] = entry
         if isinstance(entry, Model) and isinstance(entry.source, FinetunedSource):
             names += [("models", entry.source.model), ("datasets", entry.source.dataset)]
     return used

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.config.cells import Config
-from textgamut.config.entries.datasets import (
-    ContinuationsDataset,
-    Dataset,
-    DatasetBase,
-    NewWikiDataset,
-    TableDataset,
-)
+from textgamut.config.entries.datasets import DatasetBase, NewWikiDataset
 from textgamut.config.entries.decoding import unsupported
 from textgamut.config.entries.embedders import Embedder
 from textgamut.config.entries.models import Chat, Model
@@ -57,7 +51,7 @@ CHECKPOINTS = {
     "source": ("a checkpoint", "config.json", "modules.json"),
     "adapter": ("an adapter", "adapter_config.json"),
 }
-"""Key of an entry -> what its folder is, and the files that it may be recognised by."""
+"""Key of an entry -> what its folder is, and files, one of which it must have."""
 
 
 def _wrong_kind(where: str, entry: Any, part: str, path: Path) -> Iterator[str]:
@@ -133,14 +127,3 @@ def not_decoded(key: str, name: str, setting: str, config: Config) -> Iterator[s
         return
     if reason := unsupported(model.engine, decoding, model.reasoning is not None):
         yield f"{key}: model {name!r} with decoding {setting!r}: {reason}"
-
-
-def group_columns(dataset: Dataset | None) -> list[str] | None:
-    """Return the columns of a dataset that label its texts; None if the dataset is unknown."""
-    if isinstance(dataset, TableDataset | ContinuationsDataset):
-        return dataset.groups
-    known = {
-        "news-articles": ["topic"], "ag-news": ["topic"], "new-wiki": ["entity_type"],
-        "biographies": ["gender", "badge"],
-    }  # fmt: skip
-    return known.get(dataset.format, []) if dataset else None

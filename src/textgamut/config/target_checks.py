@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.config.cells import Config
-from textgamut.config.entry_checks import group_columns, not_loaded
+from textgamut.config.entry_checks import not_loaded
 from textgamut.config.target_shapes import (
     Continuations,
     ExamplesFigure,
@@ -45,9 +45,9 @@ def unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]:
         for name in target.models:
             yield from not_loaded(f"{key}.models", name, config)
     if isinstance(target, LabelCounts):
-        known_columns = group_columns(config.datasets.get(target.dataset))
-        if known_columns is not None and target.column not in known_columns:
-            valid = nearest(target.column, known_columns)
+        dataset = config.datasets.get(target.dataset)
+        if dataset and target.column not in dataset.groups:
+            valid = nearest(target.column, dataset.groups)
             yield f"{key}.column: the dataset has no column {target.column!r}; {valid}"
     rankings = list(config.ranked().values())
     ranked = isinstance(target, OfRanking | Continuations)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.entries.sources import FileSource
-from textgamut.config.entry_checks import braces, group_columns, not_decoded, not_loaded
-from textgamut.config.metrics import Metrics
+from textgamut.config.entry_checks import braces, not_decoded, not_loaded
+from textgamut.config.metrics import Q_TEXT_CRITERIA, Metrics
 from textgamut.config.task_kinds import (
     CreativeTask,
     MeasuredTask,
@@ -21,9 +21,6 @@ from textgamut.config.task_kinds import (
 from textgamut.errors import nearest
 from textgamut.fields import expanded
 from textgamut.user_files import no_file
-
-SCORED = ["perplexity", "coherence", "diversity"]
-"""Criteria of Q*Text."""
 
 
 def unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
@@ -63,10 +60,9 @@ def _unfit_names(config: Config, slug: str, task: Task) -> Iterator[str]:
         )
     columns = [("groups", group) for group in task.groups]
     columns += [("group", task.group)] if isinstance(task, SubsetsTask) else []
-    known = group_columns(dataset)
     for key, group in columns:
-        if known is not None and group not in known:
-            yield f"tasks.{slug}.{key}: the dataset has no column {group!r}; {nearest(group, known)}"
+        if dataset and group not in dataset.groups:
+            yield f"tasks.{slug}.{key}: the dataset has no column {group!r}; {nearest(group, dataset.groups)}"
     if isinstance(task, SubsetsTask):
         for name in task.subsets:
             if reason := RESERVED["subsets"].get(name):
@@ -256,7 +252,7 @@ def _unfit_ranking(slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
             yield f"tasks.{slug}.ranking.ratings: {missing}"
         if not task.cells:
             yield f"tasks.{slug}.ranking.ratings: the task has no cells: list the methods that are rated"
-        if absent := [name for name in SCORED if name not in known]:
+        if absent := [name for name in Q_TEXT_CRITERIA if name not in known]:
             yield f"tasks.{slug}.ranking.ratings: Q*Text needs {', '.join(absent)} among the task's metrics"
     methods = {pair for block in task.cells for pair in block.pairs()}
     if len(methods) == 1:  # a file of scores may have none here: all of its methods are ranked

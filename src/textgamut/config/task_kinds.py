@@ -11,6 +11,7 @@ from textgamut.config.entries.sources import FilesSource
 from textgamut.config.metrics import Metrics, RankingSettings
 from textgamut.errors import nearest
 from textgamut.fields import Count, Distinct, Seeds, Slug, Strict, Text, TwoOrMore
+from textgamut.text import counted
 
 HUMAN = "human"
 """Decoding slug of human texts: subsets of a dataset, and references, for which it is also the model slug."""
@@ -282,7 +283,7 @@ class BiographiesTask(_SeededTask):
 
     def sentence(self, texts: str, models: str) -> str:
         """Say what is measured."""
-        examples = f"{self.examples} example{'' if self.examples == 1 else 's'}"
+        examples = counted(self.examples, "example")
         return (
             f"{texts} biographies by {models}, given {examples}, compared with as many biographies of "
             f"{self.dataset}."

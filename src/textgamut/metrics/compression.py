@@ -66,8 +66,8 @@ def ngram_diversity(token_lists: Sequence[Sequence[Hashable]], n: int = 4) -> fl
     """Return the sum of Distinct-1 to Distinct-n of a set of texts (Shaib et al. 2024; Meister et al. 2023).
 
     N-grams do not cross text boundaries, as in ``distinct_n``, so the order of the texts does not matter. The
-    package joins the texts first, so its value is for a single list of all tokens: 2.641 instead of 2.637
-    for 1,314 real texts of 155 words.
+    package joins the texts first, so it computes the value of a single list of all tokens: 2.641 instead of
+    2.637 for 1,314 real texts of 155 words.
 
     Args:
         token_lists: Texts, each a list of tokens. The package splits at single spaces.

@@ -1,4 +1,4 @@
-"""Entity metrics: density of the named entities in a text, and their overlap with its reference.
+"""Entity metrics: density of the named entities of a text, and overlap with those in its reference.
 
 Source: NW section 4.2, equations 5 and 6. Named entities are found by a spaCy pipeline.
 """

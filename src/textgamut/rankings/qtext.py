@@ -13,14 +13,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut import validation
+from textgamut.config.metrics import Q_TEXT_CRITERIA
 from textgamut.errors import DataError
 from textgamut.progress import Progress
 
 REVISION = 1
 """Increase when the same scores produce different results."""
-
-CRITERIA = ("perplexity", "coherence", "diversity")
-"""The order of each triple of parameters."""
 
 LOWEST = (0.1, 0.1, 0.1, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1)
 HIGHEST = (5.0, 5.0, 5.0, 1.0, 1.0, 1.0, 10.0, 10.0, 10.0)
@@ -92,7 +90,7 @@ def q_text_limits(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayL
         TextgamutError: As ``q_text``.
     """
     columns = _columns(perplexity, coherence, diversity)
-    return np.array([_limits(name, column) for name, column in zip(CRITERIA, columns, strict=True)])
+    return np.array([_limits(name, column) for name, column in zip(Q_TEXT_CRITERIA, columns, strict=True)])
 
 
 def q_text(
@@ -241,16 +239,18 @@ def _normalised(
     """Return the criteria (3, N), scaled to [0, 1] with 1 the best; missing values become 0."""
     columns = _columns(perplexity, coherence, diversity)
     if limits is None:
-        limits = np.array([_limits(name, column) for name, column in zip(CRITERIA, columns, strict=True)])
+        limits = np.array(
+            [_limits(name, column) for name, column in zip(Q_TEXT_CRITERIA, columns, strict=True)]
+        )
     else:
         limits = validation.array("limits", limits, "criteria", "lowest and highest").astype(np.float64)
         if limits.shape != (3, 2):
             raise DataError(f"limits: a (3, 2) array is needed, not {limits.shape}")
-    for name, (low, high) in zip(CRITERIA, limits.tolist(), strict=True):
+    for name, (low, high) in zip(Q_TEXT_CRITERIA, limits.tolist(), strict=True):
         if not 0 < high - low < np.inf:
             raise DataError(f"limits: {name} from {low:g} to {high:g}: must be finite and in this order")
     normalised = np.empty((3, len(columns[0])))
-    for row, (name, column, (low, high)) in enumerate(zip(CRITERIA, columns, limits, strict=True)):
+    for row, (name, column, (low, high)) in enumerate(zip(Q_TEXT_CRITERIA, columns, limits, strict=True)):
         inside = np.clip(column, low, high)
         better = high - inside if name == "perplexity" else inside - low
         normalised[row] = np.where(np.isnan(column), 0, better / (high - low))
@@ -260,11 +260,11 @@ def _normalised(
 def _columns(perplexity: ArrayLike, coherence: ArrayLike, diversity: ArrayLike) -> list[NDArray[np.float64]]:
     columns = [
         _column(name, values)
-        for name, values in zip(CRITERIA, (perplexity, coherence, diversity), strict=True)
+        for name, values in zip(Q_TEXT_CRITERIA, (perplexity, coherence, diversity), strict=True)
     ]
     if len({len(column) for column in columns}) > 1:
         lengths = ", ".join(
-            f"{len(column)} of {name}" for name, column in zip(CRITERIA, columns, strict=True)
+            f"{len(column)} of {name}" for name, column in zip(Q_TEXT_CRITERIA, columns, strict=True)
         )
         raise DataError(f"Q*Text needs as many values of each criterion, not {lengths}")
     return columns

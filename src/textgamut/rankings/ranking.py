@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from textgamut.config.metrics import Q_TEXT_CRITERIA
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import DataError, TextgamutError
 from textgamut.rankings.agreement import agreement
@@ -23,7 +24,7 @@ from textgamut.rankings.dominance import (
     pareto_front,
 )
 from textgamut.rankings.method_scores import MethodScores, prompt_means, wide_method_scores
-from textgamut.rankings.qtext import CRITERIA, dominant_counts, q_text, q_text_limits
+from textgamut.rankings.qtext import dominant_counts, q_text, q_text_limits
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
 
 REVISION = 1
@@ -88,9 +89,7 @@ def rank_methods(
     """
     scores, notes = _in_order(scores), []
     oriented = scores.oriented
-    comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     counts = dominance_counts(oriented)
-    net = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
     means = _means(scores)
     columns: dict[str, object] = {"method": scores.methods}
     columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
@@ -102,7 +101,8 @@ def rank_methods(
         )
     best_up = np.where(scores.higher, means, -means)
     columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))
-    columns["dominance"] = net
+    comparisons = len(scores.prompts) * (len(scores.methods) - 1)
+    columns["dominance"] = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
     try:
         fit = fit_bradley_terry(counts.wins, counts.ties, scores.methods)
         columns |= {"worth": [*fit.worth.values()], "strength": [*fit.strength.values()]}
@@ -133,13 +133,10 @@ def rank_methods(
     except (TextgamutError, UserWarning) as reason:
         depth = None
         notes.append(f"no depth: {reason}")
-    agreements = pd.DataFrame(columns=["ranking_1", "ranking_2", "spearman", "kendall", "methods"])
-    if len(found) > 1:
-        agreements = agreement(methods[list(found)].round(DIGITS).rename(columns=RANKINGS))
     return Ranking(
         methods,
         dominance_table(counts, scores.methods),
-        agreements,
+        _agreements(methods[list(found)]),
         winners,
         dominance_summary(counts),
         len(scores.prompts),
@@ -147,6 +144,13 @@ def rank_methods(
         depth,
         notes,
     )
+
+
+def _agreements(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the agreement of the rankings that exist; empty for a single one."""
+    if len(found.columns) == 1:
+        return pd.DataFrame(columns=["ranking_1", "ranking_2", "spearman", "kendall", "methods"])
+    return agreement(found.round(DIGITS).rename(columns=RANKINGS))
 
 
 def _means(scores: MethodScores) -> NDArray[np.float64]:
@@ -162,10 +166,10 @@ def _q_text_of(scores: MethodScores) -> NDArray[np.float64]:
     Raises:
         TextgamutError: If it does not exist for these scores.
     """
-    if absent := [name for name in CRITERIA if name not in scores.criteria]:
-        raise DataError(f"it needs {', '.join(CRITERIA)}; there is no {', '.join(absent)}")
+    if absent := [name for name in Q_TEXT_CRITERIA if name not in scores.criteria]:
+        raise DataError(f"it needs {', '.join(Q_TEXT_CRITERIA)}; there is no {', '.join(absent)}")
     perplexity, coherence, diversity = (
-        scores.values[:, :, scores.criteria.index(name)].ravel() for name in CRITERIA
+        scores.values[:, :, scores.criteria.index(name)].ravel() for name in Q_TEXT_CRITERIA
     )
     return q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])
 
@@ -243,9 +247,9 @@ def q_text_of_texts(
         TextgamutError: If a criterion is missing, or as :func:`qtext.q_text`.
     """
     for task, table in texts.items():
-        if absent := [name for name in CRITERIA if name not in table]:
+        if absent := [name for name in Q_TEXT_CRITERIA if name not in table]:
             raise DataError(f"Q*Text of {task}: there is no {', '.join(absent)}")
-    ranked = prompt_means(texts, names, CRITERIA).table
+    ranked = prompt_means(texts, names, Q_TEXT_CRITERIA).table
     limits = q_text_limits(ranked["perplexity"], ranked["coherence"], ranked["diversity"])
     return {
         task: q_text(table["perplexity"], table["coherence"], table["diversity"], limits=limits)

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from textgamut.config.metrics import Q_TEXT_CRITERIA
 from textgamut.datasets.table import check_filled, read_columns
 from textgamut.errors import DataError, TextgamutError, nearest
 from textgamut.rankings.method_scores import prompt_means
-from textgamut.rankings.qtext import CRITERIA, START, q_text, q_text_limits, tune_q_text
+from textgamut.rankings.qtext import START, q_text, q_text_limits, tune_q_text
 
 REVISION = 1
 """Increase when the same ratings produce different parameters."""
@@ -92,7 +93,7 @@ def tune_by_ratings(
     rated = ratings[ratings["task"].isin(list(texts))]
     if not len(rated):
         raise DataError(f"{path}: no rating of a text of {', '.join(texts)}")
-    pool = prompt_means(texts, names, CRITERIA).table
+    pool = prompt_means(texts, names, Q_TEXT_CRITERIA).table
     limits = q_text_limits(pool["perplexity"], pool["coherence"], pool["diversity"])
     pairs = zip(rated["model"], rated["decoding"], strict=True)
     rated = rated.assign(
@@ -112,10 +113,10 @@ def tune_by_ratings(
         raise DataError(f"{path}: {error}") from None
     parameters = tuned.parameters
     values = [*parameters.weights, *parameters.targets, *parameters.penalties]
-    kinds = [kind for kind in ("weight", "target", "penalty") for _ in CRITERIA]
+    kinds = [kind for kind in ("weight", "target", "penalty") for _ in Q_TEXT_CRITERIA]
     table = pd.DataFrame(
         [
-            *zip(kinds, CRITERIA * 3, values, START, strict=True),
+            *zip(kinds, Q_TEXT_CRITERIA * 3, values, START, strict=True),
             ("spearman", "", tuned.correlation, tuned.start_correlation),
         ],
         columns=["parameter", "criterion", "value", "start"],

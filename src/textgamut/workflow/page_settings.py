@@ -7,6 +7,7 @@ from typing import Any
 
 from textgamut.catalogue import text_metrics_of
 from textgamut.config.cells import Config
+from textgamut.text import counted
 from textgamut.workflow import outputs, task_results
 from textgamut.workflow.families import computed_families, text_score_files
 from textgamut.workflow.methods import method_names, model_labels, scored_cells
@@ -34,7 +35,7 @@ def page_settings(config: Config, page: str) -> dict[str, Any]:
             for task in measured
         },
         "given": {
-            slug: task.sentence("", "")
+            slug: _sentence(config, slug)
             for slug, task in experiment.tasks.items()
             if slug in tasks and not task.measured
         },
@@ -57,22 +58,24 @@ def _criteria(config: Config, task: str) -> dict[str, str]:
 def _sentences(config: Config, name: str) -> Iterator[str]:
     """Yield what was measured, in a sentence, and how."""
     task = config.experiment.tasks[name]
-    models = _count(len({cell.model for cell in config.cells(name)}), "model")
-    sentence = task.sentence(f"{task.n:,}" if task.n else "all", models)
-    yield sentence[0].upper() + sentence[1:]
+    yield _sentence(config, name)
     support = "support" in config.metrics(name).families()
     if support:
         embedder = config.embedders[config.experiment.embedder].label
         yield (
             "Precision is the share of the generated texts that lie within the support of the human texts, "
             "and recall the share of the human texts within that of the generated ones: features of "
-            f"{embedder}, k = {task.k}, {_count(len(task.seeds), 'generation seed')}, "
-            f"{_count(len(task.draws), 'draw')} of references."
+            f"{embedder}, k = {task.k}, {counted(len(task.seeds), 'generation seed')}, "
+            f"{counted(len(task.draws), 'draw')} of references."
         )
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _sentence(config: Config, name: str) -> str:
+    """Return what was measured, in a sentence."""
+    task = config.experiment.tasks[name]
+    models = counted(len({cell.model for cell in config.cells(name)}), "model")
+    sentence = task.sentence(f"{task.n:,}" if task.n else "all", models)
+    return sentence[0].upper() + sentence[1:]
 
 
 def explorer_settings(config: Config, task: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from textgamut.catalogue import METRICS
 from textgamut.errors import TextgamutError
 from textgamut.features.reduce import reduce_features
 from textgamut.metrics.sanity.checked_metrics import GROUPS, Group, Judged
-from textgamut.metrics.sanity.corpus import Corpus, Design, TextSet, cut_passages, degenerate_texts
+from textgamut.metrics.sanity.corpus import Corpus, Design, Passages, cut_passages, degenerate_texts
 from textgamut.metrics.sanity.sanity_checks import CHECKS, Row, run_checks, verdicts
 from textgamut.metrics.support import support_metrics
 
@@ -38,22 +38,22 @@ def made_corpus(toward: str | None = None) -> Corpus:
         far += centres[toward]
     perfect = np.flatnonzero([topic in DESIGN.main for topic in topics])
     return Corpus(
-        passages=TextSet(features, texts),
-        shortened=TextSet(features[perfect], [" ".join(texts[row].split()[:6]) for row in perfect]),
+        passages=Passages(features, texts),
+        shortened=Passages(features[perfect], [" ".join(texts[row].split()[:6]) for row in perfect]),
         shortened_rows=perfect,
         topics=topics,
-        outliers=TextSet(far.astype(np.float32), ["far far far"] * 10),
+        outliers=Passages(far.astype(np.float32), ["far far far"] * 10),
     )
 
 
-def close(ours: TextSet, others: TextSet) -> np.ndarray:
+def close(ours: Passages, others: Passages) -> np.ndarray:
     """Which of our texts have 6 % of the other side, copies counted once, within 1.1 typical distances."""
     distinct = np.unique(others.features, axis=0)
     distances = np.linalg.norm(ours.features[:, None] - distinct[None], axis=2)
     return (distances < 1.1 * 0.02 * math.sqrt(2 * WIDTH)).sum(axis=1) >= max(2, 0.06 * len(others.texts))
 
 
-def known(reference: TextSet, generated: TextSet) -> dict[str, float]:
+def known(reference: Passages, generated: Passages) -> dict[str, float]:
     """Metrics with a known quality."""
     return {
         "good fidelity": float(close(generated, reference).mean()),
@@ -65,7 +65,7 @@ def known(reference: TextSet, generated: TextSet) -> dict[str, float]:
     }
 
 
-def _wrong(generated: TextSet) -> float:
+def _wrong(generated: Passages) -> float:
     return float(np.mean([text.split()[1] not in DESIGN.main for text in generated.texts]))
 
 
@@ -119,7 +119,7 @@ def test_flaws_are_found_where_they_are(rows: list[Row]) -> None:
 
 
 def test_an_outlier_among_the_references_inflates_precision() -> None:
-    def support(reference: TextSet, generated: TextSet) -> dict[str, float]:
+    def support(reference: Passages, generated: Passages) -> dict[str, float]:
         found = support_metrics(*reduce_features(reference.features, generated.features), k=4)
         return {"precision": found.precision, "density": found.density}
 
@@ -146,7 +146,7 @@ def test_the_same_seed_gives_the_same_rows(rows: list[Row]) -> None:
 def test_the_samples_are_as_promised() -> None:
     seen = []
 
-    def record(reference: TextSet, generated: TextSet) -> dict[str, float]:
+    def record(reference: Passages, generated: Passages) -> dict[str, float]:
         seen.append((reference, generated))
         return {"m": 0.0}
 
@@ -222,6 +222,6 @@ def test_passages_do_not_overlap_and_degenerate_texts_repeat_rare_words() -> Non
         (Design(main=("politics",), mode=("sport",), repeats=1), "two or more"),
     ],
 )
-def test_an_impossible_plan_is_an_error(design: Design, message: str) -> None:
+def test_an_impossible_design_is_an_error(design: Design, message: str) -> None:
     with pytest.raises(TextgamutError, match=message):
         run_checks(made_corpus(), design, [KNOWN])

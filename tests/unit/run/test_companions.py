@@ -140,9 +140,8 @@ def test_companions_have_the_same_rule_and_weights(of: Run) -> None:
     of.plan(A, B, planned("d", weights="gpt2"), planned("e", rule="other"), planned("f", weights=""))
     found = companions(Path(paths.LOADING_JOBS), ["a.npy", "a.note"])
     assert [loading_job.job.settings["cell"] for loading_job in found] == ["b"]
-    assert (
-        len(json.loads(Path(paths.LOADING_JOBS).read_text())) == 4
-    )  # without weights, there is nothing to share
+    listed = json.loads(Path(paths.LOADING_JOBS).read_text())
+    assert len(listed) == 4  # without weights, there is nothing to share
 
 
 def test_in_a_cluster_job_they_are_of_its_group(of: Run) -> None:

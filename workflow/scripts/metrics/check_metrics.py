@@ -15,7 +15,7 @@ from textgamut.files import read_table, to_csv, write_bytes
 from textgamut.metrics.sanity.corpus import (
     Corpus,
     Design,
-    TextSet,
+    Passages,
     choose_passages,
     cut_passages,
     degenerate_texts,
@@ -72,8 +72,8 @@ def check_metrics(
     with lease(1) as device:
         loaded = load_embedder(prepare(embedder.source), embedder, device, batch_size)
 
-        def sample(texts: list[str]) -> TextSet:
-            return TextSet(loaded.embed(texts).vectors, texts)
+        def sample(texts: list[str]) -> Passages:
+            return Passages(loaded.embed(texts).vectors, texts)
 
         corpus = Corpus(
             passages=sample([text for _, text in passages]),

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from textgamut.config.metrics import Q_TEXT_CRITERIA
 from textgamut.files import read_table, to_csv, write_bytes
-from textgamut.rankings.qtext import CRITERIA
 from textgamut.rankings.tuning import read_ratings, tune_by_ratings
 from textgamut.run.script import run
 
@@ -14,7 +14,7 @@ def tune_q_text(
 ) -> dict[str, Any]:
     names = {(model, decoding): name for model, decoding, name in settings["methods"]}
     found = read_ratings(ratings, settings["tasks"])
-    columns = ["model", "decoding", "prompt_id", *CRITERIA]
+    columns = ["model", "decoding", "prompt_id", *Q_TEXT_CRITERIA]
     tables = {path.parent.name: read_table(path, columns) for path in texts}
     tuned = tune_by_ratings(ratings, found, tables, names)
     write_bytes(rated, to_csv(tuned.texts))

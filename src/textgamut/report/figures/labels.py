@@ -74,7 +74,6 @@ def place_labels(
     scale = 72 / figure.dpi
     markers = scale * axes.transData.transform([place for _, place in marks])
     near = scale * axes.transData.transform(points)
-    low, high = scale * axes.get_window_extent().get_points()
     sizes = [scale * np.array(text.get_window_extent().size) + 2 for text in texts]
     angle, away = (grid.ravel() for grid in np.meshgrid(ANGLES, DISTANCES))
     direction = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -86,16 +85,8 @@ def place_labels(
     lines = [marker + ends[:, None] * np.linspace(0.1, 1, 12)[:, None] for marker in markers]
 
     # First the cost of each position alone; then, in rounds, the additional cost given the other labels.
-    alone = []
-    for own, (boxes, size, line) in enumerate(zip(centres, sizes, lines, strict=True)):
-        outside = ((boxes - size / 2 < low) | (boxes + size / 2 > high)).any(axis=1)
-        on_points = (_gaps(boxes, size, near) == 0).sum(axis=1)
-        on_markers = (_gaps(boxes, size, markers) < CLEARANCE).sum(axis=1)
-        ambiguous = (_gaps(boxes, size, np.delete(markers, own, axis=0)) < away[:, None]).any(axis=1)
-        crossed = (np.hypot(*np.moveaxis(line[:, :, None] - near, 3, 0)).min(axis=1) < 2).sum(axis=1)
-        cost = DISTANCE_COST * away + OUTSIDE_COST * outside + POINT_COST * on_points
-        cost += OVERLAP_COST * on_markers + AMBIGUITY_COST * ambiguous
-        alone.append(cost + LEADER_POINT_COST * (away > LEADER) * crossed)
+    bounds = scale * axes.get_window_extent().get_points()
+    alone = _costs_alone(centres, sizes, lines, markers, away, near, bounds)
     chosen = _chosen(alone, centres, sizes, lines, markers, away)
 
     for own, (text, choice) in enumerate(zip(texts, chosen, strict=True)):
@@ -109,6 +100,30 @@ def place_labels(
                 arrowprops={"arrowstyle": "-", "color": "#777777", "lw": 0.6, "shrinkA": 0, "shrinkB": 4},
                 zorder=3,
             )
+
+
+def _costs_alone(
+    centres: Sequence[NDArray[np.float64]],
+    sizes: Sequence[NDArray[np.float64]],
+    lines: Sequence[NDArray[np.float64]],
+    markers: NDArray[np.float64],
+    away: NDArray[np.float64],
+    near: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+) -> list[NDArray[np.float64]]:
+    """Return the cost of each position of each label, without the other labels."""
+    low, high = bounds
+    alone = []
+    for own, (boxes, size, line) in enumerate(zip(centres, sizes, lines, strict=True)):
+        outside = ((boxes - size / 2 < low) | (boxes + size / 2 > high)).any(axis=1)
+        on_points = (_gaps(boxes, size, near) == 0).sum(axis=1)
+        on_markers = (_gaps(boxes, size, markers) < CLEARANCE).sum(axis=1)
+        ambiguous = (_gaps(boxes, size, np.delete(markers, own, axis=0)) < away[:, None]).any(axis=1)
+        crossed = (np.hypot(*np.moveaxis(line[:, :, None] - near, 3, 0)).min(axis=1) < 2).sum(axis=1)
+        cost = DISTANCE_COST * away + OUTSIDE_COST * outside + POINT_COST * on_points
+        cost += OVERLAP_COST * on_markers + AMBIGUITY_COST * ambiguous
+        alone.append(cost + LEADER_POINT_COST * (away > LEADER) * crossed)
+    return alone
 
 
 def _chosen(

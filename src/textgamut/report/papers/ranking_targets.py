@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from textgamut.config.metrics import Q_TEXT_CRITERIA
 from textgamut.config.target_shapes import AgreementFigure, Continuations, Winners, Worths
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import TextgamutError
 from textgamut.rankings.agreement import agreement as rank_correlations
-from textgamut.rankings.qtext import CRITERIA
 from textgamut.rankings.ranking import DIGITS, q_text_of_texts
 from textgamut.report.figures.hasse import hasse_figure
 from textgamut.report.figures.scatter import scatter_figure
@@ -300,11 +300,13 @@ def tuned_parameters(settings: Settings, tuning: pd.DataFrame) -> PaperResult:
     entries = [
         [
             Entry(ours.get((singular[row], criterion)), paper=of)
-            for criterion, of in zip(CRITERIA, printed.get(row, [None] * 3), strict=True)
+            for criterion, of in zip(Q_TEXT_CRITERIA, printed.get(row, [None] * 3), strict=True)
         ]
         for row in rows
     ]
-    table = PaperTable(list(rows.values()), [name.capitalize() for name in CRITERIA], entries, "Parameter")
+    table = PaperTable(
+        list(rows.values()), [name.capitalize() for name in Q_TEXT_CRITERIA], entries, "Parameter"
+    )
     return PaperResult(table, notes=tuple(_tuned(tuning)))
 
 

@@ -11,7 +11,7 @@ import pytest
 from helpers import make_target
 from made_scores import method_scores, small_print, words
 
-from textgamut.rankings.qtext import CRITERIA
+from textgamut.config.metrics import Q_TEXT_CRITERIA
 from textgamut.rankings.ranking import rank_methods, ranking_tables
 from textgamut.report.papers.result import Entry, PaperResult
 from textgamut.report.published import published
@@ -322,8 +322,10 @@ def test_without_the_paper_s_prompt_the_first_is_shown() -> None:
 
 
 def tuning() -> pd.DataFrame:
-    kinds = [kind for kind in ("weight", "target", "penalty") for _ in CRITERIA]
-    table = pd.DataFrame({"parameter": kinds, "criterion": CRITERIA * 3, "value": range(9), "start": 1.0})
+    kinds = [kind for kind in ("weight", "target", "penalty") for _ in Q_TEXT_CRITERIA]
+    table = pd.DataFrame(
+        {"parameter": kinds, "criterion": Q_TEXT_CRITERIA * 3, "value": range(9), "start": 1.0}
+    )
     spearman = pd.DataFrame([{"parameter": "spearman", "criterion": None, "value": 0.7, "start": 0.4}])
     return pd.concat([table, spearman], ignore_index=True)
 
