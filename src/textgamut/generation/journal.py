@@ -43,7 +43,7 @@ class Journal:
         self.batch_size: int | None = (batches[-1]["batch_size"] or None) if batches else None
         """Batch size of the last batch: smaller than requested if the job ran out of memory."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = open(path, "r+b" if kept else "wb", opener=open_own)  # noqa: SIM115 (until it is removed)
+        self._stream = open(path, "r+b" if kept else "wb", opener=open_own)  # noqa: SIM115 (until it is closed)
         self._stream.truncate(kept)
         self._stream.seek(kept)
         if not kept:
@@ -59,10 +59,9 @@ class Journal:
             {"batch_size": batch_size, "seconds": round(seconds, 3), "engine": engine, "samples": samples}
         )
 
-    def remove(self) -> None:
-        """Close and delete the journal, once the job's output contains its samples."""
+    def close(self) -> None:
+        """Close the file, which is kept until the job's output is safe."""
         self._stream.close()
-        self.path.unlink()
 
     def _write(self, line: Mapping[str, Any]) -> None:
         with writing(self.path):

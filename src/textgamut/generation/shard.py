@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import time
@@ -73,8 +74,9 @@ def generate_shard(job: ShardJob, generator: Generator) -> dict[str, Any]:
             ``Engine.identity``.
     """
     shard = _Shard(job, generator)
-    shard.generate()
-    return shard.write()
+    with contextlib.closing(shard.journal):
+        shard.generate()
+        return shard.write()
 
 
 def render_prompts(prompts: dict[str, Prompt], model: TextModel) -> list[tuple[str, str, bool]]:

@@ -73,10 +73,11 @@ def test_a_full_disk_is_named_with_the_path(tmp_path: Path, monkeypatch: pytest.
         Journal(tmp_path / "j", "f")
 
 
-def test_removed(tmp_path: Path) -> None:
+def test_a_closed_journal_is_kept(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j", "f")
-    journal.remove()
-    assert not (tmp_path / "j").exists()
+    journal.append(BATCHES[0], 2, 1.0)
+    journal.close()
+    assert Journal(tmp_path / "j", "f").samples == BATCHES[0]
 
 
 def test_fingerprint_sees_settings_and_prompts() -> None:

@@ -28,6 +28,7 @@ from textgamut.generation.shard import (
     read_fingerprint,
     render_prompts,
 )
+from textgamut.progress import recorded_warnings
 from textgamut.tasks.templates import Prompt
 
 SAMPLING = {"strategy": "sampling", "top_p": 0.9, "max_new_tokens": 8}
@@ -237,6 +238,13 @@ def test_a_served_model_reads_prompts_without_a_tokenizer(cell: Cell) -> None:
     source = {"kind": "openai", "url": "http://localhost:8000/v1", "model": "m"}
     served = Model(label="S", family="S", source=source, chat="template", engine="openai", gpus=0)
     assert render_prompts(prompts, served) == [("p", "Continue: one two", True)]
+
+
+def test_the_journal_is_closed(cell: Cell) -> None:
+    """A job shows all warnings, also Python's of a file that is left open."""
+    with recorded_warnings() as shown:
+        cell.generate(cell.job("0-of-1"))
+    assert not [message for message in shown if "journal" in message]
 
 
 def test_more_shards_than_samples(cell: Cell) -> None:
