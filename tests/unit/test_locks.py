@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import GIVE_UP
 
 from textgamut import locks
 from textgamut.locks import LockedError, lock
@@ -103,12 +104,12 @@ def test_the_lock_of_a_killed_process_is_free(missing: int, tmp_path: Path) -> N
         process.send_signal(signal.SIGKILL)
         killed = time.monotonic()  # it is not waited for: it stays a zombie
         with lock(path):
-            assert time.monotonic() - killed < 2
+            assert time.monotonic() - killed < 10
 
 
 def test_none_of_four_processes_holds_the_lock_of_another(missing: int, tmp_path: Path) -> None:
     workers = [holder(tmp_path / "a.lock", missing, 0.1).process for _ in range(4)]
-    outputs = [worker.communicate(timeout=60)[0].split() for worker in workers]
+    outputs = [worker.communicate(timeout=GIVE_UP)[0].split() for worker in workers]
     assert [len(output) for output in outputs] == [4] * 4
     spans = sorted((float(output[1]), float(output[3])) for output in outputs)
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(spans))

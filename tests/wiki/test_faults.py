@@ -50,7 +50,6 @@ def filled(wiki: Wiki) -> Wiki:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "BACKOFF", 0.001)
-    monkeypatch.setattr(http, "TIMEOUT", 0.5)
 
 
 def opened(api: str, cache: Path, rate: float = 1000, contact: str | None = None) -> Opened:
@@ -76,9 +75,13 @@ def test_every_article_once(undisturbed: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("fault", PASSING)
-def test_a_passing_fault_costs_nothing(filled, undisturbed, proxy: Proxy, tmp_path, fault: str) -> None:
+def test_a_passing_fault_costs_nothing(
+    filled, undisturbed, proxy: Proxy, tmp_path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    if fault in ("timeout", "slow"):  # a busy machine answers late without any fault
+        monkeypatch.setattr(http, "TIMEOUT", 2.0)
     between = proxy(filled.api, ["pass", fault, "pass", fault, fault])
-    between.retry_after, between.patience, between.pause = 0, 1.0, 0.6
+    between.retry_after, between.patience, between.pause = 0, 6.0, 3.0
     pd.testing.assert_frame_equal(extracted(between.url, tmp_path, n=15), undisturbed[:15])
     assert [request.fault for request in between.requests].count(fault) == 3
 
@@ -125,7 +128,7 @@ def test_the_wait_that_the_server_asks_for_is_kept(filled, proxy: Proxy, tmp_pat
     between.retry_after = 2
     opened(between.url, tmp_path).pages.pages([1], prop="info")
     first, second = (request.time for request in between.requests)
-    assert 1.5 <= second - first < 6
+    assert 1.5 <= second - first < 12
 
 
 def test_a_lagging_wiki_is_waited_for(filled: Wiki, tmp_path: Path) -> None:

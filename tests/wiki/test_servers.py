@@ -415,7 +415,7 @@ def test_a_proxy_stops_while_clients_wait(spoilt, client):
             time.sleep(0.01)
         begun = time.monotonic()
         started.stop()
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < 20
         assert all(isinstance(done.exception(5), httpx.TransportError) for done in waiting)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers import GIVE_UP
 
 from textgamut.errors import TextgamutError
 from textgamut.models import checkpoints, devices
@@ -291,7 +292,7 @@ def test_a_killed_holder_frees_its_gpu(tmp_path, listed, caplog) -> None:
             killed = time.monotonic()
             assert waiter.stdout
             assert waiter.stdout.readline().startswith("has 0")
-            assert time.monotonic() - killed < 5
+            assert time.monotonic() - killed < 30
         finally:
             waiter.kill()
             waiter.communicate()
@@ -301,7 +302,7 @@ def test_none_waits_for_ever_and_no_gpu_has_two_owners(tmp_path) -> None:
     """Four processes want 2, 2, 1 and 3 of three GPUs, eight times each: half-taken, they would block."""
     workers = [start(tmp_path / "leases", 3, wanted, turns=8, seconds=0.02) for wanted in (2, 2, 1, 3)]
     try:
-        outputs = [worker.communicate(timeout=60)[0] for worker in workers]
+        outputs = [worker.communicate(timeout=GIVE_UP)[0] for worker in workers]
     finally:
         for worker in workers:
             worker.kill()
@@ -331,8 +332,8 @@ def test_the_users_of_a_machine_see_each_others_leases() -> None:
         assert second.stderr
         assert "waiting for 1 of 1 GPUs" in second.stderr.readline()
         first.kill()
-        assert second.communicate(timeout=20)[0].startswith("has 0")
-        assert start(folder, 1, 1, seconds=0, user=65501).communicate(timeout=20)[0].startswith("has 0")
+        assert second.communicate(timeout=GIVE_UP)[0].startswith("has 0")
+        assert start(folder, 1, 1, seconds=0, user=65501).communicate(timeout=GIVE_UP)[0].startswith("has 0")
     finally:
         first.kill()
         first.communicate()
@@ -425,17 +426,17 @@ def test_the_lease_folder_is_that_of_root_or_of_this_user(listed, monkeypatch) -
     folder = Path("/tmp") / f"textgamut-test-{os.getpid()}"  # noqa: S108 (one that all users can enter)
     own = folder.with_name(f"{folder.name}-65502")
     try:
-        start(folder, 1, 1, seconds=0, user=65501).communicate(timeout=20)
+        start(folder, 1, 1, seconds=0, user=65501).communicate(timeout=GIVE_UP)
         assert (folder.stat().st_uid, folder.stat().st_mode & 0o7777) == (65501, 0o1777)
-        said = start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=20)[1]
+        said = start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=GIVE_UP)[1]
         assert "a folder of user 65501: GPUs are leased in" in said
         assert (own.stat().st_uid, own.stat().st_mode & 0o7777) == (65502, 0o700)
         shutil.rmtree(own)
         os.chown(folder, 0, 0)
-        start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=20)
+        start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=GIVE_UP)
         assert not own.exists()
         folder.chmod(0o755)
-        said = start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=20)[1]
+        said = start(folder, 1, 1, seconds=0, user=65502).communicate(timeout=GIVE_UP)[1]
         assert "a folder with the mode 0755, instead of 1777: GPUs are leased in" in said
         assert own.stat().st_uid == 65502
     finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import processes_of
+from helpers import GIVE_UP, processes_of
 
 from textgamut.models.devices import cuda_driver
 from textgamut.run import forkserver
@@ -230,7 +230,7 @@ def test_an_interrupted_script_shows_no_traceback(tmp_path: Path) -> None:
         assert client.stdout.readline() == b"runs\n"
         client.send_signal(signal.SIGINT)
         os.killpg(process.pid, signal.SIGINT)
-        assert client.communicate(timeout=20) == (b"", b"")
+        assert client.communicate(timeout=GIVE_UP) == (b"", b"")
         assert client.returncode == 130
         process.kill()
 
@@ -243,7 +243,7 @@ def test_whoever_is_interrupted_while_importing_shows_no_traceback() -> None:
     while "enum" not in process.stderr.readline():  # the first of the modules that json imports
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    assert "Traceback" not in process.communicate(timeout=20)[1]
+    assert "Traceback" not in process.communicate(timeout=GIVE_UP)[1]
 
 
 def test_where_there_is_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

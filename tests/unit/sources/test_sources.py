@@ -20,6 +20,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 from fake_hub import COMMIT, FakeHub, point_clients_at
+from helpers import GIVE_UP
 from huggingface_hub.errors import LocalEntryNotFoundError
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
@@ -374,7 +375,7 @@ def test_two_processes_at_once_download_once(server, tmp_path):
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
-    paths = [process.communicate(timeout=15)[0].strip() for process in processes]
+    paths = [process.communicate(timeout=GIVE_UP)[0].strip() for process in processes]
     assert paths == [str(tmp_path / "cache/sources" / sha256(CONTENT) / "texts.csv")] * 2
     assert len(server.requests) == 1
 

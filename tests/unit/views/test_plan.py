@@ -431,7 +431,7 @@ def test_the_multicriteria_paper_is_planned_fast_and_whole(tmp_path) -> None:
             (folder / template.name).write_text(json.dumps(content))
     start = time.monotonic()
     plan = make_plan(config, tmp_path)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30
     assert (plan.totals["cells"].known, plan.totals["samples"].known) == (1062, 1_862_394)
     assert plan.totals["samples_done"].known == 531_000
     assert len(plan.lines) == 18
