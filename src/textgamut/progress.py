@@ -12,19 +12,23 @@ from textgamut.errors import printable_lines
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LINES = 5.0
+FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+"""Categories of warnings that Python does not show to users."""
 
 
 @contextlib.contextmanager
 def recorded_warnings(*ignored: type[Warning]) -> Iterator[list[str]]:
     """Log the warnings raised in a block, each message once; yield a list that holds them after the block.
 
+    Warnings for developers do not count.
+
     Args:
-        ignored: Categories to ignore, because they are reported elsewhere.
+        ignored: More categories to ignore, because they are reported elsewhere.
     """
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for category in ignored:
+        for category in (*FOR_DEVELOPERS, *ignored):
             warnings.simplefilter("ignore", category)
         yield messages
     messages += dict.fromkeys(str(warning.message) for warning in caught)
