@@ -12,7 +12,12 @@ from textgamut.errors import printable_lines
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LINES = 5.0
-FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+FOR_DEVELOPERS: tuple[type[Warning], ...] = (
+    DeprecationWarning,
+    PendingDeprecationWarning,
+    ImportWarning,
+    ResourceWarning,
+)
 """Categories of warnings that Python does not show to users."""
 
 
@@ -28,7 +33,7 @@ def recorded_warnings(*ignored: type[Warning]) -> Iterator[list[str]]:
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for category in (*FOR_DEVELOPERS, *ignored):
+        for category in FOR_DEVELOPERS + ignored:
             warnings.simplefilter("ignore", category)
         yield messages
     messages += dict.fromkeys(str(warning.message) for warning in caught)
