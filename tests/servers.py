@@ -116,7 +116,7 @@ class Server:
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
-            self.process.wait(5)
+            self.process.wait(30)
         except subprocess.TimeoutExpired:  # one that hangs
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()

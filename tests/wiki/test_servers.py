@@ -200,7 +200,7 @@ def test_a_server_ends_with_the_process_that_started_it(tmp_path, number):
         group = int(starter.stdout.readline())
         assert processes(group)
         starter.send_signal(number)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while processes(group) - {"Z"} and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not processes(group) - {"Z"}  # whoever adopts them has yet to see that they are gone
@@ -416,7 +416,7 @@ def test_a_proxy_stops_while_clients_wait(spoilt, client):
         begun = time.monotonic()
         started.stop()
         assert time.monotonic() - begun < 20
-        assert all(isinstance(done.exception(5), httpx.TransportError) for done in waiting)
+        assert all(isinstance(done.exception(60), httpx.TransportError) for done in waiting)
 
 
 def test_a_drawn_script_is_the_same_for_the_same_seed():
