@@ -2,7 +2,9 @@
 PYTHON ?= python3
 CORES  ?= all
 BIN    := .venv/bin
+# Most modules of the packages are never imported: Python compiles the others at their first import.
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: install help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser docs test-docs test-slurm test-vllm lint format schema sanity bench release-check clean
 .DEFAULT_GOAL := demo

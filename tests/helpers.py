@@ -203,7 +203,7 @@ def write_tiny(folder: Path) -> Path:
     config, models = folder / "config", shipped("models")
     (config / "demo.yaml").write_text(yaml.safe_dump(TINY, sort_keys=False))
     chat, plain = models["smollm2-135m-instruct"], models["smollm2-135m-instruct-plain"]
-    small = {"batch_size": 2, "gigabytes": None}  # of unknown size: one job at a time
+    small = {"batch_size": 6, "gigabytes": None}  # of unknown size: one job at a time
     (config / "models.yaml").write_text(yaml.safe_dump({"chat": chat | small, "plain": plain | small}))
     short = {"strategy": "sampling", "top_p": 0.9, "temperature": 0.6, "max_new_tokens": 8}
     (config / "decoding.yaml").write_text(yaml.safe_dump({"short": short}))

@@ -128,6 +128,7 @@ def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path)
     output = cell / "shards/0-of-1.parquet"
     expected = output.read_bytes()
     shutil.rmtree(output.parent)
+    edit(edited / "config/models.yaml", "chat", "batch_size", value=2)
     journal = output.with_suffix(".journal.jsonl")
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))],
