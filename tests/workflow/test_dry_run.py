@@ -167,15 +167,15 @@ def test_served_models_have_no_tokens_to_count(project: Path) -> None:
     assert planned["generate_texts"] == 1
 
 
-PR = ("--configfile", "config/papers/pr.yaml")
+PR = ("--configfile", "config/test/papers/pr.yaml")
 NW = ("--configfile", "config/papers/nw.yaml")
 
 
 def test_a_target_plans_the_cells_that_it_needs(project: Path) -> None:
-    """PR Table 1: five models with five seeds, each against two references, one seed of which is drawn."""
+    """PR Table 1: two models with two seeds, each against two references."""
     planned = jobs(dry_run(project, "table_1", *PR).stdout)
     assert {rule: planned.get(rule, 0) for rule in ("generate_texts", "embed_texts", "score_support")} == {
-        "generate_texts": 25, "embed_texts": 52, "score_support": 50,
+        "generate_texts": 4, "embed_texts": 10, "score_support": 8,
     }  # fmt: skip
     assert {rule for rule in planned if rule.startswith(("score_", "table_", "figure_"))} == {
         "score_support", "table_1", "table_1a", "table_1b",
@@ -185,11 +185,11 @@ def test_a_target_plans_the_cells_that_it_needs(project: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        ("table_b2", {"count_tokens": 4, "fetch_model": 4, "extract_dataset": 1}),
-        ("figure_a3", {"trace_divergence": 15, "draw_subset": 15, "embed_texts": 16}),
-        ("figure_6", {"generate_texts": 5, "sweep_support": 5}),
-        ("table_b1", {"score_support": 6 * 85, "embed_texts": 6 * (85 + 2 * 15)}),
-        ("figure_b2", {"score_divergence": 55}),
+        ("table_b2", {"count_tokens": 1, "fetch_model": 1, "extract_dataset": 1}),
+        ("figure_a3", {"trace_divergence": 6, "draw_subset": 6, "embed_texts": 7}),
+        ("figure_6", {"generate_texts": 2, "sweep_support": 2}),
+        ("table_b1", {"score_support": 2 * 4, "embed_texts": 2 * (4 + 2)}),
+        ("figure_b2", {"score_divergence": 4}),
     ],
 )
 def test_targets_need_no_other_scores(project: Path, target: str, expected: dict[str, int]) -> None:
@@ -200,8 +200,8 @@ def test_targets_need_no_other_scores(project: Path, target: str, expected: dict
 
 
 def test_a_ranking_plans_all_methods_of_its_task(project: Path) -> None:
-    """MC Table 8: six models with 59 settings, and the human texts, whose Q*Text other tables show."""
-    planned = jobs(dry_run(project, "table_8", "--configfile", "config/papers/mc.yaml").stdout)
+    """MC Table 8: six methods, and the human texts, whose Q*Text other tables show."""
+    planned = jobs(dry_run(project, "table_8", "--configfile", "config/test/papers/mc.yaml").stdout)
     named = (
         "generate_texts",
         "score_likelihood",
@@ -212,7 +212,7 @@ def test_a_ranking_plans_all_methods_of_its_task(project: Path) -> None:
         "extract_dataset",
     )
     assert {rule: planned[rule] for rule in named} == dict(
-        zip(named, (354, 355, 354, 355, 1, 1, 1), strict=True)
+        zip(named, (6, 7, 6, 7, 1, 1, 1), strict=True)
     )
     assert "score_support" not in planned
 
