@@ -211,9 +211,7 @@ def test_a_ranking_plans_all_methods_of_its_task(project: Path) -> None:
         "table_8",
         "extract_dataset",
     )
-    assert {rule: planned[rule] for rule in named} == dict(
-        zip(named, (6, 7, 6, 7, 1, 1, 1), strict=True)
-    )
+    assert {rule: planned[rule] for rule in named} == dict(zip(named, (6, 7, 6, 7, 1, 1, 1), strict=True))
     assert "score_support" not in planned
 
 

@@ -191,7 +191,7 @@ def test_batch_size_and_order_do_not_matter(name: str, batch_size: int) -> None:
     model, tokenizer = tiny.model("gemma3_text"), tiny.tokenizer()
     model.generation_config.eos_token_id = list(range(0, 70, 5))  # any of several tokens ends a text
     beam = {"strategy": "beam", "beams": 3, "no_repeat_ngram": 1 if name == "beam-no-repeats" else 0}
-    setting = TypeAdapter(Decoding).validate_python(DECODINGS.get(name, beam) | {"max_new_tokens": 40})
+    setting = TypeAdapter(Decoding).validate_python(DECODINGS.get(name, beam) | {"max_new_tokens": 24})
     texts = generated(model, tokenizer, REQUESTS, setting, 7)
     assert generated(model, tokenizer, REQUESTS[::-1], setting, batch_size) == alike(texts)
     lengths = {sample["tokens"] for sample in texts.values()}
