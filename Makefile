@@ -2,7 +2,8 @@
 PYTHON ?= python3
 CORES  ?= all
 BIN    := .venv/bin
-# Most modules of the packages are never imported: Python compiles the others at their first import.
+# Most modules of the packages are never imported. Python compiles the others at their first import and must keep the
+# result, also in container images that set PYTHONDONTWRITEBYTECODE.
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -25,7 +25,7 @@ FOR_DEVELOPERS: tuple[type[Warning], ...] = (
 def recorded_warnings(*ignored: type[Warning]) -> Iterator[list[str]]:
     """Log the warnings raised in a block, each message once; yield a list that holds them after the block.
 
-    Warnings for developers do not count.
+    Warnings for developers are ignored.
 
     Args:
         ignored: More categories to ignore, because they are reported elsewhere.

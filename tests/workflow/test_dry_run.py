@@ -17,6 +17,15 @@ from textgamut.workflow.weights import weights_of
 
 DryRun = Callable[[str], subprocess.CompletedProcess[str]]
 EXPECTED = {
+    "papers/pr.yaml": {
+        "generate_texts": 170,
+        "embed_texts": 843,
+        "score_support": 630,
+        "score_divergence": 155,
+        "trace_divergence": 35,
+        "sweep_support": 5,
+        "count_tokens": 4,
+    },
     "papers/nw.yaml": {
         "generate_texts": 55,  # 24 settings of GPT-2 for each of two tasks, 5 of other models, BART, T5
         "draw_training_texts": 2,

@@ -123,15 +123,11 @@ def test_another_number_of_shards_generates_nothing_anew(cell: Cell, monkeypatch
         cell.generate(cell.job("0-of-3", temperature=0.5))
 
 
-def test_more_completions_keep_those_that_there_are(
-    cell: Cell, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_more_completions_keep_those_that_there_are(cell: Cell, tmp_path: Path) -> None:
     """When the number of shards changes, too: Snakemake removes a shard before it is made anew."""
     few = cell.generate(cell.job("0-of-1", completions=1)).set_index("id")
     job = cell.job("0-of-2", completions=3)
-    with caplog.at_level("INFO"):
-        more = cell.generate(job).set_index("id")
-    assert "resuming: 6 of" in caplog.text
+    more = cell.generate(job).set_index("id")
     kept = more.index.intersection(few.index)
     assert len(kept) == 6
     pd.testing.assert_frame_equal(more.loc[kept], few.loc[kept])
