@@ -333,8 +333,6 @@ def score(
     """Score a cell by a family: its generations, and what else is named, in a folder."""
     own = {"texts": folder / "generations.parquet"} | inputs
     outputs = {"scores": folder / f"{name}.json"}
-    if FAMILIES[family].half_sampled:
-        outputs["half_samples"] = folder / "halves.parquet"
     do_job(
         "score_family", {"family": family} | settings, own, outputs, CELL, f"score_{family}",
         batch_size=2, leased=0,
@@ -355,7 +353,6 @@ def both_draws(folder: Path, dataset: Path | None = None) -> dict[str, list[Path
 
 
 def test_score_support_scores_every_draw(features: Path) -> None:
-    halves = features / "halves.parquet"
     table = score_draws(features, "support", {"k": 4, "bootstrap": 20}, **both_draws(features))
     value = table.set_index(["draw", "metric"])["value"]
     assert len(table) == 2 * 8
@@ -363,10 +360,6 @@ def test_score_support_scores_every_draw(features: Path) -> None:
     assert value[7, "precision"] == value[7, "recall"] == 1.0
     assert value[8, "precision"] < 0.1  # the references are one tight corner of the sphere
     assert (table["low"] <= table["value"]).sum() == 2 * len(HALF_SAMPLED)
-    of_halves = files.read_table(halves, ["draw", "replicate", *HALF_SAMPLED])
-    assert of_halves.groupby("draw")["replicate"].max().to_dict() == {7: 19, 8: 19}
-    deviations = of_halves[of_halves["draw"] == 7]["density"].std()
-    assert table.set_index(["draw", "metric"])["deviation"][7, "density"] == pytest.approx(deviations)
     meta = files.read_json(features / "scores.json.meta.json")
     [copies] = meta["warnings"]  # those of small N are shown once per run
     assert copies.startswith("50 of 50 generated texts (100.0%) are also among the references")
@@ -498,33 +491,34 @@ def make_result(rule: str, settings: dict, inputs: dict, folder: Path, *suffixes
 
 def test_differences_and_similarity_are_of_methods(features: Path, scores: Path) -> None:
     """Two methods with two seeds each; those of a seed are compared with the same draws of references."""
-    rng = np.random.default_rng(1)
     methods = [["m1", "d", "one"], ["m2", "d", "two"], ["human", "human", "human"]]
     cells = [[model, "d", seed] for model in ("m1", "m2") for seed in (1, 2)]
-    halves = []
-    for model, _, seed in cells:
-        values = {name: rng.normal(0.5, 0.01, 40) for name in HALF_SAMPLED}
-        table = pd.DataFrame({"draw": [1, 2] * 20, "replicate": np.arange(40) // 2} | values)
-        halves.append(features / f"{model}{seed}.parquet")
-        files.write_table(halves[-1], table)
+    tests = features / "tests.json"
+    rest = {"n": 9, "resamples": 1000, "fitted": False}
+    rows = [
+        {"metric": "recall", "tested": 0.1, "low": 0.05, "high": 0.15, "p": 0.001} | rest,
+        {"metric": "precision", "tested": 0.0, "low": -0.1, "high": 0.1, "p": 0.9} | rest,
+    ]
+    files.write_json(tests, rows)
     texts = pd.DataFrame(
         {"model": ["m1"] * 9 + ["m2"] * 9, "decoding": "d", "prompt_id": [f"p{i}" for i in range(9)] * 2,
          "diversity": [0.9, 0.8, 0.7] * 3 + [0.1, 0.2, 0.3] * 3}
     )  # fmt: skip
     files.write_table(features / "all.parquet", texts)
-    settings: dict[str, Any] = {"task": "t", "embedder": "e", "cells": cells, "methods": methods}
-    inputs = {"scores": scores, "half_samples": halves, "texts": [features / "all.parquet"]}
+    settings: dict[str, Any] = {"task": "t", "embedder": "e", "methods": methods[:2]}
+    inputs = {"scores": scores, "tests": [tests], "texts": [features / "all.parquet"]}
     table = read_differences(make_result("tabulate_differences", settings, inputs, features, "csv", "html"))
-    assert table["metric"].tolist() == [*HALF_SAMPLED, "diversity"]
+    assert table["metric"].tolist() == ["precision", "recall", "diversity"]
     assert (table[["model_1", "model_2"]] == ["one", "two"]).all(axis=None)
-    assert table["difference"].tolist() == pytest.approx([0, 0, 0, 0, 0.6])
-    assert table["verdict"].tolist() == ["cannot tell"] * 4 + ["better"]
+    assert table["difference"].tolist() == pytest.approx([0, 0, 0.6])
+    assert table["tested"].tolist() == pytest.approx([0, 0.1, 0.6])
+    assert table["verdict"].tolist() == ["cannot tell", "better", "better"]
     assert "cannot tell" in (features / "tabulate_differences.html").read_text()
     drawn = {"table": features / "tabulate_differences.csv"}
     make_result("plot_differences", {"task": "t"}, drawn, features, "svg", "png")
-    inputs |= {"half_samples": [], "texts": []}
+    inputs["tests"] = []
     table = read_differences(make_result("tabulate_differences", settings, inputs, features, "csv", "html"))
-    assert table["p"].isna().all()
+    assert table["metric"].tolist() == ["diversity"]
 
     generations = []
     for model, _, seed in cells:
@@ -534,7 +528,7 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
     files.write_array(features / "three.npy", files.read_array(features / "same.npy")[[0, 3, 4]])
     arrays = [features / f"{name}.npy" for name in ("three", "generated", "generated", "opposite", "same")]
     inputs = {"generations": generations, "features": arrays, "references": features / "references.parquet"}
-    settings |= {"embedder": "Mini", "prompts_per_seed": False}
+    settings |= {"embedder": "Mini", "prompts_per_seed": False, "cells": cells, "methods": methods}
     similarity = make_result("plot_similarity", settings, inputs, features, "csv", "svg", "png")
     matrix = pd.read_csv(similarity, index_col="method")
     assert list(matrix) == list(matrix.index) == ["one", "two", "human"]

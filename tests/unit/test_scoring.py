@@ -23,7 +23,6 @@ from textgamut.cli import score as command
 from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import embed
 from textgamut.metrics.ngram import self_bleu
-from textgamut.metrics.support_scores import HALF_SAMPLED
 
 LOW, HIGH = ["cat", "dog", "mat", "bad", "fed", "jam", "lake"], ["TRUST", "SWIRL", "UPON", "SYRUP", "WORST"]
 
@@ -414,22 +413,24 @@ def test_the_order_of_the_models_only_permutes_rows(compare, comparison) -> None
     np.testing.assert_allclose(turned["high"], -here["low"], atol=1e-12)
 
 
-def test_models_share_one_clustering(compare, score, checkpoint: Path) -> None:
-    names = {"a": GENERATED, "twin": GENERATED, "c": BOTH}
-    found = compare(REFERENCE, names, metrics=["divergence"], kmeans_seeds=[0, 1]).results
-    assert found["a"].rows == found["twin"].rows
+def test_the_values_of_a_model_do_not_depend_on_the_others(compare, score) -> None:
+    options = {"metrics": ["divergence", "compression", "vendi", "distance"], "kmeans_seeds": [0, 1]}
+    found = compare(REFERENCE, {"a": GENERATED, "twin": GENERATED, "c": BOTH}, **options).results
+    alone = score(REFERENCE, GENERATED, **options).values
+    assert found["a"].values == pytest.approx(alone, rel=1e-6, abs=1e-9)
+    assert found["twin"].values == pytest.approx(alone, rel=1e-6, abs=1e-6)  # embedded in another batch
     assert found["a"].mauve != found["c"].mauve
-    assert found["a"].mauve != score(REFERENCE, GENERATED, metrics=["divergence"], kmeans_seeds=[0, 1]).mauve
 
 
 def test_identical_models_do_not_differ(compare) -> None:
     twins = compare(REFERENCE, {"a": GENERATED, "b": list(GENERATED)}, metrics=["support"], bootstrap=20)
     frame = twins.differences
     assert list(frame) == [
-        "metric", "model_1", "model_2", "difference", "low", "high", "p", "p_holm", "verdict"
+        "metric", "model_1", "model_2", "difference", "tested", "low", "high", "p", "p_holm", "verdict", "n",
+        "resamples", "fitted",
     ]  # fmt: skip
-    assert frame["metric"].tolist() == ["precision", "recall", "density", "coverage"]
-    assert (frame[["difference", "low", "high"]] == 0).all(axis=None)
+    assert frame["metric"].tolist() == metrics_of("support")
+    assert (frame[["difference", "tested"]] == 0).all(axis=None)
     assert (frame[["p", "p_holm"]] == 1).all(axis=None)
     assert set(frame["verdict"]) == {"cannot tell"}
 
@@ -442,13 +443,17 @@ def test_differences_of_all_pairs(comparison, compare) -> None:
     recall = frame.set_index(["metric", "model_1", "model_2"]).loc["recall", "a", "c"]
     results = comparison.results
     assert recall["difference"] == results["a"].recall - results["c"].recall
-    of_support = frame[frame["metric"].isin(HALF_SAMPLED)]
-    without = compare(REFERENCE, MODELS, metrics=["support"]).differences
-    assert without[["low", "p", "p_holm"]].isna().all(axis=None)
-    assert without["difference"].tolist() == of_support["difference"].tolist()
-    of_texts = compare(REFERENCE, MODELS, metrics=["ngram"]).differences
-    assert of_texts["metric"].tolist() == ["repetition_4", "diversity", "text_distinct_2"] * 3
-    assert compare(REFERENCE, MODELS, metrics=["compression"]).differences.empty
+    alone = compare(REFERENCE, MODELS, metrics=["support"]).differences  # without half-samples, too
+    of_support = frame[frame["metric"].isin(metrics_of("support"))].reset_index(drop=True)
+    corrected = ["p_holm", "verdict"]
+    pd.testing.assert_frame_equal(alone.drop(columns=corrected), of_support.drop(columns=corrected))
+    of_words = compare(REFERENCE, MODELS, metrics=["ngram"]).differences
+    of_texts = ["repetition_4", "diversity", "text_distinct_2"]
+    of_sets = ["self_bleu", "distinct_1", "distinct_2", "distinct_3", "distinct_4", "unigram_entropy"]
+    assert of_words["metric"].tolist() == [*of_sets, *of_texts] * 3
+    assert (of_words["resamples"] == 0).sum() == len(of_texts) * 3
+    compressed = compare(REFERENCE, MODELS, metrics=["compression"]).differences
+    assert compressed["metric"].tolist() == metrics_of("compression") * 3
 
 
 def test_texts_are_paired_by_their_prompts(compare) -> None:
@@ -462,8 +467,9 @@ def test_texts_are_paired_by_their_prompts(compare) -> None:
         REFERENCE, turned, metrics=["ngram"], prompts={"a": prompts, "b": ["other"] * 30}
     ).differences
     assert (by_prompt["p"] == 1).all()  # the same texts after the same prompts
-    assert (by_prompt["high"] == 0).all()
-    assert (by_row["high"] > by_row["low"]).any()
+    of_texts = by_prompt["resamples"] == 0
+    assert (by_prompt.loc[of_texts, "high"] == 0).all()
+    assert (by_row.loc[of_texts, "high"] > by_row.loc[of_texts, "low"]).any()
     pd.testing.assert_frame_equal(elsewhere, by_row)
 
 

@@ -18,6 +18,7 @@ TABLES = {
     "plot_precision_recall": 1,
     "tabulate_scores": 1,
     "tabulate_variance": 1,
+    "compare_methods": 1,
     "tabulate_differences": 1,
     "plot_differences": 1,
     "make_page": 1,
@@ -50,7 +51,7 @@ def test_what_is_deleted_is_restored_and_no_model_is_loaded(finished: Path, edit
     done = run_warm(edited, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert "loading" not in done.stdout
-    assert done.stdout.count("found finished") == 38 - 1
+    assert done.stdout.count("found finished") == 39 - 1
     assert products(edited) == products(finished)
     assert plan(edited) == {}
 
@@ -152,7 +153,7 @@ def test_experiments_in_one_folder_have_their_own_tables(edited: Path) -> None:
     edit(other, "tasks", "news", "cells", 0, "models", value=["chat"])
     done = run_warm(edited, "--cores", "2", "--configfile", "config/other.yaml")
     assert done.returncode == 0, done.stdout
-    of_one_model = TABLES.keys() - {"tabulate_differences", "plot_differences"}
+    of_one_model = TABLES.keys() - {"compare_methods", "tabulate_differences", "plot_differences"}
     assert set(jobs(done.stdout)) == {*of_one_model, "project_features", "total"}
     after = products(edited)
     assert before.items() <= after.items()

@@ -21,7 +21,9 @@ ALONE = TABLES | {"tabulate_variance": 1}
 """Of a task with one method."""
 DIFFERENCES = {"tabulate_differences": 1, "plot_differences": 1}
 """Of the task news, the only one with two methods."""
-PLOTS = ALONE | DIFFERENCES
+TESTED = {"compare_methods": 1}
+"""The tests of these differences."""
+PLOTS = ALONE | DIFFERENCES | TESTED
 """Of the task news, whose table of deviations is the only one."""
 BOTH = (
     DIFFERENCES
@@ -64,15 +66,15 @@ ONE_CELL = (
         ("demo", ["tasks", "news", "k"], 3, {"score_support": 2, "explain_support": 2} | PLOTS),
         # a family of metrics more, and no other is computed again; a sweep; groups; the half-samples
         ("demo", ["metrics"], {"support": None, "ngram": None},
-         {"score_ngram": 3, "collect_texts": 1} | BOTH),
+         {"score_ngram": 3, "collect_texts": 1} | BOTH | TESTED),
         ("demo", ["metrics"], {"support": None, "divergence": {"seeds": [1]}},
-         {"score_divergence": 3} | BOTH),
+         {"score_divergence": 3} | BOTH | TESTED),
         ("demo", ["metrics"], {"support": None, "likelihood": {"scorer": "chat"}},
          {"score_likelihood": 3, "collect_texts": 1} | BOTH),
         ("demo", ["tasks", "topics", "metrics"], {"support": None, "readability": None},
          {"score_readability": 1, "collect_texts": 1, "tabulate_texts": 1, "plot_texts": 1,
           "plot_correlations": 1} | TABLES),
-        ("demo", ["metrics"], {"support": {"bootstrap": 50}}, {"score_support": 3} | BOTH),
+        ("demo", ["metrics"], {"support": {"bootstrap": 50}}, {"score_support": 3} | BOTH | TESTED),
         ("demo", ["tasks", "news", "sweep"], {"n": [4, 6], "k": [1, 3]},
          {"sweep_support": 2, "plot_sweep": 1} | PAGE),
         ("demo", ["tasks", "news", "groups"], ["topic"], {"score_support": 2} | PLOTS),
@@ -120,14 +122,16 @@ def test_metrics_of_wording_alone_need_no_embedder(edited: Path) -> None:
     for path in edited.glob("**/features"):
         shutil.rmtree(path)
     tables = {"collect_scores": 2, "tabulate_scores": 2, "collect_texts": 1}
-    assert plan(edited) == {"score_ngram": 3} | tables | DIFFERENCES | PAGE
+    assert plan(edited) == {"score_ngram": 3} | tables | DIFFERENCES | TESTED | PAGE
 
 
 def test_a_third_model_reruns_nothing_else(edited: Path) -> None:
     models = yaml.safe_load((edited / "config/models.yaml").read_text())
     edit(edited / "config/models.yaml", "third", value=models["plain"] | {"chat": "vicuna"})
     edit(edited / "config/demo.yaml", "tasks", "news", "cells", 0, "models", value=["chat", "plain", "third"])
-    assert plan(edited) == {"fetch_model": 1, "check_prompts": 1, "generate_texts": 1} | ONE_CELL
+    three = {"compare_methods": 2}  # with each of the other two
+    expected = {"fetch_model": 1, "check_prompts": 1, "generate_texts": 1} | ONE_CELL
+    assert plan(edited) == expected | three
 
 
 def test_swapped_values_are_seen(edited: Path) -> None:

@@ -159,6 +159,34 @@ rule explain_support:
         "../scripts/scores/explain_support.py"
 
 
+rule compare_methods:
+    """Test the differences of the metrics of sets between two methods, by resamples of their texts."""
+    input:
+        texts=bound(inputs.compared_texts),
+        features=bound(inputs.compared_features),
+        references=bound(inputs.compared_references),
+        reference_features=bound(inputs.compared_reference_features),
+        text_scores=bound(inputs.compared_quality),
+        card=bound(inputs.tokenizers),
+    output:
+        tests=paths.TESTS,
+    log:
+        "logs/compare_methods/{task}/{model}/{decoding}/{other_model}/{other_decoding}/{embedder}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+        other_decoding=SLUG_PATTERN,
+    group:
+        "compare/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.compare_methods),
+    message:
+        "Comparing {wildcards.model}, {wildcards.decoding} with {wildcards.other_model}, {wildcards.other_decoding} on {wildcards.task}"
+    script:
+        "../scripts/scores/compare_methods.py"
+
+
 rule collect_scores:
     """Collect the scores of a task in a tidy table with one row per (cell, draw, metric)."""
     input:

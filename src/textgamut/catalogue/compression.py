@@ -23,7 +23,7 @@ FAMILY = Family(
     settings=CompressionSettings,
     reads=(TEXTS, REFERENCES),
     scorer="textgamut.metrics.compression:score",
-    joint="textgamut.metrics.compression:score_jointly",
+    resampled="textgamut.metrics.ngram_resamples:prepare_compression",
     revisions=("metrics.compression", "metrics.ngram"),
     metrics=(
         Metric(

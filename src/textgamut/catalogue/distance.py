@@ -27,6 +27,7 @@ FAMILY = Family(
     settings=DistanceSettings,
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.distance:score",
+    resampled="textgamut.metrics.distance_resamples:prepare_distance",
     revisions=("metrics.distance", "features.reduce"),
     metrics=(
         Metric(

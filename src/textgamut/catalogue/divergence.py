@@ -42,7 +42,7 @@ FAMILY = Family(
     settings=DivergenceSettings,
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.divergence:score",
-    joint="textgamut.metrics.divergence:score_jointly",
+    resampled="textgamut.metrics.divergence_resamples:prepare_divergence",
     revisions=("metrics.divergence", "features.reduce"),
     metrics=(
         Metric(

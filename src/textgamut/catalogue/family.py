@@ -183,18 +183,16 @@ class Family:
     scorer: str
     """``module:function``. The function takes the settings and what the family reads, by the names of its
     parameters, and returns :class:`textgamut.metrics.rows.Scores`. It is imported when it is called."""
-    joint: str = ""
-    """``module:function`` that scores several models together, where their values would not be comparable
-    otherwise. The function takes a list for everything that belongs to a model, and returns a list; an
-    iterator if warnings belong to the model whose scores are computed."""
+    resampled: str = ""
+    """``module:function`` that prepares the metrics of sets for resamples. The function takes what the scorer
+    takes, for the pooled texts of two models, and returns one or more
+    :class:`textgamut.metrics.statistic.Statistic`. Without it, the scorer is called for each resample."""
     packages: str = ""
     """``module:function`` that raises a ``ConfigError`` if a package of an extra is missing."""
     revisions: tuple[str, ...]
     """Modules whose ``REVISION`` the scores depend on."""
     metrics: tuple[Metric, ...]
     """Its metrics."""
-    half_sampled: tuple[str, ...] = ()
-    """The metrics that have values for groups and for half-samples, and therefore intervals."""
     tasks: tuple[str, ...] = ()
     """Kinds of tasks that it fits; empty for all that have texts."""
     needs: str = ""
@@ -220,6 +218,15 @@ class Family:
         return PROMPT_IDS in self.reads
 
     @property
+    def tested(self) -> bool:
+        """Whether differences of its metrics of sets are tested by resamples: nothing is loaded for them."""
+        return (
+            any(metric.level == "set" for metric in self.metrics)
+            and self.in_score
+            and MODEL not in self.reads
+        )
+
+    @property
     def in_score(self) -> bool:
         """Whether ``textgamut score`` computes it from two files of texts."""
         return set(self.reads) <= IN_SCORE
@@ -233,14 +240,22 @@ class Family:
         if self.packages:
             _imported(self.packages)()
 
-    def score(self, values: Mapping[str, Any], joint: bool = False) -> Any:
+    def score(self, values: Mapping[str, Any]) -> Any:
         """Call the scorer.
 
         Args:
             values: Settings and what the family reads, by name; those that are no parameters are left out.
-            joint: Whether to call the scorer of several models.
         """
-        return call(_imported(self.joint if joint else self.scorer), values)
+        return call(_imported(self.scorer), values)
+
+    def prepare(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Prepare the metrics of sets for resamples, if the family declares how.
+
+        Args:
+            values: As for ``score``, of the pooled texts of two models.
+        """
+        found = call(_imported(self.resampled), values)
+        return found if isinstance(found, tuple) else (found,)
 
 
 def _imported(name: str) -> Callable[..., Any]:

@@ -35,6 +35,7 @@ FAMILY = Family(
     settings=NgramSettings,
     reads=(TEXTS, TOKENIZER),
     scorer="textgamut.metrics.ngram:score",
+    resampled="textgamut.metrics.ngram_resamples:prepare_ngram",
     revisions=("metrics.ngram", "models.checkpoints"),
     metrics=(
         Metric(

@@ -36,9 +36,9 @@ FAMILY = Family(
     work="Computing support metrics",
     settings=SupportSettings,
     reads=(FEATURES, REFERENCE_FEATURES, K, GROUPS),
-    half_sampled=("precision", "recall", "density", "coverage"),
     on_gpu=True,
     scorer="textgamut.metrics.support_scores:score",
+    resampled="textgamut.metrics.support_resamples:prepare_support",
     revisions=("metrics.support", "features.reduce"),
     metrics=(
         Metric(

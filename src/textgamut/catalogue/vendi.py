@@ -26,6 +26,7 @@ FAMILY = Family(
     settings=VendiSettings,
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.vendi:score",
+    resampled="textgamut.metrics.vendi:prepare_vendi",
     revisions=("metrics.vendi", "features.reduce"),
     metrics=(
         Metric(

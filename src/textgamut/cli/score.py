@@ -115,9 +115,7 @@ def score(
     .txt with one text per line, all but .parquet also compressed as .gz. - is JSONL on standard input.
 
     Several models, each in a file or named in a column, are cut to the same number of texts and compared,
-    with paired intervals of their differences. The metrics of divergence, such as MAUVE, are then from one
-    clustering for all models, those of compression are at the length of the shortest set, and both depend on
-    which models these are; all others are those of a model alone.
+    with tests of their differences. Each model has the values that it has alone for as many texts.
 
     Args:
         reference: File of human texts.

@@ -21,7 +21,7 @@ import numpy as np
 
 from textgamut import validation
 from textgamut.errors import DataError
-from textgamut.metrics.ngram import _ngrams, distinct_n
+from textgamut.metrics.ngram import distinct_n, ngrams
 from textgamut.metrics.rows import Scores, computed_rows
 from textgamut.text import count_words, cut_continuation
 
@@ -103,12 +103,12 @@ def self_repetition(token_lists: Sequence[Sequence[Hashable]], n: int = 4) -> fl
     """
     n, token_lists = validation.integer("n", n, 1), validation.token_lists("token_lists", token_lists)
     _check_two("token_lists", token_lists, "self-repetition")
-    texts_with = Counter(chain.from_iterable(set(_ngrams(tokens, n)) for tokens in token_lists))
+    texts_with = Counter(chain.from_iterable(set(ngrams(tokens, n)) for tokens in token_lists))
     if not texts_with:
         raise DataError(f"token_lists, n: self-repetition: none of {len(token_lists)} texts has {n} tokens")
     scores = []
     for tokens in token_lists:
-        grams = set(_ngrams(tokens, n))
+        grams = set(ngrams(tokens, n))
         scores.append(math.log1p(sum(map(texts_with.__getitem__, grams)) - len(grams)))
     return math.fsum(scores) / len(scores)  # a sum that does not depend on the order
 
@@ -146,15 +146,21 @@ def homogenization(texts: Sequence[str], pairs: int = 100_000, seed: int = 0) ->
         raise DataError(
             f"texts: homogenization: none of {len(texts)} texts has a word of Latin letters or digits"
         )
-    scores = []
-    for row, group in groupby(_pairs(len(texts), pairs, seed), itemgetter(0)):
+    scores = [score for _, _, score in alike_pairs(token_lists, pairs, seed)]
+    return math.fsum(scores) / len(scores)
+
+
+def alike_pairs(
+    token_lists: Sequence[Sequence[str]], pairs: int = 100_000, seed: int = 0
+) -> Iterator[tuple[int, int, float]]:
+    """Yield pairs of rows, all or a sample, and the ROUGE-L of their tokens, see :func:`homogenization`."""
+    for row, group in groupby(_pairs(len(token_lists), pairs, seed), itemgetter(0)):
         tokens = token_lists[row]
         positions = _positions(tokens)
         for _, other in group:
             total = len(tokens) + len(token_lists[other])
             common = _longest_common_subsequence(positions, len(tokens), token_lists[other])
-            scores.append(2 * common / total if total else 0.0)
-    return math.fsum(scores) / len(scores)
+            yield row, other, 2 * common / total if total else 0.0
 
 
 def rouge_tokens(text: str) -> list[str]:
@@ -228,16 +234,6 @@ def score(texts: Sequence[str], references: Sequence[str] = (), words: int | Non
         "homogenization": lambda: homogenization(kept),
     }
     return Scores(computed_rows(len(texts), metrics), facts=facts)
-
-
-def score_jointly(texts: Sequence[Sequence[str]], references: Sequence[str]) -> Iterator[Scores]:
-    """Score the texts of several models, all cut to as many words as the shortest set has.
-
-    Args, Warns:
-        As :func:`score`.
-    """
-    words = min(sum(map(count_words, texts_of)) for texts_of in (references, *texts))
-    return (score(of_model, words=words) for of_model in texts)
 
 
 def _check_two(name: str, texts: Sequence[object], metric: str) -> None:

@@ -86,10 +86,7 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
     cosine = ((n + m) * float(mean @ mean) - 1) / (n + m - 1)
     if (scale := 2 - 2 * cosine) <= NO_VARIANCE:  # all rows are the same but for rounding
         return dict.fromkeys(("gaussian", "polynomial"), MMD(0.0, 1.0))
-    kernels: dict[str, Callable[[Any], Any]] = {
-        "gaussian": lambda cosines: np.exp((cosines - 1) / scale),
-        "polynomial": lambda cosines: (cosines + 1) ** 2 * (cosines + 1),
-    }
+    kernels = kernels_of(scale)
     # Column 0 is the given division, the others are random ones; 1 marks the rows of the references.
     members = np.zeros((n + m, permutations + 1), np.float32)
     members[:n, 0] = 1
@@ -122,6 +119,14 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
         p = float(np.mean(values >= values[0] - TIE * values.std() - LEAST_TIE))
         found[name] = MMD(float(_unbiased(given[name], sums[name][:n].sum(), whole, n, m)), p)
     return found
+
+
+def kernels_of(scale: float) -> dict[str, Callable[[Any], Any]]:
+    """Return the kernels of :func:`mmd` as functions of the cosine; ``scale`` is s²."""
+    return {
+        "gaussian": lambda cosines: np.exp((cosines - 1) / scale),
+        "polynomial": lambda cosines: (cosines + 1) ** 2 * (cosines + 1),
+    }
 
 
 def score(features: ArrayLike, reference_features: ArrayLike, permutations: int = 200) -> Scores:
@@ -183,7 +188,8 @@ def frechet_distance(reference: ArrayLike, generated: ArrayLike) -> float:
     ref, gen = checked(reference, generated)
     warn_of_size(min(len(ref), len(gen)))
     (mean_1, root_1, trace_1), (mean_2, root_2, trace_2) = (
-        _moments(points, name) for points, name in ((ref, "reference features"), (gen, "generated features"))
+        moments_of(points, name)
+        for points, name in ((ref, "reference features"), (gen, "generated features"))
     )
     # The trace of (C1 C2)^(1/2) is the sum of the singular values of C1^(1/2) C2^(1/2), which keeps more
     # digits than the square roots of the eigenvalues of a product.
@@ -192,8 +198,8 @@ def frechet_distance(reference: ArrayLike, generated: ArrayLike) -> float:
     return max(0.0, float(apart @ apart + trace_1 + trace_2 - 2 * shared))
 
 
-def _moments(
-    points: NDArray[np.floating], name: str
+def moments_of(
+    points: NDArray[np.floating], name: str = "features"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return the mean, the square root of the covariance, and its trace."""
     n, width = points.shape

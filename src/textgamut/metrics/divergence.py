@@ -8,7 +8,6 @@ Liu et al. 2021 (frontier integral). Settings as in the package ``mauve-text``.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -95,53 +94,13 @@ def divergence_metrics(
         SmallSampleWarning: If there are fewer than 1000 texts in a set.
         UserWarning: If a set is cut.
     """
-    return joint_divergence_metrics(reference, [generated], clusters, seeds, explained_variance)[0]
-
-
-def joint_divergence_metrics(
-    reference: ArrayLike,
-    generated: Sequence[ArrayLike],
-    clusters: int | None = None,
-    seeds: Sequence[int] = (0, 1, 2, 3, 4),
-    explained_variance: float = 0.90,
-) -> list[DivergenceMetrics]:
-    """Compute the divergence metrics of several models from one clustering.
-
-    One PCA and, for each seed, one k-means over the references and the texts of all models: the histograms of
-    all models have the same bins, and differences between models are none between clusterings. A value
-    depends on which other models are compared, as these move the centres, and differs from that of
-    ``divergence_metrics``, where the same number of bins divides the texts of one model and the references.
-    It does not depend on the order of the models.
-
-    Args:
-        reference: (N, d) features.
-        generated: (M, d) features of each model. All sets are cut to the size of the smallest one.
-        clusters: Number of bins. Defaults to max(2, round(N / 10)), as for a single model.
-        seeds: As ``divergence_metrics``.
-        explained_variance: As ``divergence_metrics``.
-
-    Returns:
-        The metrics of each model. Those of a single model are its ``divergence_metrics``.
-
-    Raises, Warns:
-        As ``divergence_metrics``.
-    """
-    pairs = []
-    for of_model in generated:
-        pairs.append(same_size(reference, of_model, stacklevel=4))
-    n = min(len(ref) for ref, _ in pairs)
-    ref, sets = pairs[0][0][:n], [gen[:n] for _, gen in pairs]
+    ref, gen = same_size(reference, generated)
+    n = len(ref)
     if clusters is None:
         clusters = max(2, round(n / 10))
     clusters, seeds = validation.integer("clusters", clusters), check_seeds(seeds)
-    # k-means starts from random rows, and sums depend on their order, so that the order of models must not.
-    order = sorted(range(len(sets)), key=lambda i: hashlib.sha256(sets[i].tobytes()).digest())
-    reduced, rest = reduce_features(ref, np.concatenate([sets[i] for i in order]), explained_variance)
-    by_seed = [_histograms([reduced, *np.split(rest, len(sets))], clusters, seed) for seed in seeds]
-    return [
-        _summary([(found[0], found[1 + order.index(i)]) for found in by_seed], seeds, clusters, n)
-        for i in range(len(sets))
-    ]
+    reduced = reduce_features(ref, gen, explained_variance)
+    return _summary([cluster_histograms(*reduced, clusters, seed) for seed in seeds], seeds, clusters, n)
 
 
 def score(
@@ -152,21 +111,7 @@ def score(
     Args, Raises, Warns:
         As :func:`divergence_metrics`.
     """
-    return _scores(divergence_metrics(reference_features, features, clusters, seeds))
-
-
-def score_jointly(
-    features: Sequence[ArrayLike], reference_features: ArrayLike, clusters: int | None, seeds: Sequence[int]
-) -> list[Scores]:
-    """Compute the divergence scores of several models from one clustering.
-
-    Args, Raises, Warns:
-        As :func:`joint_divergence_metrics`.
-    """
-    return [_scores(of) for of in joint_divergence_metrics(reference_features, features, clusters, seeds)]
-
-
-def _scores(result: DivergenceMetrics) -> Scores:
+    result = divergence_metrics(reference_features, features, clusters, seeds)
     rows = [metric_row(result.n, name, getattr(result, name)) for name in result.deviations]
     if len(result.seeds) > 1:
         rows = [row | {"deviation": result.deviations[row["metric"]]} for row in rows]
@@ -236,11 +181,13 @@ def cluster_histograms(
     Raises:
         TextgamutError: If clusters or seed are out of range.
     """
-    p_hist, q_hist = _histograms([reference, generated], clusters, seed)
+    labels = cluster_labels([reference, generated], clusters, seed)
+    p_hist, q_hist = (np.bincount(of_set, minlength=clusters) / len(of_set) for of_set in labels)
     return p_hist, q_hist
 
 
-def _histograms(sets: Sequence[NDArray[np.float32]], clusters: int, seed: int) -> list[NDArray[np.float64]]:
+def cluster_labels(sets: Sequence[NDArray[np.float32]], clusters: int, seed: int) -> list[NDArray[np.int64]]:
+    """Return the cluster of each row of several sets of features, from one k-means over their union."""
     import faiss
 
     # References first, so that faiss starts from the same random rows as in mauve-text.
@@ -256,7 +203,7 @@ def _histograms(sets: Sequence[NDArray[np.float32]], clusters: int, seed: int) -
     kmeans.train(union)
     _, labels = kmeans.assign(union)
     ends = np.cumsum([len(points) for points in sets])[:-1]
-    return [np.bincount(of_set, minlength=clusters) / len(of_set) for of_set in np.split(labels, ends)]
+    return np.split(labels, ends)
 
 
 def pr_curve(
@@ -385,16 +332,37 @@ def divergence_frontier(
         TextgamutError: If these are not two histograms of the same length that sum to 1, or a setting is out
             of range.
     """
-    from scipy.special import rel_entr
-
     p, q = _checked_histograms(p_hist, q_hist)
     if not 0 < scaling < math.inf or weights < 2:
         raise DataError(f"scaling = {scaling}, weights = {weights}: must be above 0 and at least 2")
+    x, y = _frontiers(p, q, scaling, weights)
+    return x, y
+
+
+def mauves(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return MAUVE of a histogram (K,) and each of several ones (..., K), which are not checked."""
+    x, y = _frontiers(p, q)
+    areas: NDArray[np.float64] = np.minimum(-np.trapezoid(y, x, axis=-1), 1.0)
+    return areas
+
+
+def _frontiers(
+    p: NDArray[np.float64], q: NDArray[np.float64], scaling: float = 5.0, weights: int = 25
+) -> NDArray[np.float64]:
+    """Return the coordinates of the divergence frontiers of p (K,) and q (..., K): (2, ..., weights + 2)."""
+    from scipy.special import rel_entr
+
+    p, q = p[None], q[..., None, :]
     shares = np.linspace(1e-6, 1 - 1e-6, weights)[:, None]
     mixtures = shares * p + (1 - shares) * q
-    x = np.exp(-scaling * rel_entr(q, mixtures).sum(axis=1))
-    y = np.exp(-scaling * rel_entr(p, mixtures).sum(axis=1))
-    return np.array([1.0, *x, 0.0]), np.array([0.0, *y, 1.0])
+    sides = [np.exp(-scaling * rel_entr(of, mixtures).sum(axis=-1)) for of in (q, p)]
+    end = np.zeros((*q.shape[:-2], 1))
+    return np.stack(
+        [
+            np.concatenate([1 - place, of, place], axis=-1)
+            for place, of in zip((end, 1 - end), sides, strict=True)
+        ]
+    )
 
 
 def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:

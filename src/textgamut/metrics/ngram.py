@@ -120,7 +120,7 @@ def distinct_n(token_lists: Sequence[Sequence[Hashable]], n: int) -> float:
     total = sum(max(0, len(tokens) - n + 1) for tokens in token_lists)
     if not total:
         raise DataError(f"token_lists, n: Distinct-{n}: none of {len(token_lists)} texts has {n} tokens")
-    return len(set(chain.from_iterable(_ngrams(tokens, n) for tokens in token_lists))) / total
+    return len(set(chain.from_iterable(ngrams(tokens, n) for tokens in token_lists))) / total
 
 
 def text_distinct_n(tokens: Sequence[Hashable], n: int) -> float:
@@ -138,7 +138,7 @@ def text_distinct_n(tokens: Sequence[Hashable], n: int) -> float:
         TextgamutError: If ``tokens`` is a single string, or ``n`` is below 1.
     """
     n, tokens = validation.integer("n", n, 1), validation.values("tokens", tokens, "tokens")
-    return len(set(_ngrams(tokens, n))) / len(tokens) if len(tokens) >= n else math.nan
+    return len(set(ngrams(tokens, n))) / len(tokens) if len(tokens) >= n else math.nan
 
 
 def repetition_n(tokens: Sequence[Hashable], n: int) -> float:
@@ -155,7 +155,7 @@ def repetition_n(tokens: Sequence[Hashable], n: int) -> float:
         TextgamutError: If ``tokens`` is a single string, or ``n`` is below 1.
     """
     n, tokens = validation.integer("n", n, 1), validation.values("tokens", tokens, "tokens")
-    return 1 - len(set(_ngrams(tokens, n))) / (len(tokens) - n + 1) if len(tokens) >= n else math.nan
+    return 1 - len(set(ngrams(tokens, n))) / (len(tokens) - n + 1) if len(tokens) >= n else math.nan
 
 
 def diversity(texts: Sequence[str]) -> float:
@@ -180,7 +180,7 @@ def diversity(texts: Sequence[str]) -> float:
         total = sum(max(0, len(tokens) - n + 1) for tokens in words)
         if not total:
             raise DataError(f"texts: diversity: none of {len(words)} texts has the {n} words of a {n}-gram")
-        product *= sum(len(set(_ngrams(tokens, n))) for tokens in words) / total
+        product *= sum(len(set(ngrams(tokens, n))) for tokens in words) / total
     return product
 
 
@@ -254,10 +254,15 @@ def expectation_adjusted_distinct(token_lists: Sequence[Sequence[Hashable]], voc
     distinct = len(set(chain.from_iterable(token_lists)))
     if vocabulary < distinct:
         raise DataError(f"vocabulary = {vocabulary}: the texts have {distinct} distinct tokens")
+    return float(over_expected(distinct, total, vocabulary))
+
+
+def over_expected(distinct: Any, total: Any, vocabulary: int) -> Any:
+    """Return numbers of distinct tokens over those expected of as many random tokens."""
     if vocabulary == 1:
-        return 1.0  # the logarithm below is infinite
+        return distinct / 1.0  # the logarithm below is infinite
     # Without expm1 and log1p, digits would be lost to the difference from 1 in a large vocabulary.
-    return distinct / (-vocabulary * math.expm1(total * math.log1p(-1 / vocabulary)))
+    return distinct / (-vocabulary * np.expm1(total * math.log1p(-1 / vocabulary)))
 
 
 def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float | None = None) -> Scores:
@@ -278,10 +283,7 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
     Warns:
         UserWarning: If texts are too short for a metric, or a metric cannot be computed and has no row.
     """
-    words = [text.split() for text in texts]
-    tokens: Sequence[Sequence[Any]] = words
-    if tokenizer is not None:
-        tokens = tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    words, tokens = tokens_of(texts), tokens_of(texts, tokenizer)
     columns = {
         "text_distinct_2": np.array([text_distinct_n(text, 2) for text in words]),
         "repetition_4": np.array([repetition_n(text, 4) for text in words]),
@@ -300,7 +302,18 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
     return Scores(rows + means, columns)
 
 
-def _ngrams(tokens: Sequence[Hashable], n: int) -> Iterator[tuple[Hashable, ...]]:
+def tokens_of(texts: Sequence[str], tokenizer: Any = None) -> Sequence[Sequence[Any]]:
+    """Return the tokens of texts: those of a transformers tokenizer, or words, split on white space."""
+    if tokenizer is None:
+        return [text.split() for text in texts]
+    found: Sequence[Sequence[Any]] = tokenizer(
+        list(texts), add_special_tokens=False, split_special_tokens=True
+    )["input_ids"]
+    return found
+
+
+def ngrams(tokens: Sequence[Hashable], n: int) -> Iterator[tuple[Hashable, ...]]:
+    """Yield the n-grams of a text, in their order."""
     return zip(*(tokens[start:] for start in range(min(n, len(tokens) + 1))), strict=False)
 
 

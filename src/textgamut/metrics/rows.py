@@ -38,8 +38,6 @@ class Scores:
     """Metrics of the single texts; None for a family without any."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What is written to the metadata."""
-    half_samples: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """Metric -> its values over the half-samples; empty if there are none."""
 
 
 def text_table(

@@ -334,25 +334,17 @@ def half_sample_metrics(
     return {"precision": precision, "recall": recall, "density": density, "coverage": coverage}
 
 
-def interval_of(
-    metric: str, value: float, replicates: NDArray[np.float64], level: float = 0.95, difference: bool = False
-) -> Interval:
-    """Return the interval of a metric, or of the difference of a metric between two models.
+def interval_of(metric: str, value: float, replicates: NDArray[np.float64], level: float = 0.95) -> Interval:
+    """Return the interval of a metric.
 
-    The difference is a function of one sample of references and one sample of rows, each with a text of
-    either model. Its half-samples are half of the references and half of the rows, the same for both models
-    (:func:`half_sample_metrics`). As for a single metric, a mean over half of N elements, drawn without
-    replacement, has the variance (2 / N - 1 / N) s^2 = s^2 / N about the mean over all, that of the mean of a
-    new sample. So the spread of the differences over the replicates is used as it is, too. It lacks the share
-    of the references that affects both models alike and, if the rows are of the same prompts, that of the
-    prompts. If they are not, the texts of a row are independent, and to pair them changes nothing on average.
+    A mean over half of N elements, drawn without replacement, has the variance (2 / N - 1 / N) s^2 = s^2 / N
+    about the mean over all, that of the mean of a new sample.
 
     Args:
         metric: Name of the metric.
-        value: The metric of the whole sets, or the difference between these.
-        replicates: (R,) the metric of each half-sample, or the difference between these.
+        value: The metric of the whole sets.
+        replicates: (R,) the metric of each half-sample.
         level: Share of the replicates inside the interval, in (0, 1).
-        difference: Whether it is a difference.
 
     Raises:
         TextgamutError: If the level is outside (0, 1).
@@ -360,8 +352,7 @@ def interval_of(
     tail = (1 - _share_inside(level)) / 2
     low, high = value + np.quantile(replicates - replicates.mean(), [tail, 1 - tail])
     top = np.inf if metric == "density" else 1.0
-    bottom = -top if difference else 0.0
-    return Interval(max(float(low), bottom), min(float(high), top), float(replicates.std(ddof=1)))
+    return Interval(max(float(low), 0.0), min(float(high), top), float(replicates.std(ddof=1)))
 
 
 def _share_inside(level: float) -> float:
@@ -450,7 +441,7 @@ def _summary(counts: _Counts, balls_of_references: NDArray[np.int64], n: int, k:
         density=int(balls.sum()) / (k * n),
         coverage=coverage,
         clipped_density=min(clipped / most, 1.0) if most else 0.0,
-        clipped_coverage=_equivalent_share(int(np.minimum(counts.texts, k).sum()) / (k * n), n, k),
+        clipped_coverage=float(equivalent_shares(int(np.minimum(counts.texts, k).sum()) / (k * n), n, k)),
         symmetric_precision=min(precision, _mean(counts.filled)),
         symmetric_recall=min(recall, coverage),
         in_reference=balls > 0,
@@ -462,13 +453,14 @@ def _summary(counts: _Counts, balls_of_references: NDArray[np.int64], n: int, k:
     )
 
 
-def _equivalent_share(value: float, n: int, k: int) -> float:
-    """Return the smallest share of good texts for which the expected value is at least this one.
+def equivalent_shares(values: ArrayLike, n: int, k: int) -> NDArray[np.float64]:
+    """Return the smallest shares of good texts with an expectation of at least these values.
 
     Rounding errors of the expectation, below 1e-9, cannot change this: its steps are of the order of 1 / n.
     """
-    least = int(np.searchsorted(_expected_clipped_coverage(n, k), value - 1e-9))
-    return min(least, n) / n
+    least = np.searchsorted(_expected_clipped_coverage(n, k), np.asarray(values) - 1e-9)
+    shares: NDArray[np.float64] = np.minimum(least, n) / n
+    return shares
 
 
 def _expected_clipped_coverage(n: int, k: int) -> NDArray[np.float64]:

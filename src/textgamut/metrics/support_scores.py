@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.catalogue import FAMILIES, metrics_of
+from textgamut.catalogue import metrics_of
 from textgamut.features.reduce import reduce_features, same_size
 from textgamut.metrics.rows import ALL, Scores
 from textgamut.metrics.support import group_metrics, half_sample_metrics, interval_of, support_metrics
@@ -18,7 +18,8 @@ from textgamut.metrics.support import group_metrics, half_sample_metrics, interv
 if TYPE_CHECKING:
     import pandas as pd
 
-HALF_SAMPLED = FAMILIES["support"].half_sampled
+HALF_SAMPLED = ("precision", "recall", "density", "coverage")
+"""The metrics that have values for groups, and intervals from half-samples."""
 
 Groups = Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]]
 """For each group column, the group of each reference and of each generated text."""
@@ -76,7 +77,6 @@ def score(
     return SupportScores(
         rows=rows,
         facts={"components": reduced[0].shape[1]},
-        half_samples=halves,
         reference=reduced[0],
         generated=reduced[1],
         in_reference=result.in_reference,
@@ -90,19 +90,6 @@ def group_name(column: str, label: str) -> str:
     An ``=`` in the column is written ``\=``, and a backslash twice, so that no two groups have the same name.
     """
     return re.sub(r"([\\=])", r"\\\1", column) + f"={label}"
-
-
-def half_sample_table(half_samples: Mapping[str, NDArray[np.float64]], draw: int) -> pd.DataFrame:
-    """Return the half-samples of a cell and a draw of references, a row for each.
-
-    Returns:
-        Columns ``draw``, ``replicate`` and ``HALF_SAMPLED``; no rows if there are no half-samples.
-    """
-    import pandas as pd
-
-    values = {name: half_samples.get(name, np.empty(0)) for name in HALF_SAMPLED}
-    count = len(values["precision"])
-    return pd.DataFrame({"draw": np.full(count, draw), "replicate": np.arange(count)} | values)
 
 
 def group_labels(

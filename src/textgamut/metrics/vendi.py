@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut import validation
 from textgamut.errors import DataError
-from textgamut.features.reduce import checked_set, same_size, unit_blocks
+from textgamut.features.reduce import checked, checked_set, same_size, unit_blocks
 from textgamut.metrics.prompts import rows_of
 from textgamut.metrics.rows import Scores, metric_row
+from textgamut.metrics.statistic import Statistic, recomputed
 
 REVISION = 1
 """Increase when the same features produce different values."""
@@ -117,6 +118,26 @@ def score(features: ArrayLike, reference_features: ArrayLike) -> Scores:
         "rke_ratio": rke / vendi_score(ref, q=2),
     }
     return Scores([metric_row(len(gen), name, value) for name, value in values.items()])
+
+
+def prepare_vendi(features: ArrayLike, reference_features: ArrayLike) -> Statistic:
+    """Prepare Vendi score and RKE of two models, and their ratios to the references.
+
+    Args:
+        features: (2 N, d) features of the pooled texts.
+        reference_features: (N, d) features of the references.
+    """
+    ref, pooled = checked(reference_features, features)
+    units = np.concatenate(list(unit_blocks(pooled)))
+    vendi_of_references, rke_of_references = vendi_score(ref), vendi_score(ref, q=2)
+
+    def compute(rows: NDArray[np.intp]) -> dict[str, float]:
+        spectrum = _positive(_spectrum(units[rows]))
+        vendi, rke = math.exp(_entropy(spectrum, 1)), float(1 / np.vdot(spectrum, spectrum))
+        ratios = {"vendi_ratio": vendi / vendi_of_references, "rke_ratio": rke / rke_of_references}
+        return {"vendi": vendi, "rke": rke} | ratios
+
+    return recomputed(compute)
 
 
 def _order(q: float) -> float:

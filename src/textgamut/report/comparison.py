@@ -13,10 +13,12 @@ from textgamut.metrics.rows import ALL
 from textgamut.report.html import spread_text, value_text
 
 DIFFERENCES_NOTE = (
-    "First minus second model. In brackets: paired 95 % intervals, each of a single pair. Support metrics: "
-    "from the same half-samples of both models. Metrics of a text: of their means over the prompts (in "
-    "textgamut score over the rows, if there are no common prompts). p: of no difference, corrected for all "
-    "rows of the table (Holm 1979); from 0.05 on, one cannot tell which model is better."
+    "First minus second model, with 95 % intervals, each of a single pair. Metrics of sets: both models "
+    "share one space (one PCA, one clustering, one length), so that a difference may not be quite that of "
+    "the values; p is the share of random swaps of the texts of a prompt or, without common prompts, of "
+    "random divisions of all texts, with a difference at least as large. Metrics of a text: Student's t for "
+    "their means over the prompts. p is corrected for all rows of the table (Holm 1979); from 0.05 on, and "
+    "where the values differ in the other direction, one cannot tell which model is better."
 )
 
 
@@ -55,18 +57,17 @@ def differences_table(differences: pd.DataFrame) -> pd.DataFrame:
     """Pivot differences to one row per pair of models.
 
     Args:
-        differences: Columns ``metric``, ``model_1``, ``model_2``, ``difference``, ``low``, ``high``,
-            ``verdict``.
+        differences: Columns ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``, ``verdict``.
 
     Returns:
-        Columns ``model_1``, ``model_2``, and for each metric its difference, ``{metric}_low``,
+        Columns ``model_1``, ``model_2``, and for each metric its tested difference, ``{metric}_low``,
         ``{metric}_high`` and ``{metric}_verdict``.
     """
     pairs: dict[tuple[str, str], dict[str, Any]] = {}
     for row in differences.to_dict("records"):
         names = {"model_1": row["model_1"], "model_2": row["model_2"]}
         of_pair = pairs.setdefault((row["model_1"], row["model_2"]), names)
-        of_pair |= {row["metric"]: row["difference"]}
+        of_pair |= {row["metric"]: row["tested"]}
         of_pair |= {f"{row['metric']}_{part}": row[part] for part in ("low", "high", "verdict")}
     found = [name for name in METRICS if (differences["metric"] == name).any()]
     columns = [f"{name}{part}" for name in found for part in ("", "_low", "_high", "_verdict")]

@@ -239,8 +239,8 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
     """Return a table of the differences between models, a row for each pair and metric.
 
     Args:
-        differences: Columns ``metric``, ``model_1``, ``model_2``, ``difference``, ``low``, ``high``,
-            ``p_holm``, ``verdict``.
+        differences: Columns ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``, ``p_holm``,
+            ``verdict``.
     """
     names = ("metric", "first model", "second model", "difference", "p", "the first is")
     columns = [Column(name, numeric=name in ("difference", "p")) for name in names]
@@ -252,7 +252,7 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
         rows.append(
             [
                 *(Entry(text, text) for text in (heading, row["model_1"], row["model_2"])),
-                Entry(value_text(row["difference"]), row["difference"], interval),
+                Entry(value_text(row["tested"]), row["tested"], interval),
                 Entry(p, known),
                 Entry(row["verdict"], row["verdict"]),
             ]

@@ -109,7 +109,7 @@ def print_comparison(
         console.print(", ".join(shown), style="dim", markup=False)
     if len(differences):
         pairs = differences_table(differences)
-        title = "\nDifferences, with paired 95 % intervals; verdicts: p below 0.05 after Holm's correction"
+        title = "\nDifferences, with 95 % intervals; verdicts: p below 0.05 after Holm's correction"
         console.print(Text(title, style="bold"))
         few = pairs.head(MOST_PAIRS)
         _print_columns(

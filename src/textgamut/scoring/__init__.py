@@ -80,10 +80,8 @@ def compare(
     All models are cut to the first texts, as many as the smallest one has, because most metrics depend on the
     number of texts. Metrics that compare the two sides use the first N texts of each side, where N is the
     size of the smallest of all sets. So each model has the scores that :func:`score` gives for as many texts,
-    up to the rounding of its features (the texts of all models are embedded together). The exceptions depend
-    on which models are compared: in ``"divergence"``, all models share one PCA and one clustering per seed,
-    with as many clusters as for a single model, so that their values are comparable; in ``"compression"``,
-    all are cut to the words of the shortest set.
+    up to the rounding of its features (the texts of all models are embedded together). What both models must
+    share for a fair test (one PCA, one clustering, one length) is used for their differences only.
 
     Args:
         reference_texts: As for :func:`score`.
@@ -94,8 +92,7 @@ def compare(
         options: As listed there.
 
     Returns:
-        The scores of each model, and the differences between models in the support metrics and in those of
-        single texts.
+        The scores of each model, and the differences between models.
 
     Raises:
         TypeError: As :func:`score`.

@@ -10,6 +10,7 @@ from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
 from textgamut.errors import SmallSampleWarning
 from textgamut.scoring.check import Texts, for_each
+from textgamut.scoring.material import Material
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
 from textgamut.scoring.results import Comparison, ScoreResult
@@ -37,12 +38,12 @@ def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)  # said once, for all families and models
         features, places = _embedded(texts, resolved)
+        material = Material(texts, options, resolved, features)
         found: dict[str, dict[str, Scores]] = {}
         for name, family in FAMILIES.items():
             if name in options.metrics:
-                found[name] = _scores(family, texts, options, resolved, features)
-    label = None if resolved.embedder is None else resolved.embedder.label
-    return _results(texts, options, label, found, places)
+                found[name] = _scores(family, material)
+    return _results(material, found, places)
 
 
 def _embedded(texts: Texts, resolved: Resolved) -> tuple[list[Any], list[Any]]:
@@ -61,52 +62,15 @@ def _embedded(texts: Texts, resolved: Resolved) -> tuple[list[Any], list[Any]]:
     return np.split(vectors, bounds), np.split(project_features([vectors]), bounds)
 
 
-def _scores(
-    family: Family, texts: Texts, options: Options, resolved: Resolved, features: Sequence[Any]
-) -> dict[str, Scores]:
+def _scores(family: Family, material: Material) -> dict[str, Scores]:
     """Return the scores of each model by a family."""
-    common: dict[str, Any] = {
-        name: field.get_default()
-        for name, field in family.settings.model_fields.items()
-        if not field.is_required()
-    } | {
-        "k": options.k,
-        "bootstrap": options.bootstrap,
-        "seeds": options.kmeans_seeds,
-        "tokenizer": resolved.tokenizer,
-        "references": texts.reference,
-        "reference_features": features[0] if features else None,
-    }
+    common = material.common(family)
     if MODEL in family.reads:
-        common[MODEL] = _scoring_model(resolved)
-    own = {
-        name: _own(family, texts, name, features[place] if features else None)
-        for place, name in enumerate(texts.generated, start=1)
-    }
-    if not family.joint:
-        return for_each(own, lambda name: family.score(common | own[name]))
-    every = {read: [of[read] for of in own.values()] for read in next(iter(own.values()))}
-    scores = iter(family.score(common | every, joint=True))
-    return for_each(own, lambda name: next(scores))
-
-
-def _own(family: Family, texts: Texts, name: str, features: Any) -> dict[str, Any]:
-    """Return what a family reads of a model; one that compares completions, of the texts with a prompt."""
-    generated = texts.generated[name]
-    asked = None if texts.prompts is None else texts.prompts[name]
-    groups = {column: (side, of[name]) for column, (side, of) in texts.labels.items()}
-    if family.of_prompts and asked is not None:
-        rows = [row for row, prompt in enumerate(asked) if prompt]
-        generated, asked = [generated[row] for row in rows], [asked[row] for row in rows]
-        features = None if features is None else features[rows]
-    return {
-        "texts": generated,
-        "continuations": generated,
-        "prompts": None if asked is None else [prompt or "" for prompt in asked],
-        "prompt_ids": asked,
-        "features": features,
-        "groups": groups,
-    }
+        common[MODEL] = _scoring_model(material.resolved)
+    return for_each(
+        material.texts.generated,
+        lambda name: family.score(common | material.own(family, name) | {"groups": material.groups(name)}),
+    )
 
 
 def _scoring_model(resolved: Resolved) -> Any:
@@ -124,15 +88,13 @@ def _scoring_model(resolved: Resolved) -> Any:
 
 
 def _results(
-    texts: Texts,
-    options: Options,
-    label: str | None,
-    found: Mapping[str, Mapping[str, Scores]],
-    places: Sequence[Any],
+    material: Material, found: Mapping[str, Mapping[str, Scores]], places: Sequence[Any]
 ) -> Comparison:
     """Put together the scores and the texts of each model."""
     from textgamut.report.explorer_chunks import GeneratedSet, TextSet
 
+    texts, embedder = material.texts, material.resolved.embedder
+    label = None if embedder is None else embedder.label
     references = tuple(texts.reference)
     groups = {column: side for column, (side, _) in texts.labels.items()}
     human = TextSet(_frame(references), _groups(groups, references), places[0])
@@ -147,9 +109,9 @@ def _results(
         rows = tuple(row for of in scores for row in of.rows)
         support: Any = found["support"][name] if "support" in found else None
         results[name] = ScoreResult(
-            rows, options.k, label, references, tuple(generated), support, human, known
+            rows, material.options.k, label, references, tuple(generated), support, human, known, material
         )
-    return Comparison(results)
+    return Comparison(results, material)
 
 
 def _frame(texts: Sequence[str]) -> pd.DataFrame:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from textgamut.metrics.support_scores import SupportScores
     from textgamut.report.experiment_page import Page
     from textgamut.report.explorer_chunks import GeneratedSet, TextSet
+    from textgamut.scoring.material import Material
 
 COLUMNS = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
 
@@ -59,32 +60,28 @@ class ScoreResult:
     """The references with their places on the map, as the page shows them."""
     generated: GeneratedSet
     """The generated texts, likewise, with their per-text metrics."""
+    material: Material
+    """What the scores were computed from."""
 
     def __getattr__(self, name: str) -> float:
-        values = {} if name.startswith("_") else self._values
+        values = {} if name.startswith("_") else self.values
         if name in values:
             return values[name]
         known = f"computed: {', '.join(values)}" if name in METRICS else nearest(name, values)
         raise AttributeError(f"{name!r} was not computed; {known}")
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._values]
+        return [*super().__dir__(), *self.values]
 
     def __repr__(self) -> str:
-        return f"ScoreResult({', '.join(f'{name}={value:.4f}' for name, value in self._values.items())})"
+        return f"ScoreResult({', '.join(f'{name}={value:.4f}' for name, value in self.values.items())})"
 
     @property
-    def _values(self) -> dict[str, float]:
+    def values(self) -> dict[str, float]:
+        """Metric -> its value for all texts."""
         from textgamut.metrics.rows import ALL
 
         return {row["metric"]: row["value"] for row in self.rows if row["group"] == ALL}
-
-    @property
-    def _half_sampled(self) -> dict[str, float]:
-        """The support metrics with half-samples."""
-        from textgamut.metrics.support_scores import HALF_SAMPLED
-
-        return {name: value for name, value in self._values.items() if name in HALF_SAMPLED}
 
     @property
     def intervals(self) -> dict[str, Interval]:
@@ -140,7 +137,7 @@ class ScoreResult:
                 texts; beyond, a folder ``{name}.texts`` is written beside it.
             title: Title of the page.
         """
-        Comparison({"generated": self}).to_html(path, title)
+        Comparison({"generated": self}, self.material).to_html(path, title)
 
     def explored(self, name: str) -> GeneratedSet:
         """Return the generated texts as the page shows them, under the name of their model."""
@@ -164,43 +161,34 @@ class Comparison:
 
     results: dict[str, ScoreResult]
     """The scores of each model, in the order in which the models were given."""
+    material: Material
+    """The texts and features that the differences are computed from."""
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(map(repr, self.results))})"
 
     @cached_property
     def differences(self) -> pd.DataFrame:
-        """Differences between each two models, with paired 95 % intervals and p-values.
+        """Differences between each two models, with 95 % intervals and p-values.
 
         One row per metric and pair, with the columns ``metric``, ``model_1``, ``model_2``, ``difference`` (of
-        the first minus the second), ``low``, ``high``, ``p``, ``p_holm`` (corrected for all rows of the
-        table, Holm 1979) and ``verdict`` on the first model: better, worse, higher, lower, or cannot tell,
-        where ``p_holm`` is 0.05 or more.
+        the values, the first minus the second), ``tested`` (the difference that is tested), ``low`` and
+        ``high`` (its interval), ``p``, ``p_holm`` (corrected for all rows of the table, Holm 1979),
+        ``verdict`` on the first model (better, worse, higher, lower, or cannot tell, where ``p_holm`` is 0.05
+        or more), ``n`` (texts of each model, or prompts), ``resamples`` (0 for Student's t) and ``fitted``
+        (whether p is from a fitted tail).
 
-        Support metrics: the intervals are from half-samples of the references and of the rows of the
-        generated texts that are the same for both models, and therefore narrower than those of independent
-        samples; NaN without half-samples. Metrics of single texts: Student's t for the means of the prompts
-        or, if the models have no prompts in common, of the rows. Each interval is that of a single pair: of
-        many pairs, some intervals exclude 0 by chance.
+        Metrics of sets are tested by resamples. If the models have prompts in common, the texts of a prompt
+        are swapped at random; else all texts are divided at random. Both models then share one PCA, one
+        clustering and one length, so that ``tested`` may differ a little from ``difference``; where the signs
+        differ, one cannot tell. Metrics of single texts: Student's t for the means of the prompts or, if the
+        models have no prompts in common, of the rows. Each interval is that of a single pair: of many pairs,
+        some intervals exclude 0 by chance. The resamples are computed when the differences are first asked
+        for.
         """
-        from textgamut.metrics.paired_differences import Compared, differences_of
-
-        texts = {name: result.generated.texts for name, result in self.results.items()}
-        if all("prompt" in table for table in texts.values()):
-            by_prompt = {
-                name: table[table["prompt"] != ""].set_index("prompt") for name, table in texts.items()
-            }
-            prompts = [set(table.index) for table in by_prompt.values()]
-            texts = by_prompt if set.intersection(*prompts) else texts
-        return differences_of(
-            {
-                name: Compared(
-                    result._half_sampled,
-                    result.support.half_samples if result.support else {},
-                    texts[name],
-                )
-                for name, result in self.results.items()
-            }
+        return self.material.differences(
+            {name: result.values for name, result in self.results.items()},
+            {name: result.generated.texts for name, result in self.results.items()},
         )
 
     def to_frame(self) -> pd.DataFrame:

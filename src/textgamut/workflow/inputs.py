@@ -6,7 +6,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from textgamut.catalogue import METRICS
+from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import (
     CONTINUATIONS,
     FEATURES,
@@ -338,9 +338,54 @@ def scores(config: Config, wildcards: Any) -> list[str]:
     return outputs.task_score_files(config, wildcards.task)
 
 
-def half_samples(config: Config, wildcards: Any) -> list[str]:
-    """Return the half-samples of all cells of a task."""
-    return outputs.half_sample_files(config, wildcards.task)
+def tests(config: Config, wildcards: Any) -> list[str]:
+    """Return the tests of the differences between the methods of a task."""
+    return outputs.test_files(config, wildcards.task)
+
+
+def _of_both(config: Config, wildcards: Any) -> list[Cell]:
+    """Return the cells of two methods with their common seeds: those of the first, then of the second."""
+    pair = (wildcards.model, wildcards.decoding), (wildcards.other_model, wildcards.other_decoding)
+    cells = {cell[1:]: cell for cell in config.cells(wildcards.task)}
+    seeds = [{seed for *method, seed in cells if tuple(method) == own} for own in pair]
+    return [cells[*own, seed] for own in pair for seed in sorted(seeds[0] & seeds[1])]
+
+
+def compared_texts(config: Config, wildcards: Any) -> list[str]:
+    """Return the texts of two methods."""
+    return [fill(paths.GENERATIONS, cell) for cell in _of_both(config, wildcards)]
+
+
+def compared_references(config: Config, wildcards: Any) -> list[str]:
+    """Return the references of the first draw, if a family that is tested reads them."""
+    families = [FAMILIES[name] for name in outputs.tested_families(config, wildcards.task)]
+    return [first_references(config, wildcards)] if any(REFERENCES in of.reads for of in families) else []
+
+
+def compared_features(config: Config, wildcards: Any) -> list[str]:
+    """Return the features of the texts of two methods, if a family that is tested reads them."""
+    read = any(FAMILIES[name].of_features for name in outputs.tested_families(config, wildcards.task))
+    cells = _of_both(config, wildcards) if read else []
+    return [fill(paths.CELL_FEATURES, cell, embedder=wildcards.embedder) for cell in cells]
+
+
+def compared_reference_features(config: Config, wildcards: Any) -> list[str]:
+    """Return the features of every draw of references, if a family that is tested reads them."""
+    read = any(FAMILIES[name].of_draws for name in outputs.tested_families(config, wildcards.task))
+    return reference_features(config, wildcards) if read else []
+
+
+def compared_quality(config: Config, wildcards: Any) -> list[str]:
+    """Return the scores that the bar of quality for the effective diversity reads, of two methods."""
+    if "completions" not in outputs.tested_families(config, wildcards.task):
+        return []
+    return [path for cell in _of_both(config, wildcards) for path in quality_scores(config, cell)]
+
+
+def tokenizers(config: Config, wildcards: Any) -> list[str]:
+    """Return the cards of the models whose tokenizers the families read that are tested."""
+    names = outputs.tested_families(config, wildcards.task)
+    return [card for name in names for card in named_cards(config, wildcards, FAMILIES[name])]
 
 
 def all_text_scores(config: Config, wildcards: Any) -> list[str]:

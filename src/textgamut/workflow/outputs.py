@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable
 
 from textgamut.catalogue import FAMILIES, text_metrics_of
@@ -18,6 +19,9 @@ from textgamut.workflow.families import (
 )
 from textgamut.workflow.methods import methods, scored_cells
 from textgamut.workflow.paths import fill
+
+MOST_TESTED = 12
+"""Maximum number of methods whose differences are tested by resamples: 66 pairs, with a job for each."""
 
 RANKING = {
     "table": "ranking.csv",
@@ -56,8 +60,6 @@ def family_outputs(family: Family) -> dict[str, str]:
     files = {"scores": scores}
     if text_metrics_of(family.name):
         files["text_scores"] = paths.TEXT_SCORES
-    if family.half_sampled:
-        files["half_samples"] = paths.HALF_SAMPLES
     return {name: paths.fill_some(path, family=family.name) for name, path in files.items()}
 
 
@@ -90,21 +92,35 @@ def sweep_files(config: Config, task: str) -> list[str]:
 
 def compared_methods(config: Config, task: str) -> list[tuple[str, str]]:
     """Return the methods of a task between which differences are tabulated; none if there is nothing to."""
-    families = computed_families(config, task)
-    of_texts = config.experiment.tasks[task].prompted and any(map(text_metrics_of, families))
-    measured = "support" in families or of_texts
+    of_texts = config.experiment.tasks[task].prompted and any(
+        map(text_metrics_of, computed_families(config, task))
+    )
     generated = [method for method in methods(config, task) if method[0] != HUMAN]
+    measured = of_texts or tested_families(config, task)
     return generated if measured and 2 <= len(generated) <= MOST_METHODS else []
 
 
-def half_sample_files(config: Config, task: str) -> list[str]:
-    """Return the half-samples of a task's cells, a file for each family that has any."""
+def tested_families(config: Config, task: str) -> list[str]:
+    """Return the families of a task whose differences between methods are tested by resamples."""
+    generated = [method for method in methods(config, task) if method[0] != HUMAN]
+    if not 2 <= len(generated) <= MOST_TESTED:
+        return []
+    return [name for name in computed_families(config, task) if FAMILIES[name].tested]
+
+
+def test_files(config: Config, task: str) -> list[str]:
+    """Return the tests of the differences between each two methods of a task."""
+    if not tested_families(config, task):
+        return []
     embedder = config.experiment.embedder
     return [
-        fill(paths.HALF_SAMPLES, cell, embedder=embedder, family=family)
-        for family in config.metrics(task).families()
-        if FAMILIES[family].half_sampled
-        for cell in config.cells(task)
+        fill(
+            paths.TESTS,
+            task=task,
+            embedder=embedder,
+            **dict(zip(("model", "decoding", "other_model", "other_decoding"), first + second, strict=True)),
+        )
+        for first, second in itertools.combinations(compared_methods(config, task), 2)
     ]
 
 

@@ -47,9 +47,10 @@ GENERATIONS = f"{CELL}/generations.parquet"
 SCORES = f"{CELL}/scores/{{family}}.json"
 TEXT_SCORES = f"{CELL}/scores/{{family}}.parquet"
 FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
-HALF_SAMPLES = f"{CELL}/scores/{{embedder}}/{{family}}.parquet"
-"""Metrics of the half-samples of a cell, for the intervals of differences between cells."""
 NEIGHBOURS = f"{CELL}/explain/{{embedder}}.parquet"
+
+TESTS = "results/{task}/{model}/{decoding}/against/{other_model}/{other_decoding}/{embedder}.json"
+"""Tests of the differences between two methods."""
 
 FEATURES = "{folder}/features/{embedder}.npy"
 """Features of the texts in the folder of a cell or of a draw."""

@@ -47,6 +47,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.figures.sanity",
     ),
     "sweep_support": ("metrics.sweep_scores", "metrics.support", "features.reduce"),
+    "compare_methods": ("inference.differences", "models.checkpoints"),
     "explain_support": ("metrics.support", "features.reduce", "metrics.neighbours"),
     "project_features": ("features.projection",),
     "make_result": (
@@ -56,8 +57,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.figures.sweep",
         "report.figures.text_figures",
         "report.html",
-        "metrics.paired_differences",
-        "metrics.support",
+        "inference.differences",
         "features.reduce",
         "report.figures.differences",
         "metrics.completions",

@@ -12,12 +12,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Names
 from textgamut.config.cells import Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.sources import GenerationsSource, Training
 from textgamut.config.task_kinds import HUMAN, SubsetsTask
-from textgamut.workflow import inputs, targets
+from textgamut.workflow import inputs, outputs, targets
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
 from textgamut.workflow.page_settings import page_settings
@@ -309,6 +310,19 @@ def explain_support(config: Config, wildcards: Any) -> Settings:
     return _task(config, wildcards, "k") | {"draw": config.experiment.tasks[wildcards.task].draws[0]}
 
 
+@_rule
+def compare_methods(config: Config, wildcards: Any) -> Settings:
+    task, tested = config.experiment.tasks[wildcards.task], outputs.tested_families(config, wildcards.task)
+    return {
+        "methods": [
+            f"{wildcards.model}/{wildcards.decoding}",
+            f"{wildcards.other_model}/{wildcards.other_decoding}",
+        ],
+        "paired": task.prompted,
+        "families": {name: score_family(config, wildcards, FAMILIES[name]) for name in tested},
+    }
+
+
 def collect_texts(config: Config, wildcards: Any) -> Settings:
     """Return the columns of the table. The rule computes nothing and has no revision."""
     return {"metrics": config.metrics(wildcards.task).per_text()}
@@ -415,11 +429,12 @@ model lacks or invents ``mode``; a wholly wrong one writes about all but ``main`
 
 @_result
 def tabulate_differences(config: Config, wildcards: Any) -> Settings:
+    compared = set(outputs.compared_methods(config, wildcards.task))
+    named = method_names(config, wildcards.task)
     return {
         "task": wildcards.task,
         "embedder": config.experiment.embedder,
-        "cells": [list(cell[1:]) for cell in config.cells(wildcards.task)],
-        "methods": method_names(config, wildcards.task),
+        "methods": [method for method in named if tuple(method[:2]) in compared],
     }
 
 

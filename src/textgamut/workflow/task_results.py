@@ -124,12 +124,12 @@ TASK_RESULTS = (
         ("variance", "table: spread over seeds and references"),
         _several_runs,
     ),
-    TaskResult(  # between each two methods, with paired intervals and corrected p-values
+    TaskResult(  # between each two methods, with intervals and corrected p-values
         "tabulate_differences",
         "Comparing the methods of",
         {
             "scores": paths.ALL_SCORES,
-            "half_samples": inputs.half_samples,
+            "tests": inputs.tests,
             "texts": inputs.all_text_scores,
         },
         _files("differences", "csv", "html"),

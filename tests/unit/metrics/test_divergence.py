@@ -15,7 +15,6 @@ from textgamut.metrics.divergence import (
     divergence_metrics,
     f_beta,
     frontier_integral,
-    joint_divergence_metrics,
     mauve,
     mean_and_deviation,
     pr_curve,
@@ -293,29 +292,6 @@ def test_unequal_sizes_are_cut_with_a_warning() -> None:
     assert told[0].filename == __file__
     assert result.n == 120
     assert result.mauve == divergence_metrics(reference[:120], generated[:120], seeds=(0,)).mauve
-
-
-def test_several_models_share_one_clustering() -> None:
-    reference, close = sets(1)
-    far = modes(np.random.default_rng(9), 150, [10, 11])
-    found = joint_divergence_metrics(reference, [close, far, close.copy()], seeds=(0, 1))
-    assert found[0].by_seed == found[2].by_seed
-    assert found[0].mauve > 2 * found[1].mauve
-    assert [result.clusters for result in found] == [15] * 3
-    turned = joint_divergence_metrics(reference, [far, close], seeds=(0, 1))[::-1]
-    straight = joint_divergence_metrics(reference, [close, far], seeds=(0, 1))
-    assert [result.by_seed for result in turned] == [result.by_seed for result in straight]
-    assert straight[0].by_seed != divergence_metrics(reference, close, seeds=(0, 1)).by_seed
-    alone = joint_divergence_metrics(reference, [close], seeds=(0, 1))[0]
-    assert alone.by_seed == divergence_metrics(reference, close, seeds=(0, 1)).by_seed
-
-
-def test_several_models_are_cut_to_the_smallest_set() -> None:
-    reference, generated = sets(1)
-    with pytest.warns(UserWarning, match="150 references and 120 generated.* first 120"):
-        found = joint_divergence_metrics(reference, [generated, generated[:120]], seeds=(0,))
-    assert [result.n for result in found] == [120, 120]
-    assert found[0].mauve == found[1].mauve
 
 
 def test_faiss_stays_quiet(capfd: pytest.CaptureFixture[str]) -> None:

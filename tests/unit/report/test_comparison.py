@@ -21,7 +21,7 @@ DIFFERENCES = pd.DataFrame(
         ("precision", "b", "<a>", 0.5, 0.3, 0.7, "better"),
         ("recall", "b", "<a>", -0.1, None, None, "cannot tell"),
     ],
-    columns=["metric", "model_1", "model_2", "difference", "low", "high", "verdict"],
+    columns=["metric", "model_1", "model_2", "tested", "low", "high", "verdict"],
 )
 
 

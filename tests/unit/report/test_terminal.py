@@ -76,7 +76,7 @@ def differing(scores: pd.DataFrame) -> pd.DataFrame:
             "metric": metric,
             "model_1": a,
             "model_2": b,
-            "difference": 0.1,
+            "tested": 0.1,
             "low": -0.25,
             "high": 0.3,
             "verdict": "better" if metric == "recall" else "cannot tell",

@@ -38,7 +38,7 @@ RESULTS = {result.rule for result in TASK_RESULTS}
 JOB = SimpleNamespace(
     task="news", dataset="news-articles", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1",
     draw="1", embedder="minilm", tagger="en-core-web-sm", tokens="64", ranked="decoding",
-    page="demo",
+    page="demo", other_model="gemma-3-270m", other_decoding="nucleus-0.95",
 )  # fmt: skip
 
 
@@ -144,6 +144,7 @@ def test_another_k_scores_anew(demo: Config) -> None:
     experiment = demo.experiment.model_copy(update={"tasks": demo.experiment.tasks | {"news": task}})
     assert differing(demo, demo._replace(experiment=experiment)) == {
         "score_support",
+        "compare_methods",
         "sweep_support",
         "explain_support",
         "plot_sweep",

@@ -3,6 +3,7 @@
 The functions return the content of each output, which is a figure in two formats, a table, or bytes.
 """
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,9 @@ import pandas as pd
 from textgamut.calls import call
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_array, read_csv, read_json, read_table, to_csv, write_bytes
+from textgamut.inference.differences import Difference, differences_table, text_differences
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
-from textgamut.metrics.paired_differences import compared_methods, differences_of
 from textgamut.metrics.rows import ALL
-from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.figures.differences import differences_figure
 from textgamut.report.figures.model_styles import ModelStyle
@@ -107,20 +107,34 @@ def plot_parameters(settings: Settings, table: Path) -> Made:
     return {"figure": parameter_figure(parameters, title), "csv": parameters}
 
 
-def tabulate_differences(
-    settings: Settings, scores: Path, half_samples: list[Path], texts: list[Path]
-) -> Made:
-    """Compare methods; ``half_samples`` are of the cells in the settings, ``texts`` is one file or none."""
+def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], texts: list[Path]) -> Made:
+    """Tabulate the differences of all pairs: ``tests`` are those of the pairs, ``texts`` one file or none."""
     frame = read_table(scores, COLUMNS)
-    frame = frame[(frame["group"] == ALL) & (frame["embedder"] == settings["embedder"])]
-    cells = [(model, decoding) for model, decoding, _ in settings["cells"]]
-    tables = (read_table(path, ["draw", *HALF_SAMPLED]) for path in half_samples)
+    frame = frame[
+        (frame["group"] == ALL) & (frame["embedder"].isna() | (frame["embedder"] == settings["embedder"]))
+    ]
+    values = frame.groupby(["model", "decoding", "metric"], observed=True)["value"].mean()
     of_texts = read_table(texts[0], ["model", "decoding", "prompt_id"]) if texts else None
-    # The human texts are a method without cells.
-    names = {(model, decoding): name for model, decoding, name in settings["methods"]}
-    generated = {method: name for method, name in names.items() if method in cells}
-    pairs = zip(cells, tables, strict=bool(half_samples))
-    differences = differences_of(compared_methods(frame, pairs, of_texts, generated))
+
+    def own_texts(model: str, decoding: str) -> pd.DataFrame | None:
+        if of_texts is None:
+            return None
+        own = (of_texts["model"] == model) & (of_texts["decoding"] == decoding)
+        return of_texts[own].set_index("prompt_id")
+
+    found = []
+    pairs = list(itertools.combinations(settings["methods"], 2))
+    tested = [read_json(path) for path in tests]
+    for (first, second), rows in zip(pairs, tested or [[]] * len(pairs), strict=True):
+        of_sets = [
+            Difference(
+                **row, difference=values[*first[:2], row["metric"]] - values[*second[:2], row["metric"]]
+            )
+            for row in rows
+        ]
+        of_single = text_differences(own_texts(*first[:2]), own_texts(*second[:2]))
+        found.append((first[2], second[2], [*of_sets, *of_single]))
+    differences = differences_table(found)
     title = f"Differences between the methods of {settings['task']}"
     return {"csv": differences, "html": to_html(differences, title, DIFFERENCES_NOTE)}
 

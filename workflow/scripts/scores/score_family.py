@@ -11,11 +11,11 @@ import pandas as pd
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import GRADER, GROUPS, JUDGE, MODEL, TAGGER, TOKENIZER, Family
 from textgamut.config.entries.sources import OpenAISource, parse_source
-from textgamut.files import read_array, read_table, write_json, write_scores, write_table
+from textgamut.files import read_array, read_table, write_json, write_scores
 from textgamut.metrics.lengths import check_lengths
 from textgamut.metrics.overlap import check_overlap
 from textgamut.metrics.rows import prompt_rows, prompts_of_texts, without_prompts
-from textgamut.metrics.support_scores import group_labels, half_sample_table
+from textgamut.metrics.support_scores import group_labels
 from textgamut.models.devices import lease
 from textgamut.models.log_likelihood import ScoringModel
 from textgamut.run.script import run
@@ -100,9 +100,6 @@ def score_family(
         for place, draw in enumerate(settings.get("draws", [None])):
             of_draw = values | read_draw(family, settings, inputs, place)
             found.append((draw, family.score(of_draw)))
-    if "half_samples" in outputs:
-        tables = [half_sample_table(scores.half_samples, draw) for draw, scores in found]
-        write_table(outputs["half_samples"], pd.concat(tables))
     rows = [
         cell | ({} if draw is None else {"draw": draw}) | row for draw, scores in found for row in scores.rows
     ]

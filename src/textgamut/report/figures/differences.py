@@ -29,8 +29,8 @@ _STYLES = {
 """Verdict -> colour, marker and label."""
 
 NOTE = (
-    "First minus second method; lines: paired 95 % intervals of a single pair. Verdicts: p below 0.05 after "
-    "Holm's correction for all differences of the task."
+    "First minus second method, as tested; lines: 95 % intervals of a single pair. Verdicts: p below 0.05 "
+    "after Holm's correction for all differences of the task."
 )
 
 
@@ -39,7 +39,7 @@ def differences_figure(differences: pd.DataFrame, title: str) -> Figure:
     """Plot differences: a panel for each metric, a line for each pair of methods.
 
     Args:
-        differences: Table of ``metrics.scores.differences.differences_of``.
+        differences: Table of ``inference.differences.differences_table``.
         title: Title of the figure.
     """
     differences = differences[differences["low"].notna()]
@@ -64,7 +64,7 @@ def differences_figure(differences: pd.DataFrame, title: str) -> Figure:
             colour, marker, _ = _STYLES[row["verdict"]]
             panel.plot([row["low"], row["high"]], [place, place], color=colour, lw=1.6, zorder=2)
             seen[row["verdict"]] = panel.plot(
-                row["difference"], place, marker, color=colour, ms=5, zorder=3, ls="none"
+                row["tested"], place, marker, color=colour, ms=5, zorder=3, ls="none"
             )[0]
         style.style_axes(panel, "x", label_size=8)
         panel.locator_params(axis="x", nbins=4)

@@ -17,7 +17,7 @@ VERDICTS = ["better", "worse", "cannot tell", "higher", "lower"]
 def table(names: list[str], metrics: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = [
-        {"metric": metric, "model_1": a, "model_2": b, "difference": difference, "low": difference - 0.1,
+        {"metric": metric, "model_1": a, "model_2": b, "tested": difference, "low": difference - 0.1,
          "high": difference + 0.1, "p": 0.1, "p_holm": 0.2, "verdict": VERDICTS[place % 5]}
         for place, (metric, (a, b)) in enumerate(itertools.product(metrics, itertools.combinations(names, 2)))
         for difference in [float(rng.normal())]
@@ -43,9 +43,9 @@ def test_each_metric_has_a_panel_and_each_pair_a_line() -> None:
         line.get_ydata()[0]: line.get_xdata()[0] for line in shown[0].lines if len(line.get_xdata()) == 1
     }
     assert drawn == {
-        2: of_precision.loc[("$a$", "b_1"), "difference"],
-        1: of_precision.loc[("$a$", "c"), "difference"],
-        0: of_precision.loc[("b_1", "c"), "difference"],
+        2: of_precision.loc[("$a$", "b_1"), "tested"],
+        1: of_precision.loc[("$a$", "c"), "tested"],
+        0: of_precision.loc[("b_1", "c"), "tested"],
     }
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend[0] == "the first is better"

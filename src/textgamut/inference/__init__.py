@@ -1,0 +1,1 @@
+"""Numbers to decisions: resamples, tests, intervals and verdicts."""

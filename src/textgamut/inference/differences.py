@@ -1,0 +1,311 @@
+"""Differences of metrics between two models, with intervals and p-values."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textgamut.catalogue import METRICS
+from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
+from textgamut.errors import DataError
+from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, seed_of
+from textgamut.metrics.statistic import Statistic, recomputed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REVISION = 2
+"""Increase when the same scores produce other differences."""
+
+ROUNDING = 1e-12
+"""Differences and deviations below this share of the values are due to rounding."""
+
+CANNOT_TELL = "cannot tell"
+
+COLUMNS = [
+    "metric", "model_1", "model_2", "difference", "tested", "low", "high", "p", "p_holm", "verdict", "n",
+    "resamples", "fitted",
+]  # fmt: skip
+"""Columns of a table of differences."""
+
+
+class Difference(NamedTuple):
+    """The difference of a metric between two models, the first minus the second."""
+
+    metric: str
+    difference: float
+    """Between the values of the two models."""
+    tested: float
+    """The same where both models share one space (one PCA, one clustering, one length), in which it is
+    tested."""
+    low: float
+    """Ends of the 95 % interval of the tested difference; NaN if it is not known."""
+    high: float
+    p: float
+    """Two-sided p-value of no difference, for this comparison alone; NaN if there is no interval."""
+    n: int
+    """Number of texts of each model or, for metrics of single texts, of prompts."""
+    resamples: int = 0
+    """Number of resamples; 0 for Student's t."""
+    fitted: bool = False
+    """Whether the p-value is from a tail that was fitted to the largest differences."""
+
+
+class Run(NamedTuple):
+    """What a family reads of two models in one run, and in one draw of references."""
+
+    own: tuple[Mapping[str, Any], Mapping[str, Any]]
+    """What belongs to each model: name -> a value for each text."""
+    common: Mapping[str, Any]
+    """Settings and references by name."""
+    prompts: tuple[Sequence[Hashable], Sequence[Hashable]] | None
+    """Prompt of each text of each model, None for a text without one; None if the sets are independent."""
+
+
+def set_differences(
+    family: Family, runs: Sequence[Run], models: tuple[str, str], values: Mapping[str, float]
+) -> list[Difference]:
+    """Compute the differences of the metrics of sets between two models, by resamples of their texts.
+
+    If the models have common prompts, the texts of a prompt are swapped; else all texts are permuted.
+
+    Args:
+        family: The family.
+        runs: What it reads, for each run and draw of references. The values are averaged over them.
+        models: Names of the two models, which decide the resamples together with the family.
+        values: Metric -> difference between the values of the two models.
+
+    Warns:
+        UserWarning: If texts are left out, because their prompts have fewer texts of the other model.
+    """
+    if models[0] > models[1]:  # the resamples do not depend on the order of the models
+        turned = [Run(run.own[::-1], run.common, run.prompts and run.prompts[::-1]) for run in runs]
+        negative = {name: -value for name, value in values.items()}
+        return [_negative(of) for of in set_differences(family, turned, models[::-1], negative)]
+    paired = all(_share_prompts(run) for run in runs)
+    units: dict[Hashable, int] = {}
+    prepared = [_prepare(family, run, paired, units) for run in runs]
+    if any(found is None for found in prepared):
+        return []
+    found: list[Difference] = []
+    ready = [of for of in prepared if of is not None]
+    n = min(len(pool.first) // 2 for _, pool in ready)
+    for place in range(len(ready[0][0])):
+        parts = [(statistics[place], pool) for statistics, pool in ready]
+        tests = resampled_tests(parts, paired, seed_of(family.name, *models))
+        found += [
+            _difference(name, test, values.get(name, math.nan), n)
+            for name, test in tests.items()
+            if name in METRICS
+        ]
+    return found
+
+
+def _share_prompts(run: Run) -> bool:
+    return run.prompts is not None and not set(run.prompts[0]).isdisjoint(set(run.prompts[1]) - {None})
+
+
+def _prepare(
+    family: Family, run: Run, paired: bool, units: dict[Hashable, int]
+) -> tuple[tuple[Statistic, ...], Pool] | None:
+    """Return the statistics of a run, and its pool; None if there are too few texts.
+
+    ``units`` numbers the prompts of all runs or, of independent sets, all texts.
+    """
+    sizes = [len(next(iter(own.values()))) for own in run.own]
+    n = min(sizes)
+    rows: tuple[Sequence[int], Sequence[int]] = (range(n), range(n))
+    if paired and run.prompts is not None:
+        rows = align(*run.prompts)
+        n = len(rows[0])
+    if family.of_draws:
+        n = min(n, len(run.common[REFERENCE_FEATURES]))
+    if n < 2 or (K in family.reads and n <= 4 * run.common[K]):
+        return None
+    if paired and len(rows[0]) < min(sizes):
+        warnings.warn(
+            f"{min(sizes) - len(rows[0])} of {min(sizes)} texts are left out of the tests of "
+            f"{family.name}: the other model has fewer texts of their prompts",
+            stacklevel=3,
+        )
+    chosen = [of[:n] for of in rows]
+    pooled = {name: _in_turn([own[name] for own in run.own], chosen) for name in run.own[0]}
+    common = dict(run.common)
+    if family.of_draws:
+        common[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][:n]
+    statistics = family.prepare(common | pooled) if family.resampled else (_slow(family, common, pooled),)
+    if paired and run.prompts is not None:
+        keys: list[Hashable] = [run.prompts[0][row] for row in chosen[0] for _ in range(2)]
+    else:
+        keys = [("text", len(units) + row) for row in range(2 * n)]
+    unit = np.array([units.setdefault(key, len(units)) for key in keys], dtype=np.intp)
+    return statistics, Pool(np.tile([True, False], n), unit)
+
+
+def _in_turn(values: Sequence[Any], rows: Sequence[Sequence[int]]) -> Any:
+    """Return the values of two models in turn: those of the given rows."""
+    if isinstance(values[0], Mapping):
+        return {name: _in_turn([of[name] for of in values], rows) for name in values[0]}
+    chosen = [[of[row] for row in of_rows] for of, of_rows in zip(values, rows, strict=True)]
+    in_turn = [value for pair in zip(*chosen, strict=True) for value in pair]
+    return np.array(in_turn) if isinstance(values[0], np.ndarray) else in_turn
+
+
+def _slow(family: Family, common: Mapping[str, Any], pooled: Mapping[str, Any]) -> Statistic:
+    """Return a statistic of a family without a faster one, which scores each set anew."""
+    names = {metric.name for metric in family.metrics if metric.level == "set"}
+
+    def chosen(values: Any, rows: NDArray[np.intp]) -> Any:
+        if isinstance(values, Mapping):
+            return {name: chosen(of, rows) for name, of in values.items()}
+        return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows.tolist()]
+
+    def compute(rows: NDArray[np.intp]) -> dict[str, float]:
+        own = {name: chosen(values, rows) for name, values in pooled.items()}
+        with warnings.catch_warnings():  # scoring has already warned
+            warnings.simplefilter("ignore")
+            scores = family.score({**common, **own})
+        return {row["metric"]: row["value"] for row in scores.rows if row["metric"] in names}
+
+    return recomputed(compute)
+
+
+def _difference(name: str, test: Tested, difference: float, n: int) -> Difference:
+    low, high = METRICS[name].range
+    reach = 1.96 * test.deviation
+    ends = max(test.difference - reach, low - high), min(test.difference + reach, high - low)
+    return Difference(name, difference, test.difference, *ends, test.p, n, test.resamples, test.fitted)
+
+
+def _negative(of: Difference) -> Difference:
+    return of._replace(difference=-of.difference, tested=-of.tested, low=-of.high, high=-of.low)
+
+
+def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) -> pd.DataFrame:
+    """Tabulate the differences between models.
+
+    Args:
+        found: First model, second model, and the differences between them.
+
+    Returns:
+        One row per pair and metric, in the order of the catalogue: ``metric``, ``model_1``, ``model_2``,
+        ``difference`` (of the values, the first minus the second), ``tested`` (the difference that is
+        tested), ``low`` and ``high`` (its 95 % interval), ``p``, ``p_holm`` (corrected for all rows of the
+        table), ``verdict`` on the first model, ``n``, ``resamples``, ``fitted``.
+    """
+    import pandas as pd
+
+    order = list(METRICS)
+    rows = [
+        {"model_1": first, "model_2": second} | of._asdict()
+        for first, second, differences in found
+        for of in sorted(differences, key=lambda of: order.index(of.metric))
+    ]
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    corrected = holm(table["p"])
+    of_rows = zip(table["metric"], table["difference"], table["tested"], corrected, strict=True)
+    words = pd.Series([verdict(*of_row) for of_row in of_rows], dtype="str")
+    return table.assign(p_holm=corrected, verdict=words)
+
+
+def text_differences(first: pd.DataFrame | None, second: pd.DataFrame | None) -> list[Difference]:
+    """Compute the differences of the metrics of single texts that two models have for a common prompt.
+
+    Args:
+        first: A column for each metric, indexed by prompt, which may have several texts; None without any.
+        second: The same of the second model.
+    """
+    if first is None or second is None:
+        return []
+    found = []
+    for name in METRICS:
+        if name in first and name in second:
+            # A metric may have no values; scoring has already warned.
+            with contextlib.suppress(DataError):
+                found.append(text_difference(name, first[name], second[name]))
+    return found
+
+
+def text_difference(metric: str, first: pd.Series[float], second: pd.Series[float]) -> Difference:
+    """Compute the difference of the mean of a metric of single texts, paired by prompt.
+
+    The texts of a prompt are averaged, and the means of the prompts that both models have are compared by
+    Student's t for pairs. Prompts without a value are left out. If all differences are equal but not 0, there
+    is no p-value: nothing is known of their spread.
+
+    Args:
+        metric: Name of the metric.
+        first: Values of the first model, indexed by prompt; a prompt may have several.
+        second: Values of the second model.
+
+    Raises:
+        DataError: If the models share no prompt with values.
+    """
+    import pandas as pd
+    from scipy import stats
+
+    means = [of.dropna().groupby(level=0).mean() for of in (first, second)]
+    both = pd.concat(means, axis=1, join="inner").sort_index().to_numpy(dtype=float)
+    if not len(both):
+        raise DataError(f"{metric}: the two models share no prompt with a value")
+    apart = both[:, 0] - both[:, 1]
+    difference, low, high, p = float(apart.mean()), math.nan, math.nan, math.nan
+    if len(apart) > 1:
+        error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
+        reach = error * float(stats.t.ppf(0.975, len(apart) - 1))
+        low, high = difference - reach, difference + reach
+        rounding = float(np.abs(both).max()) * ROUNDING
+        if error > rounding:
+            p = float(2 * stats.t.sf(abs(difference) / error, len(apart) - 1))
+        elif abs(difference) <= rounding:
+            p = 1.0
+    return Difference(metric, difference, difference, low, high, p, len(apart))
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Correct p-values for the number of comparisons (Holm 1979).
+
+    A difference whose corrected p-value is below 0.05 is one of a set of findings among which there is any
+    false one with a probability of at most 5 %, however the comparisons depend on each other.
+
+    Args:
+        p_values: (M,) p-values in [0, 1]; NaN where there is no test, which then does not count.
+
+    Returns:
+        (M,) corrected p-values, in [0, 1], in the same order.
+    """
+    p = np.asarray(p_values, dtype=float)
+    corrected = np.full(p.shape, np.nan)
+    rows = np.flatnonzero(~np.isnan(p))
+    order = rows[np.argsort(p[rows], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1)
+    return corrected
+
+
+def verdict(metric: str, difference: float, tested: float, p: float, level: float = 0.05) -> str:
+    """Say in words what a difference means for the first model.
+
+    Args:
+        metric: Name of the metric.
+        difference: Between the values, first minus second model.
+        tested: The difference that is tested; nothing is told if it has the other sign.
+        p: Its corrected p-value; NaN if there is no test.
+        level: Largest p-value of a finding.
+
+    Returns:
+        ``better`` or ``worse``, or ``higher`` or ``lower`` if neither end of the metric is better, or
+        ``cannot tell``.
+    """
+    if not p < level or difference * tested < 0:  # p may be NaN
+        return CANNOT_TELL
+    better = METRICS[metric].better
+    if better is None:
+        return "higher" if tested > 0 else "lower"
+    return "better" if (tested > 0) == (better == "higher") else "worse"

@@ -1,0 +1,216 @@
+"""Resamples of the texts of two models, and the tests of differences that they give.
+
+If two models do not differ, their texts are exchangeable: those of one prompt can be swapped, and independent
+sets can be divided at random, without changing the distribution of any difference. So the p-value is the
+share of resamples with a difference at least as large as the given one, for any metric and any number of
+texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.metrics.statistic import Masks, Statistic
+
+FIRST = 1000
+"""Resamples before a test looks at its exceedances."""
+MOST = 20_000
+"""Largest number of resamples."""
+MOST_TEXTS = 40_000_000
+"""Largest number of texts in all resamples of a test, beyond the first resamples."""
+EXCEEDANCES = 10
+"""Number of resamples with a difference at least as large as the given one that a p-value needs."""
+SLOW_FIRST, SLOW_MOST, SLOW_EXCEEDANCES = 100, 1000, 20
+"""The same of slow statistics, whose tests stop once p is clearly large (Besag and Clifford 1991)."""
+LEAST_FOR_TAIL = 300
+"""Smallest number of resamples to which a tail is fitted in place of more resamples."""
+LEAST_FITTED = 1e-8
+"""Smallest p-value from a fitted tail, which is known less and less far beyond the largest difference."""
+TIE = 1e-9
+"""Differences that are nearer to each other, as a share of their deviation, are equal but for rounding."""
+LEAST_TIE = 1e-12
+"""The same as a number, if all differences are the same."""
+
+
+class Pool(NamedTuple):
+    """The texts of two models in one run, pooled, with as many of both."""
+
+    first: NDArray[np.bool_]
+    """(P,): which texts are the first model's."""
+    unit: NDArray[np.intp]
+    """(P,): number of the prompt, or of another cluster, that is moved as a whole."""
+
+
+class Tested(NamedTuple):
+    """A difference between two models, and the test of it."""
+
+    difference: float
+    """First minus second model, in the space that both share."""
+    deviation: float
+    """Its standard deviation if the models do not differ."""
+    p: float
+    """Two-sided p-value of no difference."""
+    resamples: int
+    """Number of resamples."""
+    fitted: bool
+    """Whether the p-value is from a tail that was fitted to the largest differences."""
+
+
+def seed_of(*names: str) -> int:
+    """Return a seed for a family of metrics and two models, in any order."""
+    key = "\0".join(sorted(names))
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+
+
+def resampled_tests(parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed: int) -> dict[str, Tested]:
+    """Test the differences of all metrics of a statistic between two models.
+
+    Args:
+        parts: The statistic of each run and each draw of references, over which the values are averaged, and
+            its texts. Units have the same numbers in all runs.
+        paired: Whether a unit has texts of both models, which are swapped; else units are permuted.
+        seed: Seed of the resamples.
+
+    Returns:
+        Metric -> its test. A metric without a value has none.
+    """
+    pools = [pool for _, pool in parts]
+    given = _values(parts, [pool.first[None] for pool in pools])
+    names = [name for name, of in given.items() if np.isfinite(of).all()]
+    slow = any(statistic.slow for statistic, _ in parts)
+    companions = parts[0][0].companions
+    batches = _relabelled(pools, paired, np.random.default_rng(seed), slow)
+    drawn: dict[str, NDArray[np.float64]] = {name: np.empty(0) for name in given}
+    exceeding: dict[str, int] = {}
+    for masks in batches:
+        found = _values(parts, masks)
+        drawn = {name: np.concatenate([of, found[name]]) for name, of in drawn.items()}
+        for name in names:
+            beside = companions.get(name)
+            ties = (given[beside][0], drawn[beside]) if beside else None
+            exceeding[name] = _exceedances(given[name][0], drawn[name], ties)
+        if all(_decided(given[name][0], drawn[name], exceeding[name], slow) for name in names):
+            break
+    return {name: _tested(float(given[name][0]) + 0.0, drawn[name], exceeding[name]) for name in names}
+
+
+def _relabelled(
+    pools: Sequence[Pool], paired: bool, rng: np.random.Generator, slow: bool
+) -> Iterator[list[Masks]]:
+    """Yield batches of resamples: masks for each pool."""
+    units = 1 + max(int(pool.unit.max()) for pool in pools)
+    of_first = np.zeros(units, bool)
+    for pool in pools:
+        of_first[pool.unit[pool.first]] = True
+    texts = sum(len(pool.unit) for pool in pools)
+    first, most = (SLOW_FIRST, SLOW_MOST) if slow else (FIRST, min(MOST, max(FIRST, MOST_TEXTS // texts)))
+    done = 0
+    while done < most:
+        count = min(first if slow else max(first, done), most - done)
+        if paired:
+            swapped = rng.random((count, units)) < 0.5
+            yield [pool.first ^ swapped[:, pool.unit] for pool in pools]
+        else:
+            chosen = rng.permuted(np.tile(of_first, (count, 1)), axis=1)
+            yield [chosen[:, pool.unit] for pool in pools]
+        done += count
+
+
+def _values(
+    parts: Sequence[tuple[Statistic, Pool]], masks: Sequence[Masks]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the differences of each metric, averaged over the runs."""
+    found: dict[str, NDArray[np.float64]] = {}
+    for (statistic, _), of_pool in zip(parts, masks, strict=True):
+        for name, (first, second) in statistic.evaluate(of_pool).items():
+            found[name] = found.get(name, 0.0) + (first - second) / len(parts)
+    return found
+
+
+def _exceedances(
+    given: float, drawn: NDArray[np.float64], beside: tuple[float, NDArray[np.float64]] | None
+) -> int:
+    """Return the number of differences that are at least as large, of either sign, as the given one.
+
+    Those of the same size are ordered by a companion, in the direction of the difference: a statistic as good
+    as any, with few ties where a count has many.
+    """
+    tie = TIE * float(np.nanstd(drawn)) + LEAST_TIE
+    apart = np.abs(drawn) - abs(given)
+    larger, same = apart > tie, np.abs(apart) <= tie
+    if beside is not None:
+        own, others = beside
+        least = own * np.sign(given) if abs(given) > tie else abs(own)
+        signed = np.where(np.abs(drawn) > tie, others * np.sign(drawn), np.abs(others))
+        same &= signed >= least - (TIE * float(np.nanstd(others)) + LEAST_TIE)
+    return int((larger | same).sum())
+
+
+def _decided(given: float, drawn: NDArray[np.float64], exceeding: int, slow: bool) -> bool:
+    """Return whether more resamples would not make a p-value more exact.
+
+    There are enough exceedances, or so few are to be expected that the fitted tail decides.
+    """
+    if exceeding >= (SLOW_EXCEEDANCES if slow else EXCEEDANCES):
+        return True
+    known = np.abs(drawn[np.isfinite(drawn)])
+    enough = exceeding == 0 and len(known) >= LEAST_FOR_TAIL
+    return enough and tail_probability(abs(given), known) * MOST < 1
+
+
+def _tested(given: float, drawn: NDArray[np.float64], exceeding: int) -> Tested:
+    drawn = drawn[np.isfinite(drawn)]
+    p = (1 + exceeding) / (1 + len(drawn))
+    deviation = float(np.sqrt(np.mean(drawn**2))) if len(drawn) else np.nan
+    fitted = exceeding < EXCEEDANCES and deviation > LEAST_TIE
+    if fitted:
+        p = min(p, max(tail_probability(abs(given), np.abs(drawn)), LEAST_FITTED))
+    return Tested(given, deviation, p, len(drawn), fitted)
+
+
+def tail_probability(value: float, drawn: NDArray[np.float64], share: float = 0.05) -> float:
+    """Return the probability of a value beyond the largest ones of a sample (Knijnenburg et al. 2009).
+
+    A generalised Pareto distribution is fitted to the largest squares, since those of nearly normal values
+    have nearly an exponential tail; an exponential one where the fit has an end, so that no probability is 0.
+
+    Args:
+        value: The value, 0 or more.
+        drawn: (S,) the sample, 0 or more.
+        share: Share of the sample to which the tail is fitted.
+    """
+    from scipy import stats
+
+    count = max(25, min(250, int(share * len(drawn))))
+    ordered = np.sort(drawn)[::-1] ** 2
+    if len(ordered) <= count or value**2 <= (start := float(ordered[count - 1 : count + 1].mean())):
+        return 1.0
+    beyond = ordered[:count] - start
+    if not beyond.max() > 0:
+        return 1.0
+    shape, _, scale = stats.genpareto.fit(beyond, floc=0)
+    if shape < 0:
+        shape, scale = 0.0, float(beyond.mean())
+    return count / len(drawn) * float(stats.genpareto.sf(value**2 - start, shape, 0, scale))
+
+
+def align(first: Sequence[object], second: Sequence[object]) -> tuple[list[int], list[int]]:
+    """Return rows of texts of the same prompts: row i of both lists is of the same prompt.
+
+    Args:
+        first: Prompt of each text of the first model; None for a text without one, which is left out.
+        second: Prompt of each text of the second model. Of a prompt, both have as many texts.
+    """
+    waiting: dict[object, list[int]] = {}
+    for row, prompt in enumerate(second):
+        if prompt is not None:
+            waiting.setdefault(prompt, []).append(row)
+    taken: Mapping[object, Iterator[int]] = {prompt: iter(rows) for prompt, rows in waiting.items()}
+    pairs = [(row, next(taken[prompt], None)) for row, prompt in enumerate(first) if prompt in taken]
+    kept = [(one, other) for one, other in pairs if other is not None]
+    return [one for one, _ in kept], [other for _, other in kept]

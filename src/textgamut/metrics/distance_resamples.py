@@ -1,0 +1,94 @@
+"""Distances between distributions, for many resamples of the texts of two models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textgamut.features.reduce import NO_VARIANCE, blocks, checked, unit_blocks
+from textgamut.metrics.distance import kernels_of, moments_of
+from textgamut.metrics.statistic import Masks, Statistic, Values, recomputed
+
+
+def prepare_distance(features: ArrayLike, reference_features: ArrayLike) -> tuple[Statistic, Statistic]:
+    """Prepare the squared MMD with two kernels and the Fréchet distance of two models.
+
+    The scale of the Gaussian kernel is that of the references and of the texts of both models.
+
+    Args:
+        features: (2 N, d) features of the pooled texts.
+        reference_features: (N, d) features of the references.
+    """
+    sets = checked(reference_features, features)
+    names = "reference features", "generated features"
+    units = [np.concatenate(list(unit_blocks(of, name))) for of, name in zip(sets, names, strict=True)]
+    return _discrepancy(*units), _frechet(*units)
+
+
+def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Statistic:
+    """Prepare the squared MMD: sums of kernels over the pairs of a resample."""
+    count = len(ref) + len(pooled)
+    mean = (ref.sum(axis=0) + pooled.sum(axis=0)) / count
+    cosine = (count * float(mean @ mean) - 1) / (count - 1)
+    if (scale := 2 - 2 * cosine) <= NO_VARIANCE:  # all rows are the same but for rounding
+        kernels: Mapping[str, Callable[[Any], Any]] = dict.fromkeys(kernels_of(1.0), np.zeros_like)
+    else:
+        kernels = kernels_of(scale)
+    n, size = len(ref), len(pooled)
+    across = {name: np.empty(size) for name in kernels}
+    rows_of = {name: np.empty(size) for name in kernels}
+    within = {}
+    for rows in blocks(size, max(n, size)):
+        to_references, to_texts = pooled[rows] @ ref.T, pooled[rows] @ pooled.T
+        for name, kernel in kernels.items():
+            # A constant has no effect on the estimate, but without it sums would lose digits.
+            across[name][rows] = (kernel(to_references) - kernel(cosine)).sum(axis=1)
+            values = kernel(to_texts) - kernel(cosine)
+            values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = 0
+            rows_of[name][rows] = values.sum(axis=1)
+    for name, kernel in kernels.items():
+        total = sum(float((kernel(ref[rows] @ ref.T) - kernel(cosine)).sum()) for rows in blocks(n, n))
+        within[name] = (total - n * float(kernel(1.0) - kernel(cosine))) / (n * (n - 1))
+
+    def evaluate(masks: Masks) -> Values:
+        chosen = np.ascontiguousarray(masks.T, dtype=np.float32)
+        inside = {name: np.zeros(len(masks)) for name in kernels}
+        for rows in blocks(size, size):
+            cosines = pooled[rows] @ pooled.T
+            for name, kernel in kernels.items():
+                values = (kernel(cosines) - kernel(cosine)).astype(np.float32)
+                values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = 0
+                inside[name] += np.einsum("ij,ij->j", values @ chosen, chosen[rows], dtype=np.float64)
+        numbers = np.stack([masks.sum(axis=1), (~masks).sum(axis=1)]).astype(float)
+        found = {}
+        for name in kernels:
+            both = np.stack([masks @ rows_of[name], ~masks @ rows_of[name]])
+            # Pairs of the second set: all its pairs with any text, less those with the first set.
+            second = both[1] - (both[0] - inside[name])
+            pairs = np.stack([inside[name], second]) / (numbers * (numbers - 1))
+            far = np.stack([masks @ across[name], ~masks @ across[name]]) / (numbers * n)
+            found[f"mmd_{name}"] = within[name] + pairs - 2 * far
+        return found
+
+    return Statistic(evaluate)
+
+
+def _frechet(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Statistic:
+    """Prepare the Fréchet distance, whose eigenvalues are computed anew for each resample."""
+    mean, root, trace = moments_of(ref)
+    turned = pooled @ root
+
+    def compute(rows: NDArray[np.intp]) -> dict[str, float]:
+        own, rooted = pooled[rows], turned[rows]
+        apart = own.mean(axis=0) - mean
+        rooted = (rooted - rooted.mean(axis=0)) / np.sqrt(len(rows) - 1)
+        # The singular values of the centred rows times the root of the references' covariance.
+        smaller = rooted.T @ rooted if len(rows) > rooted.shape[1] else rooted @ rooted.T
+        shared = np.sqrt(np.linalg.eigvalsh(smaller).clip(min=0)).sum()
+        spread = float(((own - own.mean(axis=0)) ** 2).sum() / (len(rows) - 1))
+        return {"frechet": max(0.0, float(apart @ apart + trace + spread - 2 * shared))}
+
+    return recomputed(compute)

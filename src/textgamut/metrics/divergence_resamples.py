@@ -1,0 +1,104 @@
+"""Divergence metrics of many resamples of the texts of two models, from one clustering for each seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textgamut.features.reduce import blocks, reduce_features
+from textgamut.metrics.divergence import check_seeds, cluster_labels, mauves
+from textgamut.metrics.statistic import Masks, Statistic, Values
+
+SCORES = ("mauve", "frontier_integral", "f_1_8", "f_8")
+WIDTH = 1000
+"""Angles of the precision-recall curve."""
+
+
+def prepare_divergence(
+    features: ArrayLike,
+    reference_features: ArrayLike,
+    clusters: int | None = None,
+    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+) -> Statistic:
+    """Prepare the divergence metrics of two models.
+
+    One PCA and, for each seed, one k-means over the references and the texts of both models. A resample
+    changes histograms only.
+
+    Args:
+        features: (2 N, d) features of the pooled texts.
+        reference_features: (N, d) features of the references.
+        clusters: Number of bins. Defaults to max(2, round(N / 10)), as for a single model.
+        seeds: k-means seeds, over which the values are averaged.
+    """
+    ref, pooled = reduce_features(reference_features, features)
+    bins = max(2, round(len(ref) / 10)) if clusters is None else clusters
+    # k-means starts from random rows: their order must not depend on the models that they are of.
+    order = sorted(range(len(pooled)), key=lambda row: pooled[row].tobytes())
+    spaces = []
+    for seed in check_seeds(seeds):
+        of_references, labels = cluster_labels([ref, pooled[order]], bins, seed)
+        members = np.zeros((len(pooled), bins))
+        members[order, labels] = 1
+        spaces.append((np.bincount(of_references, minlength=bins) / len(ref), members))
+
+    def evaluate(masks: Masks) -> Values:
+        found = {name: np.zeros((2, len(masks))) for name in SCORES}
+        for p_hist, members in spaces:
+            for side, of_side in enumerate((masks, ~masks)):
+                counts = of_side.astype(np.float64) @ members
+                hists = counts / counts.sum(axis=1, keepdims=True)
+                for part in blocks(len(masks), WIDTH * bins):
+                    for name, values in _scores(p_hist, hists[part]).items():
+                        found[name][side, part] += values / len(spaces)
+        return found
+
+    return Statistic(evaluate)
+
+
+def _scores(p: NDArray[np.float64], q: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return the metrics of a histogram p (K,) and each row of q (S, K), as in ``metrics.divergence``."""
+    f_1_8, f_8 = _f_scores(p, q)
+    found = mauves(p, q), _frontier_integrals(p, q), f_1_8, f_8
+    return dict(zip(SCORES, found, strict=True))
+
+
+def _frontier_integrals(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.special import xlog1py
+
+    used = p != q
+    u = np.divide(p - q, p + q, out=np.ones_like(q), where=used)
+    product = (1 - u) * (1 + u)
+    shrunk = (xlog1py(product, u) - xlog1py(product, -u)) / (2 * u)
+    found: NDArray[np.float64] = np.where(used, (p + q) / 2 * (1 - shrunk), 0.0).sum(axis=1).clip(0, 1)
+    return found
+
+
+def _f_scores(p: NDArray[np.float64], q: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return F_1/8 and F_8 of each row, the maxima over a curve, from sums over sorted bins."""
+    used = p > 0  # the other bins add nothing
+    p, q = np.broadcast_to(p[used], (len(q), used.sum())), q[:, used]
+    # A bin adds q where q / p is at most the slope, else slope p. Slopes are compared as shares of a right
+    # angle, to which the row is added, so that one search finds the places of all.
+    angles = np.arctan2(q, p) / (np.pi / 2)
+    order = np.argsort(angles, axis=1)
+    angles, p, q = (np.take_along_axis(of, order, axis=1) for of in (angles, p, q))
+    shares = np.arange(1, WIDTH) / WIDTH
+    rows = np.arange(len(q))[:, None]
+    places = np.searchsorted((angles / 2 + rows).ravel(), (shares / 2 + rows).ravel(), side="right")
+    places = places.reshape(len(q), -1) - rows * angles.shape[1]
+    none = np.zeros((len(q), 1))
+    below = np.concatenate([none, q.cumsum(axis=1)], axis=1)
+    above = np.concatenate([p[:, ::-1].cumsum(axis=1)[:, ::-1], none], axis=1)
+    slopes = np.tan(shares * (np.pi / 2))
+    alpha = np.take_along_axis(below, places, 1) + slopes * np.take_along_axis(above, places, 1)
+    alpha = alpha.clip(max=1)
+    beta = (alpha / slopes).clip(max=1)
+    found = []
+    for b in (1 / 8, 8.0):
+        weighted = b**2 * alpha + beta
+        scores = (1 + b**2) * alpha * beta / np.where(weighted == 0, 1.0, weighted)
+        found.append(scores.max(axis=1).clip(max=1))
+    return found

@@ -1,0 +1,51 @@
+"""Metrics of sets that are prepared once on fixed texts, and evaluated on many resamples of them.
+
+The texts of two models are pooled: in turn one of the first and one of the second model. A resample divides
+them into two sets, and a statistic returns the metrics of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Masks = NDArray[np.bool_]
+"""(S, P): which of the P pooled texts are in the first of the two sets of each of S resamples."""
+
+Values = dict[str, NDArray[np.float64]]
+"""Metric -> (2, S) its values in both sets of each resample; NaN where it has none."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """Metrics that are ready to be evaluated on resamples of fixed texts."""
+
+    evaluate: Callable[[Masks], Values]
+    """Return the metrics of both sets of each resample."""
+    companions: Mapping[str, str] = field(default_factory=dict)
+    """Metric that counts -> a value, also returned, that orders resamples with the same difference."""
+    slow: bool = False
+    """Whether an evaluation takes so long that tests use fewer resamples."""
+
+
+def recomputed(compute: Callable[[NDArray[np.intp]], Mapping[str, float]]) -> Statistic:
+    """Return a statistic that computes its metrics anew for each set.
+
+    Args:
+        compute: Returns the metrics of the texts in the given rows, ascending.
+    """
+
+    def evaluate(masks: Masks) -> Values:
+        found = [
+            [dict(compute(np.flatnonzero(side == chosen))) for side in masks] for chosen in (True, False)
+        ]
+        names = dict.fromkeys(name for of_side in found for of_mask in of_side for name in of_mask)
+        return {
+            name: np.array([[of_mask.get(name, np.nan) for of_mask in of_side] for of_side in found])
+            for name in names
+        }
+
+    return Statistic(evaluate, slow=True)

@@ -1,0 +1,217 @@
+"""Differences between models: intervals, p-values, Holm's correction, verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.errors import DataError
+from textgamut.inference.differences import (
+    Difference,
+    Run,
+    differences_table,
+    holm,
+    set_differences,
+    text_difference,
+    text_differences,
+    verdict,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def test_holm_of_a_worked_example() -> None:
+    # 4 x 0.01, max(previous, 3 x 0.02), max(previous, 2 x 0.03), max(previous, 0.9)
+    assert holm([0.03, 0.01, np.nan, 0.9, 0.02]) == pytest.approx(
+        [0.06, 0.04, np.nan, 0.9, 0.06], nan_ok=True
+    )
+    assert holm([0.6, 0.7]) == pytest.approx([1, 1])
+    assert len(holm([])) == 0
+
+
+@given(st.lists(st.floats(0, 1), max_size=20))
+def test_holm_only_raises_p_values_and_keeps_their_order(p: list[float]) -> None:
+    corrected = holm(p)
+    assert (corrected >= p).all()
+    assert (corrected <= np.minimum(np.array(p) * max(len(p), 1), 1)).all()
+    assert (np.diff(corrected[np.argsort(p, kind="stable")]) >= 0).all()
+
+
+def test_holm_of_hypotheses_that_are_all_true_finds_any_in_5_percent() -> None:
+    found = [np.nanmin(holm(RNG.random(12))) < 0.05 for _ in range(4000)]
+    assert np.mean(found) == pytest.approx(0.05, abs=0.011)  # three standard errors
+
+
+def test_texts_are_compared_by_the_paired_t_test_of_the_means_of_their_prompts() -> None:
+    a, b = RNG.normal(size=(2, 30))
+    prompts = [f"p{i}" for i in range(30)]
+    first, second = pd.Series(a, prompts), pd.Series(b, prompts)
+    expected = stats.ttest_rel(a, b)
+    found = text_difference("diversity", first, second.sample(frac=1, random_state=0))
+    interval = expected.confidence_interval(0.95)
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
+    assert found.difference == pytest.approx(np.mean(a - b))
+    # A prompt without a value of either model is left out, and the texts of a prompt are averaged.
+    more = pd.concat([first, first + 2, pd.Series([np.nan, 5.0], ["p0", "only here"])])
+    assert text_difference("diversity", more, second).difference == pytest.approx(found.difference + 1)
+
+
+def test_a_paired_test_sees_what_independent_samples_hide() -> None:
+    prompts = RNG.normal(0, 10, 50)  # some prompts are harder than others
+    first, second = (pd.Series(prompts + shift + RNG.normal(0, 0.1, 50)) for shift in (0.2, 0))
+    assert text_difference("perplexity", first, second).p < 1e-6
+    assert stats.ttest_ind(first, second).pvalue > 0.5
+
+
+def test_texts_without_spread_or_in_a_single_pair() -> None:
+    same = pd.Series([1.0, 2.0, 3.0])
+    assert text_difference("diversity", same, same).p == 1
+    apart = text_difference("diversity", same + 1, same)
+    assert apart[1:5] == (1, 1, 1, 1)
+    assert apart.n == 3
+    assert math.isnan(apart.p)  # nothing is known of the spread
+    first, second = (pd.Series(values, list("abc")) for values in ([0.1, 0.2, 0.3], [0.1, 0.2, 0.3]))
+    assert text_difference("diversity", first, second * (1 + 2e-16)).p == 1  # rounding is no difference
+    alone = text_difference("diversity", same[:1], same)
+    assert alone.difference == 0
+    assert math.isnan(alone.p)
+    with pytest.raises(DataError, match="diversity: the two models share no prompt with a value"):
+        text_difference("diversity", same, pd.Series([1.0], ["elsewhere"]))
+
+
+def run_of(family: str, *own: dict[str, object], prompts=None, **common: object) -> list[Difference]:
+    settings = {"k": 3, "seeds": (0,), "clusters": None, "permutations": 10, "references": ["a b c"] * 30}
+    values = dict.fromkeys(METRICS, 0.0)
+    run = Run((own[0], own[1]), settings | common, prompts)
+    return set_differences(FAMILIES[family], [run], ("a", "b"), values)
+
+
+def test_a_worse_model_is_found() -> None:
+    sets = np.random.default_rng(0).normal(size=(3, 100, 3))
+    away = {"features": sets[2] + [0, 0, 2.5]}
+    found = run_of("support", {"features": sets[1]}, away, reference_features=sets[0])
+    table = differences_table([("good", "bad", found)]).set_index("metric")
+    assert set(table.loc[["recall", "coverage", "clipped_density"], "verdict"]) == {"better"}
+    assert table.loc["density", "verdict"] == "higher"
+    assert (table.loc["recall", ["low", "tested", "high"]].diff().dropna() > 0).all()
+    assert table.loc["recall", "low"] > 0
+    assert table.loc["recall", "fitted"]
+    assert 0 < table.loc["recall", "p"] < 1e-4
+    assert (table["n"] == 100).all()
+
+
+FEATURES = np.random.default_rng(1).normal(size=(3, 40, 5))
+TEXTS = [[f"{word} {i % 7} {word * (i % 3 + 1)} x y" for i in range(40)] for word in ("one", "two")]
+
+
+@pytest.mark.parametrize(
+    ("family", "metrics"),
+    [
+        ("support", ["precision", "recall", "density", "coverage", "clipped_density", "clipped_coverage",
+                     "symmetric_precision", "symmetric_recall"]),
+        ("divergence", ["mauve", "frontier_integral", "f_1_8", "f_8"]),
+        ("vendi", ["vendi", "vendi_ratio", "rke", "rke_ratio"]),
+        ("distance", ["mmd_gaussian", "mmd_polynomial", "frechet"]),
+        ("ngram", ["self_bleu", "distinct_1", "distinct_2", "distinct_3", "distinct_4", "unigram_entropy"]),
+        ("compression", ["compression_ratio", "ngram_diversity", "self_repetition", "homogenization"]),
+        ("completions", ["completion_cosine", "conditional_vendi", "distinct_completions"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("paired", [True, False])
+def test_every_family_of_sets_is_tested(family: str, metrics: list[str], paired: bool) -> None:
+    ids = [f"p{i // 2}" for i in range(40)]
+    own = [
+        {"features": of, "texts": texts, "prompt_ids": ids}
+        for of, texts in zip(FEATURES, TEXTS, strict=False)
+    ]
+    prompts = (ids, ids) if paired else None
+    found = run_of(family, *own, prompts=prompts, reference_features=FEATURES[2])
+    assert sorted(of.metric for of in found) == sorted(metrics)
+    for of in found:
+        assert 0 < of.p <= 1
+        assert of.low <= of.tested <= of.high
+        assert of.resamples >= 100
+        assert of.n == 40
+    turned = run_of(family, *own[::-1], prompts=prompts, reference_features=FEATURES[2])
+    assert {of.metric for of in turned} == set(metrics)
+    twins = run_of(family, own[0], dict(own[0]), prompts=prompts, reference_features=FEATURES[2])
+    if paired:  # a text and its copy are swapped
+        assert all(of.p == 1 and of.tested == 0 for of in twins)
+
+
+def test_the_order_of_the_models_changes_the_sign_only() -> None:
+    own = [{"features": of} for of in FEATURES]
+    common = {"k": 3}
+    for prompts in (None, (list(range(40)), list(range(39, -1, -1)))):
+        run = Run((own[0], own[1]), common | {"reference_features": FEATURES[2]}, prompts)
+        turned = Run((own[1], own[0]), run.common, prompts and prompts[::-1])
+        values = {"recall": 0.25}
+        straight = set_differences(FAMILIES["support"], [run], ("x", "y"), values)
+        other = set_differences(FAMILIES["support"], [turned], ("y", "x"), {"recall": -0.25})
+        for a, b in zip(straight, other, strict=True):
+            assert (a.metric, a.p, a.tested, a.low) == (b.metric, b.p, -b.tested, -b.high)
+        assert [of.difference for of in other if of.metric == "recall"] == [-0.25]
+
+
+def test_runs_are_averaged_and_draws_too() -> None:
+    rng = np.random.default_rng(2)
+    sets = rng.normal(size=(4, 40, 5))
+    draws = rng.normal(size=(2, 40, 5))
+    runs = [
+        Run(({"features": one}, {"features": other}), {"k": 3, "reference_features": draw}, None)
+        for one, other in ((sets[0], sets[1]), (sets[2], sets[3]))
+        for draw in draws
+    ]
+    alone = [set_differences(FAMILIES["support"], [run], ("a", "b"), {}) for run in runs]
+    together = set_differences(FAMILIES["support"], runs, ("a", "b"), {})
+    for place, of in enumerate(together):
+        assert of.tested == pytest.approx(np.mean([found[place].tested for found in alone]))
+
+
+def test_texts_without_a_partner_are_left_out() -> None:
+    own = [{"features": of} for of in FEATURES]
+    prompts = list(range(40)), [*range(30), *range(100, 109), None]
+    with pytest.warns(UserWarning, match="10 of 40 texts are left out of the tests of support: the other"):
+        found = run_of("support", own[0], own[1], prompts=prompts, reference_features=FEATURES[2])
+    assert {of.n for of in found} == {30}
+    few = list(range(40)), [*range(12), *range(100, 128)]
+    with pytest.warns(UserWarning, match="28 of 40"):
+        assert run_of("vendi", own[0], own[1], prompts=few, reference_features=FEATURES[2])[0].n == 12
+    assert run_of("support", own[0], own[1], prompts=few, reference_features=FEATURES[2]) == []  # N <= 4 k
+
+
+def test_the_references_limit_the_number_of_texts() -> None:
+    own = [{"features": of} for of in FEATURES]
+    found = run_of("vendi", own[0], own[1], reference_features=FEATURES[2][:30])
+    assert {of.n for of in found} == {30}
+
+
+def test_verdicts() -> None:
+    assert verdict("self_bleu", -0.1, -0.2, 0.01) == "better"  # lower is better
+    assert verdict("self_bleu", -0.1, -0.2, 0.05) == "cannot tell"
+    assert verdict("self_bleu", -0.1, 0.2, 0.01) == "cannot tell"  # the values say otherwise
+    assert verdict("precision", 0.1, 0.1, math.nan) == "cannot tell"
+
+
+def test_the_correction_is_over_all_pairs_and_metrics() -> None:
+    texts = pd.DataFrame({"diversity": RNG.random(20), "repetition_4": RNG.random(20), "note": "x"})
+    moved = {f"m{i}": texts.assign(diversity=RNG.random(20)) for i in range(3)}
+    table = differences_table(
+        (first, second, text_differences(moved[first], moved[second]))
+        for first, second in (("m0", "m1"), ("m0", "m2"), ("m1", "m2"))
+    )
+    assert table[["model_1", "model_2"]].drop_duplicates().to_numpy().tolist() == [
+        ["m0", "m1"], ["m0", "m2"], ["m1", "m2"],
+    ]  # fmt: skip
+    assert table["metric"].tolist() == ["repetition_4", "diversity"] * 3
+    np.testing.assert_array_equal(table["p_holm"], holm(table["p"]))
+    assert text_differences(None, moved["m0"]) == []
+    assert differences_table([]).empty

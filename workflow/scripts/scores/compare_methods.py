@@ -1,0 +1,64 @@
+"""Test the differences of the metrics of sets between two methods, by resamples of their texts."""
+
+from pathlib import Path
+from typing import Any
+
+from textgamut.catalogue import FAMILIES
+from textgamut.catalogue.family import PROMPT_IDS, TEXTS, Family
+from textgamut.config.entries.sources import parse_source
+from textgamut.files import read_array, read_table, write_json
+from textgamut.inference.differences import Run, set_differences
+from textgamut.run.script import run
+
+Values = dict[str, Any]
+
+
+def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
+    cells = [read_cell(inputs, place) for place in range(len(inputs["texts"]))]
+    half = len(cells) // 2  # the cells of the first method, then those of the second, with the same seeds
+    drawn = [read_array(path) for path in inputs["reference_features"]]
+    references = [text for path in inputs["references"] for text in read_table(path, ["text"])["text"]]
+    models = settings["methods"]
+    rows = []
+    for name, asked in settings["families"].items():
+        family = FAMILIES[name]
+        common = asked | {"references": references, "paired": settings["paired"]}
+        if asked.get("tokenizer"):
+            common["tokenizer"] = load(asked["tokenizer"])
+        runs = [
+            of_run(family, pair, common | {"reference_features": draw})
+            for pair in zip(cells[:half], cells[half:], strict=True)
+            for draw in (drawn if family.of_draws else [None])
+        ]
+        found = [of._asdict() for of in set_differences(family, runs, models, {})]
+        rows += [{name: value for name, value in of.items() if name != "difference"} for of in found]
+    write_json(outputs["tests"], rows)
+
+
+def read_cell(inputs: dict[str, Any], place: int) -> Values:
+    """Read the texts of a cell, and what is known of each."""
+    texts = read_table(inputs["texts"][place], ["id", "prompt_id", "text"])
+    values: Values = {TEXTS: list(texts["text"]), PROMPT_IDS: list(texts["prompt_id"])}
+    if inputs["features"]:
+        values["features"] = read_array(inputs["features"][place])
+    if inputs["text_scores"]:
+        table = read_table(inputs["text_scores"][place], ["id"]).set_index("id").reindex(texts["id"])
+        values["text_scores"] = {name: table[name].to_numpy(dtype=float) for name in table}
+    return values
+
+
+def load(named: Values) -> Any:
+    from textgamut.models.checkpoints import load_tokenizer, prepare
+
+    return load_tokenizer(prepare(parse_source(named["source"])))
+
+
+def of_run(family: Family, pair: tuple[Values, Values], common: Values) -> Run:
+    """Return what a family reads of two cells with one seed."""
+    first, second = ({name: values[name] for name in family.reads if name in values} for values in pair)
+    prompts = (pair[0][PROMPT_IDS], pair[1][PROMPT_IDS]) if common["paired"] else None
+    return Run((first, second), common, prompts)
+
+
+if __name__ == "__main__":
+    run(compare_methods)
