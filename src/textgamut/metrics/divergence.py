@@ -3,7 +3,8 @@
 Both sets are quantised by one k-means over their union; all metrics compare the two histograms.
 
 Sources: PR appendix A; Sajjadi et al. 2018 (precision-recall curve, F-scores); Pillutla et al. 2021 (MAUVE);
-Liu et al. 2021 (frontier integral). Settings as in the package ``mauve-text``.
+Liu et al. 2021 (frontier integral); Pillutla et al. 2023 (smoothed variants). Settings as in the package
+``mauve-text``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from textgamut.errors import DataError
 from textgamut.features.reduce import reduce_features, same_size
 from textgamut.metrics.rows import Scores, metric_row
 
-REVISION = 1
+REVISION = 2
 """Increase when the same features produce different values."""
 
 ITERATIONS = 500
@@ -43,6 +44,10 @@ class DivergenceMetrics:
     """Quality: the best F-score of the curve with precision weighted 8 times, in [0, 1]."""
     f_8: float
     """Diversity: the best F-score of the curve with recall weighted 8 times, in [0, 1]."""
+    mauve_star: float
+    """MAUVE of smoothed histograms, see :func:`smoothed`."""
+    frontier_integral_star: float
+    """Frontier integral of smoothed histograms."""
     deviations: dict[str, float]
     """Sample standard deviation of each metric over the k-means seeds, NaN for one seed."""
     by_seed: dict[str, tuple[float, ...]]
@@ -131,6 +136,9 @@ def _summary(
         values["frontier_integral"].append(frontier_integral(p_hist, q_hist))
         values["f_1_8"].append(f_beta(alpha, beta, 1 / 8))
         values["f_8"].append(f_beta(alpha, beta, 8))
+        p_hist, q_hist = smoothed(p_hist, n), smoothed(q_hist, n)
+        values["mauve_star"].append(mauve(p_hist, q_hist))
+        values["frontier_integral_star"].append(frontier_integral(p_hist, q_hist))
     summary = {name: mean_and_deviation(of_seeds) for name, of_seeds in values.items()}
     return DivergenceMetrics(
         **{name: mean for name, (mean, _) in summary.items()},
@@ -337,6 +345,19 @@ def divergence_frontier(
         raise DataError(f"scaling = {scaling}, weights = {weights}: must be above 0 and at least 2")
     x, y = _frontiers(p, q, scaling, weights)
     return x, y
+
+
+def smoothed(hist: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Add one half to each count of a histogram (Krichevsky and Trofimov 1981; Pillutla et al. 2023).
+
+    Empty bins then count less as evidence of a difference, of which few texts have many.
+
+    Args:
+        hist: (..., K) shares of n texts.
+        n: Number of texts.
+    """
+    shares: NDArray[np.float64] = (hist * n + 0.5) / (n + 0.5 * hist.shape[-1])
+    return shares
 
 
 def mauves(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:

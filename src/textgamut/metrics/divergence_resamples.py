@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.features.reduce import blocks, reduce_features
-from textgamut.metrics.divergence import check_seeds, cluster_labels, mauves
+from textgamut.metrics.divergence import check_seeds, cluster_labels, mauves, smoothed
 from textgamut.metrics.statistic import Masks, Statistic, Values
 
-SCORES = ("mauve", "frontier_integral", "f_1_8", "f_8")
+SCORES = ("mauve", "frontier_integral", "f_1_8", "f_8", "mauve_star", "frontier_integral_star")
 WIDTH = 1000
 """Angles of the precision-recall curve."""
 
@@ -51,17 +51,18 @@ def prepare_divergence(
                 counts = of_side.astype(np.float64) @ members
                 hists = counts / counts.sum(axis=1, keepdims=True)
                 for part in blocks(len(masks), WIDTH * bins):
-                    for name, values in _scores(p_hist, hists[part]).items():
+                    for name, values in _scores(p_hist, hists[part], len(ref)).items():
                         found[name][side, part] += values / len(spaces)
         return found
 
     return Statistic(evaluate)
 
 
-def _scores(p: NDArray[np.float64], q: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def _scores(p: NDArray[np.float64], q: NDArray[np.float64], n: int) -> dict[str, NDArray[np.float64]]:
     """Return the metrics of a histogram p (K,) and each row of q (S, K), as in ``metrics.divergence``."""
-    f_1_8, f_8 = _f_scores(p, q)
-    found = mauves(p, q), _frontier_integrals(p, q), f_1_8, f_8
+    more = smoothed(p, n), smoothed(q, n)
+    plain = mauves(p, q), _frontier_integrals(p, q), *_f_scores(p, q)
+    found = *plain, mauves(*more), _frontier_integrals(*more)
     return dict(zip(SCORES, found, strict=True))
 
 

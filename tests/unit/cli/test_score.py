@@ -285,7 +285,7 @@ class TestSeveralModels:
             "metric", "model_1", "model_2", "difference", "tested", "low", "high", "p", "p_holm", "verdict",
             "n", "resamples", "fitted",
         ]  # fmt: skip
-        assert len(differences) == (8 + 4 + 9) * 6
+        assert len(differences) == (8 + 6 + 9) * 6
         page = Path("out/index.html").read_text()
         assert "<title>Generated texts against r.jsonl</title>" in page
         assert "&lt;b&gt;A &amp; B&lt;/b&gt;" in page

@@ -117,8 +117,8 @@ TEXTS = [[f"{word} {i % 7} {word * (i % 3 + 1)} x y" for i in range(40)] for wor
     [
         ("support", ["precision", "recall", "density", "coverage", "clipped_density", "clipped_coverage",
                      "symmetric_precision", "symmetric_recall"]),
-        ("divergence", ["mauve", "frontier_integral", "f_1_8", "f_8"]),
-        ("vendi", ["vendi", "vendi_ratio", "rke", "rke_ratio"]),
+        ("divergence", ["mauve", "frontier_integral", "f_1_8", "f_8", "mauve_star",
+        "frontier_integral_star"]), ("vendi", ["vendi", "vendi_ratio", "rke", "rke_ratio"]),
         ("distance", ["mmd_gaussian", "mmd_polynomial", "frechet"]),
         ("ngram", ["self_bleu", "distinct_1", "distinct_2", "distinct_3", "distinct_4", "unigram_entropy"]),
         ("compression", ["compression_ratio", "ngram_diversity", "self_repetition", "homogenization"]),

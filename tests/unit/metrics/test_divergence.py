@@ -82,6 +82,8 @@ def test_features_score_as_mauve_text_scores_them(oracle, n: int, clusters: int 
         assert ours.clusters == theirs.num_buckets
         assert ours.mauve == pytest.approx(theirs.mauve, abs=1e-6)
         assert ours.frontier_integral == pytest.approx(theirs.frontier_integral, abs=1e-6)
+        assert ours.mauve_star == pytest.approx(theirs.mauve_star, abs=1e-6)
+        assert ours.frontier_integral_star == pytest.approx(theirs.frontier_integral_star, abs=1e-6)
         # Their histograms, by name: q is the human side.
         alpha, beta = pr_curve(theirs.q_hist, theirs.p_hist)
         assert np.abs(ours.alpha - alpha).max() < 1e-6

@@ -10,7 +10,7 @@ from textgamut.metrics import compression, ngram
 from textgamut.metrics.distance import frechet_distance
 from textgamut.metrics.distance_resamples import prepare_distance
 from textgamut.metrics.divergence import cluster_labels, f_beta, frontier_integral, mauve, pr_curve
-from textgamut.metrics.divergence_resamples import prepare_divergence
+from textgamut.metrics.divergence_resamples import SCORES, prepare_divergence
 from textgamut.metrics.ngram_resamples import prepare_compression, prepare_ngram
 from textgamut.metrics.statistic import Masks, Values, recomputed
 from textgamut.metrics.support import support_metrics
@@ -110,20 +110,20 @@ def test_divergence_metrics_are_those_of_the_common_clustering(clusters: int | N
     spaces = [cluster_labels([ref, both_models[order]], clusters or 6, seed) for seed in seeds]
 
     def compute(rows):
-        sums = dict.fromkeys(("mauve", "frontier_integral", "f_1_8", "f_8"), 0.0)
+        sums = dict.fromkeys(SCORES, 0.0)
         for of_references, labels in spaces:
             own = labels[np.argsort(order)][rows]
             p, q = (np.bincount(of, minlength=clusters or 6) / len(of) for of in (of_references, own))
             curve = pr_curve(p, q)
-            values = mauve(p, q), frontier_integral(p, q), f_beta(*curve, 1 / 8), f_beta(*curve, 8)
+            more = [(of * 60 + 0.5) / (60 + 0.5 * len(of)) for of in (p, q)]
+            f_scores = f_beta(*curve, 1 / 8), f_beta(*curve, 8)
+            values = mauve(p, q), frontier_integral(p, q), *f_scores, mauve(*more), frontier_integral(*more)
             for name, value in zip(sums, values, strict=True):
                 sums[name] += value / len(seeds)
         return sums
 
     statistic = prepare_divergence(pooled, reference, clusters, seeds)
-    assert_equal(
-        statistic.evaluate(masks), both(masks, compute), ("mauve", "frontier_integral", "f_1_8", "f_8"), 1e-12
-    )
+    assert_equal(statistic.evaluate(masks), both(masks, compute), SCORES, 1e-12)
     swapped = np.reshape(pooled.reshape(60, 2, -1)[:, ::-1], pooled.shape)  # the other model first
     turned = prepare_divergence(swapped, reference, clusters, seeds).evaluate(masks[:1])
     for name, values in statistic.evaluate(masks[:1]).items():
