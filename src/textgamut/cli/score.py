@@ -148,6 +148,8 @@ def score(
         compute = _prepare(reference, _expanded(generated), text, model, given, group, prompt, output)
         with lease(1):
             comparison = compute()
+            if len(comparison.results) > 1:
+                comparison.differences  # noqa: B018 (computed once, here: on the GPU, and its warnings are kept)
     try:
         _print(comparison, settings if json else None, messages)
     finally:  # also if the reader of the output is gone

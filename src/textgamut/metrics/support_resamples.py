@@ -90,10 +90,11 @@ class _FixedBalls:
         most = int(np.minimum(radii.balls_around(limit, empty=True), k).sum())
         of_text = np.minimum(np.bincount(inside[clipped], minlength=pooled), k)
         self.of_texts = np.stack([balls > 0, balls, of_text], axis=1).astype(np.float64)
-        self.scales = np.array([self.n, k * self.n, most or np.inf])
+        self.scales = np.array([1.0, k, most / self.n or np.inf])
 
     def evaluate(self, masks: Masks) -> Values:
-        sums = np.stack([of.astype(np.float64) @ self.of_texts for of in (masks, ~masks)]) / self.scales
+        sides = [of.astype(np.float64) for of in (masks, ~masks)]
+        means = np.stack([of @ self.of_texts / of.sum(axis=1, keepdims=True) for of in sides]) / self.scales
         coverage, clipped = np.empty((2, len(masks))), np.empty((2, len(masks)))
         for part in blocks(len(masks), self.n):
             for side, of in enumerate((masks[part], ~masks[part])):
@@ -101,9 +102,9 @@ class _FixedBalls:
                 coverage[side, part] = (counts > 0).sum(axis=0) / self.n
                 clipped[side, part] = np.minimum(counts, self.k).sum(axis=0, dtype=np.float64)
         return {
-            "precision": sums[..., 0],
-            "density": sums[..., 1],
-            "clipped_density": np.minimum(sums[..., 2], 1.0),
+            "precision": means[..., 0],
+            "density": means[..., 1],
+            "clipped_density": np.minimum(means[..., 2], 1.0),
             "coverage": coverage,
             "clipped_coverage": equivalent_shares(clipped / (self.k * self.n), self.n, self.k),
         }
@@ -155,7 +156,7 @@ class _MovingBalls:
             counts, filled = self._balls(mask)
             found["recall"][:, place] = (counts > 0).sum(axis=1) / self.n
             found["balls"][:, place] = counts.sum(axis=1) / (self.k * self.n)
-            found["filled"][:, place] = np.bincount(~mask, weights=filled, minlength=2) / self.n
+            found["filled"][:, place] = filled[mask].mean(), filled[~mask].mean()
         return found
 
     def _balls(self, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

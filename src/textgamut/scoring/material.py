@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,40 +80,38 @@ class Material:
             texts: Model -> its texts with their metrics.
         """
         from textgamut.inference.differences import differences_table, text_differences
+        from textgamut.progress import Progress
 
         tables = _by_prompt(texts)
-        return differences_table(
-            (
-                first,
-                second,
-                [
-                    *self._set_differences(first, second, values),
-                    *text_differences(tables[first], tables[second]),
-                ],
-            )
-            for first, second in itertools.combinations(values, 2)
-        )
+        tested = [
+            FAMILIES[name] for name in FAMILIES if name in self.options.metrics and FAMILIES[name].tested
+        ]
+        pairs = list(itertools.combinations(values, 2))
+        progress = Progress(len(pairs) * len(tested), "tests of differences", "tests")
+
+        def differences(first: str, second: str) -> Iterator[Difference]:
+            one, other = values[first], values[second]
+            apart = {name: one[name] - other[name] for name in one if name in other}
+            for family in tested:
+                yield from self._set_differences(family, first, second, apart)
+                progress.advance(1)
+            yield from text_differences(tables[first], tables[second])
+
+        return differences_table((*pair, differences(*pair)) for pair in pairs)
 
     def _set_differences(
-        self, first: str, second: str, values: Mapping[str, Mapping[str, float]]
+        self, family: Family, first: str, second: str, apart: Mapping[str, float]
     ) -> list[Difference]:
         from textgamut.inference.differences import Run, set_differences
 
-        one, other = values[first], values[second]
-        apart = {name: one[name] - other[name] for name in one if name in other}
-        found: list[Difference] = []
-        for family in FAMILIES.values():
-            if family.name not in self.options.metrics or not family.tested:
-                continue
-            read = [self.own(family, name) for name in (first, second)]
-            prompts = [own["prompt_ids"] for own in read]
-            run = Run(
-                (_given(family, read[0]), _given(family, read[1])),
-                self.common(family),
-                None if None in prompts else (_keys(prompts[0]), _keys(prompts[1])),
-            )
-            found += set_differences(family, [run], (first, second), apart)
-        return found
+        read = [self.own(family, name) for name in (first, second)]
+        prompts = [own["prompt_ids"] for own in read]
+        run = Run(
+            (_given(family, read[0]), _given(family, read[1])),
+            self.common(family),
+            None if None in prompts else (_keys(prompts[0]), _keys(prompts[1])),
+        )
+        return set_differences(family, [run], (first, second), apart)
 
 
 def _given(family: Family, own: Mapping[str, Any]) -> dict[str, Any]:
