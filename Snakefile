@@ -57,6 +57,8 @@ wildcard_constraints:
     dataset=SLUG_PATTERN,
     model=SLUG_PATTERN,
     decoding=f"(?!{HUMAN}/){SLUG_PATTERN}",
+    other_model=SLUG_PATTERN,
+    other_decoding=SLUG_PATTERN,
     embedder=SLUG_PATTERN,
     tagger=SLUG_PATTERN,
     seed=NUMBER_PATTERN,

@@ -174,7 +174,6 @@ rule compare_methods:
         "logs/compare_methods/{task}/{model}/{decoding}/{other_model}/{other_decoding}/{embedder}.log",
     wildcard_constraints:
         decoding=SLUG_PATTERN,
-        other_decoding=SLUG_PATTERN,
     group:
         "compare/{task}/{model}"
     conda:

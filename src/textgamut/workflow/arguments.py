@@ -246,7 +246,7 @@ def _compare(config: Config, parts: Sequence[str], pattern: Sequence[str]) -> Di
             kind = "family"
             valid = valid if family in _families(config, known["task"]) else []
         if part not in valid:
-            wrong[i] = (kind, valid)
+            wrong[i] = (kind.removeprefix("other_"), valid)
         elif wildcards:
             known[kind] = part
     return wrong
@@ -262,9 +262,10 @@ def _families(config: Config, task: str) -> list[str]:
 def _names(config: Config, wildcard: str, known: Mapping[str, str]) -> Iterable[str]:
     """Return the names that a wildcard can stand for, given those before it in the path."""
     entry = config.experiment.tasks.get(known.get("task", ""))
+    model, wildcard = known.get(wildcard.replace("decoding", "model")), wildcard.removeprefix("other_")
     if isinstance(entry, SubsetsTask) and wildcard in ("model", "decoding"):
         return entry.subsets if wildcard == "model" else [HUMAN]
-    if wildcard == "decoding" and known.get("model") == HUMAN:
+    if wildcard == "decoding" and model == HUMAN:
         return [HUMAN]
     human = [HUMAN] if entry else []
     names: dict[str, Iterable[str]] = {

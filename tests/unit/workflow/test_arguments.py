@@ -24,6 +24,7 @@ OUTPUTS = {
         paths.TEXT_SCORES.replace("{family}", "ngram"),
     ],
     "score_support": [paths.FEATURE_SCORES.replace("{family}", "support")],
+    "compare_methods": [paths.TESTS],
     "score_readability": [paths.SCORES.replace("{family}", "readability")],
     "tabulate_scores": [f"{paths.PAPER_TASK}/scores.csv", f"{paths.PAPER_TASK}/scores.html"],
     "make_page": ["results/papers/{page,[a-z0-9]+(/[a-z0-9]+)?}/index.html"],
@@ -42,6 +43,8 @@ CELL = "results/news/gemma-3-270m/nucleus-0.95/seed1"
         f"{CELL}/shards/0-of-12.parquet",
         f"{CELL}/features/minilm.npy",
         f"{CELL}/scores/ngram.json",
+        "results/news/gemma-3-270m/nucleus-0.95/against/smollm2-135m-instruct/nucleus-0.95/minilm.json",
+        "results/topics/one-topic/human/against/both-topics/human/minilm.json",
         "results/wiki/human/human/seed0/generations.parquet",
         "results/topics/one-topic/human/seed1/scores/minilm/support.json",
         "results/papers/demo/news/scores.csv",
@@ -57,6 +60,10 @@ def test_an_output_is_a_target(target: str, demo: Config) -> None:
     ("target", "problem"),
     [
         ("al", "unknown rule; nearest valid: 'all'"),
+        (
+            "results/news/gemma-3-270m/nucleus-0.95/against/smollm2/nucleus-0.95/minilm.json",
+            "unknown model 'smollm2'; nearest valid: 'smollm2-135m-instruct'",
+        ),
         (f"{CELL}/generations.parquet".replace("news", "nws"), "unknown task 'nws'; nearest valid: 'news'"),
         (
             f"{CELL}/generations.parquet".replace("gemma", "gema"),
