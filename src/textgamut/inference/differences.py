@@ -28,6 +28,9 @@ ROUNDING = 1e-12
 
 CANNOT_TELL = "cannot tell"
 
+LEAST_PROMPTS = 20
+"""Number of common prompts from which on all completions of a prompt are swapped together."""
+
 COLUMNS = [
     "metric", "model_1", "model_2", "difference", "tested", "low", "high", "p", "p_holm", "verdict", "n",
     "resamples", "fitted",
@@ -73,7 +76,8 @@ def set_differences(
 ) -> list[Difference]:
     """Compute the differences of the metrics of sets between two models, by resamples of their texts.
 
-    If the models have common prompts, the texts of a prompt are swapped; else all texts are permuted.
+    If the models have common prompts, the texts of a prompt are swapped, those of fewer than
+    ``LEAST_PROMPTS`` prompts one by one; else all texts are permuted.
 
     Args:
         family: The family.
@@ -140,10 +144,16 @@ def _prepare(
     if family.of_draws:
         common[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][:n]
     statistics = family.prepare(common | pooled) if family.resampled else (_slow(family, common, pooled),)
+    keys: list[Hashable] = [("text", len(units) + row) for row in range(2 * n)]
     if paired and run.prompts is not None:
-        keys: list[Hashable] = [run.prompts[0][row] for row in chosen[0] for _ in range(2)]
-    else:
-        keys = [("text", len(units) + row) for row in range(2 * n)]
+        asked = [run.prompts[0][row] for row in chosen[0]]
+        # A swap of few prompts says little; the completions of one prompt are exchangeable, too.
+        several = len(set(asked)) >= LEAST_PROMPTS
+        keys = [
+            prompt if several else ("pair", key)
+            for prompt, key in zip(asked, keys, strict=False)
+            for _ in (0, 1)
+        ]
     unit = np.array([units.setdefault(key, len(units)) for key in keys], dtype=np.intp)
     return statistics, Pool(np.tile([True, False], n), unit)
 

@@ -188,6 +188,17 @@ def test_texts_without_a_partner_are_left_out() -> None:
     assert run_of("support", own[0], own[1], prompts=few, reference_features=FEATURES[2]) == []  # N <= 4 k
 
 
+def test_the_texts_of_few_prompts_are_swapped_one_by_one() -> None:
+    """One prompt for all texts has only two swaps as a whole, and a difference would never be found."""
+    texts = [[f"a {i} b c d e" for i in range(40)], ["a b c d e f"] * 40]
+    own = [{"texts": of} for of in texts]
+    alone = {of.metric: of.p for of in run_of("ngram", *own, prompts=(["x"] * 40, ["x"] * 40))}
+    assert alone["distinct_2"] < 0.01
+    many = [f"p{i // 2}" for i in range(40)]
+    whole = {of.metric: of.p for of in run_of("ngram", *own, prompts=(many, many))}
+    assert whole["distinct_2"] < 0.01
+
+
 def test_the_references_limit_the_number_of_texts() -> None:
     own = [{"features": of} for of in FEATURES]
     found = run_of("vendi", own[0], own[1], reference_features=FEATURES[2][:30])
