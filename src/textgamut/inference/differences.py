@@ -69,6 +69,8 @@ class Run(NamedTuple):
     """Settings and references by name."""
     prompts: tuple[Sequence[Hashable], Sequence[Hashable]] | None
     """Prompt of each text of each model, None for a text without one; None if the sets are independent."""
+    number: int = 0
+    """Runs of the same texts, with several draws of references, have the same number."""
 
 
 def set_differences(
@@ -89,7 +91,9 @@ def set_differences(
         UserWarning: If texts are left out, because their prompts have fewer texts of the other model.
     """
     if models[0] > models[1]:  # the resamples do not depend on the order of the models
-        turned = [Run(run.own[::-1], run.common, run.prompts and run.prompts[::-1]) for run in runs]
+        turned = [
+            Run(run.own[::-1], run.common, run.prompts and run.prompts[::-1], run.number) for run in runs
+        ]
         negative = {name: -value for name, value in values.items()}
         return [_negative(of) for of in set_differences(family, turned, models[::-1], negative)]
     paired = all(_share_prompts(run) for run in runs)
@@ -144,7 +148,7 @@ def _prepare(
     if family.of_draws:
         common[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][:n]
     statistics = family.prepare(common | pooled) if family.resampled else (_slow(family, common, pooled),)
-    keys: list[Hashable] = [("text", len(units) + row) for row in range(2 * n)]
+    keys: list[Hashable] = [("text", run.number, row) for row in range(2 * n)]
     if paired and run.prompts is not None:
         asked = [run.prompts[0][row] for row in chosen[0]]
         # A swap of few prompts says little; the completions of one prompt are exchangeable, too.
@@ -155,7 +159,7 @@ def _prepare(
             for _ in (0, 1)
         ]
     unit = np.array([units.setdefault(key, len(units)) for key in keys], dtype=np.intp)
-    return statistics, Pool(np.tile([True, False], n), unit)
+    return statistics, Pool(np.tile([True, False], n), unit, run.number)
 
 
 def _in_turn(values: Sequence[Any], rows: Sequence[Sequence[int]]) -> Any:

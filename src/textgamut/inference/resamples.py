@@ -44,6 +44,8 @@ class Pool(NamedTuple):
     """(P,): which texts are the first model's."""
     unit: NDArray[np.intp]
     """(P,): number of the prompt, or of another cluster, that is moved as a whole."""
+    run: int = 0
+    """Number of the run: independent sets are divided anew within each run."""
 
 
 class Tested(NamedTuple):
@@ -89,7 +91,8 @@ def resampled_tests(parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed:
     exceeding: dict[str, int] = {}
     for masks in batches:
         found = _values(parts, masks)
-        drawn = {name: np.concatenate([of, found[name]]) for name, of in drawn.items()}
+        none = np.full(len(masks[0]), np.nan)
+        drawn = {name: np.concatenate([of, found.get(name, none)]) for name, of in drawn.items()}
         for name in names:
             beside = companions.get(name)
             ties = (given[beside][0], drawn[beside]) if beside else None
@@ -104,9 +107,10 @@ def _relabelled(
 ) -> Iterator[list[Masks]]:
     """Yield batches of resamples: masks for each pool."""
     units = 1 + max(int(pool.unit.max()) for pool in pools)
-    of_first = np.zeros(units, bool)
+    of_first, run_of = np.zeros(units, bool), np.zeros(units, np.intp)
     for pool in pools:
         of_first[pool.unit[pool.first]] = True
+        run_of[pool.unit] = pool.run
     texts = sum(len(pool.unit) for pool in pools)
     first, most = (SLOW_FIRST, SLOW_MOST) if slow else (FIRST, min(MOST, max(FIRST, MOST_TEXTS // texts)))
     done = 0
@@ -116,7 +120,9 @@ def _relabelled(
             swapped = rng.random((count, units)) < 0.5
             yield [pool.first ^ swapped[:, pool.unit] for pool in pools]
         else:
-            chosen = rng.permuted(np.tile(of_first, (count, 1)), axis=1)
+            chosen = np.empty((count, units), bool)
+            for own in (run_of == run for run in np.unique(run_of)):
+                chosen[:, own] = rng.permuted(np.tile(of_first[own], (count, 1)), axis=1)
             yield [chosen[:, pool.unit] for pool in pools]
         done += count
 

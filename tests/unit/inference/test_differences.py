@@ -166,8 +166,8 @@ def test_runs_are_averaged_and_draws_too() -> None:
     sets = rng.normal(size=(4, 40, 5))
     draws = rng.normal(size=(2, 40, 5))
     runs = [
-        Run(({"features": one}, {"features": other}), {"k": 3, "reference_features": draw}, None)
-        for one, other in ((sets[0], sets[1]), (sets[2], sets[3]))
+        Run(({"features": one}, {"features": other}), {"k": 3, "reference_features": draw}, None, number)
+        for number, (one, other) in enumerate(((sets[0], sets[1]), (sets[2], sets[3])))
         for draw in draws
     ]
     alone = [set_differences(FAMILIES["support"], [run], ("a", "b"), {}) for run in runs]

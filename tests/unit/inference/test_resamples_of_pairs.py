@@ -120,6 +120,23 @@ def test_a_companion_orders_resamples_with_the_same_difference() -> None:
     assert stats.binomtest(int(share * 400), 400, 0.05).pvalue > 0.01
 
 
+def test_the_same_texts_are_divided_alike_for_each_draw_of_references() -> None:
+    """Averaged over draws, the texts count once; independent runs are divided each on its own, in halves."""
+    values = np.random.default_rng(1).normal(size=(2, 40))
+    alike = resampled_tests([(mean_of(of), alone(20)) for of in (values[0], values[0])], False, 0)["mean"]
+    once = resampled_tests([(mean_of(values[0]), alone(20))], False, 0)["mean"]
+    assert alike[:3] == pytest.approx(once[:3])
+
+    def evaluate(masks: Masks) -> Values:
+        assert (masks.sum(axis=1) == 20).all()
+        return mean_of(values[1]).evaluate(masks)
+
+    other = Pool(np.tile([True, False], 20), np.arange(40, 80), 1)
+    two = resampled_tests([(mean_of(values[0]), alone(20)), (Statistic(evaluate), other)], False, 0)["mean"]
+    own = [np.sqrt(2 * of.var() / 20) for of in values]
+    assert two.deviation == pytest.approx(np.hypot(*own) / 2, rel=0.1)
+
+
 def test_a_metric_without_a_value_has_no_test() -> None:
     def compute(rows: np.ndarray) -> dict[str, float]:
         return {"size": float(len(rows)), **({"rare": 1.0} if len(rows) > 99 else {})}

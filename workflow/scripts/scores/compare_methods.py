@@ -26,8 +26,8 @@ def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str,
         if asked.get("tokenizer"):
             common["tokenizer"] = load(asked["tokenizer"])
         runs = [
-            of_run(family, pair, common | {"reference_features": draw})
-            for pair in zip(cells[:half], cells[half:], strict=True)
+            of_run(family, pair, common | {"reference_features": draw}, number)
+            for number, pair in enumerate(zip(cells[:half], cells[half:], strict=True))
             for draw in (drawn if family.of_draws else [None])
         ]
         found = [of._asdict() for of in set_differences(family, runs, models, {})]
@@ -53,11 +53,11 @@ def load(named: Values) -> Any:
     return load_tokenizer(prepare(parse_source(named["source"])))
 
 
-def of_run(family: Family, pair: tuple[Values, Values], common: Values) -> Run:
+def of_run(family: Family, pair: tuple[Values, Values], common: Values, number: int) -> Run:
     """Return what a family reads of two cells with one seed."""
     first, second = ({name: values[name] for name in family.reads if name in values} for values in pair)
     prompts = (pair[0][PROMPT_IDS], pair[1][PROMPT_IDS]) if common["paired"] else None
-    return Run((first, second), common, prompts)
+    return Run((first, second), common, prompts, number)
 
 
 if __name__ == "__main__":
