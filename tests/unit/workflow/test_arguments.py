@@ -61,8 +61,8 @@ def test_an_output_is_a_target(target: str, demo: Config) -> None:
     [
         ("al", "unknown rule; nearest valid: 'all'"),
         (
-            "results/news/gemma-3-270m/nucleus-0.95/against/smollm2/nucleus-0.95/minilm.json",
-            "unknown model 'smollm2'; nearest valid: 'smollm2-135m-instruct'",
+            "results/news/gemma-3-270m/nucleus-0.95/against/smollm2-135m-instrct/nucleus-0.95/minilm.json",
+            "unknown model 'smollm2-135m-instrct'; nearest valid: 'smollm2-135m-instruct'",
         ),
         (f"{CELL}/generations.parquet".replace("news", "nws"), "unknown task 'nws'; nearest valid: 'news'"),
         (
