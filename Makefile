@@ -104,6 +104,7 @@ bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/per_text.py
 	$(BIN)/python benchmarks/set_metrics.py
 	$(BIN)/python benchmarks/calibration.py --pairs 100 --n 100
+	$(BIN)/python benchmarks/resamples.py --n 1000
 	$(BIN)/python benchmarks/explorer.py
 	$(BIN)/python benchmarks/rankings.py
 	$(BIN)/python benchmarks/score_table.py

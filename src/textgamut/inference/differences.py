@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REVISION = 2
-"""Increase when the same scores produce other differences."""
+"""Increase when the same texts or scores produce other differences, also by a family's ``resampled``."""
 
 ROUNDING = 1e-12
 """Differences and deviations below this share of the values are due to rounding."""

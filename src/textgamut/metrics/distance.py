@@ -82,8 +82,8 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
         [*unit_blocks(ref, "reference features"), *unit_blocks(gen, "generated features")]
     )
     mean = points.mean(axis=0)
-    # The mean cosine of pairs of different rows; their mean squared distance is 2 - 2 cosine.
-    cosine = ((n + m) * float(mean @ mean) - 1) / (n + m - 1)
+    # The mean squared distance of pairs is 2 - 2 cosine.
+    cosine = mean_cosine(mean, n + m)
     if (scale := 2 - 2 * cosine) <= NO_VARIANCE:  # all rows are the same but for rounding
         return dict.fromkeys(("gaussian", "polynomial"), MMD(0.0, 1.0))
     kernels = kernels_of(scale)
@@ -119,6 +119,11 @@ def mmd(reference: ArrayLike, generated: ArrayLike, permutations: int = 200, see
         p = float(np.mean(values >= values[0] - TIE * values.std() - LEAST_TIE))
         found[name] = MMD(float(_unbiased(given[name], sums[name][:n].sum(), whole, n, m)), p)
     return found
+
+
+def mean_cosine(mean: NDArray[np.float64], count: int) -> float:
+    """Return the mean cosine of the pairs of different rows of unit length, from the mean of the rows."""
+    return (count * float(mean @ mean) - 1) / (count - 1)
 
 
 def kernels_of(scale: float) -> dict[str, Callable[[Any], Any]]:

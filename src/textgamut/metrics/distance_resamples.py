@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.features.reduce import NO_VARIANCE, blocks, checked, unit_blocks
-from textgamut.metrics.distance import kernels_of, moments_of
+from textgamut.metrics.distance import kernels_of, mean_cosine, moments_of
 from textgamut.metrics.statistic import Masks, Statistic, Values, recomputed
 
 
@@ -32,7 +32,7 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
     """Prepare the squared MMD: sums of kernels over the pairs of a resample."""
     count = len(ref) + len(pooled)
     mean = (ref.sum(axis=0) + pooled.sum(axis=0)) / count
-    cosine = (count * float(mean @ mean) - 1) / (count - 1)
+    cosine = mean_cosine(mean, count)
     if (scale := 2 - 2 * cosine) <= NO_VARIANCE:  # all rows are the same but for rounding
         kernels: Mapping[str, Callable[[Any], Any]] = dict.fromkeys(kernels_of(1.0), np.zeros_like)
     else:

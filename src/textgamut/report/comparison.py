@@ -53,7 +53,7 @@ def models_table(scores: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def differences_table(differences: pd.DataFrame) -> pd.DataFrame:
+def pairs_table(differences: pd.DataFrame) -> pd.DataFrame:
     """Pivot differences to one row per pair of models.
 
     Args:

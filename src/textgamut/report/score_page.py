@@ -29,7 +29,7 @@ def comparison_section(
 
     Args:
         scores: As for :func:`models_table`, with the columns ``n`` and ``k``.
-        differences: As for :func:`differences_table`.
+        differences: As for :func:`pairs_table`.
         references: Number of references.
         embedder: Label of the embedder; None if no metric needed one.
     """

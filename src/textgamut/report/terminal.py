@@ -18,7 +18,7 @@ from textgamut.metrics.rows import ALL, Row
 from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
-from textgamut.report.comparison import cells_of, differences_table, facts_against, facts_of, models_table
+from textgamut.report.comparison import cells_of, facts_against, facts_of, models_table, pairs_table
 from textgamut.report.names import shortened
 
 LONGEST = 80
@@ -73,7 +73,7 @@ def print_comparison(
 
     Args:
         scores: As ``report.comparison.models_table``.
-        differences: As ``report.comparison.differences_table``.
+        differences: As ``report.comparison.pairs_table``.
         references: Number of reference texts.
         embedder: Label of the embedder; None if no metric needed one.
     """
@@ -108,7 +108,7 @@ def print_comparison(
     if shown:
         console.print(", ".join(shown), style="dim", markup=False)
     if len(differences):
-        pairs = differences_table(differences)
+        pairs = pairs_table(differences)
         title = "\nDifferences, with 95 % intervals; verdicts: p below 0.05 after Holm's correction"
         console.print(Text(title, style="bold"))
         few = pairs.head(MOST_PAIRS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from textgamut.report.comparison import cells_of, differences_table, models_table
+from textgamut.report.comparison import cells_of, models_table, pairs_table
 
 SCORES = pd.DataFrame(
     [
@@ -40,7 +40,7 @@ def test_models_are_rows_in_their_order_and_groups_come_last() -> None:
 
 
 def test_the_table_of_differences_has_a_row_for_each_pair() -> None:
-    table = differences_table(DIFFERENCES)
+    table = pairs_table(DIFFERENCES)
     assert table[["model_1", "model_2"]].to_numpy().tolist() == [["b", "<a>"]]
     assert list(cells_of(table, "precision", "+")) == ["+0.500 [+0.300, +0.700] better"]
     assert list(cells_of(table, "recall", "+")) == ["-0.100"]

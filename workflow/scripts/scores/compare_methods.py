@@ -1,5 +1,6 @@
 """Test the differences of the metrics of sets between two methods, by resamples of their texts."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from textgamut.catalogue.family import PROMPT_IDS, TEXTS, Family
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_array, read_table, write_json
 from textgamut.inference.differences import Run, set_differences
+from textgamut.models.devices import lease
 from textgamut.run.script import run
 
 Values = dict[str, Any]
@@ -30,7 +32,8 @@ def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str,
             for number, pair in enumerate(zip(cells[:half], cells[half:], strict=True))
             for draw in (drawn if family.of_draws else [None])
         ]
-        found = [of._asdict() for of in set_differences(family, runs, models, {})]
+        with lease(1, wait=False) if family.on_gpu else nullcontext():
+            found = [of._asdict() for of in set_differences(family, runs, models, {})]
         rows += [{name: value for name, value in of.items() if name != "difference"} for of in found]
     write_json(outputs["tests"], rows)
 
