@@ -41,7 +41,8 @@ def patience(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def answer(body: bytes, *head: str, status: str = "200 OK") -> bytes:
-    lines = [f"HTTP/1.1 {status}", *head, f"Content-Length: {len(body)}", "", ""]
+    # The server closes each connection: unless it says so, a client may send its next request on it.
+    lines = [f"HTTP/1.1 {status}", *head, "Connection: close", f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(lines).encode("latin-1") + body
 
 
