@@ -21,8 +21,9 @@ from textgamut import TextgamutError
 from textgamut.catalogue import metrics_of
 from textgamut.cli import score as command
 from textgamut.config.entries.embedders import Embedder
-from textgamut.features.embed import embed
+from textgamut.features.embed import LoadedEmbedder, embed
 from textgamut.metrics.ngram import self_bleu
+from textgamut.metrics.rows import HELD_OUT, USED_REFERENCES
 
 LOW, HIGH = ["cat", "dog", "mat", "bad", "fed", "jam", "lake"], ["TRUST", "SWIRL", "UPON", "SYRUP", "WORST"]
 
@@ -88,7 +89,8 @@ def test_the_numbers_are_those_of_the_functions(score, result, checkpoint: Path)
     support = textgamut.support_metrics(*reduced, k=4)
     for name in ("precision", "recall", "density", "coverage"):
         assert getattr(result, name) == getattr(support, name)
-    assert result.intervals == textgamut.bootstrap_intervals(*reduced, support, 20)
+    intervals = textgamut.bootstrap_intervals(*reduced, support, 20)
+    assert {name: result.intervals[name] for name in intervals} == intervals
     assert result.mauve == textgamut.divergence_metrics(features[0], features[1], None, [0, 1]).mauve
     assert result.self_bleu == self_bleu([text.split() for text in GENERATED])
     nearer = score(REFERENCE, GENERATED, metrics=["support"], k=2)
@@ -107,8 +109,9 @@ def test_the_table_has_all_rows(result) -> None:
     assert {"precision", "mauve", "f_1_8", "self_bleu", "distinct_4", "repetition_4"} <= set(whole.index)
     assert whole.loc["precision", "value"] == result.precision
     assert whole.loc["precision", "low"] == result.intervals["precision"].low <= result.precision
-    assert np.isnan(whole.loc["mauve", "low"])
-    assert whole.loc["mauve", "deviation"] >= 0
+    assert whole.loc["mauve", "low"] <= result.mauve
+    assert whole.loc["mauve", "deviation"] > 0
+    assert whole.loc["self_bleu", "low"] < result.self_bleu < whole.loc["self_bleu", "high"]
     assert set(frame["group"]) == {"all", "topic=x", "topic=y"}
     of_x = frame.loc[frame["group"] == "topic=x", "metric"]
     assert set(of_x) == {"recall", "coverage"}  # nothing was generated about x
@@ -161,7 +164,7 @@ def test_a_metric_that_was_not_computed_is_an_error(score) -> None:
     assert not hasattr(found, "mauve")
     assert "diversity" in dir(found)
     assert "precision" not in dir(found)
-    assert found.intervals == {}
+    assert set(found.intervals) == {"text_distinct_2"}  # a mean; there are no half-samples
     with pytest.raises(TextgamutError, match="add 'support' to metrics"):
         found.missed  # noqa: B018
 
@@ -287,7 +290,7 @@ def test_the_command_has_the_same_defaults() -> None:
     given = {field.name: field.default for field in dataclasses.fields(command.Given)}
     options = inspect.signature(textgamut.score).parameters
     shared = given.keys() & options.keys()
-    assert len(shared) == 10
+    assert len(shared) == 11
     for name in shared:
         assert given[name] == options[name].default
 
@@ -407,7 +410,8 @@ def test_the_order_of_the_models_only_permutes_rows(compare, comparison) -> None
         assert other.results[name].rows == comparison.results[name].rows
     key = ["metric", "model_1", "model_2"]
     turned = other.differences.rename(columns={"model_1": "model_2", "model_2": "model_1"}).set_index(key)
-    here = comparison.differences.set_index(key).sort_index()
+    here = comparison.differences
+    here = here[here["model_2"].isin(MODELS)].set_index(key).sort_index()
     turned = turned.loc[here.index]
     assert (turned["difference"] == -here["difference"]).all()
     np.testing.assert_allclose(turned["high"], -here["low"], atol=1e-12)
@@ -426,8 +430,8 @@ def test_identical_models_do_not_differ(compare) -> None:
     twins = compare(REFERENCE, {"a": GENERATED, "b": list(GENERATED)}, metrics=["support"], bootstrap=20)
     frame = twins.differences
     assert list(frame) == [
-        "metric", "model_1", "model_2", "difference", "tested", "low", "high", "p", "p_holm", "verdict", "n",
-        "resamples", "fitted",
+        "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p", "p_holm",
+        "verdict", "n", "resamples", "fitted",
     ]  # fmt: skip
     assert frame["metric"].tolist() == metrics_of("support")
     assert (frame[["difference", "tested"]] == 0).all(axis=None)
@@ -438,7 +442,7 @@ def test_identical_models_do_not_differ(compare) -> None:
 def test_differences_of_all_pairs(comparison, compare) -> None:
     frame = comparison.differences
     pairs = frame[["model_1", "model_2"]].drop_duplicates().to_numpy().tolist()
-    assert pairs == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert pairs == [["a", "b"], ["a", "c"], ["b", "c"], *([name, USED_REFERENCES] for name in "abc")]
     assert (frame["low"] <= frame["high"]).all()
     recall = frame.set_index(["metric", "model_1", "model_2"]).loc["recall", "a", "c"]
     results = comparison.results
@@ -450,8 +454,8 @@ def test_differences_of_all_pairs(comparison, compare) -> None:
     of_words = compare(REFERENCE, MODELS, metrics=["ngram"]).differences
     of_texts = ["repetition_4", "diversity", "text_distinct_2"]
     of_sets = ["self_bleu", "distinct_1", "distinct_2", "distinct_3", "distinct_4", "unigram_entropy"]
-    assert of_words["metric"].tolist() == [*of_sets, *of_texts] * 3
-    assert (of_words["resamples"] == 0).sum() == len(of_texts) * 3
+    assert of_words["metric"].tolist() == [*of_sets, *of_texts] * 6  # also against the references
+    assert (of_words["resamples"] == 0).sum() == len(of_texts) * 6
     compressed = compare(REFERENCE, MODELS, metrics=["compression"]).differences
     assert compressed["metric"].tolist() == metrics_of("compression") * 3
 
@@ -466,8 +470,12 @@ def test_texts_are_paired_by_their_prompts(compare) -> None:
     elsewhere = compare(
         REFERENCE, turned, metrics=["ngram"], prompts={"a": prompts, "b": ["other"] * 30}
     ).differences
-    assert (by_prompt["p"] == 1).all()  # the same texts after the same prompts
+    by_row, by_prompt, elsewhere = (
+        frame[frame["model_2"] == "b"].drop(columns=["p_holm", "verdict"])
+        for frame in (by_row, by_prompt, elsewhere)
+    )
     of_texts = by_prompt["resamples"] == 0
+    assert (by_prompt["p"] == 1).all()  # the same texts after the same prompts
     assert (by_prompt.loc[of_texts, "high"] == 0).all()
     assert (by_row.loc[of_texts, "high"] > by_row.loc[of_texts, "low"]).any()
     pd.testing.assert_frame_equal(elsewhere, by_row)
@@ -500,7 +508,7 @@ def test_the_other_families_have_the_numbers_of_their_functions(score, checkpoin
 def test_the_table_of_a_comparison_begins_with_the_model(comparison) -> None:
     frame = comparison.to_frame()
     assert list(frame)[:4] == ["model", "group", "metric", "value"]
-    assert frame["model"].unique().tolist() == ["a", "b", "c"]
+    assert frame["model"].unique().tolist() == ["a", "b", "c", USED_REFERENCES]
     of_b = frame[frame["model"] == "b"].drop(columns="model").reset_index(drop=True)
     pd.testing.assert_frame_equal(of_b, comparison.results["b"].to_frame(), check_dtype=False)
     assert repr(comparison) == "Comparison('a', 'b', 'c')"
@@ -604,3 +612,85 @@ def test_the_home_folder_is_expanded(result, checkpoint: Path, tmp_path: Path, m
     )
     assert found.rows
     assert not Path("~").exists()
+
+
+# --- human texts ------------------------------------------------------------------------------------------
+
+MANY = sentences(LOW, 11, 90)
+
+
+def test_held_out_texts_are_the_yardstick(score) -> None:
+    found = score(MANY, GENERATED, bootstrap=20, kmeans_seeds=[0])
+    assert found.no_yardstick == ""
+    held_out = found.yardstick
+    assert held_out is not None
+    assert len(held_out.generated_texts) == 30
+    rows = [MANY.index(text) for text in held_out.generated_texts]
+    assert min(rows) >= 30  # the first 30 are compared
+    assert rows == sorted(rows)
+    assert rows != list(range(30, 60))  # drawn
+    alone = score(MANY[:30], list(held_out.generated_texts), bootstrap=20, kmeans_seeds=[0])
+    assert held_out.values == alone.values
+    assert held_out.intervals == alone.intervals
+    assert found.values == score(MANY[:30], GENERATED, kmeans_seeds=[0]).values  # a yardstick changes nothing
+    assert set(found.humans) == {HELD_OUT, USED_REFERENCES}
+    assert found.humans[USED_REFERENCES].values == score(MANY, MANY[:30], metrics=["length", "ngram"]).values
+
+
+@pytest.mark.parametrize(
+    ("references", "why"),
+    [
+        (MANY[:59], "held-out human texts of N = 30 need 60 references, and there are 59"),
+        (sentences(LOW, 5) + sentences(HIGH, 6), "not in random order or not of one kind"),
+    ],
+)
+def test_without_a_yardstick_the_reason_is_said(score, references: list[str], why: str) -> None:
+    found = score(references, GENERATED)
+    assert why in found.no_yardstick
+    assert found.yardstick is None
+    assert found.verdict.sentences[-1] == f"There is no yardstick: {found.no_yardstick}."
+    assert set(found.verdict.findings) == {"self_bleu"}  # against the references: no word of precision
+
+
+def test_n_is_chosen(score) -> None:
+    found = score(MANY[:40], GENERATED, n=20, metrics=["support", "length"])
+    assert {row["n"] for row in found.rows} == {20}
+    assert found.values == score(MANY[:20], GENERATED[:20], metrics=["support", "length"]).values
+    assert len(found.yardstick.generated_texts) == 20
+    with pytest.raises(TextgamutError, match="n = 31: there are only 30 generated texts"):
+        score(MANY, GENERATED, n=31)
+    with pytest.raises(TextgamutError, match="n = 30: there are only 20 references"):
+        score(MANY[:20], GENERATED, n=30)
+
+
+def test_every_metric_of_sets_has_an_interval_also_of_groups(result) -> None:
+    assert {row["group"] for row in result.rows} == {"all", "topic=x", "topic=y"}
+    for row in result.rows:
+        assert row["low"] <= row["value"] <= row["high"], row
+
+
+def test_features_are_kept_by_content_and_order(score, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path))
+    embedded: list[int] = []
+    own = LoadedEmbedder.embed
+
+    def counted(self, texts):
+        embedded.append(len(texts))
+        return own(self, texts)
+
+    monkeypatch.setattr(LoadedEmbedder, "embed", counted)
+    first = score(MANY, GENERATED, metrics=["support"])
+    assert embedded == [30, 30, 30]  # the used references, the generated texts, the held-out ones
+    again = score(MANY, GENERATED, metrics=["support"])
+    assert len(embedded) == 3
+    assert again.rows == first.rows
+    score(MANY, GENERATED[::-1], metrics=["support"])
+    assert len(embedded) == 4  # another order
+    [damaged, *_] = (tmp_path / "features").glob("*.npz")
+    damaged.write_bytes(b"not an archive")
+    assert score(MANY, GENERATED, metrics=["support"]).rows == first.rows
+
+
+def test_a_model_cannot_have_the_name_of_human_texts(compare) -> None:
+    with pytest.raises(TextgamutError, match="is the name of human texts"):
+        compare(REFERENCE, {HELD_OUT: GENERATED})

@@ -18,6 +18,7 @@ MODULES = (
     "distance",
     "completions",
     "judged_completions",
+    "length",
     "ngram",
     "compression",
     "likelihood",

@@ -125,6 +125,8 @@ class Metric:
     level: Literal["set", "text", "both"] = "set"
     """``set``: a value for a set of texts. ``text``: a value for each text; the value of a set is the mean.
     ``both``: a metric of sets that is also reported for each text."""
+    says: tuple[str, str] | None = None
+    """What texts do whose value is lower, and higher, than that of others: "are shorter", "are longer"."""
     source: str
     """The publication that defines it, and its use in the papers."""
     rescale: tuple[float, float] | None = None
@@ -211,6 +213,11 @@ class Family:
     def of_draws(self) -> bool:
         """Whether it compares generated texts with each draw of references, as many of both."""
         return REFERENCE_FEATURES in self.reads
+
+    @property
+    def of_wording(self) -> bool:
+        """Whether it is computed from texts alone: neither from features nor with prompts or references."""
+        return set(self.reads) <= {TEXTS, TOKENIZER}
 
     @property
     def of_prompts(self) -> bool:

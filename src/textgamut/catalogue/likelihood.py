@@ -43,6 +43,7 @@ FAMILY = Family(
     metrics=(
         Metric(
             name="perplexity",
+            says=("are easier to predict", "are harder to predict"),
             label="perplexity",
             meaning="surprise of the scoring model",
             definition="exp of the mean negative log-likelihood of a token",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import glob
 import logging
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, field, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -34,7 +33,7 @@ from textgamut.user_files import check_file
 if TYPE_CHECKING:
     import pandas as pd
 
-    from textgamut.scoring.results import Comparison
+    from textgamut.scoring.results import Comparison, ScoreResult
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +69,9 @@ def _as_option(option: Field[Any], kind: Any) -> tuple[str, Any, Any]:
     elif option.name == "kmeans_seeds":
         kind = tuple[Integer, ...]
         shown |= {"consume_multiple": 1, "validator": _check_seeds}
+    elif kind == int | None:
+        kind = Integer | None
+        shown["validator"] = Number(gte=facts["least"])
     elif kind is int:
         kind = Integer
         shown["validator"] = Number(gte=facts["least"])
@@ -91,8 +93,7 @@ else:  # the options of textgamut.score on the command line
     )
 
 MOST_REFERENCES = 100_000
-"""Number of references above which only those that are compared are read: a corpus could fill the memory, and
-embedding it takes hours."""
+"""Number of references that are read, unless more can be compared or held out: they could fill the memory."""
 
 
 def score(
@@ -148,8 +149,7 @@ def score(
         compute = _prepare(reference, _expanded(generated), text, model, given, group, prompt, output)
         with lease(1):
             comparison = compute()
-            if len(comparison.results) > 1:
-                comparison.differences  # noqa: B018 (computed once, here: on the GPU, and its warnings are kept)
+            comparison.verdicts  # noqa: B018 (computed once, here: on the GPU, and its warnings are kept)
     try:
         _print(comparison, settings if json else None, messages)
     finally:  # also if the reader of the output is gone
@@ -179,14 +179,18 @@ def _prepare(
         raise ConfigError("standard input can be read only once: one of --reference and --generated")
     for file in inputs:
         check_file(file)
-    whole = "compression" in given.metrics or reference == STANDARD_INPUT
-    references = _read(reference, text, group, most=None if whole else MOST_REFERENCES + 1)
-    _check_texts(str(reference), references[text])
     models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
-    if len(references) > MOST_REFERENCES and not whole:
-        references = _first_references(reference, text, group, min(map(len, models.values())))
+    whole = "compression" in given.metrics or reference == STANDARD_INPUT
+    most = max(MOST_REFERENCES, 2 * min(map(len, models.values())))
+    references = _read(reference, text, group, most=None if whole else most + 1)
+    _check_texts(str(reference), references[text])
+    if len(references) > most and not whole:
+        references = references.head(most)
+        logger.warning(
+            "%s: only the first %s references are read: no metric uses more", reference, f"{most:,}"
+        )
     if output:
-        check_folder("--output", output, _names("support" in given.metrics, len(models)), inputs)
+        check_folder("--output", output, _names("support" in given.metrics), inputs)
 
     def of_models(column: str) -> dict[str, pd.Series[Any]]:
         return {name: labels(frame[column]) for name, frame in models.items()}
@@ -210,13 +214,27 @@ def _print(comparison: Comparison, settings: dict[str, Any] | None, messages: Se
     result = next(iter(comparison.results.values()))
     counts = len(result.reference_texts), len(result.generated_texts)
     if settings is not None:
-        rows = [{"model": name, **row} for name, of in comparison.results.items() for row in of.rows]
-        differences = records(comparison.differences)
-        print_json(settings=settings, scores=rows, differences=differences, warnings=messages)
-    elif len(comparison.results) > 1:
-        print_comparison(comparison.to_frame(), comparison.differences, counts[0], result.embedder)
+        print_json(
+            settings=settings,
+            verdicts={name: vars(verdict) for name, verdict in comparison.verdicts.items()},
+            pairs=comparison.pair_verdicts,
+            scores=_rows(comparison.results),
+            human=_rows(comparison.humans),
+            differences=records(comparison.differences),
+            warnings=messages,
+        )
+        return
+    verdicts = {name: verdict.sentences for name, verdict in comparison.verdicts.items()}
+    if len(comparison.results) > 1:
+        said = verdicts | {"": comparison.pair_verdicts}
+        print_comparison(comparison.to_frame(), comparison.differences, said, counts[0], result.embedder)
     else:
-        print_scores(result.rows, *counts, result.embedder)
+        humans = {name: of.values for name, of in comparison.humans.items()}
+        print_scores(result.rows, humans, verdicts[result.name], *counts, result.embedder)
+
+
+def _rows(results: Mapping[str, ScoreResult]) -> list[dict[str, Any]]:
+    return [{"model": name, **row} for name, of in results.items() for row in of.rows]
 
 
 def _expanded(paths: Iterable[Path]) -> list[Path]:
@@ -266,28 +284,6 @@ def _read_models(
     return {name: frame for name, (_, frame) in models.items()}
 
 
-def _first_references(path: Path, text: str, columns: Sequence[str], fewest: int) -> pd.DataFrame:
-    """Read the first of many references, which are all that metrics of two sides use.
-
-    Args:
-        path: File of the references.
-        text: Column of the texts.
-        columns: Other columns.
-        fewest: Smallest number of texts of a model.
-
-    Warns:
-        UserWarning: If there may be more.
-    """
-    found = _read(path, text, columns, most=fewest)
-    if len(found) == fewest:
-        warnings.warn(
-            f"{path}: only the first {fewest:,} of more than {MOST_REFERENCES:,} references are read: no "
-            "metric uses more",
-            stacklevel=2,
-        )
-    return found
-
-
 def _read(
     path: Path, text: str, columns: Sequence[str], optional: Sequence[str] = (), most: int | None = None
 ) -> pd.DataFrame:
@@ -309,10 +305,10 @@ def _check_texts(where: str, texts: pd.Series[Any]) -> None:
         logger.warning("%s: %d of %d texts are empty; they are scored as empty", where, empty, len(texts))
 
 
-def _names(support: bool, models: int) -> list[str]:
+def _names(support: bool) -> list[str]:
     """Return the files that ``--output`` writes, relative to its folder."""
     figures = ["precision-recall.svg", "precision-recall.png"] if support else []
-    return ["index.html", "scores.csv", *figures, *(["differences.csv"] if models > 1 else [])]
+    return ["index.html", "scores.csv", *figures, "differences.csv"]
 
 
 def _write(folder: Path, comparison: Comparison, reference: str) -> None:
@@ -324,9 +320,7 @@ def _write(folder: Path, comparison: Comparison, reference: str) -> None:
     from textgamut.report.score_page import scores_figure
 
     scores, differences = comparison.to_frame(), comparison.differences
-    contents = {"scores.csv": to_csv(scores)}
-    if len(comparison.results) > 1:
-        contents["differences.csv"] = to_csv(differences)
+    contents = {"scores.csv": to_csv(scores), "differences.csv": to_csv(differences)}
     table = models_table(scores)
     if "precision" in table:
         result = next(iter(comparison.results.values()))

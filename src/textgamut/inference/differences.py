@@ -15,7 +15,7 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
 from textgamut.errors import DataError
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, seed_of
-from textgamut.metrics.statistic import Statistic, recomputed
+from textgamut.metrics.statistic import Statistic, chosen_rows, recomputed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,12 +28,15 @@ ROUNDING = 1e-12
 
 CANNOT_TELL = "cannot tell"
 
+LEVEL = 0.05
+"""Corrected p-value below which two sets are told apart."""
+
 LEAST_PROMPTS = 20
 """Number of common prompts from which on all completions of a prompt are swapped together."""
 
 COLUMNS = [
-    "metric", "model_1", "model_2", "difference", "tested", "low", "high", "p", "p_holm", "verdict", "n",
-    "resamples", "fitted",
+    "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p", "p_holm",
+    "verdict", "n", "resamples", "fitted",
 ]  # fmt: skip
 """Columns of a table of differences."""
 
@@ -50,6 +53,8 @@ class Difference(NamedTuple):
     low: float
     """Ends of the 95 % interval of the tested difference; NaN if it is not known."""
     high: float
+    deviation: float
+    """Standard deviation of the difference: over the resamples or, of means, its standard error."""
     p: float
     """Two-sided p-value of no difference, for this comparison alone; NaN if there is no interval."""
     n: int
@@ -175,13 +180,8 @@ def _slow(family: Family, common: Mapping[str, Any], pooled: Mapping[str, Any]) 
     """Return a statistic of a family without a faster one, which scores each set anew."""
     names = {metric.name for metric in family.metrics if metric.level == "set"}
 
-    def chosen(values: Any, rows: NDArray[np.intp]) -> Any:
-        if isinstance(values, Mapping):
-            return {name: chosen(of, rows) for name, of in values.items()}
-        return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows.tolist()]
-
     def compute(rows: NDArray[np.intp]) -> dict[str, float]:
-        own = {name: chosen(values, rows) for name, values in pooled.items()}
+        own = {name: chosen_rows(values, rows) for name, values in pooled.items()}
         with warnings.catch_warnings():  # scoring has already warned
             warnings.simplefilter("ignore")
             scores = family.score({**common, **own})
@@ -194,7 +194,9 @@ def _difference(name: str, test: Tested, difference: float, n: int) -> Differenc
     low, high = METRICS[name].range
     reach = 1.96 * test.deviation
     ends = max(test.difference - reach, low - high), min(test.difference + reach, high - low)
-    return Difference(name, difference, test.difference, *ends, test.p, n, test.resamples, test.fitted)
+    return Difference(
+        name, difference, test.difference, *ends, test.deviation, test.p, n, test.resamples, test.fitted
+    )
 
 
 def _negative(of: Difference) -> Difference:
@@ -210,8 +212,9 @@ def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) ->
     Returns:
         One row per pair and metric, in the order of the catalogue: ``metric``, ``model_1``, ``model_2``,
         ``difference`` (of the values, the first minus the second), ``tested`` (the difference that is
-        tested), ``low`` and ``high`` (its 95 % interval), ``p``, ``p_holm`` (corrected for all rows of the
-        table), ``verdict`` on the first model, ``n``, ``resamples``, ``fitted``.
+        tested), ``low`` and ``high`` (its 95 % interval), ``deviation`` (its standard deviation), ``p``,
+        ``p_holm`` (corrected for all rows of the table), ``verdict`` on the first model, ``n``,
+        ``resamples``, ``fitted``.
     """
     import pandas as pd
 
@@ -269,7 +272,7 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
     if not len(both):
         raise DataError(f"{metric}: the two models share no prompt with a value")
     apart = both[:, 0] - both[:, 1]
-    difference, low, high, p = float(apart.mean()), math.nan, math.nan, math.nan
+    difference, low, high, error, p = float(apart.mean()), math.nan, math.nan, math.nan, math.nan
     if len(apart) > 1:
         error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
         reach = error * float(stats.t.ppf(0.975, len(apart) - 1))
@@ -279,7 +282,7 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
             p = float(2 * stats.t.sf(abs(difference) / error, len(apart) - 1))
         elif abs(difference) <= rounding:
             p = 1.0
-    return Difference(metric, difference, difference, low, high, p, len(apart))
+    return Difference(metric, difference, difference, low, high, error, p, len(apart))
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -303,7 +306,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return corrected
 
 
-def verdict(metric: str, difference: float, tested: float, p: float, level: float = 0.05) -> str:
+def verdict(metric: str, difference: float, tested: float, p: float, level: float = LEVEL) -> str:
     """Say in words what a difference means for the first model.
 
     Args:

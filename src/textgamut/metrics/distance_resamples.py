@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.features.reduce import NO_VARIANCE, blocks, checked, unit_blocks
-from textgamut.metrics.distance import kernels_of, mean_cosine, moments_of
+from textgamut.metrics.distance import frechet_distance, kernels_of, mean_cosine, moments_of
 from textgamut.metrics.statistic import Masks, Statistic, Values, recomputed
 
 
@@ -54,14 +54,7 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
         within[name] = (total - n * float(kernel(1.0) - kernel(cosine))) / (n * (n - 1))
 
     def evaluate(masks: Masks) -> Values:
-        chosen = np.ascontiguousarray(masks.T, dtype=np.float32)
-        inside = {name: np.zeros(len(masks)) for name in kernels}
-        for rows in blocks(size, size):
-            cosines = pooled[rows] @ pooled.T
-            for name, kernel in kernels.items():
-                values = (kernel(cosines) - kernel(cosine)).astype(np.float32)
-                values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = 0
-                inside[name] += np.einsum("ij,ij->j", values @ chosen, chosen[rows], dtype=np.float64)
+        inside = sums(pooled, pooled, masks, masks)
         numbers = np.stack([masks.sum(axis=1), (~masks).sum(axis=1)]).astype(float)
         found = {}
         for name in kernels:
@@ -73,7 +66,31 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
             found[f"mmd_{name}"] = within[name] + pairs - 2 * far
         return found
 
-    return Statistic(evaluate)
+    def sums(
+        first: NDArray[np.float64], second: NDArray[np.float64], of_first: Masks, of_second: Masks
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the sum of each kernel over the pairs of chosen rows, without those of a row with itself."""
+        columns = np.ascontiguousarray(of_second.T, dtype=np.float32)
+        found = {name: np.zeros(len(of_first)) for name in kernels}
+        for rows in blocks(len(first), len(second)):
+            cosines, chosen = first[rows] @ second.T, of_first.T[rows]
+            for name, kernel in kernels.items():
+                values = (kernel(cosines) - kernel(cosine)).astype(np.float32)
+                if first is second:
+                    values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = 0
+                found[name] += np.einsum("ij,ij->j", values @ columns, chosen, dtype=np.float64)
+        return found
+
+    def halves(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
+        a, b = (masks.sum(axis=1).astype(float) for masks in (of_references, of_texts))
+        own, of_ref = sums(pooled, pooled, of_texts, of_texts), sums(ref, ref, of_references, of_references)
+        far = sums(ref, pooled, of_references, of_texts)
+        return {
+            f"mmd_{name}": of_ref[name] / (a * (a - 1)) + own[name] / (b * (b - 1)) - 2 * far[name] / (a * b)
+            for name in kernels
+        }
+
+    return Statistic(evaluate, halves=halves)
 
 
 def _frechet(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Statistic:
@@ -91,4 +108,7 @@ def _frechet(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Statistic
         spread = float(((own - own.mean(axis=0)) ** 2).sum() / (len(rows) - 1))
         return {"frechet": max(0.0, float(apart @ apart + trace + spread - 2 * shared))}
 
-    return recomputed(compute)
+    def halves(of_references: NDArray[np.intp], of_texts: NDArray[np.intp]) -> dict[str, float]:
+        return {"frechet": frechet_distance(ref[of_references], pooled[of_texts])}
+
+    return recomputed(compute, halves)

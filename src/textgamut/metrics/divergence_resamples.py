@@ -28,7 +28,7 @@ def prepare_divergence(
     changes histograms only.
 
     Args:
-        features: (2 N, d) features of the pooled texts.
+        features: (P, d) features of the pooled texts.
         reference_features: (N, d) features of the references.
         clusters: Number of bins. Defaults to max(2, round(N / 10)), as for a single model.
         seeds: k-means seeds, over which the values are averaged.
@@ -42,20 +42,37 @@ def prepare_divergence(
         of_references, labels = cluster_labels([ref, pooled[order]], bins, seed)
         members = np.zeros((len(pooled), bins))
         members[order, labels] = 1
-        spaces.append((np.bincount(of_references, minlength=bins) / len(ref), members))
+        spaces.append((np.eye(bins)[of_references], members))
 
     def evaluate(masks: Masks) -> Values:
         found = {name: np.zeros((2, len(masks))) for name in SCORES}
-        for p_hist, members in spaces:
+        for references, members in spaces:
+            p_hist = references.mean(axis=0)
             for side, of_side in enumerate((masks, ~masks)):
-                counts = of_side.astype(np.float64) @ members
-                hists = counts / counts.sum(axis=1, keepdims=True)
+                hists = _histograms(of_side, members)
                 for part in blocks(len(masks), WIDTH * bins):
                     for name, values in _scores(p_hist, hists[part], len(ref)).items():
                         found[name][side, part] += values / len(spaces)
         return found
 
-    return Statistic(evaluate)
+    def halves(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
+        found = {name: np.zeros(len(of_texts)) for name in SCORES}
+        for references, members in spaces:
+            sides = _histograms(of_references, references), _histograms(of_texts, members)
+            for place, (p_hist, q_hist) in enumerate(zip(*sides, strict=True)):
+                count = int(of_references[place].sum())
+                for name, values in _scores(p_hist, q_hist[None], count).items():
+                    found[name][place] += values[0] / len(spaces)
+        return found
+
+    return Statistic(evaluate, halves=halves)
+
+
+def _histograms(masks: Masks, members: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the histogram of the texts of each resample: (S, K), each with the sum 1."""
+    counts: NDArray[np.float64] = masks.astype(np.float64) @ members
+    shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _scores(p: NDArray[np.float64], q: NDArray[np.float64], n: int) -> dict[str, NDArray[np.float64]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +29,30 @@ class Statistic:
     companions: Mapping[str, str] = field(default_factory=dict)
     """Metric that counts -> a value, also returned, that orders resamples with the same difference."""
     slow: bool = False
-    """Whether an evaluation takes so long that tests use fewer resamples."""
+    """Whether an evaluation takes so long that fewer resamples are used."""
+    halves: Callable[[Masks, Masks], dict[str, NDArray[np.float64]]] | None = None
+    """Return the metrics of a part of the texts against a part of the references, for each of S resamples:
+    masks of the references (S, N) and of the texts (S, P) -> metric -> (S,). None if the references take no
+    part, or the metrics must be computed anew."""
 
 
-def recomputed(compute: Callable[[NDArray[np.intp]], Mapping[str, float]]) -> Statistic:
+def chosen_rows(values: Any, rows: NDArray[np.intp]) -> Any:
+    """Return the values in the given rows: of an array, of a list, or of each entry of a dictionary."""
+    if isinstance(values, Mapping):
+        return {name: chosen_rows(of, rows) for name, of in values.items()}
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows.tolist()]
+
+
+def recomputed(
+    compute: Callable[[NDArray[np.intp]], Mapping[str, float]],
+    halves: Callable[[NDArray[np.intp], NDArray[np.intp]], Mapping[str, float]] | None = None,
+) -> Statistic:
     """Return a statistic that computes its metrics anew for each set.
 
     Args:
         compute: Returns the metrics of the texts in the given rows, ascending.
+        halves: Returns the metrics of the texts in the given rows (second) against the references in the
+            given rows (first).
     """
 
     def evaluate(masks: Masks) -> Values:
@@ -48,4 +65,9 @@ def recomputed(compute: Callable[[NDArray[np.intp]], Mapping[str, float]]) -> St
             for name in names
         }
 
-    return Statistic(evaluate, slow=True)
+    def evaluate_halves(references: Masks, texts: Masks) -> dict[str, NDArray[np.float64]]:
+        assert halves is not None
+        found = [dict(halves(*map(np.flatnonzero, sides))) for sides in zip(references, texts, strict=True)]
+        return {name: np.array([of[name] for of in found]) for name in found[0]}
+
+    return Statistic(evaluate, slow=True, halves=evaluate_halves if halves else None)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut import validation
+from textgamut.catalogue import METRICS
 from textgamut.catalogue.support import MOST_HALF_SAMPLES
 from textgamut.errors import DataError
 from textgamut.features.reduce import blocks, checked, first_copies, same_size, warn_of_size
@@ -351,8 +352,8 @@ def interval_of(metric: str, value: float, replicates: NDArray[np.float64], leve
     """
     tail = (1 - _share_inside(level)) / 2
     low, high = value + np.quantile(replicates - replicates.mean(), [tail, 1 - tail])
-    top = np.inf if metric == "density" else 1.0
-    return Interval(max(float(low), 0.0), min(float(high), top), float(replicates.std(ddof=1)))
+    bottom, top = METRICS[metric].range
+    return Interval(max(float(low), bottom), min(float(high), top), float(replicates.std(ddof=1)))
 
 
 def _share_inside(level: float) -> float:

@@ -9,8 +9,9 @@ import pandas as pd
 
 from textgamut.catalogue import METRICS, compared_families
 from textgamut.errors import printable
-from textgamut.metrics.rows import ALL
+from textgamut.metrics.rows import ALL, HUMANS
 from textgamut.report.html import spread_text, value_text
+from textgamut.text import counted
 
 DIFFERENCES_NOTE = (
     "First minus second model, with 95 % intervals, each of a single pair. Metrics of sets: both models "
@@ -76,9 +77,9 @@ def pairs_table(differences: pd.DataFrame) -> pd.DataFrame:
 
 def facts_of(scores: pd.DataFrame, references: int, embedder: str | None) -> str:
     """Describe what was compared: the numbers of models and texts, N, k and the embedder."""
-    models = scores["model"].nunique()
-    of = "1 model" if models == 1 else f"{models:,} models"
-    return facts_against(of, scores.to_dict("records"), references, embedder)
+    of_models = scores[~scores["model"].isin(HUMANS)]
+    of = counted(of_models["model"].nunique(), "model")
+    return facts_against(of, of_models.to_dict("records"), references, embedder)
 
 
 def facts_against(

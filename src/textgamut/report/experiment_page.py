@@ -15,6 +15,7 @@ import pandas as pd
 from textgamut import __version__, files
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import ARROWS, FAILS_NOTE
+from textgamut.metrics.rows import HUMANS
 from textgamut.report.chunks import CHUNK, DIGEST, Chunk, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
@@ -219,6 +220,7 @@ def metric_table(
         better: Column -> "higher" or "lower", where the metric says otherwise.
     """
     shown = [name for name in frame.columns if name in labels or name in METRICS]
+    models = frame[~frame["model"].isin(HUMANS)] if "model" in frame else frame  # human texts stand last
     columns, cells = [], []
     for name in shown:
         metric = METRICS.get(name)
@@ -228,7 +230,7 @@ def metric_table(
             metric.mark if metric else ""
         )
         columns.append(Column(label, numeric, name if metric else ""))
-        best = _best(frame, name) if mark and metric else None
+        best = _best(models, name) if mark and metric else None
         cells.append([_entry(frame, name, row, row == best) for row in range(len(frame))])
     if any(METRICS[column.metric].fails for column in columns if column.metric):
         note = f"{note} {FAILS_NOTE}: see the metrics below.".lstrip()

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pandas as pd
 from matplotlib.figure import Figure as MatplotlibFigure
 
 from textgamut.catalogue import compared_families, metrics_of
 from textgamut.errors import printable
 from textgamut.features.reduce import SMALL_N
-from textgamut.metrics.rows import ALL
+from textgamut.metrics.rows import ALL, HUMANS
 from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import facts_of, models_table
 from textgamut.report.experiment_page import BEST_NOTE, Figure, Section, differences_on_page, metric_table
 from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
 
+MOST_PAIRS = 30
+"""Maximum number of pairs of models whose verdicts are shown; the table of differences has all."""
+
 SPREAD_NOTES = {
     "_low": "In brackets: 95 % intervals from half-samples.",
     "_sd": "±: deviation over k-means seeds, not over samples of texts.",
 }
 """Suffix of a column -> how to read it."""
+
+
+def verdicts_section(verdicts: Mapping[str, Sequence[str]], pairs: Sequence[str]) -> Section:
+    """Return the part of a page that says in words what was found.
+
+    Args:
+        verdicts: Model -> sentences.
+        pairs: A sentence for each two models.
+    """
+    said = [f"{name}: {' '.join(sentences)}" for name, sentences in verdicts.items() if sentences]
+    more = [f"... and {len(pairs) - MOST_PAIRS:,} more pairs."] if len(pairs) > MOST_PAIRS else []
+    return Section("verdicts", "Verdicts", [*said, *pairs[:MOST_PAIRS], *more])
 
 
 def comparison_section(
@@ -36,7 +53,7 @@ def comparison_section(
     table, facts = models_table(scores), facts_of(scores, references, embedder)
     whole = table["group"] == ALL
     notes = [note for suffix, note in SPREAD_NOTES.items() if any(table.columns.str.endswith(suffix))]
-    if len(table[whole]) > 1 and notes:
+    if len(table.loc[whole & ~table["model"].isin(HUMANS)]) > 1 and notes:
         notes.append(BEST_NOTE)
     tables = [metric_table(table[whole], {"model": "model"}, "Scores", " ".join(notes))]
     if not whole.all():
@@ -66,4 +83,5 @@ def scores_figure(table: pd.DataFrame, note: str) -> MatplotlibFigure:
         note: First sentence of the small print.
     """
     with recorded_warnings():  # of characters that the font lacks
-        return comparison_figure(table[table["group"] == ALL], "Precision and recall", printable(note))
+        whole = table[(table["group"] == ALL) & table["precision"].notna()]
+        return comparison_figure(whole, "Precision and recall", printable(note))

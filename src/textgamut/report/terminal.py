@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -30,11 +30,20 @@ MOST_PAIRS = 15
 """Maximum number of pairs of models that are printed: all pairs of six models."""
 
 
-def print_scores(rows: Sequence[Row], references: int, generated: int, embedder: str | None) -> None:
-    """Print scores as tables: one for all texts and, if there are groups, one for the groups.
+def print_scores(
+    rows: Sequence[Row],
+    humans: Mapping[str, Mapping[str, float]],
+    verdict: Sequence[str],
+    references: int,
+    generated: int,
+    embedder: str | None,
+) -> None:
+    """Print a verdict, and scores as tables: one for all texts and, if there are groups, one for the groups.
 
     Args:
         rows: One row per metric and group.
+        humans: Name of each set of human texts, the yardstick first -> metric -> value.
+        verdict: Sentences.
         references: Number of reference texts.
         generated: Number of generated texts.
         embedder: Label of the embedder; None if no metric needed one.
@@ -42,11 +51,16 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
     console = _console(120)
     console.print(Text(facts_against(generated, rows, references, embedder), style="bold"))
 
-    whole = _table("metric", "value", "uncertainty", "reads as")
+    if verdict:
+        _print_sentences(console, verdict)
+        console.print()
+    human = next(iter(humans.values()), {})
+    whole = _table("metric", "value", *list(humans)[:1], "uncertainty", "reads as")
     for row in rows:
         if row["group"] == ALL:
-            cells = (row["metric"], f"{row['value']:.4f}", _uncertainty(row))
-            metric = METRICS[row["metric"]]
+            name, metric = row["metric"], METRICS[row["metric"]]
+            beside = [f"{human[name]:.4f}" if name in human else "—"] if humans else []
+            cells = (name, f"{row['value']:.4f}", *beside, _uncertainty(row))
             whole.add_row(*(Text(cell) for cell in cells), Text(metric.reads_as + metric.mark, style="dim"))
     console.print(whole)
     _print_fails_note(console, [row["metric"] for row in rows])
@@ -65,20 +79,30 @@ def print_scores(rows: Sequence[Row], references: int, generated: int, embedder:
 
 
 def print_comparison(
-    scores: pd.DataFrame, differences: pd.DataFrame, references: int, embedder: str | None
+    scores: pd.DataFrame,
+    differences: pd.DataFrame,
+    verdicts: Mapping[str, Sequence[str]],
+    references: int,
+    embedder: str | None,
 ) -> None:
-    """Print the scores of several models as tables: models, groups, and differences between models.
+    """Print verdicts, and the scores of several models as tables: models, groups, and differences.
 
     Metrics that do not fit next to each other are printed below each other.
 
     Args:
         scores: As ``report.comparison.models_table``.
         differences: As ``report.comparison.pairs_table``.
+        verdicts: Model -> sentences; an empty name for those of pairs.
         references: Number of reference texts.
         embedder: Label of the embedder; None if no metric needed one.
     """
     console = _console(120)
     console.print(Text(printable(facts_of(scores, references, embedder)), style="bold"))
+    for name, sentences in verdicts.items():
+        if sentences:
+            console.print(Text(printable(name or "Between models"), style="bold"))
+            _print_sentences(console, sentences[:MOST_PAIRS] if not name else sentences)
+            console.print()
     table = models_table(scores)
     metrics = [name for name in METRICS if name in table]
     whole = table[table["group"] == ALL]
@@ -120,6 +144,11 @@ def print_comparison(
         if len(pairs) > MOST_PAIRS:
             more = f"... and {len(pairs) - MOST_PAIRS:,} more pairs, which --output and --json contain"
             console.print(more, style="dim", highlight=False)
+
+
+def _print_sentences(console: Console, sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        console.print(Text(printable(sentence)))
 
 
 def _print_fails_note(console: Console, metrics: Iterable[str]) -> None:

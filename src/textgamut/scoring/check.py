@@ -7,13 +7,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
 from textgamut import validation
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import GROUPS, K
 from textgamut.errors import DataError, nearest, printable
+from textgamut.metrics.rows import HELD_OUT, HUMANS, USED_REFERENCES
 from textgamut.scoring.options import Options
 
 T = TypeVar("T")
+
+DRAW_SEED = 0
+"""Seed of the draw of held-out texts: files are often sorted by topic or date."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +34,24 @@ class Texts:
     """Group column -> label of each reference, and model -> label of each text."""
     prompts: dict[str, list[str | None]] | None
     """Model -> prompt of each text; None if there are no prompts."""
+    compared: int
+    """Number of texts of each side that metrics of two sides compare: the first ones."""
+    held_out: list[int]
+    """Rows of the held-out references, as many as are compared; empty if there are not enough."""
 
-    @property
-    def count(self) -> int:
-        """Number of texts of each model."""
-        return len(next(iter(self.generated.values())))
+    def of(self, name: str) -> list[str]:
+        """Return the texts of a model, or human ones."""
+        if name == HELD_OUT:
+            return [self.reference[row] for row in self.held_out]
+        return self.reference[: self.compared] if name == USED_REFERENCES else self.generated[name]
+
+    def labels_of(self, name: str) -> dict[str, list[str | None]]:
+        """Return the labels of these texts in each group column."""
+        if name == HELD_OUT:
+            return {column: [side[row] for row in self.held_out] for column, (side, _) in self.labels.items()}
+        if name == USED_REFERENCES:
+            return {column: side[: self.compared] for column, (side, _) in self.labels.items()}
+        return {column: of[name] for column, (_, of) in self.labels.items()}
 
 
 def check_texts(
@@ -60,16 +79,22 @@ def check_texts(
     reads = {read for family in options.metrics for read in FAMILIES[family].reads}
     reference = _texts("reference_texts", reference_texts)
     generated = _of_models("generated_texts", generated_texts, _texts)
+    for name in set(HUMANS) & set(generated):
+        raise DataError(f"generated_texts: {name!r} is the name of human texts: give the model another one")
     m = min(map(len, generated.values()))
-    n = min(len(reference), m)
+    n = _compared(options.n, reference, generated)
     if K in reads and options.k >= n:
         raise DataError(f"k = {options.k} needs more than {options.k} texts per side, found {n}")
     labels = _labels_of(groups, reference, generated, n if GROUPS in reads else None)
     asked = None if prompts is None else _of_models("prompts", prompts, _labels, generated)
-    if m < max(map(len, generated.values())):
+    if options.n is not None:
+        m = n
+    elif m < max(map(len, generated.values())):
         warnings.warn(
             f"models differ in their number of texts: all cut to the first {m}, the fewest", stacklevel=3
         )
+    spare = len(reference) - n
+    drawn = np.random.default_rng(DRAW_SEED).permutation(spare)[:n] if spare >= n else ()
 
     def cut(of_models: Mapping[str, list[T]]) -> dict[str, list[T]]:
         return {name: values[:m] for name, values in of_models.items()}
@@ -79,9 +104,24 @@ def check_texts(
         cut(generated),
         {column: (side, cut(of)) for column, (side, of) in labels.items()},
         None if asked is None else cut(asked),
+        n,
+        [n + int(row) for row in sorted(drawn)],
     )
-    _warn(texts, n, options)
+    _warn(texts, options)
     return texts
+
+
+def _compared(asked: int | None, reference: Sequence[str], generated: Mapping[str, Sequence[str]]) -> int:
+    """Return how many texts of each side are compared."""
+    fewest = min((len(texts), name) for name, texts in generated.items())
+    if asked is None:
+        return min(len(reference), fewest[0])
+    if asked > len(reference):
+        raise DataError(f"n = {asked}: there are only {len(reference)} references")
+    if asked > fewest[0]:
+        of = f" of model {fewest[1]!r}" if len(generated) > 1 else ""
+        raise DataError(f"n = {asked}: there are only {fewest[0]} generated texts{of}")
+    return asked
 
 
 def _labels_of(
@@ -101,18 +141,25 @@ def _labels_of(
     return labels
 
 
-def _warn(texts: Texts, n: int, options: Options) -> None:
-    """Warn of few texts, different lengths, and texts on both sides or more than once."""
+def _warn(texts: Texts, options: Options) -> None:
+    """Warn of few or unused texts, different lengths, and texts on both sides or more than once."""
     from textgamut.features.reduce import warn_of_size
     from textgamut.metrics.lengths import check_lengths
     from textgamut.metrics.overlap import check_overlap
 
-    families = [FAMILIES[name] for name in options.metrics]
+    n, families = texts.compared, [FAMILIES[name] for name in options.metrics]
     compared = any(family.of_draws for family in families)
     if compared:
         warn_of_size(n, stacklevel=5)
+        if n < len(texts.reference) and not texts.held_out and options.n is None:
+            warnings.warn(
+                f"{len(texts.reference)} references and {n} generated texts: both cut to the first {n}",
+                stacklevel=4,
+            )
     if any(family.of_features for family in families):
-        for_each(texts.generated, lambda name: check_lengths(texts.reference, texts.generated[name]))
+        for_each(
+            texts.generated, lambda name: check_lengths(texts.of(USED_REFERENCES), texts.generated[name])
+        )
     if compared:
         within = not any(K in family.reads for family in families)  # support warns of it itself
         for_each(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
 from textgamut.errors import SmallSampleWarning
+from textgamut.metrics.rows import HELD_OUT, HUMANS, USED_REFERENCES
 from textgamut.scoring.check import Texts, for_each
 from textgamut.scoring.material import Material
 from textgamut.scoring.options import Options
@@ -18,7 +20,13 @@ from textgamut.scoring.results import Comparison, ScoreResult
 if TYPE_CHECKING:
     import pandas as pd
 
+    from textgamut.features.embed import Features
     from textgamut.metrics.rows import Scores
+
+SAME_KIND = 0.01
+"""Smallest p-value of the MMD between used and held-out references at which these are a yardstick."""
+PERMUTATIONS = 999
+"""Number of permutations of that test."""
 
 
 def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
@@ -37,40 +45,64 @@ def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)  # said once, for all families and models
-        features, places = _embedded(texts, resolved)
-        material = Material(texts, options, resolved, features)
+        features = _embedded(texts, resolved)
+        no_yardstick = _without_yardstick(texts, features)
+        if no_yardstick:
+            texts = replace(texts, held_out=[])
+            features.pop(HELD_OUT, None)
+        material = Material(texts, options, resolved, features, no_yardstick, compute)
         found: dict[str, dict[str, Scores]] = {}
         for name, family in FAMILIES.items():
             if name in options.metrics:
                 found[name] = _scores(family, material)
-    return _results(material, found, places)
+    return _results(material, found)
 
 
-def _embedded(texts: Texts, resolved: Resolved) -> tuple[list[Any], list[Any]]:
-    """Return the features of the references and of each model, and their places on a map."""
+def _embedded(texts: Texts, resolved: Resolved) -> dict[str, Features]:
+    """Return the features of the references that are used, of each model and of the held-out texts."""
     if resolved.embedder is None:
-        return [], [None] * (len(texts.generated) + 1)
-    import numpy as np
+        return {}
+    from textgamut.features.cache import cached_features
 
-    from textgamut.features.embed import embed
-    from textgamut.features.projection import project_features
-    from textgamut.models.devices import choose_device
+    names = [USED_REFERENCES, *texts.generated, *([HELD_OUT] if texts.held_out else [])]
+    sets = {name: texts.of(name) for name in names}
+    return cached_features(sets, resolved.embedder_folder, resolved.embedder)
 
-    every = [text for side in (texts.reference, *texts.generated.values()) for text in side]
-    vectors = embed(every, resolved.embedder_folder, resolved.embedder, choose_device()).vectors
-    bounds = len(texts.reference) + texts.count * np.arange(len(texts.generated))
-    return np.split(vectors, bounds), np.split(project_features([vectors]), bounds)
+
+def _without_yardstick(texts: Texts, features: Mapping[str, Features]) -> str:
+    """Return why there is no yardstick; an empty string if there is."""
+    n = texts.compared
+    if not texts.held_out:
+        have = len(texts.reference)
+        return f"held-out human texts of N = {n:,} need {2 * n:,} references, and there are {have:,}"
+    if HELD_OUT in features:
+        from textgamut.metrics.distance import mmd
+
+        sides = features[USED_REFERENCES].vectors, features[HELD_OUT].vectors
+        p = mmd(*sides, permutations=PERMUTATIONS)["gaussian"].p
+        if p < SAME_KIND:
+            return (
+                "the references are not in random order or not of one kind: those that are compared and "
+                f"those held out differ (MMD, p = {p:.3f})"
+            )
+    return ""
 
 
 def _scores(family: Family, material: Material) -> dict[str, Scores]:
-    """Return the scores of each model by a family."""
+    """Return the scores of each model by a family, and those of human texts."""
     common = material.common(family)
     if MODEL in family.reads:
         common[MODEL] = _scoring_model(material.resolved)
-    return for_each(
-        material.texts.generated,
-        lambda name: family.score(common | material.own(family, name) | {"groups": material.groups(name)}),
-    )
+
+    def of(name: str) -> Scores:
+        own = material.own(family, name) | {"groups": material.groups(name)}
+        scores: Scores = family.score(common | own)
+        return replace(scores, rows=material.with_intervals(family, name, scores, common))
+
+    found = for_each(material.texts.generated, of)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is wrong with human texts is no fault of a model
+        return found | {name: of(name) for name in material.humans(family)}
 
 
 def _scoring_model(resolved: Resolved) -> Any:
@@ -87,31 +119,54 @@ def _scoring_model(resolved: Resolved) -> Any:
     return ScoringModel(network, resolved.scorer_tokenizer, resolved.scorer.batch_size)
 
 
-def _results(
-    material: Material, found: Mapping[str, Mapping[str, Scores]], places: Sequence[Any]
-) -> Comparison:
-    """Put together the scores and the texts of each model."""
+def _results(material: Material, found: Mapping[str, Mapping[str, Scores]]) -> Comparison:
+    """Put together the scores and the texts of each model, and of human texts."""
     from textgamut.report.explorer_chunks import GeneratedSet, TextSet
 
-    texts, embedder = material.texts, material.resolved.embedder
-    label = None if embedder is None else embedder.label
-    references = tuple(texts.reference)
-    groups = {column: side for column, (side, _) in texts.labels.items()}
-    human = TextSet(_frame(references), _groups(groups, references), places[0])
-    results = {}
-    for place, (name, generated) in enumerate(texts.generated.items(), start=1):
-        scores = [of_models[name] for of_models in found.values()]
+    texts, places = material.texts, _places(material.features)
+    used = texts.of(USED_REFERENCES)
+    groups = _groups(texts.labels_of(USED_REFERENCES), used)
+    human = TextSet(_frame(used), groups, places.get(USED_REFERENCES))
+    humans: dict[str, ScoreResult] = {}
+    results: dict[str, ScoreResult] = {}
+    for name in (*HUMANS, *texts.generated):
+        scores = [of_sets[name] for of_sets in found.values() if name in of_sets]
+        if not scores:
+            continue
+        own = texts.of(name)
         columns = {metric: values for of in scores for metric, values in (of.columns or {}).items()}
-        prompt = {} if texts.prompts is None else {"prompt": [of or "" for of in texts.prompts[name]]}
-        labels = {column: of[name] for column, (_, of) in texts.labels.items()}
-        frame = _frame(generated).assign(**prompt, **columns)
-        known = GeneratedSet(frame, _groups(labels, generated), places[place])
-        rows = tuple(row for of in scores for row in of.rows)
-        support: Any = found["support"][name] if "support" in found else None
-        results[name] = ScoreResult(
-            rows, material.options.k, label, references, tuple(generated), support, human, known, material
+        with_prompts = texts.prompts is not None and name in texts.generated
+        prompt = (
+            {"prompt": [of or "" for of in texts.prompts[name]]} if with_prompts and texts.prompts else {}
         )
-    return Comparison(results, material)
+        known = GeneratedSet(
+            _frame(own).assign(**prompt, **columns), _groups(texts.labels_of(name), own), places.get(name)
+        )
+        support: Any = found.get("support", {}).get(name)
+        (results if name in texts.generated else humans)[name] = ScoreResult(
+            name,
+            tuple(row for of in scores for row in of.rows),
+            tuple(own),
+            support,
+            human,
+            known,
+            humans,
+            material,
+        )
+    return Comparison(results, humans, material)
+
+
+def _places(features: Mapping[str, Features]) -> dict[str, Any]:
+    """Return the places of texts on a map of all sets."""
+    if not features:
+        return {}
+    import numpy as np
+
+    from textgamut.features.projection import project_features
+
+    sets = [of.vectors for of in features.values()]
+    bounds = np.cumsum([len(of) for of in sets])[:-1]
+    return dict(zip(features, np.split(project_features(sets), bounds), strict=True))
 
 
 def _frame(texts: Sequence[str]) -> pd.DataFrame:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES
-from textgamut.catalogue.family import Family
+from textgamut.catalogue.family import MODEL, Family
+from textgamut.metrics.rows import HELD_OUT, HUMANS, USED_REFERENCES
 from textgamut.scoring.check import Texts
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
@@ -16,7 +17,9 @@ from textgamut.scoring.resolve import Resolved
 if TYPE_CHECKING:
     import pandas as pd
 
+    from textgamut.features.embed import Features
     from textgamut.inference.differences import Difference
+    from textgamut.metrics.rows import Row, Scores
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,17 @@ class Material:
     texts: Texts
     options: Options
     resolved: Resolved
-    features: Sequence[Any]
-    """Features of the references and of each model; empty if no family needs them."""
+    features: Mapping[str, Features]
+    """Features of the references, of each model and of the held-out texts; empty if no family needs them."""
+    no_yardstick: str
+    """Why no human texts are held out; empty if there are."""
+    recompute: Callable[[Texts, Options, Resolved], Any]
+    """``scoring.compute``, which scores other texts in the same way."""
+
+    @property
+    def embedder(self) -> str | None:
+        """Label of the embedder; None if no family needs one."""
+        return None if self.resolved.embedder is None else self.resolved.embedder.label
 
     def common(self, family: Family) -> dict[str, Any]:
         """Return the settings of a family, and the references."""
@@ -42,18 +54,26 @@ class Material:
             "seeds": self.options.kmeans_seeds,
             "tokenizer": self.resolved.tokenizer,
             "references": self.texts.reference,
-            "reference_features": self.features[0] if self.features else None,
+            "reference_features": self._vectors(USED_REFERENCES),
         }
 
+    def _vectors(self, name: str) -> Any:
+        return self.features[name].vectors if name in self.features else None
+
+    def humans(self, family: Family) -> list[str]:
+        """Return the sets of human texts that a family scores as it scores those of a model."""
+        prompted = self.texts.prompts is not None and MODEL in family.reads
+        held_out = bool(self.texts.held_out) and not family.of_prompts and not prompted
+        return [HELD_OUT] * held_out + [USED_REFERENCES] * family.of_wording
+
     def own(self, family: Family, name: str) -> dict[str, Any]:
-        """Return what a family reads of a model.
+        """Return what a family reads of a model, or of human texts.
 
         A family that compares the completions of one prompt reads the texts with a prompt only.
         """
-        generated = self.texts.generated[name]
-        asked = None if self.texts.prompts is None else self.texts.prompts[name]
-        place = 1 + list(self.texts.generated).index(name)
-        features = self.features[place] if self.features else None
+        generated = self.texts.of(name)
+        asked = None if self.texts.prompts is None else self.texts.prompts.get(name)
+        features = self._vectors(name)
         if family.of_prompts and asked is not None:
             rows = [row for row, prompt in enumerate(asked) if prompt]
             generated, asked = [generated[row] for row in rows], [asked[row] for row in rows]
@@ -67,35 +87,51 @@ class Material:
         }
 
     def groups(self, name: str) -> dict[str, tuple[Any, Any]]:
-        """Return the label of each reference, and of each text of a model, in each group column."""
-        return {column: (side, of[name]) for column, (side, of) in self.texts.labels.items()}
+        """Return the label of each reference, and of each text of a set, in each group column."""
+        own = self.texts.labels_of(name)
+        return {column: (side, own[column]) for column, (side, _) in self.texts.labels.items()}
+
+    def with_intervals(
+        self, family: Family, name: str, scores: Scores, common: Mapping[str, Any]
+    ) -> list[Row]:
+        """Add intervals to the scores of a set of texts by a family, see ``inference.intervals``."""
+        from textgamut.inference.intervals import add_intervals
+
+        own = self.own(family, name)
+        prompts = None if own["prompt_ids"] is None else _keys(own["prompt_ids"])
+        shared = {**common, "groups": self.groups(name)}
+        return add_intervals(scores, family, _given(family, own), shared, prompts, self.options.bootstrap)
 
     def differences(
         self, values: Mapping[str, Mapping[str, float]], texts: Mapping[str, pd.DataFrame]
     ) -> pd.DataFrame:
-        """Return the differences between each two models, see ``Comparison.differences``.
+        """Return the differences between sets of texts, see ``Comparison.differences``.
 
         Args:
-            values: Model -> metric -> value.
-            texts: Model -> its texts with their metrics.
+            values: Name of each set, the models first -> metric -> value.
+            texts: Name of each set -> its texts with their metrics.
         """
         from textgamut.inference.differences import differences_table, text_differences
         from textgamut.progress import Progress
 
-        tables = _by_prompt(texts)
+        models = [name for name in values if name in self.texts.generated]
+        tables = _by_prompt({name: texts[name] for name in models})
         tested = [
             FAMILIES[name] for name in FAMILIES if name in self.options.metrics and FAMILIES[name].tested
         ]
-        pairs = list(itertools.combinations(values, 2))
+        human = next((name for name in HUMANS if name in values), None)
+        pairs = [*itertools.combinations(models, 2), *((name, human) for name in models if human)]
         progress = Progress(len(pairs) * len(tested), "tests of differences", "tests")
 
         def differences(first: str, second: str) -> Iterator[Difference]:
             one, other = values[first], values[second]
             apart = {name: one[name] - other[name] for name in one if name in other}
             for family in tested:
-                yield from self._set_differences(family, first, second, apart)
+                if second in models or second in self.humans(family):
+                    yield from self._set_differences(family, first, second, apart)
                 progress.advance(1)
-            yield from text_differences(tables[first], tables[second])
+            both = tables if second in models else texts
+            yield from text_differences(both[first], both[second])
 
         return differences_table((*pair, differences(*pair)) for pair in pairs)
 

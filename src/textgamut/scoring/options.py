@@ -31,8 +31,17 @@ class Options:
     """What is computed, and with what."""
 
     metrics: Sequence[str] = field(
-        default=("support", "divergence", "ngram"),
+        default=("support", "divergence", "length", "ngram"),
         metadata=_shown(f"Families to compute: {_families()}.", "FAMILY..."),
+    )
+    n: int | None = field(
+        default=None,
+        metadata=_shown(
+            "Number of texts of each side to use, the first ones. As many further references, drawn by seed, "
+            "are the held-out human texts. Defaults to the number of texts of the smaller side.",
+            "N",
+            least=2,
+        ),
     )
     embedder: str | Path = field(
         default="minilm",

@@ -66,6 +66,7 @@ def check_options(options: Options, with_prompts: bool) -> Options:
         validation.integer("k", options.k, 1),
         validation.integer("max_tokens", options.max_tokens, 1),
     )
+    n = None if options.n is None else validation.integer("n", options.n, 2)
     bootstrap = validation.integer("bootstrap", options.bootstrap)
     if bootstrap == 1 or bootstrap > MOST_HALF_SAMPLES:
         raise DataError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_HALF_SAMPLES:,}")
@@ -81,7 +82,7 @@ def check_options(options: Options, with_prompts: bool) -> Options:
     for family in metrics:
         FAMILIES[family].check_packages()
     return replace(
-        options, metrics=metrics, k=k, max_tokens=max_tokens, bootstrap=bootstrap, kmeans_seeds=seeds
+        options, metrics=metrics, n=n, k=k, max_tokens=max_tokens, bootstrap=bootstrap, kmeans_seeds=seeds
     )
 
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from textgamut import validation
 from textgamut.catalogue import METRICS
 from textgamut.errors import ConfigError, nearest
+from textgamut.metrics.rows import HELD_OUT
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from textgamut.inference.verdicts import Verdict
     from textgamut.metrics.missed import MissedText
     from textgamut.metrics.rows import Row
     from textgamut.metrics.support import Interval
@@ -43,25 +45,48 @@ class ScoreResult:
     Any other name raises an ``AttributeError`` that lists the computed ones.
     """
 
+    name: str
+    """Name of the model."""
     rows: tuple[Row, ...]
     """One dictionary per metric and group: the rows of ``to_frame``."""
-    k: int
-    """Number of nearest neighbours that define the radius of a ball."""
-    embedder: str | None
-    """Label of the embedder; None if no metric needed one."""
-    reference_texts: tuple[str, ...]
-    """The references, in the given order. The first N are compared with the generated texts."""
     generated_texts: tuple[str, ...]
     """The generated texts that were scored, in the given order."""
     support: SupportScores | None
     """Reduced features and memberships of the first N texts of each side; None if ``"support"`` was not
     computed."""
     human: TextSet
-    """The references with their places on the map, as the page shows them."""
+    """The references that are compared with their places on the map, as the page shows them."""
     generated: GeneratedSet
     """The generated texts, likewise, with their per-text metrics."""
+    humans: dict[str, ScoreResult]
+    """The scores of human texts: of held-out ones and, of metrics of wording, of the references."""
     material: Material
     """What the scores were computed from."""
+
+    @property
+    def k(self) -> int:
+        """Number of nearest neighbours that define the radius of a ball."""
+        return self.material.options.k
+
+    @property
+    def embedder(self) -> str | None:
+        """Label of the embedder; None if no metric needed one."""
+        return self.material.embedder
+
+    @property
+    def reference_texts(self) -> list[str]:
+        """The references, in the given order. The first N are compared with the generated texts."""
+        return self.material.texts.reference
+
+    @property
+    def yardstick(self) -> ScoreResult | None:
+        """The scores of as many held-out human texts; None if there are none, see ``no_yardstick``."""
+        return self.humans.get(HELD_OUT)
+
+    @property
+    def no_yardstick(self) -> str:
+        """Why there is no yardstick; empty if there is."""
+        return self.material.no_yardstick
 
     def __getattr__(self, name: str) -> float:
         values = {} if name.startswith("_") else self.values
@@ -86,12 +111,13 @@ class ScoreResult:
     @property
     def intervals(self) -> dict[str, Interval]:
         """95 % intervals of the metrics that have one: metric -> (low, high, deviation)."""
+        from textgamut.metrics.rows import ALL
         from textgamut.metrics.support import Interval
 
         return {
             row["metric"]: Interval(row["low"], row["high"], row["deviation"])
             for row in self.rows
-            if "low" in row
+            if "low" in row and row["group"] == ALL
         }
 
     @cached_property
@@ -116,6 +142,11 @@ class ScoreResult:
             missed_texts(human, written, support.in_generated),
         )
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the tests against human texts say of the model in words, see ``Comparison.verdicts``."""
+        return self._alone.verdicts[self.name]
+
     def to_frame(self) -> pd.DataFrame:
         """Return the scores as a table.
 
@@ -137,11 +168,15 @@ class ScoreResult:
                 texts; beyond, a folder ``{name}.texts`` is written beside it.
             title: Title of the page.
         """
-        Comparison({"generated": self}, self.material).to_html(path, title)
+        self._alone.to_html(path, title)
 
-    def explored(self, name: str) -> GeneratedSet:
+    @cached_property
+    def _alone(self) -> Comparison:
+        return Comparison({self.name: self}, self.humans, self.material)
+
+    def explored(self) -> GeneratedSet:
         """Return the generated texts as the page shows them, under the name of their model."""
-        found = replace(self.generated, method=name, model=name)
+        found = replace(self.generated, method=self.name, model=self.name)
         if self.support is None:
             return found
         from textgamut.metrics.neighbours import neighbour_table
@@ -161,6 +196,8 @@ class Comparison:
 
     results: dict[str, ScoreResult]
     """The scores of each model, in the order in which the models were given."""
+    humans: dict[str, ScoreResult]
+    """The scores of human texts, which stand beside those of the models."""
     material: Material
     """The texts and features that the differences are computed from."""
 
@@ -169,14 +206,16 @@ class Comparison:
 
     @cached_property
     def differences(self) -> pd.DataFrame:
-        """Differences between each two models, with 95 % intervals and p-values.
+        """Differences between each two models, and between each model and human texts, with p-values.
+
+        Human texts are the held-out ones; without them, the references, of metrics of wording.
 
         One row per metric and pair, with the columns ``metric``, ``model_1``, ``model_2``, ``difference`` (of
         the values, the first minus the second), ``tested`` (the difference that is tested), ``low`` and
-        ``high`` (its interval), ``p``, ``p_holm`` (corrected for all rows of the table, Holm 1979),
-        ``verdict`` on the first model (better, worse, higher, lower, or cannot tell, where ``p_holm`` is 0.05
-        or more), ``n`` (texts of each model, or prompts), ``resamples`` (0 for Student's t) and ``fitted``
-        (whether p is from a fitted tail).
+        ``high`` (its interval), ``deviation`` (its standard deviation if the two do not differ), ``p``,
+        ``p_holm`` (corrected for all rows of the table, Holm 1979), ``verdict`` on the first model (better,
+        worse, higher, lower, or cannot tell, where ``p_holm`` is 0.05 or more), ``n`` (texts of each model,
+        or prompts), ``resamples`` (0 for Student's t) and ``fitted`` (whether p is from a fitted tail).
 
         Metrics of sets are tested by resamples. If the models have prompts in common, the texts of a prompt
         are swapped at random; else all texts are divided at random. Both models then share one PCA, one
@@ -187,15 +226,44 @@ class Comparison:
         for.
         """
         return self.material.differences(
-            {name: result.values for name, result in self.results.items()},
-            {name: result.generated.texts for name, result in self.results.items()},
+            self.values,
+            {name: result.generated.texts for name, result in self._sets.items()},
         )
 
+    @property
+    def _sets(self) -> dict[str, ScoreResult]:
+        return self.results | self.humans
+
+    @property
+    def values(self) -> dict[str, dict[str, float]]:
+        """Name of each set of texts, the models first -> metric -> value for all texts."""
+        return {name: result.values for name, result in self._sets.items()}
+
+    @cached_property
+    def verdicts(self) -> dict[str, Verdict]:
+        """What the tests say of each model against human texts, in words.
+
+        If lengths differ, the tests are repeated on texts cut to one length.
+        """
+        from textgamut.scoring.verdicts import verdicts
+
+        return verdicts(self.material, self.values, self.differences)
+
+    @cached_property
+    def pair_verdicts(self) -> list[str]:
+        """What the tests say of each two models, in words."""
+        from textgamut.scoring.verdicts import pair_verdicts
+
+        return pair_verdicts(self.material, self.differences)
+
     def to_frame(self) -> pd.DataFrame:
-        """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``."""
+        """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``.
+
+        The rows of human texts follow those of the models.
+        """
         import pandas as pd
 
-        rows = [{"model": name} | row for name, result in self.results.items() for row in result.rows]
+        rows = [{"model": name} | row for name, result in self._sets.items() for row in result.rows]
         return pd.DataFrame(rows, columns=["model", *COLUMNS])
 
     def to_html(self, path: str | Path, title: str = "Generated against reference texts") -> None:
@@ -223,9 +291,10 @@ class Comparison:
         from textgamut.features.projection import PROJECTIONS
         from textgamut.report.experiment_page import Page
         from textgamut.report.explorer_chunks import ExplorerTask, explorer_data
-        from textgamut.report.score_page import comparison_section
+        from textgamut.report.score_page import comparison_section, verdicts_section
 
         first = next(iter(self.results.values()))
+        said = {name: verdict.sentences for name, verdict in self.verdicts.items()}
         section = comparison_section(
             self.to_frame(), self.differences, len(first.reference_texts), first.embedder
         )
@@ -234,10 +303,19 @@ class Comparison:
             name="texts",
             title=title,
             human=first.human,
-            cells=[result.explored(name) for name, result in self.results.items()],
+            cells=[
+                result.explored()
+                for name, result in self._sets.items()
+                if name in self.results or name == HELD_OUT
+            ],
             k=first.k,
             embedder=first.embedder,
             projection=PROJECTIONS["pca"] if mapped else None,
         )
         metrics = dict.fromkeys(row["metric"] for row in first.rows)
-        return Page(title, [section], explorer=explorer_data([task]), metrics=list(metrics))
+        return Page(
+            title,
+            [verdicts_section(said, self.pair_verdicts), section],
+            explorer=explorer_data([task]),
+            metrics=list(metrics),
+        )

@@ -15,6 +15,7 @@ import tiny
 from textgamut.catalogue import METRICS, metrics_of
 from textgamut.cli.main import main
 from textgamut.metrics.ngram import diversity, self_bleu
+from textgamut.metrics.rows import USED_REFERENCES
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "over", "under", "mat", "road", "then", "and"]
 
@@ -257,8 +258,14 @@ class TestSeveralModels:
             alone = json.loads(out)["scores"]
             assert [row for row in together["scores"] if row["model"] == name] == alone
         pairs = [(row["metric"], row["model_1"], row["model_2"]) for row in together["differences"]]
-        families = [*metrics_of("support"), *metrics_of("divergence"), *metrics_of("ngram")]
-        assert pairs == [(name, "a", "b") for name in METRICS if name in families and name != "ead"]
+        families = [*metrics_of("support"), *metrics_of("divergence"), "text_words", *metrics_of("ngram")]
+        between = [(name, "a", "b") for name in METRICS if name in families and name != "ead"]
+        assert [pair for pair in pairs if pair[2] == "b"] == between
+        assert {pair[1:] for pair in pairs[len(between) :]} == {(name, USED_REFERENCES) for name in "ab"}
+        assert set(together["verdicts"]) == {"a", "b"}
+        [said] = together["pairs"]
+        assert said.startswith("a against b: ")
+        assert {row["model"] for row in together["human"]} == {USED_REFERENCES}
         first = together["differences"][0]
         assert first["low"] <= first["tested"] <= first["high"]
 
@@ -279,13 +286,13 @@ class TestSeveralModels:
         }  # fmt: skip
         scores = pd.read_csv("out/scores.csv")
         assert list(scores) == ["model", "group", "metric", "value", "low", "high", "deviation", "n", "k"]
-        assert scores["model"].unique().tolist() == names
+        assert scores["model"].unique().tolist() == [*names, USED_REFERENCES]
         differences = pd.read_csv("out/differences.csv")
         assert list(differences) == [
-            "metric", "model_1", "model_2", "difference", "tested", "low", "high", "p", "p_holm", "verdict",
-            "n", "resamples", "fitted",
+            "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p",
+            "p_holm", "verdict", "n", "resamples", "fitted",
         ]  # fmt: skip
-        assert len(differences) == (8 + 6 + 9) * 6
+        assert len(differences) == (8 + 6 + 1 + 9) * 6 + (1 + 9) * 4  # of pairs; against the references
         page = Path("out/index.html").read_text()
         assert "<title>Generated texts against r.jsonl</title>" in page
         assert "&lt;b&gt;A &amp; B&lt;/b&gt;" in page
@@ -300,9 +307,9 @@ class TestSeveralModels:
         assert same == out
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
         figures = {"precision-recall.svg", "precision-recall.png"}
-        assert files == {"index.html", "scores.csv", *figures}
+        assert files == {"index.html", "scores.csv", "differences.csv", *figures}
         run(capsys, *base, "--metrics", "ngram", "--output", "wording")
-        assert {path.name for path in Path("wording").iterdir()} == {"index.html", "scores.csv"}
+        assert {path.name for path in Path("wording").iterdir()} == files - figures
 
     def test_a_model_shorter_than_the_others_is_told(self, texts: Path, capsys) -> None:
         write(texts / "short.jsonl", sentences(7)[:20])
@@ -327,7 +334,6 @@ class TestWithModels:
         assert ("topic=x", "recall") in rows
         assert ("topic=x", "precision") not in rows  # nothing was generated about x
         assert err.count("N = 30 is below 1000") == 1
-        assert "60 of 60 texts" in err
         page = (tmp_path / "out/index.html").read_text()
         assert "<title>Generated texts against reference.jsonl</title>" in page
         assert '"topic"' in page  # a filter

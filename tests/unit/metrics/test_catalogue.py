@@ -28,6 +28,7 @@ from textgamut.metrics import (
     entities,
     judge,
     judged_completions,
+    lengths,
     likelihood_scores,
     ngram,
     readability,
@@ -147,6 +148,7 @@ def computed() -> dict[str, np.ndarray]:
             add({row["metric"]: row["value"]})
         add(dict(scores.columns or {}))
     likelihoods = Likelihood(np.array([-9.0, -1e-9, 0.0]), np.array([2, 3, 0]), 0)
+    add({"text_words": lengths.score(TEXTS).columns["text_words"]})
     add({"perplexity": likelihoods.perplexities, "coherence": likelihoods.coherences})
     found_entities = entities.entity_metrics([["x", "x", "y"], [], ["z"]], [1, 0, 9], [["x"], [], ["z"]])
     add(asdict(found_entities))
@@ -178,6 +180,7 @@ def test_the_scores_of_the_demo_lie_in_the_ranges() -> None:
         *metrics_of("completions"),
         "judged_distinct",
         "ead",
+        "text_words",
     }
     assert set(METRICS) - set(DEMO) == elsewhere
     for name, extremes in DEMO.items():
@@ -288,4 +291,4 @@ class TestOneMoreEntry:
         file.write_text("a b\nc d\n")
         assert main(["score", "--reference", str(file), "--generated", str(file), "--metrics", "ngram"]) == 0
         line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("sonority"))
-        assert " ".join(line.split()) == "sonority 0.2500 how a text sounds ↓"
+        assert " ".join(line.split()) == "sonority 0.2500 0.2500 how a text sounds ↓"

@@ -24,25 +24,26 @@ def test_scores_with_their_uncertainty_and_meaning(capsys: pytest.CaptureFixture
         row("recall", 0.5),
         row("mauve", 0.9, deviation=0.0123),
     ]
-    print_scores(rows, 4000, 5000, "[b]MiniLM[/b]")
-    first, *lines = capsys.readouterr().out.splitlines()
+    human = {"human texts, held out": {"recall": 0.9}}
+    print_scores(rows, human, ["It [b]misses\x1b."], 4000, 5000, "[b]MiniLM[/b]")
+    first, verdict, empty, *lines = capsys.readouterr().out.splitlines()
+    assert (verdict, empty) == ("It [b]misses\\x1b.", "")
     sides = "5,000 generated texts (the first 4,000 are compared) against 4,000 references"
     assert first == f"{sides}, N = 4,000, k = 4, [b]MiniLM[/b]"
     words = [line.split() for line in lines]
-    assert words[0] == ["metric", "value", "uncertainty", "reads", "as"]
-    assert words[1][:7] == ["precision", "0.7688", "0.700", "to", "0.812", "(95", "%)"]
-    assert words[2][:3] == ["recall", "0.5000", "references"]
-    assert words[3][:7] == ["mauve", "0.9000", "±", "0.0123", "(k-means", "seeds", "only)"]
-    assert lines[1].endswith("↑ †")
-    assert lines[3].rstrip().endswith("↑")
-    assert lines[4:] == ["†: fails sanity checks, so that its values can mislead (docs/reference/sanity.md)"]
+    assert words[0] == ["metric", "value", "human", "texts,", "held", "out", "uncertainty", "reads", "as"]
+    rows_of = {line[0]: line for line in words if line[0] in ("precision", "recall", "mauve")}
+    assert rows_of["precision"][:8] == ["precision", "0.7688", "—", "0.700", "to", "0.812", "(95", "%)"]
+    assert rows_of["recall"][:4] == ["recall", "0.5000", "0.9000", "references"]
+    assert rows_of["mauve"][:8] == ["mauve", "0.9000", "—", "±", "0.0123", "(k-means", "seeds", "only)"]
+    assert lines[-1:] == ["†: fails sanity checks, so that its values can mislead (docs/reference/sanity.md)"]
 
 
 def test_groups_have_a_table_of_their_own_with_dashes_for_what_is_missing(
     capsys: pytest.CaptureFixture,
 ) -> None:
     rows = [row("precision", 0.7), row("precision", 0.25, "topic=[x]"), row("recall", 0.5, "topic=y")]
-    print_scores(rows, 10, 10, None)
+    print_scores(rows, {}, [], 10, 10, None)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "10 generated texts against 10 references, N = 4,000, k = 4"
     assert [line.split() for line in lines[-3:]] == [
@@ -54,7 +55,7 @@ def test_groups_have_a_table_of_their_own_with_dashes_for_what_is_missing(
 
 
 def test_without_references_there_is_no_n_and_no_embedder(capsys: pytest.CaptureFixture) -> None:
-    print_scores([row("diversity", 0.9)], 10, 12, None)
+    print_scores([row("diversity", 0.9)], {}, [], 10, 12, None)
     assert capsys.readouterr().out.splitlines()[0] == "12 generated texts against 10 references"
 
 
@@ -89,8 +90,12 @@ def differing(scores: pd.DataFrame) -> pd.DataFrame:
 
 def test_several_models_and_their_differences(capsys: pytest.CaptureFixture) -> None:
     scores = compared(3)
-    print_comparison(scores, differing(scores), 5000, "[b]MiniLM[/b]")
+    verdicts = {"a[b]": ["It misses.", "It is short."], "": ["a against b."]}
+    print_comparison(scores, differing(scores), verdicts, 5000, "[b]MiniLM[/b]")
     first, *lines = capsys.readouterr().out.splitlines()
+    said = ["a[b]", "It misses.", "It is short.", "", "Between models", "a against b.", ""]
+    assert lines[: len(said)] == said
+    lines = lines[len(said) :]
     assert (
         first
         == "3 models against 5,000 references (the first 4,000 are compared), N = 4,000, k = 4, [b]MiniLM[/b]"
@@ -108,7 +113,7 @@ def test_several_models_and_their_differences(capsys: pytest.CaptureFixture) -> 
 
 def test_of_many_pairs_the_first_are_printed(capsys: pytest.CaptureFixture) -> None:
     scores = compared(7)
-    print_comparison(scores, differing(scores), 5000, None)
+    print_comparison(scores, differing(scores), {}, 5000, None)
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2].startswith("3 - 7")
     assert lines[-1] == "... and 6 more pairs, which --output and --json contain"
@@ -117,7 +122,9 @@ def test_of_many_pairs_the_first_are_printed(capsys: pytest.CaptureFixture) -> N
 def test_groups_of_several_models(capsys: pytest.CaptureFixture) -> None:
     scores = compared(2)
     groups = scores[scores["metric"] == "recall"].assign(group="topic=y", low=np.nan, high=np.nan)
-    print_comparison(pd.concat([scores, groups, groups.assign(group="topic=x")]), pd.DataFrame(), 10, None)
+    print_comparison(
+        pd.concat([scores, groups, groups.assign(group="topic=x")]), pd.DataFrame(), {}, 10, None
+    )
     lines = capsys.readouterr().out.splitlines()
     place = next(i for i, line in enumerate(lines) if line.startswith("group"))
     assert lines[place].split() == ["group", "model", "precision", "recall", "density", "coverage"]
@@ -130,7 +137,7 @@ def test_groups_of_several_models(capsys: pytest.CaptureFixture) -> None:
 def test_a_comparison_fits_the_terminal(width: int, monkeypatch, capsys: pytest.CaptureFixture) -> None:
     monkeypatch.setattr("textgamut.report.terminal._console", lambda _: Console(width=width))
     scores = compared(3)
-    print_comparison(scores, differing(scores), 5000, None)
+    print_comparison(scores, differing(scores), {}, 5000, None)
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= width
     assert "…" not in out

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError
+from textgamut.metrics.rows import HUMANS
 from textgamut.report.figures import style
 from textgamut.report.figures.labels import place_labels
 from textgamut.report.figures.model_styles import ModelStyle, order_runs
@@ -188,6 +189,8 @@ def _draw_ellipse(
 def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
     """Plot recall against precision of models that were scored once each, with their 95 % intervals.
 
+    Human texts are a black diamond.
+
     The models are numbered; their names are in the legend, where there is room for long ones.
 
     Args:
@@ -212,13 +215,15 @@ def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
         zip(table.to_dict("records"), itertools.cycle(style.COLOURS), strict=False), start=1
     ):
         x, y = row["precision"], row["recall"]
+        human = row["model"] in HUMANS
+        colour, marker = ("black", "D") if human else (colour, "o")
         if crosses:
             ends = [(row[f"{name}_low"], row[f"{name}_high"]) for name in ("precision", "recall")]
             for arm in [(ends[0], (y, y)), ((x, x), ends[1])]:
                 axes.plot(*arm, color=colour, alpha=0.5, lw=0.8, zorder=1.8)
                 obstacles.append(np.transpose(arm))
         handles += axes.plot(
-            x, y, "o", color=colour, ms=7.5, mec="white", mew=0.8, ls="", clip_on=False, zorder=4
+            x, y, marker, color=colour, ms=7.5, mec="white", mew=0.8, ls="", clip_on=False, zorder=4
         )
         numbers.setdefault((x, y), []).append(str(number))
     points = np.concatenate(obstacles)

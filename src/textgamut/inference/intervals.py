@@ -1,0 +1,176 @@
+"""Intervals of the metrics of one model's texts, from half-samples of the texts and of the references."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.catalogue import METRICS
+from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
+from textgamut.inference.resamples import seed_of
+from textgamut.metrics.rows import ALL, Columns, Row, Scores
+from textgamut.metrics.statistic import Masks, chosen_rows
+from textgamut.metrics.support import Interval, interval_of
+
+SLOW_HALVES = 50
+"""Largest number of half-samples of a family that computes its metrics anew for each."""
+LEAST_FOR_QUANTILES = 100
+"""Number of half-samples whose quantiles are known well enough; with fewer, their deviation is used."""
+LEAST = 8
+"""Smallest number of texts, or of prompts, of which half says something."""
+
+Replicates = dict[tuple[str, str], NDArray[np.float64]]
+"""(group, metric) -> its value in each half-sample; NaN where it has none."""
+
+
+def add_intervals(
+    scores: Scores,
+    family: Family,
+    own: Mapping[str, Any],
+    common: Mapping[str, Any],
+    prompts: Sequence[Hashable] | None,
+    count: int,
+) -> list[Row]:
+    """Add 95 % intervals to the rows of the metrics that have none.
+
+    Means over single texts: Student's t for the means of the prompts. Metrics of sets: from half-samples. One
+    is a random half of the texts, or of the prompts with all their texts, and a random half of the
+    references. Half of N elements, drawn without replacement, vary about all as a new sample of N does.
+
+    Args:
+        scores: What the family's scorer returned.
+        family: The family.
+        own: What it reads of the model: name -> a value for each text.
+        common: Settings and references by name.
+        prompts: Prompt of each text, None for a text without one; None if there are none.
+        count: Number of half-samples, at most ``SLOW_HALVES`` of a family that computes its metrics anew.
+
+    Returns:
+        The rows, with ``low``, ``high`` and ``deviation`` (over the half-samples, or the standard error).
+    """
+    rows = [_of_mean(row, scores.columns or {}, prompts) for row in scores.rows]
+    if not family.tested:
+        return rows
+    n = len(next(iter(own.values())))
+    if family.of_draws:
+        n = min(n, len(common[REFERENCE_FEATURES]))
+        own = {name: chosen_rows(values, np.arange(n)) for name, values in own.items()}
+        common = {**common, REFERENCE_FEATURES: common[REFERENCE_FEATURES][:n]}
+    units = _units(prompts, n)
+    few = units.max() + 1 < LEAST or (K in family.reads and n <= 4 * common[K])
+    wanted = {(row["group"], row["metric"]) for row in rows if "low" not in row and _varies(row["metric"])}
+    if few or not count or not wanted:
+        return rows
+    with warnings.catch_warnings():  # scoring has already warned
+        warnings.simplefilter("ignore")
+        found = _replicates(family, own, common, units, count, wanted)
+    return [_with_interval(row, found.get((row["group"], row["metric"]))) for row in rows]
+
+
+def _of_mean(row: Row, columns: Columns, prompts: Sequence[Hashable] | None) -> Row:
+    """Add an interval to a mean over single texts."""
+    from scipy import stats
+
+    if METRICS[row["metric"]].level != "text" or row["metric"] not in columns:
+        return row
+    values = columns[row["metric"]]
+    unit, known = _units(prompts, len(values)), np.isfinite(values)
+    sums = np.bincount(unit[known], values[known]), np.bincount(unit[known])
+    means = sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
+    if len(means) < LEAST:
+        return row
+    error = float(means.std(ddof=1)) / math.sqrt(len(means))
+    reach = error * float(stats.t.ppf(0.975, len(means) - 1))
+    bottom, top = METRICS[row["metric"]].range
+    low, high = max(row["value"] - reach, bottom), min(row["value"] + reach, top)
+    return row | Interval(low, high, error)._asdict()
+
+
+def _varies(metric: str) -> bool:
+    """Return whether a metric is of sets, and not the p-value of a test."""
+    return METRICS[metric].level != "text" and not metric.endswith("_p")
+
+
+def _units(prompts: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
+    """Number the prompts of texts; a text without one is a unit of its own."""
+    keys = [("text", row) if prompts is None or prompts[row] is None else prompts[row] for row in range(n)]
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
+
+
+def _halves(rng: np.random.Generator, units: int, count: int) -> Masks:
+    """Return (count, units): which units are in the first half; each half is followed by the other one."""
+    first = np.array([rng.permutation(units) < units // 2 for _ in range((count + 1) // 2)])
+    return np.stack([first, ~first], axis=1).reshape(-1, units)[:count]
+
+
+def _replicates(
+    family: Family,
+    own: Mapping[str, Any],
+    common: Mapping[str, Any],
+    units: NDArray[np.intp],
+    count: int,
+    wanted: set[tuple[str, str]],
+) -> Replicates:
+    """Return the values of the half-samples: from the family's fast statistics, and then from its scorer."""
+    rng = np.random.default_rng(seed_of(family.name))
+    texts = _halves(rng, int(units.max()) + 1, count)[:, units]
+    references = _halves(rng, len(common[REFERENCE_FEATURES]), count) if family.of_draws else None
+    found: Replicates = {}
+    for statistic in family.prepare({**common, **own}) if family.resampled else ():
+        some = slice(None, SLOW_HALVES if statistic.slow else None)
+        if statistic.halves is not None and references is not None:
+            values = statistic.halves(references[some], texts[some])
+        elif family.of_draws:
+            continue
+        else:
+            values = {name: of[0] for name, of in statistic.evaluate(texts[some]).items()}
+        found |= {(ALL, name): of for name, of in values.items()}
+    if wanted - set(found):
+        found = dict(_recomputed(family, own, common, texts[:SLOW_HALVES], references)) | found
+    return found
+
+
+def _recomputed(
+    family: Family,
+    own: Mapping[str, Any],
+    common: Mapping[str, Any],
+    texts: Masks,
+    references: Masks | None,
+) -> Iterator[tuple[tuple[str, str], NDArray[np.float64]]]:
+    """Yield the values of the half-samples as the family's scorer computes them."""
+    scored = []
+    for place, of_texts in enumerate(texts):
+        rows = np.flatnonzero(of_texts)
+        half: dict[str, Any] = {name: chosen_rows(values, rows) for name, values in own.items()}
+        settings = {**common, "bootstrap": 0}
+        if references is not None:
+            of_references = np.flatnonzero(references[place])
+            settings[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][of_references]
+            half[GROUPS] = {
+                column: (chosen_rows(sides[0], of_references), chosen_rows(sides[1], rows))
+                for column, sides in common.get(GROUPS, {}).items()
+            }
+        scores = family.score({**settings, **half})
+        scored.append({(row["group"], row["metric"]): row["value"] for row in scores.rows})
+    for key in dict.fromkeys(key for of in scored for key in of):
+        yield key, np.array([of.get(key, np.nan) for of in scored])
+
+
+def _with_interval(row: Row, replicates: NDArray[np.float64] | None) -> Row:
+    if "low" in row or replicates is None:
+        return row
+    known = replicates[np.isfinite(replicates)]
+    if len(known) < 2:
+        return row
+    if len(known) >= LEAST_FOR_QUANTILES:
+        return row | interval_of(row["metric"], row["value"], known)._asdict()
+    deviation = float(known.std(ddof=1))
+    bottom, top = METRICS[row["metric"]].range
+    low, high = max(row["value"] - 1.96 * deviation, bottom), min(row["value"] + 1.96 * deviation, top)
+    return row | Interval(low, high, deviation)._asdict()

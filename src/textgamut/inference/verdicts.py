@@ -1,0 +1,223 @@
+"""What the tests say in words: of a model against human texts, and of two models.
+
+Words are chosen by the role of a metric, which the catalogue declares, and only if a test supports them. The
+first tested metric of features of each role is the leading one. If it also fails sanity checks, its verdict
+never stands alone: the other metrics of its role, and the wording of the texts, must agree, or the verdict
+says that they do not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.catalogue.family import BOTH, DIVERSITY, FIDELITY, Metric
+from textgamut.inference.differences import LEVEL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TELLING = 1.96 + 0.84
+"""Deviations of a difference that a test at 5 % sees in four of five cases."""
+MOST_VISIBLE = 0.2
+"""Smallest visible difference of a metric from 0 to 1, above which there are too few texts to tell."""
+
+BELOW, ABOVE, CANNOT_TELL, TOO_FEW = "below", "above", "cannot tell", "too few texts"
+
+MEANS = {
+    FIDELITY: "part of what it writes is unlike what humans write",
+    DIVERSITY: "it misses part of what humans write",
+    BOTH: "its texts and human texts are distributed differently",
+}
+"""Role -> what a value says that is worse than that of human texts."""
+
+Row = Mapping[Any, Any]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the tests say of a model."""
+
+    sentences: tuple[str, ...]
+    """The verdict in words."""
+    findings: Mapping[str, str]
+    """Leading metric -> ``below``, ``above`` or ``cannot tell`` (from human texts), or ``too few texts``."""
+
+
+def visible_difference(deviation: float) -> float:
+    """Return the smallest difference that a test at 5 % sees in four of five cases.
+
+    Args:
+        deviation: Standard deviation of the difference between sets that do not differ.
+    """
+    return TELLING * deviation
+
+
+def human_verdict(
+    rows: Sequence[Row], model: Mapping[str, float], human: Mapping[str, float], embedder: str | None
+) -> Verdict:
+    """Say how a model's texts differ from as many human texts.
+
+    Args:
+        rows: The rows of the table of differences of this model, first, and human texts.
+        model: Metric -> value of the model.
+        human: Metric -> value of human texts.
+        embedder: Label of the embedder.
+    """
+    tested = {str(row["metric"]): row for row in rows}
+    tested = {name: row for name, row in tested.items() if name in model and name in human}
+    findings = {name: finding(tested[name]) for name in _leading(tested)}
+    sentences = [
+        _against_humans(METRICS[name], tested[name], model[name], human[name], found, embedder)
+        for name, found in findings.items()
+    ]
+    alike = [name for name, found in findings.items() if found != BELOW]
+    doubts, beside = _doubts(alike, tested, model, human), _wording(tested, model, human)
+    if beside:
+        doubts.append(f"its texts {' and '.join(beside)}")
+    labels = " and ".join(METRICS[name].label for name in alike)
+    if alike and doubts:
+        alone = f"{labels} alone {'does' if len(alike) == 1 else 'do'} not show"
+        sentences.append(f"But {', and '.join(doubts)}: {alone} that its texts are like human texts.")
+    elif any(METRICS[name].fails for name in alike):
+        computed = any(FAMILIES[METRICS[name].family].of_wording for name in tested)
+        sentences.append(
+            "Lengths and wording cannot be told from those of human texts, either."
+            if computed
+            else f"Lengths and repetition were not computed, without which {labels} can mislead."
+        )
+    elif beside:
+        sentences.append(f"Its texts {' and '.join(beside)}.")
+    return Verdict(tuple(sentences), findings)
+
+
+def finding(row: Row) -> str:
+    """Return what a test says of a model's value against that of human texts.
+
+    Args:
+        row: A row of the table of differences.
+    """
+    metric = METRICS[row["metric"]]
+    if told(row):
+        below = (row["tested"] < 0) == (metric.better != "lower")
+        return BELOW if below else ABOVE
+    few = metric.range == (0, 1) and not visible_difference(row["deviation"]) <= MOST_VISIBLE
+    return TOO_FEW if few else CANNOT_TELL
+
+
+def told(row: Row) -> bool:
+    """Return whether a row of the table of differences tells two sets apart."""
+    return bool(row["p_holm"] < LEVEL) and not row["difference"] * row["tested"] < 0
+
+
+def pair_verdict(rows: Sequence[Row]) -> str:
+    """Say how two models differ in the leading metrics, and in how many of all.
+
+    Args:
+        rows: The rows of the table of differences of two models.
+    """
+    tested = {str(row["metric"]): row for row in rows}
+    first, second = rows[0]["model_1"], rows[0]["model_2"]
+    parts = []
+    for name in _leading(tested):
+        row, metric = tested[name], METRICS[name]
+        if not told(row):
+            parts.append(f"cannot be told apart in {metric.label}")
+            continue
+        parts.append(f"is {row['verdict']} in {metric.label} ({_signed(row)})")
+    found = sum(map(told, rows))
+    leading = f"{first} against {second}: {', '.join(parts)}" if parts else f"{first} against {second}"
+    return f"{leading}; {found} of {len(rows)} metrics tell them apart."
+
+
+def _leading(tested: Mapping[str, Row]) -> Iterator[str]:
+    """Yield the first tested metric of each role: of features or, without any, of wording."""
+    names = [name for name in METRICS if name in tested and METRICS[name].level == "set"]
+    of_features = [name for name in names if not FAMILIES[METRICS[name].family].of_wording]
+    for role in (FIDELITY, DIVERSITY):
+        yield from [name for name in of_features or names if METRICS[name].role == role][:1]
+
+
+def _against_humans(
+    metric: Metric, row: Row, value: float, human: float, found: str, embedder: str | None
+) -> str:
+    """Return the sentence of a leading metric."""
+    name = metric.label.capitalize() if metric.label.islower() else metric.label
+    if embedder and not FAMILIES[metric.family].of_wording:
+        name += f" ({embedder})"
+    values = f"{_number(value)} against {_number(human)} of human texts"
+    visible = _number(visible_difference(row["deviation"]))
+    if found == TOO_FEW:
+        return f"{name}: {values}: too few texts to tell (only a difference of {visible} would be seen)."
+    if found == CANNOT_TELL:
+        return (
+            f"{name} cannot be told from that of human texts: {_number(value)} and {_number(human)} (a "
+            f"difference of {visible} would be seen)."
+        )
+    if found == ABOVE:
+        return f"{name} is better than that of human texts: {values}, {_signed(row)}."
+    assert metric.role is not None
+    return f"{name} is worse than that of human texts: {values}, {_signed(row)}: {MEANS[metric.role]}."
+
+
+def _doubts(
+    alike: Sequence[str], tested: Mapping[str, Row], model: Mapping[str, float], human: Mapping[str, float]
+) -> list[str]:
+    """Return which other metrics of features are worse, where the leading ones are not."""
+    roles = {METRICS[name].role for name in alike}
+    others = [
+        name
+        for name in tested
+        if METRICS[name].level == "set"
+        and METRICS[name].role in roles | {BOTH}
+        and METRICS[name].better
+        and not FAMILIES[METRICS[name].family].of_wording
+        and name not in alike
+    ]
+    worse = [name for name in others if finding(tested[name]) == BELOW]
+    if not (alike and worse):
+        return []
+    clearest = min(worse, key=lambda name: _clearness(tested[name]))
+    return [
+        f"{len(worse)} of {len(others)} other metrics are worse than those of human texts "
+        f"({_values(clearest, model, human)})"
+    ]
+
+
+def _wording(tested: Mapping[str, Row], model: Mapping[str, float], human: Mapping[str, float]) -> list[str]:
+    """Return how a model's texts differ from human texts in length, repetition and predictability."""
+    found: dict[str, str] = {}
+    for other, row in tested.items():
+        metric = METRICS[other]
+        if not metric.says or not told(row):
+            continue
+        says = metric.says[row["tested"] > 0]
+        if says not in found or _clearness(row) < _clearness(tested[found[says]]):
+            found[says] = other
+    return [f"{says} ({_values(other, model, human)})" for says, other in found.items()]
+
+
+def _clearness(row: Row) -> tuple[float, float]:
+    """Return a key that is smaller the more clearly two sets are told apart."""
+    return row["p"], -abs(row["tested"]) / (row["deviation"] or math.inf)
+
+
+def _values(name: str, model: Mapping[str, float], human: Mapping[str, float]) -> str:
+    return f"{METRICS[name].label} {_number(model[name])} against {_number(human[name])}"
+
+
+def _signed(row: Row) -> str:
+    return f"{row['tested']:+.3g} [{row['low']:+.3g}, {row['high']:+.3g}]"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def of_pair(differences: pd.DataFrame, first: str, second: str) -> list[dict[Any, Any]]:
+    """Return the rows of a table of differences of two sets, the first in this order."""
+    chosen = (differences["model_1"] == first) & (differences["model_2"] == second)
+    return differences[chosen].to_dict("records")

@@ -1,0 +1,123 @@
+"""Verdicts: each rule, and no word without its test."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from textgamut.catalogue import METRICS
+from textgamut.inference.verdicts import (
+    ABOVE,
+    BELOW,
+    CANNOT_TELL,
+    TOO_FEW,
+    finding,
+    human_verdict,
+    pair_verdict,
+    visible_difference,
+)
+
+MODEL = {"precision": 0.9, "recall": 0.5, "symmetric_precision": 0.6, "self_bleu": 0.4, "text_words": 38.0}
+HUMAN = {
+    "precision": 0.95,
+    "recall": 0.97,
+    "symmetric_precision": 0.95,
+    "self_bleu": 0.1,
+    "text_words": 112.0,
+}
+
+
+def row(metric: str, p: float, tested: float | None = None, deviation: float = 0.02, **more) -> dict:
+    difference = MODEL[metric] - HUMAN[metric]
+    tested = difference if tested is None else tested
+    ends = {"low": tested - 1.96 * deviation, "high": tested + 1.96 * deviation}
+    named = {"metric": metric, "model_1": "m", "model_2": "human", "difference": difference, "tested": tested}
+    return named | ends | {"deviation": deviation, "p": p, "p_holm": p, "verdict": "worse"} | more
+
+
+def said(*rows: dict) -> str:
+    return " ".join(human_verdict(rows, MODEL, HUMAN, "MiniLM").sentences)
+
+
+def test_a_difference_that_is_seen_in_four_of_five_cases() -> None:
+    assert visible_difference(0.1) == pytest.approx(0.28)
+
+
+def test_a_finding_needs_its_test_and_the_same_sign() -> None:
+    assert finding(row("recall", 0.01)) == BELOW
+    assert finding(row("recall", 0.05)) == CANNOT_TELL
+    assert finding(row("recall", float("nan"))) == CANNOT_TELL
+    assert finding(row("recall", 0.01, tested=0.1)) == CANNOT_TELL  # the values say the opposite
+    assert finding(row("self_bleu", 0.01)) == BELOW  # higher is worse
+    assert finding(row("self_bleu", 0.01) | {"difference": -0.1, "tested": -0.1}) == ABOVE
+
+
+def test_too_few_texts_only_where_nothing_is_found() -> None:
+    assert finding(row("recall", 0.2, deviation=0.0714)) == CANNOT_TELL  # 0.19992 would be seen
+    assert finding(row("recall", 0.2, deviation=0.0715)) == TOO_FEW
+    assert finding(row("recall", 0.01, deviation=0.2)) == BELOW
+    assert finding(row("text_words", 0.2, deviation=50)) == CANNOT_TELL  # it has no range from 0 to 1
+
+
+def test_what_is_missed_is_said_with_interval_and_embedder() -> None:
+    text = said(row("recall", 0.001))
+    assert text.startswith(
+        "Recall (MiniLM) is worse than that of human texts: 0.5 against 0.97 of human texts, "
+    )
+    assert "-0.47 [-0.509, -0.431]: it misses part of what humans write." in text
+
+
+def test_precision_alone_never_says_that_texts_are_like_human_ones() -> None:
+    alone = said(row("precision", 0.4))
+    assert (
+        "cannot be told from that of human texts: 0.9 and 0.95 (a difference of 0.056 would be seen)" in alone
+    )
+    assert "Lengths and repetition were not computed, without which precision can mislead." in alone
+    agreeing = said(row("precision", 0.4), row("text_words", 0.4), row("self_bleu", 0.4))
+    assert agreeing.endswith("Lengths and wording cannot be told from those of human texts, either.")
+    heaps = said(
+        row("precision", 0.4),
+        row("symmetric_precision", 0.001),
+        row("text_words", 0.001),
+        row("self_bleu", 0.01),
+    )
+    doubts = heaps[heaps.index("But ") :]
+    assert "1 of 1 other metrics are worse than those of human texts" in doubts
+    assert "its texts are shorter (words per text 38 against 112) and share more phrases (Self-BLEU" in doubts
+    assert doubts.endswith("precision alone does not show that its texts are like human texts.")
+
+
+def test_the_leading_metrics_are_the_first_of_each_role() -> None:
+    rows = [row("symmetric_precision", 0.4), row("recall", 0.4), row("precision", 0.4), row("self_bleu", 0.4)]
+    assert dict(human_verdict(rows, MODEL, HUMAN, None).findings) == dict.fromkeys(
+        ("precision", "recall"), CANNOT_TELL
+    )
+    of_words = human_verdict(rows[3:], MODEL, HUMAN, "MiniLM")
+    assert dict(of_words.findings) == {"self_bleu": CANNOT_TELL}
+    assert "MiniLM" not in of_words.sentences[0]  # no embedder took part
+    assert human_verdict([], MODEL, HUMAN, None).sentences == ()
+
+
+def test_no_word_without_a_test() -> None:
+    """Whatever is not told apart is not called worse, better, shorter or repetitive."""
+    names = list(MODEL)
+    for told in itertools.product([0.001, 0.5], repeat=len(names)):
+        text = said(*(row(name, p) for name, p in zip(names, told, strict=True)))
+        p_of = dict(zip(names, told, strict=True))
+        assert ("Recall (MiniLM) is worse" in text) == (p_of["recall"] < 0.05)
+        assert ("are shorter" in text) == (p_of["text_words"] < 0.05)
+        assert ("share more phrases" in text) == (p_of["self_bleu"] < 0.05)
+
+
+def test_two_models() -> None:
+    text = pair_verdict([row("precision", 0.4), row("recall", 0.001)])
+    assert text == (
+        "m against human: cannot be told apart in precision, is worse in recall (-0.47 [-0.509, -0.431]); "
+        "1 of 2 metrics tell them apart."
+    )
+
+
+def test_every_metric_of_wording_says_what_its_values_mean() -> None:
+    for name in ("self_bleu", "distinct_1", "distinct_4", "unigram_entropy", "text_words", "repetition_4"):
+        assert METRICS[name].says, name
