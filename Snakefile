@@ -8,7 +8,7 @@ from pathlib import Path
 from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
 
-from textgamut.config.cells import HUMAN, PLACEHOLDER
+from textgamut.config.cells import HELD_OUT, HUMAN, PLACEHOLDER
 from textgamut.config.loading import load_config
 from textgamut.fields import SLUG_PATTERN
 from textgamut.errors import TextgamutError, reason
@@ -56,7 +56,7 @@ wildcard_constraints:
     task=paths.one_of(CONFIG.experiment.tasks),
     dataset=SLUG_PATTERN,
     model=SLUG_PATTERN,
-    decoding=f"(?!{HUMAN}/){SLUG_PATTERN}",
+    decoding=f"(?!({HUMAN}|{HELD_OUT})/){SLUG_PATTERN}",
     other_model=SLUG_PATTERN,
     other_decoding=SLUG_PATTERN,
     embedder=SLUG_PATTERN,

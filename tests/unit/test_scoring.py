@@ -23,7 +23,7 @@ from textgamut.cli import score as command
 from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import LoadedEmbedder, embed
 from textgamut.metrics.ngram import self_bleu
-from textgamut.metrics.rows import HELD_OUT, USED_REFERENCES
+from textgamut.metrics.rows import USED_REFERENCES, YARDSTICK
 
 LOW, HIGH = ["cat", "dog", "mat", "bad", "fed", "jam", "lake"], ["TRUST", "SWIRL", "UPON", "SYRUP", "WORST"]
 
@@ -633,7 +633,7 @@ def test_held_out_texts_are_the_yardstick(score) -> None:
     assert held_out.values == alone.values
     assert held_out.intervals == alone.intervals
     assert found.values == score(MANY[:30], GENERATED, kmeans_seeds=[0]).values  # a yardstick changes nothing
-    assert set(found.humans) == {HELD_OUT, USED_REFERENCES}
+    assert set(found.humans) == {YARDSTICK, USED_REFERENCES}
     assert found.humans[USED_REFERENCES].values == score(MANY, MANY[:30], metrics=["length", "ngram"]).values
 
 
@@ -693,4 +693,4 @@ def test_features_are_kept_by_content_and_order(score, monkeypatch, tmp_path: Pa
 
 def test_a_model_cannot_have_the_name_of_human_texts(compare) -> None:
     with pytest.raises(TextgamutError, match="is the name of human texts"):
-        compare(REFERENCE, {HELD_OUT: GENERATED})
+        compare(REFERENCE, {YARDSTICK: GENERATED})

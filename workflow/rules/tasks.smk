@@ -87,6 +87,26 @@ rule copy_references:
         "../scripts/tasks/copy_references.py"
 
 
+rule draw_held_out:
+    """Draw human texts that are in no draw of references; their scores are the yardstick of the others."""
+    input:
+        texts=bound(inputs.task_texts),
+    output:
+        generations=paths.fill_some(paths.GENERATIONS, model=HUMAN, decoding=HELD_OUT),
+    log:
+        "logs/draw_held_out/{task}/seed{seed}.log",
+    priority: 90
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.draw_held_out),
+    message:
+        "Drawing held-out human texts of {wildcards.task}"
+    script:
+        "../scripts/tasks/draw_held_out.py"
+
+
 rule draw_training_texts:
     """Draw the texts that a model is fine-tuned on, none of which a task uses."""
     input:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from textgamut.catalogue import FAMILIES
 from textgamut.config.entries.datasets import Dataset
 from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.embedders import Embedder
@@ -13,7 +14,16 @@ from textgamut.config.entries.sources import FinetunedSource
 from textgamut.config.entries.taggers import Tagger
 from textgamut.config.experiment import Experiment
 from textgamut.config.metrics import Metrics
-from textgamut.config.task_kinds import HUMAN, CreativeTask, PromptedTask, ScoresTask, Size, SubsetsTask
+from textgamut.config.task_kinds import (
+    HELD_OUT,
+    HUMAN,
+    WITH_SPARE_TEXTS,
+    CreativeTask,
+    PromptedTask,
+    ScoresTask,
+    Size,
+    SubsetsTask,
+)
 
 ALL_TASKS = "all"
 """Replaces the task slug in the ranking over all tasks."""
@@ -21,7 +31,7 @@ ALL_TASKS = "all"
 RESERVED = {
     "models": {HUMAN: "human texts", "card": "the card of a dataset"},
     "datasets": dict.fromkeys(("models", "embedders", "taggers"), "the folder of that name in data"),
-    "decoding": {HUMAN: "human texts"},
+    "decoding": {HUMAN: "human texts", HELD_OUT: "human texts that are held out"},
     "embedders": {"card": "the card of a dataset"},
     "taggers": {"card": "the card of a dataset"},
     "tasks": {
@@ -135,6 +145,17 @@ class Config(NamedTuple):
         entry = self.experiment.tasks[task]
         scored = entry.paired and (self.metrics(task).of_texts() or entry.ranking)
         return [Cell(task, HUMAN, HUMAN, entry.draws[0])] if scored else []
+
+    def held_out_cells(self, task: str) -> list[Cell]:
+        """Return the cell of the yardstick: human texts that are held out of all draws of references.
+
+        It has no texts if the dataset has too few. An experiment with targets reports what a paper does.
+        """
+        entry = self.experiment.tasks[task]
+        compared = any(FAMILIES[name].of_draws for name in self.metrics(task).families())
+        if self.experiment.targets or not compared or entry.kind not in WITH_SPARE_TEXTS:
+            return []
+        return [Cell(task, HUMAN, HELD_OUT, entry.draws[0])]
 
     def measured(self) -> list[str]:
         """Return the tasks whose texts are measured, rather than their scores read from a file."""

@@ -20,7 +20,7 @@ from textgamut.metrics.statistic import Statistic, chosen_rows, recomputed
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 2
+REVISION = 3
 """Increase when the same texts or scores produce other differences, also by a family's ``resampled``."""
 
 ROUNDING = 1e-12

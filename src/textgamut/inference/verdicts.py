@@ -9,7 +9,7 @@ says that they do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,24 +113,47 @@ def told(row: Row) -> bool:
     return bool(row["p_holm"] < LEVEL) and not row["difference"] * row["tested"] < 0
 
 
-def pair_verdict(rows: Sequence[Row]) -> str:
-    """Say how two models differ in the leading metrics, and in how many of all.
+def pair_verdicts(differences: pd.DataFrame, names: Collection[str]) -> list[str]:
+    """Say how each two models differ in the leading metrics, and how many metrics tell them apart.
 
     Args:
-        rows: The rows of the table of differences of two models.
+        differences: The table of differences.
+        names: The models; other pairs are left out.
+
+    Returns:
+        A sentence for each pair that differs in a leading metric, and one for all others.
     """
-    tested = {str(row["metric"]): row for row in rows}
-    first, second = rows[0]["model_1"], rows[0]["model_2"]
-    parts = []
-    for name in _leading(tested):
-        row, metric = tested[name], METRICS[name]
-        if not told(row):
-            parts.append(f"cannot be told apart in {metric.label}")
+    pairs = dict.fromkeys(zip(differences["model_1"], differences["model_2"], strict=True))
+    said, alike = [], 0
+    labels: dict[str, None] = {}
+    for pair in pairs:
+        if pair[0] not in names or pair[1] not in names:
             continue
-        parts.append(f"is {row['verdict']} in {metric.label} ({_signed(row)})")
-    found = sum(map(told, rows))
-    leading = f"{first} against {second}: {', '.join(parts)}" if parts else f"{first} against {second}"
-    return f"{leading}; {found} of {len(rows)} metrics tell them apart."
+        tested = {str(row["metric"]): row for row in of_pair(differences, *pair)}
+        leading = list(_leading(tested))
+        labels |= dict.fromkeys(METRICS[name].label for name in leading)
+        if any(told(tested[name]) for name in leading):
+            said.append(_of_pair(tested, leading))
+        else:
+            alike += 1
+    if alike and labels:
+        others = "pair" if not said else "other pair"
+        which = f"The {others}" if alike == 1 else f"The {alike:,} {others}s"
+        said.append(f"{which} of models cannot be told apart in {' and '.join(labels)}.")
+    return said
+
+
+def _of_pair(tested: Mapping[str, Row], leading: Sequence[str]) -> str:
+    row = tested[leading[0]]
+    parts = [
+        f"is {tested[name]['verdict']} in {METRICS[name].label} ({_signed(tested[name])})"
+        if told(tested[name])
+        else f"cannot be told apart in {METRICS[name].label}"
+        for name in leading
+    ]
+    found = sum(map(told, tested.values()))
+    pair = f"{row['model_1']} against {row['model_2']}"
+    return f"{pair}: {', '.join(parts)}; {found} of {len(tested)} metrics tell them apart."
 
 
 def _leading(tested: Mapping[str, Row]) -> Iterator[str]:
@@ -181,10 +204,9 @@ def _doubts(
     if not (alike and worse):
         return []
     clearest = min(worse, key=lambda name: _clearness(tested[name]))
-    return [
-        f"{len(worse)} of {len(others)} other metrics are worse than those of human texts "
-        f"({_values(clearest, model, human)})"
-    ]
+    verb = "is" if len(worse) == 1 else "are"
+    which = f"{len(worse)} of {len(others)} other metrics {verb} worse than those of human texts"
+    return [f"{which} ({_values(clearest, model, human)})"]
 
 
 def _wording(tested: Mapping[str, Row], model: Mapping[str, float], human: Mapping[str, float]) -> list[str]:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 ALL = "all"
 """The group of all texts."""
 
-HELD_OUT = "human texts, held out"
+YARDSTICK = "human texts, held out"
 """Name of the yardstick: references that are not compared, scored as the texts of a model are."""
 USED_REFERENCES = "human texts, the references"
 """Name of the references that are compared, scored by the metrics of wording."""
-HUMANS = (HELD_OUT, USED_REFERENCES)
+HUMANS = (YARDSTICK, USED_REFERENCES)
 """Names of human texts among those of models; the yardstick first."""
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -220,7 +220,8 @@ def metric_table(
         better: Column -> "higher" or "lower", where the metric says otherwise.
     """
     shown = [name for name in frame.columns if name in labels or name in METRICS]
-    models = frame[~frame["model"].isin(HUMANS)] if "model" in frame else frame  # human texts stand last
+    names = frame.get("method", frame.get("model"))
+    models = frame if names is None else frame[~names.isin(HUMANS)]
     columns, cells = [], []
     for name in shown:
         metric = METRICS.get(name)
@@ -231,7 +232,7 @@ def metric_table(
         )
         columns.append(Column(label, numeric, name if metric else ""))
         best = _best(models, name) if mark and metric else None
-        cells.append([_entry(frame, name, row, row == best) for row in range(len(frame))])
+        cells.append([_entry(frame, name, row, frame.index[row] == best) for row in range(len(frame))])
     if any(METRICS[column.metric].fails for column in columns if column.metric):
         note = f"{note} {FAILS_NOTE}: see the metrics below.".lstrip()
     return Table(caption, columns, list(zip(*cells, strict=True)), note)
@@ -272,8 +273,8 @@ def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:
     return Entry(value_text(value), known, spread_text(*spread), best)
 
 
-def _best(frame: pd.DataFrame, name: str) -> int | None:
-    """Return the row with the best value of a metric; None if sizes differ or its interval overlaps."""
+def _best(frame: pd.DataFrame, name: str) -> Hashable | None:
+    """Return the label of the row with the best value; None if sizes differ or its interval overlaps."""
     better = METRICS[name].better
     if any(frame[size].nunique() > 1 for size in ("n", "k") if size in frame):
         return None
@@ -286,4 +287,4 @@ def _best(frame: pd.DataFrame, name: str) -> int | None:
         low, high = -high, -low
     best = int(low.argmax())
     others = [row for row in range(len(frame)) if row != best]
-    return best if low[best] > high[others].max() else None
+    return frame.index[best] if low[best] > high[others].max() else None

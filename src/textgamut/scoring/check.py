@@ -13,7 +13,7 @@ from textgamut import validation
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import GROUPS, K
 from textgamut.errors import DataError, nearest, printable
-from textgamut.metrics.rows import HELD_OUT, HUMANS, USED_REFERENCES
+from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.scoring.options import Options
 
 T = TypeVar("T")
@@ -41,13 +41,13 @@ class Texts:
 
     def of(self, name: str) -> list[str]:
         """Return the texts of a model, or human ones."""
-        if name == HELD_OUT:
+        if name == YARDSTICK:
             return [self.reference[row] for row in self.held_out]
         return self.reference[: self.compared] if name == USED_REFERENCES else self.generated[name]
 
     def labels_of(self, name: str) -> dict[str, list[str | None]]:
         """Return the labels of these texts in each group column."""
-        if name == HELD_OUT:
+        if name == YARDSTICK:
             return {column: [side[row] for row in self.held_out] for column, (side, _) in self.labels.items()}
         if name == USED_REFERENCES:
             return {column: side[: self.compared] for column, (side, _) in self.labels.items()}

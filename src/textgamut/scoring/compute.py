@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
 from textgamut.errors import SmallSampleWarning
-from textgamut.metrics.rows import HELD_OUT, HUMANS, USED_REFERENCES
+from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.scoring.check import Texts, for_each
 from textgamut.scoring.material import Material
 from textgamut.scoring.options import Options
@@ -49,7 +49,7 @@ def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
         no_yardstick = _without_yardstick(texts, features)
         if no_yardstick:
             texts = replace(texts, held_out=[])
-            features.pop(HELD_OUT, None)
+            features.pop(YARDSTICK, None)
         material = Material(texts, options, resolved, features, no_yardstick, compute)
         found: dict[str, dict[str, Scores]] = {}
         for name, family in FAMILIES.items():
@@ -64,7 +64,7 @@ def _embedded(texts: Texts, resolved: Resolved) -> dict[str, Features]:
         return {}
     from textgamut.features.cache import cached_features
 
-    names = [USED_REFERENCES, *texts.generated, *([HELD_OUT] if texts.held_out else [])]
+    names = [USED_REFERENCES, *texts.generated, *([YARDSTICK] if texts.held_out else [])]
     sets = {name: texts.of(name) for name in names}
     return cached_features(sets, resolved.embedder_folder, resolved.embedder)
 
@@ -75,10 +75,10 @@ def _without_yardstick(texts: Texts, features: Mapping[str, Features]) -> str:
     if not texts.held_out:
         have = len(texts.reference)
         return f"held-out human texts of N = {n:,} need {2 * n:,} references, and there are {have:,}"
-    if HELD_OUT in features:
+    if YARDSTICK in features:
         from textgamut.metrics.distance import mmd
 
-        sides = features[USED_REFERENCES].vectors, features[HELD_OUT].vectors
+        sides = features[USED_REFERENCES].vectors, features[YARDSTICK].vectors
         p = mmd(*sides, permutations=PERMUTATIONS)["gaussian"].p
         if p < SAME_KIND:
             return (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
-from textgamut.metrics.rows import HELD_OUT, HUMANS, USED_REFERENCES
+from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.scoring.check import Texts
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
@@ -64,7 +64,7 @@ class Material:
         """Return the sets of human texts that a family scores as it scores those of a model."""
         prompted = self.texts.prompts is not None and MODEL in family.reads
         held_out = bool(self.texts.held_out) and not family.of_prompts and not prompted
-        return [HELD_OUT] * held_out + [USED_REFERENCES] * family.of_wording
+        return [YARDSTICK] * held_out + [USED_REFERENCES] * family.of_wording
 
     def own(self, family: Family, name: str) -> dict[str, Any]:
         """Return what a family reads of a model, or of human texts.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from textgamut import validation
 from textgamut.catalogue import METRICS
 from textgamut.errors import ConfigError, nearest
-from textgamut.metrics.rows import HELD_OUT
+from textgamut.metrics.rows import YARDSTICK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +81,7 @@ class ScoreResult:
     @property
     def yardstick(self) -> ScoreResult | None:
         """The scores of as many held-out human texts; None if there are none, see ``no_yardstick``."""
-        return self.humans.get(HELD_OUT)
+        return self.humans.get(YARDSTICK)
 
     @property
     def no_yardstick(self) -> str:
@@ -252,9 +252,9 @@ class Comparison:
     @cached_property
     def pair_verdicts(self) -> list[str]:
         """What the tests say of each two models, in words."""
-        from textgamut.scoring.verdicts import pair_verdicts
+        from textgamut.inference.verdicts import pair_verdicts
 
-        return pair_verdicts(self.material, self.differences)
+        return pair_verdicts(self.differences, self.results)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``.
@@ -306,7 +306,7 @@ class Comparison:
             cells=[
                 result.explored()
                 for name, result in self._sets.items()
-                if name in self.results or name == HELD_OUT
+                if name in self.results or name == YARDSTICK
             ],
             k=first.k,
             embedder=first.embedder,

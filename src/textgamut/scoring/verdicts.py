@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from textgamut.catalogue import FAMILIES, METRICS
-from textgamut.inference.verdicts import Verdict, human_verdict, of_pair, pair_verdict
+from textgamut.inference.verdicts import Verdict, human_verdict, of_pair
 from textgamut.metrics.lengths import LEAST_RATIO
-from textgamut.metrics.rows import HELD_OUT, HUMANS, USED_REFERENCES
+from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.scoring.check import Texts
 from textgamut.scoring.material import Material
 from textgamut.text import count_words, cut_words
@@ -37,7 +37,7 @@ def verdicts(
         differences: The table of differences.
     """
     found = _of_tests(material, values, differences)
-    if HELD_OUT in values:
+    if YARDSTICK in values:
         found = _repeated(material, found)
     reason = f"There is no yardstick: {material.no_yardstick}." if material.no_yardstick else ""
     return {
@@ -59,15 +59,6 @@ def _of_tests(
         name: human_verdict(of_pair(differences, name, human), values[name], values[human], material.embedder)
         for name in models
     }
-
-
-def pair_verdicts(material: Material, differences: pd.DataFrame) -> list[str]:
-    """Say in words how each two models differ."""
-    models = material.texts.generated
-    pairs = dict.fromkeys(zip(differences["model_1"], differences["model_2"], strict=True))
-    return [
-        pair_verdict(of_pair(differences, *pair)) for pair in pairs if pair[0] in models and pair[1] in models
-    ]
 
 
 def _cut_by_embedder(material: Material, name: str) -> list[str]:

@@ -152,6 +152,40 @@ def draw_subset(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int) -> 
     return human_generations(drawn, drawn["text"].map(count_words))
 
 
+def draw_held_out(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Draw human texts that are in no draw of references, as many as a draw has.
+
+    Args:
+        texts: The dataset (``id``, ``text``).
+        settings: Arguments of :func:`draw_references`, and ``draws``.
+
+    Returns:
+        The table of :func:`human_generations`; without rows if too few texts are left.
+    """
+    task, kind, max_words = (settings[name] for name in ("task", "kind", "max_words"))
+    draws = [list(draw_references(texts, settings, draw)["id"]) for draw in settings["draws"]]
+    n, used = len(draws[0]), {id_ for of_draw in draws for id_ in of_draw}
+    pool = texts.set_index("id", drop=False)
+    if kind in ("continuation", "unprompted"):
+        pool = _long_enough(texts, settings["min_words"])
+    left = set(pool.index)
+    if kind == "continuation":
+        disjoint, per_seed = (
+            settings["references_from"] == "other-texts",
+            settings["prompts"] == "per-seed",
+        )
+        left = set(_pools(pool, task, n, disjoint, per_seed)[1])
+    drawn = shuffled(left - used, task, "held out")[:n]
+    if len(drawn) < n:
+        drawn = []
+    if kind == "prompted":  # continuations keep their leading spaces, as references do
+        chosen = pool.loc[drawn].reset_index(drop=True)
+        chosen = chosen.assign(text=[cut_continuation(text, max_words) for text in chosen["text"]])
+    else:
+        chosen = _cut(pool, drawn, max_words)
+    return human_generations(chosen, tokens=0)
+
+
 def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int] | pd.Series[Any]) -> pd.DataFrame:
     """Return human texts in the format of generations, with their own id as ``prompt_id``.
 

@@ -13,7 +13,8 @@ import yaml
 from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_csv, read_json, read_table, reading
-from textgamut.metrics.rows import ALL
+from textgamut.inference.verdicts import human_verdict, of_pair, pair_verdicts
+from textgamut.metrics.rows import ALL, YARDSTICK
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.experiment_page import (
     BEST_NOTE,
@@ -27,6 +28,7 @@ from textgamut.report.experiment_page import (
     metric_table,
 )
 from textgamut.report.explorer_chunks import explorer_data
+from textgamut.report.score_page import MOST_PAIRS
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
 from textgamut.views.explorer import read_explorer
 from textgamut.workflow import paths
@@ -72,7 +74,13 @@ def read_page(settings: Mapping[str, Any]) -> Page:
     folder = Path(fill(paths.PAPER, paper=name))
     home = Path(fill(paths.PAGE, page=settings["page"])).parent
     results = settings["results"]
-    sections = [
+    said = [
+        sentence
+        for task, entry in settings["tasks"].items()
+        for sentence in _verdicts(folder, task, entry, results)
+    ]
+    sections = [Section("verdicts", "Verdicts", said)] if said else []
+    sections += [
         _task_section(folder, task, entry, results, home) for task, entry in settings["tasks"].items()
     ]
     sections += [Section(task, f"Scores: {task}", [line]) for task, line in settings["given"].items()]
@@ -102,12 +110,44 @@ def read_page(settings: Mapping[str, Any]) -> Page:
     )
 
 
+def _verdicts(folder: Path, task: str, entry: Mapping[str, Any], results: list[str]) -> list[str]:
+    """Say in words what the tests tell of the methods of a task."""
+    path = folder / task / "differences.csv"
+    if path.as_posix() not in results:
+        return []
+    differences, values = read_differences(path), _values(folder, task, entry)
+    names = [name for _, _, name in entry["methods"] if name in values]
+    said = []
+    for name in names if YARDSTICK in values else ():
+        rows = of_pair(differences, name, YARDSTICK)
+        if rows:
+            verdict = human_verdict(rows, values[name], values[YARDSTICK], entry["embedder"])
+            said.append(f"{task}, {name}: {' '.join(verdict.sentences)}")
+    between = pair_verdicts(differences, [name for name in names if name != YARDSTICK])
+    return [*said, *(f"{task}: {sentence}" for sentence in between[:MOST_PAIRS])]
+
+
+def _values(folder: Path, task: str, entry: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the means over the runs: name of a method -> metric -> value."""
+    frame = _scores(folder, task)
+    frame = frame[frame["group"] == ALL]
+    values = {}
+    for model, decoding, name in entry["methods"]:
+        own = frame[(frame["model"] == model) & (frame["decoding"] == decoding)]
+        values[name] = own.groupby("metric", observed=True)["value"].mean().to_dict()
+    return {name: of for name, of in values.items() if of}
+
+
+def _scores(folder: Path, task: str) -> pd.DataFrame:
+    frame = read_table(folder / task / "scores.parquet", COLUMNS)
+    return frame[frame["task"] == task]
+
+
 def _task_section(
     folder: Path, task: str, entry: Mapping[str, Any], results: list[str], home: Path
 ) -> Section:
     names = {(model, decoding): name for model, decoding, name in entry["methods"]}
-    frame = read_table(folder / task / "scores.parquet", COLUMNS)
-    frame = frame[frame["task"] == task]
+    frame = _scores(folder, task)
     whole, groups = frame[frame["group"] == ALL], frame[frame["group"] != ALL]
     tables = [_scores_table(whole, names, "Scores", SCORES_NOTE)]
     if len(groups):

@@ -266,7 +266,7 @@ def _names(config: Config, wildcard: str, known: Mapping[str, str]) -> Iterable[
     if isinstance(entry, SubsetsTask) and wildcard in ("model", "decoding"):
         return entry.subsets if wildcard == "model" else [HUMAN]
     if wildcard == "decoding" and model == HUMAN:
-        return [HUMAN]
+        return [HUMAN, *(cell.decoding for cell in config.held_out_cells(known["task"]))]
     human = [HUMAN] if entry else []
     names: dict[str, Iterable[str]] = {
         "dataset": config.datasets,

@@ -27,7 +27,7 @@ from textgamut.catalogue.family import (
 from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FileSource, FinetunedSource, GenerationsSource
-from textgamut.config.task_kinds import ScoresTask
+from textgamut.config.task_kinds import HUMAN, ScoresTask
 from textgamut.fields import expanded
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.families import family_of, generator_scores, text_score_files
@@ -346,9 +346,18 @@ def tests(config: Config, wildcards: Any) -> list[str]:
 def _of_both(config: Config, wildcards: Any) -> list[Cell]:
     """Return the cells of two methods with their common seeds: those of the first, then of the second."""
     pair = (wildcards.model, wildcards.decoding), (wildcards.other_model, wildcards.other_decoding)
+    if pair[1][0] == HUMAN:  # the same held-out texts for all seeds: one of them is compared
+        own = next(cell for cell in config.cells(wildcards.task) if cell[1:3] == pair[0])
+        return [own, *config.held_out_cells(wildcards.task)]
     cells = {cell[1:]: cell for cell in config.cells(wildcards.task)}
     seeds = [{seed for *method, seed in cells if tuple(method) == own} for own in pair]
     return [cells[*own, seed] for own in pair for seed in sorted(seeds[0] & seeds[1])]
+
+
+def _tested(config: Config, wildcards: Any) -> list[Family]:
+    """Return the families whose differences between two methods are tested."""
+    held_out = wildcards.other_model == HUMAN
+    return [FAMILIES[name] for name in outputs.tested_families(config, wildcards.task, held_out=held_out)]
 
 
 def compared_texts(config: Config, wildcards: Any) -> list[str]:
@@ -358,34 +367,38 @@ def compared_texts(config: Config, wildcards: Any) -> list[str]:
 
 def compared_references(config: Config, wildcards: Any) -> list[str]:
     """Return the references of the first draw, if a family that is tested reads them."""
-    families = [FAMILIES[name] for name in outputs.tested_families(config, wildcards.task)]
-    return [first_references(config, wildcards)] if any(REFERENCES in of.reads for of in families) else []
+    read = any(REFERENCES in family.reads for family in _tested(config, wildcards))
+    return [first_references(config, wildcards)] if read else []
 
 
 def compared_features(config: Config, wildcards: Any) -> list[str]:
     """Return the features of the texts of two methods, if a family that is tested reads them."""
-    read = any(FAMILIES[name].of_features for name in outputs.tested_families(config, wildcards.task))
+    read = any(
+        FAMILIES[name].of_features for name in outputs.tested_families(config, wildcards.task, held_out=False)
+    )
     cells = _of_both(config, wildcards) if read else []
     return [fill(paths.CELL_FEATURES, cell, embedder=wildcards.embedder) for cell in cells]
 
 
 def compared_reference_features(config: Config, wildcards: Any) -> list[str]:
     """Return the features of every draw of references, if a family that is tested reads them."""
-    read = any(FAMILIES[name].of_draws for name in outputs.tested_families(config, wildcards.task))
+    read = any(
+        FAMILIES[name].of_draws for name in outputs.tested_families(config, wildcards.task, held_out=False)
+    )
     return reference_features(config, wildcards) if read else []
 
 
 def compared_quality(config: Config, wildcards: Any) -> list[str]:
     """Return the scores that the bar of quality for the effective diversity reads, of two methods."""
-    if "completions" not in outputs.tested_families(config, wildcards.task):
+    if "completions" not in {family.name for family in _tested(config, wildcards)}:
         return []
     return [path for cell in _of_both(config, wildcards) for path in quality_scores(config, cell)]
 
 
 def tokenizers(config: Config, wildcards: Any) -> list[str]:
     """Return the cards of the models whose tokenizers the families read that are tested."""
-    names = outputs.tested_families(config, wildcards.task)
-    return [card for name in names for card in named_cards(config, wildcards, FAMILIES[name])]
+    families = _tested(config, wildcards)
+    return [card for family in families for card in named_cards(config, wildcards, family)]
 
 
 def all_text_scores(config: Config, wildcards: Any) -> list[str]:

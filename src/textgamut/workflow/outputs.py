@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 
 from textgamut.catalogue import FAMILIES, text_metrics_of
 from textgamut.catalogue.family import Family
-from textgamut.config.cells import Config
-from textgamut.config.task_kinds import HUMAN
+from textgamut.config.cells import Cell, Config
+from textgamut.config.task_kinds import HELD_OUT, HUMAN
 from textgamut.report.figures.text_figures import MOST_METHODS
 from textgamut.workflow import paths
 from textgamut.workflow.families import (
@@ -22,6 +22,9 @@ from textgamut.workflow.paths import fill
 
 MOST_TESTED = 12
 """Maximum number of methods whose differences are tested by resamples: 66 pairs, with a job for each."""
+
+Method = tuple[str, str]
+"""Model and decoding."""
 
 RANKING = {
     "table": "ranking.csv",
@@ -67,11 +70,18 @@ def task_score_files(config: Config, task: str) -> list[str]:
     """Return the scores of a task: one file per cell and family."""
     return [
         file
-        for cell in scored_cells(config, task)
+        for cell in [*scored_cells(config, task), *config.held_out_cells(task)]
         for family in computed_families(config, task)
-        if cell.model != HUMAN or family not in GENERATED_ONLY
+        if _scores(FAMILIES[family], cell)
         for file in score_files(config, cell, family)
     ]
+
+
+def _scores(family: Family, cell: Cell) -> bool:
+    """Return whether a family scores a cell, also one of human texts."""
+    if cell[1:3] == (HUMAN, HELD_OUT):
+        return family.of_wording or family.of_draws
+    return cell.model != HUMAN or family.name not in GENERATED_ONLY
 
 
 def task_text_score_files(config: Config, task: str) -> list[str]:
@@ -90,27 +100,43 @@ def sweep_files(config: Config, task: str) -> list[str]:
     return [file for cell in config.cells(task) for file in score_files(config, cell, "sweep")]
 
 
-def compared_methods(config: Config, task: str) -> list[tuple[str, str]]:
-    """Return the methods of a task between which differences are tabulated; none if there is nothing to."""
+def compared_pairs(config: Config, task: str) -> list[tuple[Method, Method]]:
+    """Return the pairs whose differences are tabulated: of methods, and of each with held-out human texts."""
     of_texts = config.experiment.tasks[task].prompted and any(
         map(text_metrics_of, computed_families(config, task))
     )
-    generated = [method for method in methods(config, task) if method[0] != HUMAN]
-    measured = of_texts or tested_families(config, task)
-    return generated if measured and 2 <= len(generated) <= MOST_METHODS else []
+    generated = _generated(config, task)
+    measured = (of_texts or tested_families(config, task, held_out=False)) and len(generated) <= MOST_METHODS
+    held_out = [
+        cell[1:3] for cell in config.held_out_cells(task) if tested_families(config, task, held_out=True)
+    ]
+    return [
+        *(itertools.combinations(generated, 2) if measured else ()),
+        *((method, human) for method in generated for human in held_out),
+    ]
 
 
-def tested_families(config: Config, task: str) -> list[str]:
-    """Return the families of a task whose differences between methods are tested by resamples."""
-    generated = [method for method in methods(config, task) if method[0] != HUMAN]
-    if not 2 <= len(generated) <= MOST_TESTED:
+def tested_families(config: Config, task: str, held_out: bool) -> list[str]:
+    """Return the families of a task whose differences are tested by resamples.
+
+    Args:
+        config: The configuration.
+        task: The task.
+        held_out: Whether they are between a method and held-out human texts, rather than two methods.
+    """
+    if len(_generated(config, task)) > MOST_TESTED:
         return []
-    return [name for name in computed_families(config, task) if FAMILIES[name].tested]
+    families = [FAMILIES[name] for name in computed_families(config, task)]
+    return [of.name for of in families if of.tested and (of.of_draws or of.of_wording or not held_out)]
+
+
+def _generated(config: Config, task: str) -> list[Method]:
+    return [method for method in methods(config, task) if method[0] != HUMAN]
 
 
 def test_files(config: Config, task: str) -> list[str]:
     """Return the tests of the differences between each two methods of a task."""
-    if not tested_families(config, task):
+    if not tested_families(config, task, held_out=False):
         return []
     embedder = config.experiment.embedder
     return [
@@ -120,7 +146,7 @@ def test_files(config: Config, task: str) -> list[str]:
             embedder=embedder,
             **dict(zip(("model", "decoding", "other_model", "other_decoding"), first + second, strict=True)),
         )
-        for first, second in itertools.combinations(compared_methods(config, task), 2)
+        for first, second in compared_pairs(config, task)
     ]
 
 

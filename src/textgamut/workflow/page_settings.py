@@ -7,6 +7,7 @@ from typing import Any
 
 from textgamut.catalogue import text_metrics_of
 from textgamut.config.cells import Config
+from textgamut.metrics.rows import YARDSTICK
 from textgamut.text import counted
 from textgamut.workflow import outputs, task_results
 from textgamut.workflow.families import computed_families, text_score_files
@@ -28,7 +29,9 @@ def page_settings(config: Config, page: str) -> dict[str, Any]:
         "tasks": {
             task: {
                 "sentences": list(_sentences(config, task)),
-                "methods": method_names(config, task),
+                "methods": method_names(config, task)
+                + [[cell.model, cell.decoding, YARDSTICK] for cell in config.held_out_cells(task)],
+                "embedder": config.embedders[experiment.embedder].label,
                 "cells": [list(cell) for cell in config.cells(task)],
                 "explorer": explorer_settings(config, task),
             }

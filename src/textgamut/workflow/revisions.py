@@ -22,6 +22,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "train_essay_model": ("models.essay_model",),
     "draw_prompts": ("tasks.drawing", "tasks.templates"),
     "draw_references": ("tasks.drawing",),
+    "draw_held_out": ("tasks.drawing",),
     "draw_subset": ("tasks.drawing",),
     "draw_training_texts": ("tasks.drawing",),
     "copy_references": ("tasks.drawing",),

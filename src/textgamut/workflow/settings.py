@@ -17,7 +17,8 @@ from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Na
 from textgamut.config.cells import Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.sources import GenerationsSource, Training
-from textgamut.config.task_kinds import HUMAN, SubsetsTask
+from textgamut.config.task_kinds import HELD_OUT, HUMAN, SubsetsTask
+from textgamut.metrics.rows import YARDSTICK
 from textgamut.workflow import inputs, outputs, targets
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
@@ -163,6 +164,11 @@ def draw_references(config: Config, wildcards: Any) -> Settings:
     if config.experiment.tasks[wildcards.task].kind == "continuation":
         fields += ["references_from", "prompts"]
     return _task(config, wildcards, *fields)
+
+
+@_rule
+def draw_held_out(config: Config, wildcards: Any) -> Settings:
+    return draw_references(config, wildcards) | _task(config, wildcards, "draws")
 
 
 @_rule
@@ -312,13 +318,14 @@ def explain_support(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def compare_methods(config: Config, wildcards: Any) -> Settings:
-    task, tested = config.experiment.tasks[wildcards.task], outputs.tested_families(config, wildcards.task)
+    task, held_out = config.experiment.tasks[wildcards.task], wildcards.other_model == HUMAN
+    tested = outputs.tested_families(config, wildcards.task, held_out=held_out)
     return {
         "methods": [
             f"{wildcards.model}/{wildcards.decoding}",
             f"{wildcards.other_model}/{wildcards.other_decoding}",
         ],
-        "paired": task.prompted,
+        "paired": task.prompted and not held_out,
         "families": {name: score_family(config, wildcards, FAMILIES[name]) for name in tested},
     }
 
@@ -347,7 +354,10 @@ def project_features(config: Config, wildcards: Any) -> Settings:
 @_result
 def plot_precision_recall(config: Config, wildcards: Any) -> Settings:
     task = config.experiment.tasks[wildcards.task]
-    return _drawn(config, wildcards) | {
+    drawn = _drawn(config, wildcards)
+    if config.held_out_cells(wildcards.task):
+        drawn["models"][HUMAN] = {"label": YARDSTICK, "family": HUMAN, "chat": False}
+    return drawn | {
         "task": wildcards.task,
         "kind": task.kind,
         "dataset": task.dataset,
@@ -429,12 +439,15 @@ model lacks or invents ``mode``; a wholly wrong one writes about all but ``main`
 
 @_result
 def tabulate_differences(config: Config, wildcards: Any) -> Settings:
-    compared = set(outputs.compared_methods(config, wildcards.task))
-    named = method_names(config, wildcards.task)
+    names = {(model, decoding): name for model, decoding, name in method_names(config, wildcards.task)}
+    names[HUMAN, HELD_OUT] = YARDSTICK
     return {
         "task": wildcards.task,
         "embedder": config.experiment.embedder,
-        "methods": [method for method in named if tuple(method[:2]) in compared],
+        "pairs": [
+            [[*method, names[method]] for method in pair]
+            for pair in outputs.compared_pairs(config, wildcards.task)
+        ],
     }
 
 

@@ -62,7 +62,7 @@ def _several_runs(config: Config, task: str) -> bool:
 
 
 def _few_compared(config: Config, task: str) -> bool:
-    return 0 < len(outputs.compared_methods(config, task)) <= MOST_COMPARED
+    return 0 < len(outputs.compared_pairs(config, task)) <= MOST_COMPARED
 
 
 TEXTS_TABLE = f"{paths.PAPER_TASK}/texts.csv"
@@ -134,7 +134,7 @@ TASK_RESULTS = (
         },
         _files("differences", "csv", "html"),
         ("differences", "table: differences between methods"),
-        lambda config, task: bool(outputs.compared_methods(config, task)),
+        lambda config, task: bool(outputs.compared_pairs(config, task)),
     ),
     TaskResult(
         "plot_differences",

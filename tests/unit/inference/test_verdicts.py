@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pandas as pd
 import pytest
 
 from textgamut.catalogue import METRICS
@@ -14,7 +15,7 @@ from textgamut.inference.verdicts import (
     TOO_FEW,
     finding,
     human_verdict,
-    pair_verdict,
+    pair_verdicts,
     visible_difference,
 )
 
@@ -83,7 +84,7 @@ def test_precision_alone_never_says_that_texts_are_like_human_ones() -> None:
         row("self_bleu", 0.01),
     )
     doubts = heaps[heaps.index("But ") :]
-    assert "1 of 1 other metrics are worse than those of human texts" in doubts
+    assert "1 of 1 other metrics is worse than those of human texts" in doubts
     assert "its texts are shorter (words per text 38 against 112) and share more phrases (Self-BLEU" in doubts
     assert doubts.endswith("precision alone does not show that its texts are like human texts.")
 
@@ -111,11 +112,21 @@ def test_no_word_without_a_test() -> None:
 
 
 def test_two_models() -> None:
-    text = pair_verdict([row("precision", 0.4), row("recall", 0.001)])
-    assert text == (
-        "m against human: cannot be told apart in precision, is worse in recall (-0.47 [-0.509, -0.431]); "
+    def pair(first: str, p: float) -> list[dict]:
+        return [row(name, of, model_1=first) for name, of in (("precision", 0.4), ("recall", p))]
+
+    table = pd.DataFrame(pair("a", 0.001) + pair("b", 0.5) + pair("c", 0.5))
+    apart = (
+        "a against human: cannot be told apart in precision, is worse in recall (-0.47 [-0.509, -0.431]); "
         "1 of 2 metrics tell them apart."
     )
+    names = ["a", "b", "human"]
+    rest = "The other pair of models cannot be told apart in precision and recall."
+    assert pair_verdicts(table, names) == [apart, rest]
+    assert pair_verdicts(table, ["b", "c", "human"]) == [
+        "The 2 pairs of models cannot be told apart in precision and recall."
+    ]
+    assert pair_verdicts(table, ["a", "b"]) == []
 
 
 def test_every_metric_of_wording_says_what_its_values_mean() -> None:

@@ -3,7 +3,6 @@
 The functions return the content of each output, which is a figure in two formats, a table, or bytes.
 """
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from textgamut.calls import call
+from textgamut.catalogue import METRICS
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_array, read_csv, read_json, read_table, to_csv, write_bytes
 from textgamut.inference.differences import Difference, differences_table, text_differences
@@ -66,7 +66,8 @@ def tabulate_scores(settings: Settings, table: Path) -> Made:
 
 
 def tabulate_variance(settings: Settings, table: Path) -> Made:
-    variance = variance_table(scores_of(table, settings["task"]))
+    scores = scores_of(table, settings["task"])
+    variance = variance_table(scores[scores["model"] != HUMAN])
     caption = f"Standard deviations on {settings['task']}, averaged over models (as in PR Table B.5)"
     return {"csv": variance, "html": to_html(variance, caption)}
 
@@ -122,16 +123,16 @@ def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], te
         own = (of_texts["model"] == model) & (of_texts["decoding"] == decoding)
         return of_texts[own].set_index("prompt_id")
 
+    def apart(row: Mapping[str, Any], first: list[str], second: list[str]) -> float:
+        if METRICS[row["metric"]].level == "both":  # the values are of sets, the tests of single texts
+            return float(row["tested"])
+        return float(values[*first[:2], row["metric"]] - values[*second[:2], row["metric"]])
+
     found = []
-    pairs = list(itertools.combinations(settings["methods"], 2))
+    pairs = settings["pairs"]
     tested = [read_json(path) for path in tests]
     for (first, second), rows in zip(pairs, tested or [[]] * len(pairs), strict=True):
-        of_sets = [
-            Difference(
-                **row, difference=values[*first[:2], row["metric"]] - values[*second[:2], row["metric"]]
-            )
-            for row in rows
-        ]
+        of_sets = [Difference(**row, difference=apart(row, first, second)) for row in rows]
         of_single = text_differences(own_texts(*first[:2]), own_texts(*second[:2]))
         found.append((first[2], second[2], [*of_sets, *of_single]))
     differences = differences_table(found)

@@ -4,11 +4,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import PROMPT_IDS, TEXTS, Family
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_array, read_table, write_json
-from textgamut.inference.differences import Run, set_differences
+from textgamut.inference.differences import Run, set_differences, text_differences
 from textgamut.models.devices import lease
 from textgamut.run.script import run
 
@@ -21,7 +23,10 @@ def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str,
     drawn = [read_array(path) for path in inputs["reference_features"]]
     references = [text for path in inputs["references"] for text in read_table(path, ["text"])["text"]]
     models = settings["methods"]
-    rows = []
+    rows: list[Values] = []
+    if not all(cell[TEXTS] for cell in cells):  # no texts could be held out
+        write_json(outputs["tests"], rows)
+        return
     for name, asked in settings["families"].items():
         family = FAMILIES[name]
         common = asked | {"references": references, "paired": settings["paired"]}
@@ -34,6 +39,10 @@ def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str,
         ]
         with lease(1, wait=False) if family.on_gpu else nullcontext():
             found = [of._asdict() for of in set_differences(family, runs, models, {})]
+        if family.of_wording and not settings["paired"]:
+            found += [
+                of._asdict() for of in text_differences(*(single(family, cell, common) for cell in cells))
+            ]
         rows += [{name: value for name, value in of.items() if name != "difference"} for of in found]
     write_json(outputs["tests"], rows)
 
@@ -48,6 +57,12 @@ def read_cell(inputs: dict[str, Any], place: int) -> Values:
         table = read_table(inputs["text_scores"][place], ["id"]).set_index("id").reindex(texts["id"])
         values["text_scores"] = {name: table[name].to_numpy(dtype=float) for name in table}
     return values
+
+
+def single(family: Family, cell: Values, common: Values) -> pd.DataFrame:
+    """Return the metrics of single texts of a cell: a row for each."""
+    scores = family.score(common | {TEXTS: cell[TEXTS]})
+    return pd.DataFrame(scores.columns or {}, index=range(len(cell[TEXTS])))
 
 
 def load(named: Values) -> Any:

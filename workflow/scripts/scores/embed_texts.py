@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from textgamut.config.entries.embedders import FeatureModel
 from textgamut.features.embed import LoadedEmbedder, compute_dtype, load_embedder
 from textgamut.files import read_table, write_array
@@ -37,6 +39,9 @@ def load(settings: dict[str, Any], batch_size: int, threads: int) -> Iterator[Lo
 
 def embed_texts(texts: Path, features: Path, loaded: Loaded) -> dict[str, Any]:
     frame = read_table(texts, ["text"])
+    if not len(frame):  # no texts could be held out
+        write_array(features, np.empty((0, 0), np.float32))
+        return {"texts": 0}
     vectors, truncated, empty = loaded.embedder.embed(list(frame["text"]))
     write_array(features, vectors)
     counts = {"texts": len(frame), "truncated": truncated, "empty": empty}

@@ -90,6 +90,9 @@ def score_family(
 ) -> dict[str, Any]:
     family = FAMILIES[settings["family"]]
     texts = read_table(inputs["texts"], ["id", "prompt_id", "text"])
+    if not len(texts):  # no texts could be held out
+        write_scores(outputs["scores"], {}, [], [], {} if "text_scores" in outputs else None)
+        return {}
     values = {**settings, **read(family, settings, cell["seed"], inputs, texts), **loaded, "threads": threads}
     found = []
     with lease(1, wait=False) if family.on_gpu else nullcontext():

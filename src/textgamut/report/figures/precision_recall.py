@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import DataError
 from textgamut.metrics.rows import HUMANS
 from textgamut.report.figures import style
@@ -99,7 +100,8 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     Each (model, decoding) has a marker at the mean over its runs, a dot for each run, and a cross for the
     95 % intervals of one run, if the scores have any. The ellipses are those of the paper, with two standard
     deviations, but scaled by the number of runs (see :func:`prediction_radius`). Cells with fewer than four
-    runs have none, which the small print mentions. With more than eight families, colours repeat.
+    runs have none, which the small print mentions. With more than eight families, colours repeat. Held-out
+    human texts are a black diamond.
 
     Args:
         scores: Tidy scores of one task, embedder, N and k.
@@ -115,7 +117,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     """
     runs = order_runs(precision_recall_runs(scores, alike=["task", "embedder", "n", "k"]), models)
     figure, axes = style.new_figure(title, height=5.0)
-    families = dict.fromkeys(models[slug].family for slug in runs["model"])
+    families = dict.fromkeys(models[slug].family for slug in runs["model"] if slug != HUMAN)
     colours = dict(zip(families, itertools.cycle(style.COLOURS), strict=False))
     several = runs.groupby("model")["decoding"].nunique() > 1
     marks: list[tuple[str, tuple[float, float]]] = []
@@ -127,7 +129,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     for (model, decoding), cell in runs.groupby(["model", "decoding"], sort=False):
         slug = str(model)
         own = models[slug]
-        colour = colours[own.family]
+        colour = "black" if slug == HUMAN else colours[own.family]
         x, y = cell["precision"].to_numpy(), cell["recall"].to_numpy()
         label = f"{own.label} ({decoding})" if several[slug] else own.label
         if len(cell) < LEAST_RUNS:
@@ -143,7 +145,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
                 axes.plot(*arm, color=colour, alpha=0.5, lw=0.8, zorder=1.8)
                 obstacles.append(np.transpose(arm))
         axes.plot(x, y, ".", color=colour, alpha=0.5, ms=5, mew=0, zorder=2)
-        marker = _MARKERS[own.chat][0]
+        marker = "D" if slug == HUMAN else _MARKERS[own.chat][0]
         axes.plot(
             x.mean(), y.mean(), marker, color=colour, ms=7.5, mec="white", mew=0.8, clip_on=False, zorder=4
         )
@@ -153,7 +155,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     axes.set_ylim(*_limits(points[:, 1]))
     axes.set_xlabel("Precision")
     axes.set_ylabel("Recall")
-    _family_legend(axes, colours, [models[slug].chat for slug in runs["model"].unique()])
+    _family_legend(axes, colours, [models[slug].chat for slug in runs["model"].unique() if slug != HUMAN])
     shown = ["Markers: means", "dots: single runs"]
     if with_ellipse:
         shown.append(
