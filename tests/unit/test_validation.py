@@ -53,8 +53,9 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         label="x", source={"kind": "file", "path": str(folder)}, pooling="mean", max_tokens=32, batch_size=4
     )
     scored = PLAIN | {
-        "embedder": str(folder), "pooling": "mean", "max_tokens": 32, "k": 1, "bootstrap": 2, "groups": None,
-        "kmeans_seeds": [0, 1], "tokenizer": None, "scorer": None, "prompts": None, "registries": None,
+        "embedder": str(folder), "pooling": "mean", "max_tokens": 32, "k": 1, "n": 2, "bootstrap": 2,
+        "groups": None, "kmeans_seeds": [0, 1], "tokenizer": None, "scorer": None, "prompts": None,
+        "registries": None,
     }  # fmt: skip
     return {
         "between_cosine": {"features_a": R, "prompts_a": PROMPTS, "features_b": G, "prompts_b": PROMPTS},
@@ -203,6 +204,7 @@ def test_all_functions_are_called_with_all_parameters(checkpoint: Path) -> None:
 
 
 NONE = {
+    "n",
     "device", "limits", "clusters", "k", "sample", "groups", "prompts", "pooling", "tokenizer", "scorer",
     "registries",
 }  # fmt: skip

@@ -217,6 +217,10 @@ def _print(comparison: Comparison, settings: dict[str, Any] | None, messages: Se
         print_json(
             settings=settings,
             verdicts={name: vars(verdict) for name, verdict in comparison.verdicts.items()},
+            lost={
+                name: {side: [vars(region) for region in of] for side, of in sides._asdict().items()}
+                for name, sides in comparison.lost.items()
+            },
             pairs=comparison.pair_verdicts,
             scores=_rows(comparison.results),
             human=_rows(comparison.humans),
@@ -224,13 +228,24 @@ def _print(comparison: Comparison, settings: dict[str, Any] | None, messages: Se
             warnings=messages,
         )
         return
-    verdicts = {name: verdict.sentences for name, verdict in comparison.verdicts.items()}
+    verdicts = {
+        name: [*verdict.sentences, *_lost(comparison, name)] for name, verdict in comparison.verdicts.items()
+    }
     if len(comparison.results) > 1:
         said = verdicts | {"": comparison.pair_verdicts}
         print_comparison(comparison.to_frame(), comparison.differences, said, counts[0], result.embedder)
     else:
         humans = {name: of.values for name, of in comparison.humans.items()}
         print_scores(result.rows, humans, verdicts[result.name], *counts, result.embedder)
+
+
+def _lost(comparison: Comparison, name: str) -> list[str]:
+    """Say which texts are missed, and which are unlike human ones: the key phrases of each region."""
+    said = []
+    for what, regions in zip(("Unlike human texts", "Missed"), comparison.lost.get(name, ()), strict=False):
+        about = [f"{region.share:.0%} ({', '.join(region.phrases[:3]) or '...'})" for region in regions]
+        said += [f"{what}: {', '.join(about)}."] if about else []
+    return said
 
 
 def _rows(results: Mapping[str, ScoreResult]) -> list[dict[str, Any]]:

@@ -312,7 +312,7 @@ def verdict(metric: str, difference: float, tested: float, p: float, level: floa
     Args:
         metric: Name of the metric.
         difference: Between the values, first minus second model.
-        tested: The difference that is tested; nothing is told if it has the other sign.
+        tested: The difference that is tested; nothing is told if it has another sign.
         p: Its corrected p-value; NaN if there is no test.
         level: Largest p-value of a finding.
 
@@ -320,7 +320,7 @@ def verdict(metric: str, difference: float, tested: float, p: float, level: floa
         ``better`` or ``worse``, or ``higher`` or ``lower`` if neither end of the metric is better, or
         ``cannot tell``.
     """
-    if not p < level or difference * tested < 0:  # p may be NaN
+    if not p < level or difference * tested <= 0:  # p may be NaN
         return CANNOT_TELL
     better = METRICS[metric].better
     if better is None:

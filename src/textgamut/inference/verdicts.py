@@ -20,6 +20,12 @@ from textgamut.inference.differences import LEVEL
 if TYPE_CHECKING:
     import pandas as pd
 
+REVISION = 1
+"""Increase when the same tests produce other sentences."""
+
+MOST_PAIRS = 30
+"""Maximum number of sentences on pairs of models that a page shows; the table of differences has all."""
+
 TELLING = 1.96 + 0.84
 """Deviations of a difference that a test at 5 % sees in four of five cases."""
 MOST_VISIBLE = 0.2
@@ -94,6 +100,11 @@ def human_verdict(
     return Verdict(tuple(sentences), findings)
 
 
+def lost_roles(verdict: Verdict) -> set[str]:
+    """Return the roles of the leading metrics that are worse than those of human texts."""
+    return {str(METRICS[name].role) for name, found in verdict.findings.items() if found == BELOW}
+
+
 def finding(row: Row) -> str:
     """Return what a test says of a model's value against that of human texts.
 
@@ -110,7 +121,7 @@ def finding(row: Row) -> str:
 
 def told(row: Row) -> bool:
     """Return whether a row of the table of differences tells two sets apart."""
-    return bool(row["p_holm"] < LEVEL) and not row["difference"] * row["tested"] < 0
+    return bool(row["p_holm"] < LEVEL) and row["difference"] * row["tested"] > 0
 
 
 def pair_verdicts(differences: pd.DataFrame, names: Collection[str]) -> list[str]:
@@ -171,19 +182,18 @@ def _against_humans(
     name = metric.label.capitalize() if metric.label.islower() else metric.label
     if embedder and not FAMILIES[metric.family].of_wording:
         name += f" ({embedder})"
-    values = f"{_number(value)} against {_number(human)} of human texts"
-    visible = _number(visible_difference(row["deviation"]))
+    own, theirs, visible = map(_number, (value, human, visible_difference(row["deviation"])))
     if found == TOO_FEW:
-        return f"{name}: {values}: too few texts to tell (only a difference of {visible} would be seen)."
+        seen = f"only a difference of {visible} would be seen"
+        return f"{name}: {own} against {theirs} of human texts: too few texts to tell ({seen})."
     if found == CANNOT_TELL:
-        return (
-            f"{name} cannot be told from that of human texts: {_number(value)} and {_number(human)} (a "
-            f"difference of {visible} would be seen)."
-        )
+        seen = f"a difference of {visible} would be seen"
+        return f"{name} cannot be told from that of human texts: {own} and {theirs} ({seen})."
     if found == ABOVE:
-        return f"{name} is better than that of human texts: {values}, {_signed(row)}."
+        return f"{name} {own} is better than that of human texts, {theirs}: {_signed(row)}."
     assert metric.role is not None
-    return f"{name} is worse than that of human texts: {values}, {_signed(row)}: {MEANS[metric.role]}."
+    means = MEANS[metric.role]
+    return f"{name} {own} is worse than that of human texts, {theirs}: {_signed(row)}: {means}."
 
 
 def _doubts(

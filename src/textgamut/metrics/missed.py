@@ -59,7 +59,7 @@ def missed_texts(side: EmbeddedTexts, other: EmbeddedTexts, inside: ArrayLike) -
         DataError: If the features, texts, ids and memberships do not match in shape, or a feature is
             not finite.
     """
-    mine, theirs = _checked("side", side), _checked("other", other)
+    mine, theirs = checked_features("side", side), checked_features("other", other)
     member = np.asarray(inside)
     if member.dtype != bool or member.shape != (len(mine),):
         raise DataError(f"inside: expected {len(mine)} booleans, found {member.dtype} {member.shape}")
@@ -79,7 +79,8 @@ def missed_texts(side: EmbeddedTexts, other: EmbeddedTexts, inside: ArrayLike) -
     ]
 
 
-def _checked(name: str, side: EmbeddedTexts) -> NDArray[np.float64]:
+def checked_features(name: str, side: EmbeddedTexts) -> NDArray[np.float64]:
+    """Check that the features of a side are finite and match its texts, and return them as float64."""
     features = np.asarray(side.features, dtype=np.float64)
     if features.ndim != 2 or not np.isfinite(features).all():
         raise DataError(f"{name}: expected a matrix of finite features, found shape {features.shape}")

@@ -8,16 +8,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from textgamut.errors import DataError, TextgamutError
 from textgamut.text import count_words
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 ALL = "all"
 """The group of all texts."""
@@ -31,7 +30,7 @@ HUMANS = (YARDSTICK, USED_REFERENCES)
 
 Row = dict[str, Any]
 
-Columns = dict[str, NDArray[np.float64]]
+Columns: TypeAlias = "dict[str, NDArray[np.float64]]"
 """Values of each metric, one per text; NaN for a text without a value, for example an empty one."""
 
 
@@ -61,6 +60,8 @@ def text_table(
     Returns:
         Columns ``model``, ``decoding``, ``seed``, ``id``, ``prompt_id``, ``words`` and the metrics (float64).
     """
+    import numpy as np
+
     frame = texts.assign(**cell, words=[count_words(text) for text in texts["text"]])
     for table in scores:
         frame = frame.merge(table, on="id", how="left", validate="one_to_one")
@@ -115,6 +116,8 @@ def text_rows(columns: Columns) -> list[Row]:
     Warns:
         UserWarning: If texts have no value of a metric. A metric without any value has no row.
     """
+    import numpy as np
+
     rows = []
     for name, values in columns.items():
         missing = int(np.isnan(values).sum())

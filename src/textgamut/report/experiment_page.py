@@ -48,6 +48,8 @@ class Entry:
     range: str = ""
     """The spread or the interval of the value."""
     best: bool = False
+    links: Sequence[tuple[str, str]] = ()
+    """Text and address within the page of each line after the text."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Section:
     figures: Sequence[Figure] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     """Label -> path of a file beside the page."""
+    overview: bool = True
+    """Whether the first sentence stands beside the title in the list of the parts of a page."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +264,7 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
                 Entry(row["verdict"], row["verdict"]),
             ]
         )
-    return Table("Differences between models", columns, rows, DIFFERENCES_NOTE)
+    return Table("Differences", columns, rows, DIFFERENCES_NOTE)
 
 
 def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure as MatplotlibFigure
@@ -10,15 +10,24 @@ from matplotlib.figure import Figure as MatplotlibFigure
 from textgamut.catalogue import compared_families, metrics_of
 from textgamut.errors import printable
 from textgamut.features.reduce import SMALL_N
+from textgamut.inference.verdicts import MOST_PAIRS
+from textgamut.metrics.regions import Region
 from textgamut.metrics.rows import ALL, HUMANS
 from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import facts_of, models_table
-from textgamut.report.experiment_page import BEST_NOTE, Figure, Section, differences_on_page, metric_table
+from textgamut.report.experiment_page import (
+    BEST_NOTE,
+    Column,
+    Entry,
+    Figure,
+    Section,
+    Table,
+    differences_on_page,
+    metric_table,
+)
 from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
-
-MOST_PAIRS = 30
-"""Maximum number of pairs of models whose verdicts are shown; the table of differences has all."""
+from textgamut.report.names import shortened
 
 SPREAD_NOTES = {
     "_low": "In brackets: 95 % intervals from half-samples.",
@@ -27,16 +36,52 @@ SPREAD_NOTES = {
 """Suffix of a column -> how to read it."""
 
 
-def verdicts_section(verdicts: Mapping[str, Sequence[str]], pairs: Sequence[str]) -> Section:
+EXAMPLE = 160
+"""Maximum number of characters of an example of what is missed."""
+
+
+def verdicts_section(
+    verdicts: Mapping[str, Sequence[str]], pairs: Sequence[str], tables: Sequence[Table] = ()
+) -> Section:
     """Return the part of a page that says in words what was found.
 
     Args:
         verdicts: Model -> sentences.
         pairs: A sentence for each two models.
+        tables: What is missed, from :func:`regions_table`.
     """
     said = [f"{name}: {' '.join(sentences)}" for name, sentences in verdicts.items() if sentences]
     more = [f"... and {len(pairs) - MOST_PAIRS:,} more pairs."] if len(pairs) > MOST_PAIRS else []
-    return Section("verdicts", "Verdicts", [*said, *pairs[:MOST_PAIRS], *more])
+    return Section("verdicts", "Verdicts", [*said, *pairs[:MOST_PAIRS], *more], tables, overview=False)
+
+
+def regions_table(caption: str, regions: Sequence[Region], address: Callable[[str], str]) -> Table:
+    """Return a table of the regions in which precision or recall is lost.
+
+    Args:
+        caption: Caption of the table.
+        regions: The regions.
+        address: Returns the address of a text, of which the id is given, within the page.
+    """
+    columns = [Column("texts", numeric=True), Column("key phrases", numeric=False), Column("nearest", False)]
+    rows = []
+    for region in regions:
+        phrases = ", ".join(region.phrases) or "none"
+        examples = [(shortened([text], EXAMPLE)[0], address(id_)) for id_, text in region.examples]
+        rows.append(
+            [
+                Entry(f"{region.count:,}", region.count, f"{region.share:.1%}"),
+                Entry(phrases, phrases),
+                Entry("", examples[0][0], links=examples),
+            ]
+        )
+    return Table(
+        caption,
+        columns,
+        rows,
+        "Clusters of the texts outside the other side's support: their share of all texts of their side, "
+        "what tells them from the others, and the texts nearest to their centres.",
+    )
 
 
 def comparison_section(

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
 from textgamut import validation
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import GROUPS, K
@@ -76,6 +74,8 @@ def check_texts(
     Warns:
         UserWarning, SmallSampleWarning: As ``textgamut.score``, about the numbers and lengths of texts.
     """
+    import numpy as np
+
     reads = {read for family in options.metrics for read in FAMILIES[family].reads}
     reference = _texts("reference_texts", reference_texts)
     generated = _of_models("generated_texts", generated_texts, _texts)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
 
 from textgamut import validation
 from textgamut.catalogue import METRICS
+from textgamut.catalogue.family import DIVERSITY, FIDELITY
 from textgamut.errors import ConfigError, nearest
 from textgamut.metrics.rows import YARDSTICK
 
@@ -17,11 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from textgamut.inference.verdicts import Verdict
-    from textgamut.metrics.missed import MissedText
+    from textgamut.metrics.missed import EmbeddedTexts, MissedText
+    from textgamut.metrics.regions import Region
     from textgamut.metrics.rows import Row
     from textgamut.metrics.support import Interval
     from textgamut.metrics.support_scores import SupportScores
-    from textgamut.report.experiment_page import Page
+    from textgamut.report.experiment_page import Page, Table
     from textgamut.report.explorer_chunks import GeneratedSet, TextSet
     from textgamut.scoring.material import Material
 
@@ -35,6 +38,15 @@ class MissedTexts(NamedTuple):
     """Generated texts outside the references' support, which lower precision."""
     reference: list[MissedText]
     """References outside the generated texts' support, which lower recall."""
+
+
+class MissedRegions(NamedTuple):
+    """Regions of the texts outside the other side's support, the largest first."""
+
+    generated: list[Region]
+    """Regions of generated texts, which lower precision."""
+    reference: list[Region]
+    """Regions of references, which lower recall."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,13 +133,37 @@ class ScoreResult:
         }
 
     @cached_property
+    def regions(self) -> MissedRegions:
+        """Regions of the texts outside the other side's support, with their key phrases.
+
+        Raises:
+            ConfigError: If ``"support"`` was not computed.
+        """
+        from textgamut.metrics.regions import missed_regions
+
+        support, (human, written) = self._sides()
+        return MissedRegions(
+            missed_regions(written, support.in_reference), missed_regions(human, support.in_generated)
+        )
+
+    @cached_property
     def missed(self) -> MissedTexts:
         """Texts outside the other side's support, each with its nearest neighbour on the other side.
 
         Raises:
             ConfigError: If ``"support"`` was not computed.
         """
-        from textgamut.metrics.missed import EmbeddedTexts, missed_texts
+        from textgamut.metrics.missed import missed_texts
+
+        support, (human, written) = self._sides()
+        return MissedTexts(
+            missed_texts(written, human, support.in_reference),
+            missed_texts(human, written, support.in_generated),
+        )
+
+    def _sides(self) -> tuple[SupportScores, tuple[EmbeddedTexts, EmbeddedTexts]]:
+        """Return the support scores, and the references and generated texts that were compared."""
+        from textgamut.metrics.missed import EmbeddedTexts
 
         if self.support is None:
             raise ConfigError(
@@ -136,11 +172,7 @@ class ScoreResult:
         support, (references, generated) = self.support, self._ids()
         n = len(references)
         human = EmbeddedTexts(support.reference, references, self.reference_texts[:n])
-        written = EmbeddedTexts(support.generated, generated, self.generated_texts[:n])
-        return MissedTexts(
-            missed_texts(written, human, support.in_reference),
-            missed_texts(human, written, support.in_generated),
-        )
+        return support, (human, EmbeddedTexts(support.generated, generated, self.generated_texts[:n]))
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -250,6 +282,25 @@ class Comparison:
         return verdicts(self.material, self.values, self.differences)
 
     @cached_property
+    def lost(self) -> dict[str, MissedRegions]:
+        """Where a model's verdict says that precision or recall is lost: its regions of missed texts.
+
+        The side that has lost nothing is empty; a model that has lost nothing, or has no support metrics, is
+        left out.
+        """
+        from textgamut.inference.verdicts import lost_roles
+
+        found = {}
+        for name, verdict in self.verdicts.items():
+            roles, result = lost_roles(verdict), self.results[name]
+            if roles and result.support is not None:
+                generated, reference = result.regions
+                found[name] = MissedRegions(
+                    generated if FIDELITY in roles else [], reference if DIVERSITY in roles else []
+                )
+        return found
+
+    @cached_property
     def pair_verdicts(self) -> list[str]:
         """What the tests say of each two models, in words."""
         from textgamut.inference.verdicts import pair_verdicts
@@ -313,9 +364,26 @@ class Comparison:
             projection=PROJECTIONS["pca"] if mapped else None,
         )
         metrics = dict.fromkeys(row["metric"] for row in first.rows)
+        lost = list(self._lost_tables())
         return Page(
             title,
-            [verdicts_section(said, self.pair_verdicts), section],
+            [verdicts_section(said, self.pair_verdicts, lost), section],
             explorer=explorer_data([task]),
             metrics=list(metrics),
         )
+
+    def _lost_tables(self) -> Iterator[Table]:
+        """Yield tables of what is missed, for the page."""
+        from textgamut.report.score_page import regions_table
+
+        for cell, name in enumerate(self.results):
+            for side, regions in zip(MissedRegions._fields, self.lost.get(name, ((), ())), strict=True):
+                if regions:
+                    written = side == "generated"
+                    caption = f"Unlike human texts, of {name}" if written else f"Missed by {name}"
+                    yield regions_table(caption, regions, partial(_address, cell if written else -1, cell))
+
+
+def _address(side: int, cell: int, id_: str) -> str:
+    """Return the address of a text in the explorer: of a model, or of the references (-1) for a model."""
+    return "#texts?" + urlencode({"task": "texts", "point": f"{side},{id_}", "from": cell})

@@ -13,7 +13,7 @@ import yaml
 from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_csv, read_json, read_table, reading
-from textgamut.inference.verdicts import human_verdict, of_pair, pair_verdicts
+from textgamut.inference.verdicts import MOST_PAIRS, human_verdict, of_pair, pair_verdicts
 from textgamut.metrics.rows import ALL, YARDSTICK
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.experiment_page import (
@@ -28,7 +28,6 @@ from textgamut.report.experiment_page import (
     metric_table,
 )
 from textgamut.report.explorer_chunks import explorer_data
-from textgamut.report.score_page import MOST_PAIRS
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
 from textgamut.views.explorer import read_explorer
 from textgamut.workflow import paths

@@ -65,6 +65,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.figures.similarity_matrix",
     ),
     "make_page": (
+        "inference.differences",
+        "inference.verdicts",
         "report.criteria",
         "report.explorer_chunks",
         "report.html",

@@ -30,7 +30,12 @@ def test_help_names_every_command(capsys) -> None:
     [
         (
             "score",
-            ["--reference FILE", "--metrics FAMILY...", "--k K", "[default: support divergence ngram]"],
+            [
+                "--reference FILE",
+                "--metrics FAMILY...",
+                "--k K",
+                "[default: support divergence length ngram]",
+            ],
         ),
         ("rank", ["FILE", "--higher CRITERION...", "--depth-of N", "[default: method]"]),
         ("plan", ["--configfile FILE", "--config FOLDER"]),

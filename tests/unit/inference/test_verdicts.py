@@ -15,6 +15,7 @@ from textgamut.inference.verdicts import (
     TOO_FEW,
     finding,
     human_verdict,
+    lost_roles,
     pair_verdicts,
     visible_difference,
 )
@@ -62,11 +63,12 @@ def test_too_few_texts_only_where_nothing_is_found() -> None:
 
 
 def test_what_is_missed_is_said_with_interval_and_embedder() -> None:
-    text = said(row("recall", 0.001))
-    assert text.startswith(
-        "Recall (MiniLM) is worse than that of human texts: 0.5 against 0.97 of human texts, "
+    assert said(row("recall", 0.001)) == (
+        "Recall (MiniLM) 0.5 is worse than that of human texts, 0.97: -0.47 [-0.509, -0.431]: it misses part "
+        "of what humans write."
     )
-    assert "-0.47 [-0.509, -0.431]: it misses part of what humans write." in text
+    lost = human_verdict([row("recall", 0.001), row("precision", 0.4)], MODEL, HUMAN, None)
+    assert lost_roles(lost) == {"diversity"}
 
 
 def test_precision_alone_never_says_that_texts_are_like_human_ones() -> None:
@@ -106,7 +108,7 @@ def test_no_word_without_a_test() -> None:
     for told in itertools.product([0.001, 0.5], repeat=len(names)):
         text = said(*(row(name, p) for name, p in zip(names, told, strict=True)))
         p_of = dict(zip(names, told, strict=True))
-        assert ("Recall (MiniLM) is worse" in text) == (p_of["recall"] < 0.05)
+        assert ("Recall (MiniLM) 0.5 is worse" in text) == (p_of["recall"] < 0.05)
         assert ("are shorter" in text) == (p_of["text_words"] < 0.05)
         assert ("share more phrases" in text) == (p_of["self_bleu"] < 0.05)
 

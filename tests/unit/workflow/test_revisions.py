@@ -17,6 +17,7 @@ NO_PROMPTS = "it makes no prompts"
 NOT_NEEDED = {
     ("fetch_model", "tasks.templates"): "it looks for a chat template only",
     ("draw_references", "tasks.templates"): NO_PROMPTS,
+    ("draw_held_out", "tasks.templates"): NO_PROMPTS,
     ("draw_subset", "tasks.templates"): NO_PROMPTS,
     ("draw_training_texts", "tasks.templates"): NO_PROMPTS,
     ("copy_references", "tasks.templates"): NO_PROMPTS,
