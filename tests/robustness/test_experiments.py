@@ -984,7 +984,11 @@ TARGETS = [
     target(CELL.replace("seed1", f"seed{10**19}") + "/generations.parquet", "unknown file 'seed1000"),
     target(f"{CELL}/shards/1-of-1.parquet", "unknown file '1-of-1.parquet'; nearest valid: '0-of-1.parquet'"),
     target(f"{CELL}/shards/0-of-0.parquet", "unknown file '0-of-0.parquet'"),
-    target("results/news/human/nucleus-0.95/seed1/generations.parquet", "unknown decoding", "valid: 'human'"),
+    target(
+        "results/news/human/nucleus-0.95/seed1/generations.parquet",
+        "unknown decoding",
+        "valid: 'held-out', 'human'",
+    ),
     target("results/news/*/generations.parquet", "unknown model '*'"),
     target("results/", "a folder, but a target is a file"),
     target("generate_texts", "a rule for many files: give one of them, such as results/{task}/"),

@@ -494,7 +494,7 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
     methods = [["m1", "d", "one"], ["m2", "d", "two"], ["human", "human", "human"]]
     cells = [[model, "d", seed] for model in ("m1", "m2") for seed in (1, 2)]
     tests = features / "tests.json"
-    rest = {"n": 9, "resamples": 1000, "fitted": False}
+    rest = {"deviation": 0.02, "n": 9, "resamples": 1000, "fitted": False, "paired": True}
     rows = [
         {"metric": "recall", "tested": 0.1, "low": 0.05, "high": 0.15, "p": 0.001} | rest,
         {"metric": "precision", "tested": 0.0, "low": -0.1, "high": 0.1, "p": 0.9} | rest,
@@ -505,14 +505,14 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
          "diversity": [0.9, 0.8, 0.7] * 3 + [0.1, 0.2, 0.3] * 3}
     )  # fmt: skip
     files.write_table(features / "all.parquet", texts)
-    settings: dict[str, Any] = {"task": "t", "embedder": "e", "methods": methods[:2]}
+    settings: dict[str, Any] = {"task": "t", "embedder": "e", "pairs": [methods[:2]]}
     inputs = {"scores": scores, "tests": [tests], "texts": [features / "all.parquet"]}
     table = read_differences(make_result("tabulate_differences", settings, inputs, features, "csv", "html"))
     assert table["metric"].tolist() == ["precision", "recall", "diversity"]
     assert (table[["model_1", "model_2"]] == ["one", "two"]).all(axis=None)
     assert table["difference"].tolist() == pytest.approx([0, 0, 0.6])
     assert table["tested"].tolist() == pytest.approx([0, 0.1, 0.6])
-    assert table["verdict"].tolist() == ["cannot tell", "better", "better"]
+    assert table["verdict"].tolist() == ["cannot tell", "cannot tell", "better"]  # the values are equal
     assert "cannot tell" in (features / "tabulate_differences.html").read_text()
     drawn = {"table": features / "tabulate_differences.csv"}
     make_result("plot_differences", {"task": "t"}, drawn, features, "svg", "png")

@@ -431,7 +431,7 @@ def test_identical_models_do_not_differ(compare) -> None:
     frame = twins.differences
     assert list(frame) == [
         "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p", "p_holm",
-        "verdict", "n", "resamples", "fitted",
+        "verdict", "n", "resamples", "fitted", "paired",
     ]  # fmt: skip
     assert frame["metric"].tolist() == metrics_of("support")
     assert (frame[["difference", "tested"]] == 0).all(axis=None)

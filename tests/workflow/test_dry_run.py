@@ -87,17 +87,18 @@ def test_the_demo_is_the_default(project: Path) -> None:
     planned = jobs(dry_run(project).stdout)
     assert planned == {
         "extract_dataset": 2, "describe_dataset": 2, "fetch_model": 3, "fetch_embedder": 1, "fetch_tagger": 1,
-        "draw_prompts": 3, "draw_references": 6, "draw_subset": 3, "copy_references": 2, "check_prompts": 5,
-        "generate_texts": 12, "collect_generations": 12, "embed_texts": 15,
-        "score_support": 7, "score_divergence": 4, "score_ngram": 14, "sweep_support": 4,
-        "score_vendi": 4, "score_distance": 4, "score_compression": 4,
+        "draw_prompts": 3, "draw_references": 6, "draw_held_out": 1, "draw_subset": 3,
+        "copy_references": 2, "check_prompts": 5,
+        "generate_texts": 12, "collect_generations": 12, "embed_texts": 16,
+        "score_support": 8, "score_divergence": 5, "score_ngram": 15, "sweep_support": 4,
+        "score_vendi": 5, "score_distance": 5, "score_compression": 4, "score_length": 5,
         "explain_support": 7, "project_features": 2, "score_likelihood": 7, "score_perplexity": 6,
         "score_readability": 3, "score_entities": 3, "score_similarity": 3,
         "collect_scores": 4, "collect_texts": 3,
         "plot_precision_recall": 2, "plot_sweep": 1, "plot_texts": 1, "plot_correlations": 1,
         "tabulate_scores": 4, "tabulate_variance": 2, "tabulate_texts": 1, "rank_methods": 1,
-        "compare_methods": 20, "tabulate_differences": 4, "plot_differences": 4, "make_page": 1, "all": 1,
-        "total": 189,
+        "compare_methods": 22, "tabulate_differences": 4, "plot_differences": 4, "make_page": 1, "all": 1,
+        "total": 203,
     }  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def test_the_scores_are_the_same_to_the_last_bit(imported: Path) -> None:
     scores = pd.read_parquet(imported / "results/papers/tiny/news/scores.parquet")
     keys = ["decoding", "seed", "draw", "group", "metric"]
     of_model = {name: of.drop(columns="model").set_index(keys) for name, of in scores.groupby("model")}
-    assert of_model.keys() == {"chat", ORIGIN, *FILES}
+    assert of_model.keys() == {"chat", ORIGIN, *FILES, "human"}
     for name in FILES:
         pd.testing.assert_frame_equal(of_model[name], of_model[ORIGIN], check_exact=True, check_like=True)
     assert not of_model["chat"]["value"].equals(of_model[ORIGIN]["value"])
@@ -268,7 +268,7 @@ def test_two_files_without_prompts(tmp_path: Path, finished: Path, monkeypatch: 
     done = run_warm(folder, "--cores", "2", "--configfile", "config/study/study.yaml")
     assert done.returncode == 0, done.stdout
     scores = pd.read_parquet(folder / "results/papers/study/study/scores.parquet")
-    assert set(scores["model"]) == {"mine", "yours"}
+    assert set(scores["model"]) == {"mine", "yours", "human"}
     assert {"precision", "mauve", "self_bleu"} <= set(scores["metric"])
     assert (folder / "results/papers/study/study/precision-recall.png").exists()
     assert (folder / "results/study/mine/given/seed1/explain/minilm.parquet").exists()

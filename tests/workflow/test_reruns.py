@@ -21,8 +21,8 @@ ALONE = TABLES | {"tabulate_variance": 1}
 """Of a task with one method."""
 DIFFERENCES = {"tabulate_differences": 1, "plot_differences": 1}
 """Of the task news, the only one with two methods."""
-TESTED = {"compare_methods": 1}
-"""The tests of these differences."""
+TESTED = {"compare_methods": 3}
+"""The tests of these differences: of the two methods, and of each with held-out human texts."""
 PLOTS = ALONE | DIFFERENCES | TESTED
 """Of the task news, whose table of deviations is the only one."""
 BOTH = (
@@ -37,7 +37,10 @@ BOTH = (
 )
 MAP = {"project_features": 1}
 ONE_CELL = (
-    {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | PLOTS
+    {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1}
+    | MAP
+    | PLOTS
+    | {"compare_methods": 2}
 )
 
 
@@ -57,29 +60,29 @@ ONE_CELL = (
         # a second seed, a model, a decoding setting more
         ("demo", ["tasks", "news", "seeds"], [1, 2],
          {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2,
-          "explain_support": 2} | MAP | PLOTS),
+          "explain_support": 2} | MAP | PLOTS | {"compare_methods": 1}),  # held-out texts: the first seed
         ("demo", ["tasks", "topics", "seeds"], [1, 2],
          {"draw_subset": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | ALONE),
         # a draw more: every cell of the task is scored again, none is generated again
         ("demo", ["tasks", "news", "draws"], [1, 2, 3],
-         {"draw_references": 1, "embed_texts": 1, "score_support": 2} | PLOTS),
-        ("demo", ["tasks", "news", "k"], 3, {"score_support": 2, "explain_support": 2} | PLOTS),
+         {"draw_references": 1, "draw_held_out": 1, "embed_texts": 2, "score_support": 3} | PLOTS),
+        ("demo", ["tasks", "news", "k"], 3, {"score_support": 3, "explain_support": 2} | PLOTS),
         # a family of metrics more, and no other is computed again; a sweep; groups; the half-samples
         ("demo", ["metrics"], {"support": None, "ngram": None},
-         {"score_ngram": 3, "collect_texts": 1} | BOTH | TESTED),
+         {"score_ngram": 4, "collect_texts": 1} | BOTH | TESTED),
         ("demo", ["metrics"], {"support": None, "divergence": {"seeds": [1]}},
-         {"score_divergence": 3} | BOTH | TESTED),
+         {"score_divergence": 4} | BOTH | TESTED),
         ("demo", ["metrics"], {"support": None, "likelihood": {"scorer": "chat"}},
          {"score_likelihood": 3, "collect_texts": 1} | BOTH),
         ("demo", ["tasks", "topics", "metrics"], {"support": None, "readability": None},
          {"score_readability": 1, "collect_texts": 1, "tabulate_texts": 1, "plot_texts": 1,
           "plot_correlations": 1} | TABLES),
-        ("demo", ["metrics"], {"support": {"bootstrap": 50}}, {"score_support": 3} | BOTH | TESTED),
+        ("demo", ["metrics"], {"support": {"bootstrap": 50}}, {"score_support": 4} | BOTH | TESTED),
         ("demo", ["tasks", "news", "sweep"], {"n": [4, 6], "k": [1, 3]},
          {"sweep_support": 2, "plot_sweep": 1} | PAGE),
-        ("demo", ["tasks", "news", "groups"], ["topic"], {"score_support": 2} | PLOTS),
+        ("demo", ["tasks", "news", "groups"], ["topic"], {"score_support": 3} | PLOTS),
         # a model less: the rest stands
-        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], MAP | ALONE),
+        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], MAP | ALONE | DIFFERENCES),
         # another map of the same features
         ("demo", ["projection"], "tsne", {"project_features": 2} | PAGE),
         # exchanging two values must be seen: n and k hold the same two numbers as before
@@ -101,7 +104,7 @@ def test_methods_are_ranked_and_a_method_more_ranks_them_anew(edited: Path) -> N
     edit(demo, "tasks", "news", "metrics", value={"support": None, "ngram": None})
     edit(demo, "tasks", "news", "ranking", value={"higher": ["diversity", "text_distinct_2"]})
     ranking = {"collect_texts": 1, "rank_methods": 1}
-    assert plan(edited) == {"score_ngram": 2} | ranking | PLOTS
+    assert plan(edited) == {"score_ngram": 3} | ranking | PLOTS
     assert run_warm(edited, "--cores", "2").returncode == 0
     table = pd.read_csv(edited / "results/papers/tiny/news/ranking/ranking.csv")
     assert len(table) == 2
@@ -122,14 +125,15 @@ def test_metrics_of_wording_alone_need_no_embedder(edited: Path) -> None:
     for path in edited.glob("**/features"):
         shutil.rmtree(path)
     tables = {"collect_scores": 2, "tabulate_scores": 2, "collect_texts": 1}
-    assert plan(edited) == {"score_ngram": 3} | tables | DIFFERENCES | TESTED | PAGE
+    tested = {"compare_methods": 1}  # without features, no human texts are held out
+    assert plan(edited) == {"score_ngram": 3} | tables | DIFFERENCES | tested | PAGE
 
 
 def test_a_third_model_reruns_nothing_else(edited: Path) -> None:
     models = yaml.safe_load((edited / "config/models.yaml").read_text())
     edit(edited / "config/models.yaml", "third", value=models["plain"] | {"chat": "vicuna"})
     edit(edited / "config/demo.yaml", "tasks", "news", "cells", 0, "models", value=["chat", "plain", "third"])
-    three = {"compare_methods": 2}  # with each of the other two
+    three = {"compare_methods": 3}  # with each of the other two, and with held-out human texts
     expected = {"fetch_model": 1, "check_prompts": 1, "generate_texts": 1} | ONE_CELL
     assert plan(edited) == expected | three
 

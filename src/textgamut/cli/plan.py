@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from textgamut.cli.common import NamedPath, experiment_file, print_json
+from textgamut.catalogue import METRICS
+from textgamut.cli.common import Integer, NamedPath, experiment_file, print_json
+from textgamut.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,9 +25,13 @@ def plan(
     configfile: Annotated[NamedPath | None, Parameter(metavar="FILE")] = None,
     config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     target: str | None = None,
+    detect: Annotated[tuple[str, ...], Parameter(metavar="METRIC=DIFFERENCE...", consume_multiple=1)] = (),
+    power: Annotated[float, Parameter(metavar="P")] = 0.8,
+    pilot: Annotated[NamedPath | None, Parameter("--from", metavar="FOLDER")] = None,
+    comparisons: Annotated[Integer, Parameter(metavar="M", validator=Number(gte=1))] = 1,
     json: bool = False,
 ) -> None:
-    """Estimate the cost of an experiment before it runs.
+    """Estimate the cost of an experiment before it runs, or the number of texts that it needs.
 
     Prints, for each task and model, the cells, jobs, samples, tokens, GPU hours and US dollars, how much is
     already done, and the disk space. Rates are measured on finished shards if there are any, and default to
@@ -36,11 +43,20 @@ def plan(
             any, or ./config.
         target: Table or figure of the experiment, such as table_1a, to plan nothing else for; table_1 stands
             for all its parts.
+        detect: Differences to be seen, such as recall=0.05: print how many texts of each side that takes, and
+            nothing else.
+        power: Probability of seeing such a difference if it exists, between 0 and 1.
+        pilot: Folder of a comparison with its deviations: of textgamut score --output, or
+            results/papers/NAME of an experiment. Defaults to human news.
+        comparisons: Number of comparisons that are corrected for: pairs of models times metrics.
         json: Print JSON instead of a table.
 
     Raises:
-        TextgamutError: If the experiment or a registry is not valid.
+        TextgamutError: If the experiment or a registry is not valid, or a metric, a difference or the folder.
     """
+    if detect:
+        _print_sizes(detect, power, pilot, comparisons, json)
+        return
     from textgamut.config.loading import load_config
     from textgamut.report.papers.target_page import printed_name
     from textgamut.views.plan import make_plan
@@ -60,6 +76,80 @@ def plan(
         print_plan(
             found, [f"{printed_name(name)}: {experiment.experiment.targets[name].title}" for name in names]
         )
+
+
+def _print_sizes(
+    detect: Sequence[str], power: float, folder: Path | None, comparisons: int, json: bool
+) -> None:
+    """Print how many texts it takes to see some differences."""
+    from textgamut.inference.sample_sizes import planned
+    from textgamut.views.pilot import read_pilot
+
+    wanted = dict(_difference(item) for item in detect)
+    if not 0 < power < 1:
+        raise ConfigError(f"--power {power}: must be between 0 and 1")
+    name, pilot = read_pilot(folder)
+    for metric in wanted:
+        if metric not in {of.metric for of in pilot}:
+            known = ", ".join(dict.fromkeys(of.metric for of in pilot))
+            raise DataError(f"--detect {metric}: the pilot has no deviation of it ({name}); it has: {known}")
+    rows = [
+        of._asdict() | {"difference": difference, "needed": needed, "factor": needed / of.n}
+        for of, difference, needed in planned(pilot, wanted, power, comparisons)
+    ]
+    if json:
+        print_json(pilot=name, power=power, comparisons=comparisons, texts=rows)
+    else:
+        print_sizes(rows, name, power, comparisons)
+
+
+def _difference(item: str) -> tuple[str, float]:
+    metric, _, text = item.partition("=")
+    if metric not in METRICS:
+        raise ConfigError(f"--detect {item}: no metric {metric!r}; {nearest(metric, METRICS)}")
+    try:
+        value = abs(float(text))
+    except ValueError:
+        raise ConfigError(f"--detect {item}: expected METRIC=DIFFERENCE, such as recall=0.05") from None
+    if not 0 < value < float("inf"):
+        raise ConfigError(f"--detect {item}: a difference of {text} cannot be seen: give one above 0")
+    return metric, value
+
+
+def print_sizes(rows: Sequence[Mapping[str, Any]], pilot: str, power: float, comparisons: int) -> None:
+    """Print how many texts comparisons need, as a table.
+
+    Args:
+        rows: A row for each metric and kind of comparison.
+        pilot: Where the deviations are from.
+        power: Probability of seeing a difference.
+        comparisons: Number of comparisons that are corrected for.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from textgamut.errors import printable
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    level = "5 %" if comparisons == 1 else f"5 % over {comparisons:,} comparisons"
+    title = f"Texts of each side for a power of {power:g} at a level of {level}"
+    console.print(Text(title, style="bold"))
+    table = Table("metric", "difference", "comparison", box=None, pad_edge=False, header_style="dim")
+    for column in ("texts", "times the pilot", "deviation at N", "slope"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        kind = "same prompts" if row["paired"] else "independent texts"
+        cells = [row["metric"], f"{row['difference']:g}", kind, f"{row['needed']:,}", f"{row['factor']:.2g}"]
+        table.add_row(*cells, f"{row['deviation']:.3g} at {row['n']:,}", f"{row['slope']:.2f}")
+    console.print(table)
+    note = (
+        f"Deviations: {pilot}. With N they change as those of means do, by a slope of -0.50 (of logarithms); "
+        "where the pilot has another one, it is used. The cost grows as the number of texts does."
+    )
+    console.print(Text(printable(note), style="dim"))
 
 
 def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:

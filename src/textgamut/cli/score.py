@@ -179,13 +179,13 @@ def _prepare(
         raise ConfigError("standard input can be read only once: one of --reference and --generated")
     for file in inputs:
         check_file(file)
-    models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
     whole = "compression" in given.metrics or reference == STANDARD_INPUT
-    most = max(MOST_REFERENCES, 2 * min(map(len, models.values())))
-    references = _read(reference, text, group, most=None if whole else most + 1)
+    references = _read(reference, text, group, most=None if whole else MOST_REFERENCES + 1)
     _check_texts(str(reference), references[text])
-    if len(references) > most and not whole:
-        references = references.head(most)
+    models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
+    if len(references) > MOST_REFERENCES and not whole:
+        most = max(MOST_REFERENCES, 2 * min(map(len, models.values())))
+        references = _read(reference, text, group, most=most)
         logger.warning(
             "%s: only the first %s references are read: no metric uses more", reference, f"{most:,}"
         )
@@ -323,7 +323,7 @@ def _check_texts(where: str, texts: pd.Series[Any]) -> None:
 def _names(support: bool) -> list[str]:
     """Return the files that ``--output`` writes, relative to its folder."""
     figures = ["precision-recall.svg", "precision-recall.png"] if support else []
-    return ["index.html", "scores.csv", *figures, "differences.csv"]
+    return ["index.html", "scores.csv", *figures, "differences.csv", "deviations.csv"]
 
 
 def _write(folder: Path, comparison: Comparison, reference: str) -> None:
@@ -335,7 +335,11 @@ def _write(folder: Path, comparison: Comparison, reference: str) -> None:
     from textgamut.report.score_page import scores_figure
 
     scores, differences = comparison.to_frame(), comparison.differences
-    contents = {"scores.csv": to_csv(scores), "differences.csv": to_csv(differences)}
+    contents = {
+        "scores.csv": to_csv(scores),
+        "differences.csv": to_csv(differences),
+        "deviations.csv": to_csv(comparison.material.deviations(differences)),
+    }
     table = models_table(scores)
     if "precision" in table:
         result = next(iter(comparison.results.values()))

@@ -36,7 +36,7 @@ LEAST_PROMPTS = 20
 
 COLUMNS = [
     "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p", "p_holm",
-    "verdict", "n", "resamples", "fitted",
+    "verdict", "n", "resamples", "fitted", "paired",
 ]  # fmt: skip
 """Columns of a table of differences."""
 
@@ -63,6 +63,8 @@ class Difference(NamedTuple):
     """Number of resamples; 0 for Student's t."""
     fitted: bool = False
     """Whether the p-value is from a tail that was fitted to the largest differences."""
+    paired: bool = False
+    """Whether texts of the same prompts are compared."""
 
 
 class Run(NamedTuple):
@@ -79,7 +81,11 @@ class Run(NamedTuple):
 
 
 def set_differences(
-    family: Family, runs: Sequence[Run], models: tuple[str, str], values: Mapping[str, float]
+    family: Family,
+    runs: Sequence[Run],
+    models: tuple[str, str],
+    values: Mapping[str, float],
+    resamples: int | None = None,
 ) -> list[Difference]:
     """Compute the differences of the metrics of sets between two models, by resamples of their texts.
 
@@ -91,6 +97,7 @@ def set_differences(
         runs: What it reads, for each run and draw of references. The values are averaged over them.
         models: Names of the two models, which decide the resamples together with the family.
         values: Metric -> difference between the values of the two models.
+        resamples: Number of resamples. Defaults to as many as the p-values need.
 
     Warns:
         UserWarning: If texts are left out, because their prompts have fewer texts of the other model.
@@ -100,7 +107,7 @@ def set_differences(
             Run(run.own[::-1], run.common, run.prompts and run.prompts[::-1], run.number) for run in runs
         ]
         negative = {name: -value for name, value in values.items()}
-        return [_negative(of) for of in set_differences(family, turned, models[::-1], negative)]
+        return [_negative(of) for of in set_differences(family, turned, models[::-1], negative, resamples)]
     paired = all(_share_prompts(run) for run in runs)
     units: dict[Hashable, int] = {}
     prepared = [_prepare(family, run, paired, units) for run in runs]
@@ -111,13 +118,31 @@ def set_differences(
     n = min(len(pool.first) // 2 for _, pool in ready)
     for place in range(len(ready[0][0])):
         parts = [(statistics[place], pool) for statistics, pool in ready]
-        tests = resampled_tests(parts, paired, seed_of(family.name, *models))
+        tests = resampled_tests(parts, paired, seed_of(family.name, *models), resamples)
         found += [
-            _difference(name, test, values.get(name, math.nan), n)
+            _difference(name, test, values.get(name, math.nan), n, paired)
             for name, test in tests.items()
             if name in METRICS
         ]
     return found
+
+
+def cut_run(run: Run, parts: int) -> Run:
+    """Return the first of several equal parts of a run: of the references, and of the texts or prompts.
+
+    Args:
+        run: The run, in which each model has at least ``parts`` texts.
+        parts: Number of parts.
+    """
+    n = min(len(next(iter(own.values()))) for own in run.own)
+    rows = (list(range(n)), list(range(n))) if run.prompts is None else align(*run.prompts)
+    first, second = (np.array(of[: len(of) // parts], dtype=np.intp) for of in rows)
+    own = chosen_rows(run.own[0], first), chosen_rows(run.own[1], second)
+    prompts = run.prompts and (chosen_rows(run.prompts[0], first), chosen_rows(run.prompts[1], second))
+    common = dict(run.common)
+    if (references := common.get(REFERENCE_FEATURES)) is not None:
+        common[REFERENCE_FEATURES] = references[: len(references) // parts]
+    return Run(own, common, prompts, run.number)
 
 
 def _share_prompts(run: Run) -> bool:
@@ -190,13 +215,12 @@ def _slow(family: Family, common: Mapping[str, Any], pooled: Mapping[str, Any]) 
     return recomputed(compute)
 
 
-def _difference(name: str, test: Tested, difference: float, n: int) -> Difference:
+def _difference(name: str, test: Tested, difference: float, n: int, paired: bool) -> Difference:
     low, high = METRICS[name].range
     reach = 1.96 * test.deviation
     ends = max(test.difference - reach, low - high), min(test.difference + reach, high - low)
-    return Difference(
-        name, difference, test.difference, *ends, test.deviation, test.p, n, test.resamples, test.fitted
-    )
+    tested = test.difference, *ends, test.deviation, test.p, n, test.resamples, test.fitted
+    return Difference(name, difference, *tested, paired)
 
 
 def _negative(of: Difference) -> Difference:
@@ -214,7 +238,7 @@ def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) ->
         ``difference`` (of the values, the first minus the second), ``tested`` (the difference that is
         tested), ``low`` and ``high`` (its 95 % interval), ``deviation`` (its standard deviation), ``p``,
         ``p_holm`` (corrected for all rows of the table), ``verdict`` on the first model, ``n``,
-        ``resamples``, ``fitted``.
+        ``resamples``, ``fitted``, ``paired``.
     """
     import pandas as pd
 
@@ -282,7 +306,8 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
             p = float(2 * stats.t.sf(abs(difference) / error, len(apart) - 1))
         elif abs(difference) <= rounding:
             p = 1.0
-    return Difference(metric, difference, difference, low, high, error, p, len(apart))
+    paired = not isinstance(first.index, pd.RangeIndex)  # rows of independent sets have no prompts
+    return Difference(metric, difference, difference, low, high, error, p, len(apart), paired=paired)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

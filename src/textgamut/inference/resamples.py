@@ -69,7 +69,9 @@ def seed_of(*names: str) -> int:
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
 
 
-def resampled_tests(parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed: int) -> dict[str, Tested]:
+def resampled_tests(
+    parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed: int, resamples: int | None = None
+) -> dict[str, Tested]:
     """Test the differences of all metrics of a statistic between two models.
 
     Args:
@@ -77,6 +79,7 @@ def resampled_tests(parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed:
             its texts. Units have the same numbers in all runs.
         paired: Whether a unit has texts of both models, which are swapped; else units are permuted.
         seed: Seed of the resamples.
+        resamples: Number of resamples. Defaults to as many as the p-values need.
 
     Returns:
         Metric -> its test. A metric without a value has none.
@@ -86,7 +89,7 @@ def resampled_tests(parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed:
     names = [name for name, of in given.items() if np.isfinite(of).all()]
     slow = any(statistic.slow for statistic, _ in parts)
     companions = parts[0][0].companions
-    batches = _relabelled(pools, paired, np.random.default_rng(seed), slow)
+    batches = _relabelled(pools, paired, np.random.default_rng(seed), slow, resamples)
     drawn: dict[str, NDArray[np.float64]] = {name: np.empty(0) for name in given}
     exceeding: dict[str, int] = {}
     for masks in batches:
@@ -103,7 +106,7 @@ def resampled_tests(parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed:
 
 
 def _relabelled(
-    pools: Sequence[Pool], paired: bool, rng: np.random.Generator, slow: bool
+    pools: Sequence[Pool], paired: bool, rng: np.random.Generator, slow: bool, resamples: int | None
 ) -> Iterator[list[Masks]]:
     """Yield batches of resamples: masks for each pool."""
     units = 1 + max(int(pool.unit.max()) for pool in pools)
@@ -113,6 +116,8 @@ def _relabelled(
         run_of[pool.unit] = pool.run
     texts = sum(len(pool.unit) for pool in pools)
     first, most = (SLOW_FIRST, SLOW_MOST) if slow else (FIRST, min(MOST, max(FIRST, MOST_TEXTS // texts)))
+    if resamples is not None:
+        first = most = resamples
     done = 0
     while done < most:
         count = min(first if slow else max(first, done), most - done)

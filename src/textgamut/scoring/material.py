@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from textgamut.features.embed import Features
-    from textgamut.inference.differences import Difference
+    from textgamut.inference.differences import Difference, Run
     from textgamut.metrics.rows import Row, Scores
+
+
+DEVIATIONS = ["metric", "model_1", "model_2", "paired", "n", "deviation"]
+"""Columns of a table of deviations, which other studies are planned from."""
+RESAMPLES_OF_PARTS = 200
+"""Number of resamples of a part of the texts, for the deviation of a difference."""
 
 
 @dataclass(frozen=True)
@@ -138,16 +144,48 @@ class Material:
     def _set_differences(
         self, family: Family, first: str, second: str, apart: Mapping[str, float]
     ) -> list[Difference]:
-        from textgamut.inference.differences import Run, set_differences
+        from textgamut.inference.differences import set_differences
+
+        return set_differences(family, [self._run(family, first, second)], (first, second), apart)
+
+    def _run(self, family: Family, first: str, second: str) -> Run:
+        from textgamut.inference.differences import Run
 
         read = [self.own(family, name) for name in (first, second)]
         prompts = [own["prompt_ids"] for own in read]
-        run = Run(
+        return Run(
             (_given(family, read[0]), _given(family, read[1])),
             self.common(family),
             None if None in prompts else (_keys(prompts[0]), _keys(prompts[1])),
         )
-        return set_differences(family, [run], (first, second), apart)
+
+    def deviations(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the deviations of differences at N, N / 2 and N / 4, to plan other studies from.
+
+        Args:
+            table: The table of differences.
+
+        Returns:
+            The columns of ``DEVIATIONS``: those of the table and, of the metrics of sets of its first pair of
+            each kind, those of the first half and the first quarter of the texts.
+        """
+        import pandas as pd
+
+        from textgamut.inference.differences import cut_run, set_differences
+
+        tested = [FAMILIES[name] for name in self.options.metrics if FAMILIES[name].tested]
+        rows: list[dict[Any, Any]] = table[DEVIATIONS].to_dict("records")
+        for _, own in table.groupby("paired", sort=False):
+            pair = (str(own["model_1"].iloc[0]), str(own["model_2"].iloc[0]))
+            named = {"model_1": pair[0], "model_2": pair[1]}
+            for family in tested:
+                if pair[1] in HUMANS and pair[1] not in self.humans(family):
+                    continue
+                run = self._run(family, *pair)
+                for parts in (2, 4):
+                    found = set_differences(family, [cut_run(run, parts)], pair, {}, RESAMPLES_OF_PARTS)
+                    rows += [named | of._asdict() for of in found]
+        return pd.DataFrame(rows, columns=DEVIATIONS)
 
 
 def _given(family: Family, own: Mapping[str, Any]) -> dict[str, Any]:

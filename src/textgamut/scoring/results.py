@@ -247,7 +247,8 @@ class Comparison:
         ``high`` (its interval), ``deviation`` (its standard deviation if the two do not differ), ``p``,
         ``p_holm`` (corrected for all rows of the table, Holm 1979), ``verdict`` on the first model (better,
         worse, higher, lower, or cannot tell, where ``p_holm`` is 0.05 or more), ``n`` (texts of each model,
-        or prompts), ``resamples`` (0 for Student's t) and ``fitted`` (whether p is from a fitted tail).
+        or prompts), ``resamples`` (0 for Student's t) , ``fitted`` (whether p is from a fitted tail)
+        and ``paired`` (whether texts of the same prompts are compared).
 
         Metrics of sets are tested by resamples. If the models have prompts in common, the texts of a prompt
         are swapped at random; else all texts are divided at random. Both models then share one PCA, one

@@ -62,7 +62,8 @@ def _several_runs(config: Config, task: str) -> bool:
 
 
 def _few_compared(config: Config, task: str) -> bool:
-    return 0 < len(outputs.compared_pairs(config, task)) <= MOST_COMPARED
+    compared = {method for pair in outputs.compared_pairs(config, task) for method in pair}
+    return 0 < len(compared) <= MOST_COMPARED
 
 
 TEXTS_TABLE = f"{paths.PAPER_TASK}/texts.csv"

@@ -281,7 +281,8 @@ class TestSeveralModels:
         assert err.endswith("written: out\n")
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
         assert files == {
-            "index.html", "scores.csv", "differences.csv", "precision-recall.svg", "precision-recall.png"
+            "index.html", "scores.csv", "differences.csv", "deviations.csv",
+            "precision-recall.svg", "precision-recall.png",
         }  # fmt: skip
         scores = pd.read_csv("out/scores.csv")
         assert list(scores) == ["model", "group", "metric", "value", "low", "high", "deviation", "n", "k"]
@@ -289,7 +290,7 @@ class TestSeveralModels:
         differences = pd.read_csv("out/differences.csv")
         assert list(differences) == [
             "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p",
-            "p_holm", "verdict", "n", "resamples", "fitted",
+            "p_holm", "verdict", "n", "resamples", "fitted", "paired",
         ]  # fmt: skip
         assert len(differences) == (8 + 6 + 1 + 9) * 6 + (1 + 9) * 4  # of pairs; against the references
         page = Path("out/index.html").read_text()
@@ -306,7 +307,7 @@ class TestSeveralModels:
         assert same == out
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
         figures = {"precision-recall.svg", "precision-recall.png"}
-        assert files == {"index.html", "scores.csv", "differences.csv", *figures}
+        assert files == {"index.html", "scores.csv", "differences.csv", "deviations.csv", *figures}
         run(capsys, *base, "--metrics", "ngram", "--output", "wording")
         assert {path.name for path in Path("wording").iterdir()} == files - figures
 

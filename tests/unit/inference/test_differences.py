@@ -98,6 +98,7 @@ def test_a_worse_model_is_found() -> None:
     sets = np.random.default_rng(0).normal(size=(3, 100, 3))
     away = {"features": sets[2] + [0, 0, 2.5]}
     found = run_of("support", {"features": sets[1]}, away, reference_features=sets[0])
+    found = [of._replace(difference=of.tested) for of in found]
     table = differences_table([("good", "bad", found)]).set_index("metric")
     assert set(table.loc[["recall", "coverage", "clipped_density"], "verdict"]) == {"better"}
     assert table.loc["density", "verdict"] == "higher"

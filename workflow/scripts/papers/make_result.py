@@ -42,6 +42,9 @@ Settings = dict[str, Any]
 Made = dict[str, Any]
 """Output -> a figure, a table, or bytes; ``figure`` is for the outputs ``svg`` and ``png``."""
 
+UNKNOWN: dict[str, Any] = dict.fromkeys(("low", "high", "deviation", "p"), float("nan"))
+"""Values of a test that can be missing."""
+
 SPREAD_NOTE = (
     "±: standard deviation over the runs; of a single run, over half-samples (support metrics) or k-means "
     "seeds (divergence metrics). In brackets: 95 % interval of one run, from half-samples of its texts, "
@@ -132,7 +135,7 @@ def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], te
     pairs = settings["pairs"]
     tested = [read_json(path) for path in tests]
     for (first, second), rows in zip(pairs, tested or [[]] * len(pairs), strict=True):
-        of_sets = [Difference(**row, difference=apart(row, first, second)) for row in rows]
+        of_sets = [Difference(**UNKNOWN | row | {"difference": apart(row, first, second)}) for row in rows]
         of_single = text_differences(own_texts(*first[:2]), own_texts(*second[:2]))
         found.append((first[2], second[2], [*of_sets, *of_single]))
     differences = differences_table(found)

@@ -43,7 +43,10 @@ def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str,
             found += [
                 of._asdict() for of in text_differences(*(single(family, cell, common) for cell in cells))
             ]
-        rows += [{name: value for name, value in of.items() if name != "difference"} for of in found]
+        rows += [
+            {name: value for name, value in of.items() if name != "difference" and value == value}
+            for of in found  # a value that is not a number is not known
+        ]
     write_json(outputs["tests"], rows)
 
 

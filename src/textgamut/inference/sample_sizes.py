@@ -1,0 +1,102 @@
+"""How many texts a comparison needs, from the deviations of a pilot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from textgamut.inference.differences import LEVEL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+USUAL_SLOPE = -0.5
+"""Slope of the logarithm of a deviation over that of N, for means."""
+LEAST_CHANGE = 0.1
+"""Difference from the usual slope at which the one of the pilot is used."""
+
+
+class Deviation(NamedTuple):
+    """The standard deviation of the difference of a metric, as a pilot knows it."""
+
+    metric: str
+    paired: bool
+    """Whether the two sets share their prompts."""
+    n: int
+    """Texts of each side."""
+    deviation: float
+    slope: float = USUAL_SLOPE
+    """Slope of its logarithm over that of N."""
+    least: int = 2
+    """Smallest number of texts that the slope is known for; no fewer are recommended."""
+
+
+def pilot_deviations(table: pd.DataFrame) -> list[Deviation]:
+    """Return the deviation of each metric, for comparisons with and without common prompts.
+
+    Args:
+        table: Columns ``metric``, ``model_1``, ``model_2``, ``paired``, ``n`` and ``deviation``: a table of
+            differences, with which those of fewer texts may stand. Of several pairs, the largest deviation at
+            the largest N counts. Where a pair has three N, the slope over them is fitted, and used if it
+            differs by more than 0.1 from that of a mean, -1/2.
+    """
+    found = []
+    known = table[(table["deviation"] > 0) & (table["n"] > 1)]
+    for (metric, paired), own in known.groupby(["metric", "paired"], sort=False):
+        slope = USUAL_SLOPE
+        for _, of_pair in own.groupby(["model_1", "model_2"], sort=False):
+            if of_pair["n"].nunique() > 2:
+                fitted = float(np.polyfit(np.log(of_pair["n"]), np.log(of_pair["deviation"]), 1)[0])
+                slope = fitted if abs(fitted - USUAL_SLOPE) > LEAST_CHANGE and fitted < 0 else USUAL_SLOPE
+        n, least = int(own["n"].max()), int(own["n"].min())
+        largest = float(own.loc[own["n"] == n, "deviation"].max())
+        found.append(Deviation(str(metric), bool(paired), n, largest, slope, least))
+    return found
+
+
+def needed_texts(pilot: Deviation, difference: float, power: float, comparisons: int = 1) -> int:
+    """Return how many texts of each side a two-sided test needs to see a difference.
+
+    At least as many as the smallest N of the pilot: below, its slope is not known.
+
+    Args:
+        pilot: The deviation of the difference at the N of the pilot.
+        difference: The difference to be seen, above 0.
+        power: Probability of seeing it, in (0, 1).
+        comparisons: Number of comparisons that the level of 5 % is divided by.
+    """
+    from scipy import stats
+
+    reach = float(stats.norm.isf(LEVEL / 2 / comparisons) + stats.norm.ppf(power))
+    factor: float = (difference / (reach * pilot.deviation)) ** (1 / pilot.slope)
+    return max(pilot.least, math.ceil(pilot.n * factor))
+
+
+def expected_power(pilot: Deviation, difference: float, n: int, comparisons: int = 1) -> float:
+    """Return the probability that a test with n texts of each side sees a difference.
+
+    Args:
+        pilot: As for :func:`needed_texts`.
+        difference: As there.
+        n: Texts of each side.
+        comparisons: As there.
+    """
+    from scipy import stats
+
+    deviation = pilot.deviation * (n / pilot.n) ** pilot.slope
+    return float(stats.norm.cdf(difference / deviation - stats.norm.isf(LEVEL / 2 / comparisons)))
+
+
+def planned(
+    pilot: Sequence[Deviation], wanted: Mapping[str, float], power: float, comparisons: int
+) -> list[tuple[Deviation, float, int]]:
+    """Return the number of texts for each difference to be seen: pilot's deviation, difference, number."""
+    return [
+        (of, difference, needed_texts(of, difference, power, comparisons))
+        for metric, difference in wanted.items()
+        for of in pilot
+        if of.metric == metric
+    ]
