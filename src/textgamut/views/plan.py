@@ -48,6 +48,7 @@ from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import compares_features, generator_scores, scores_again
 from textgamut.workflow.inputs import loaded_model
+from textgamut.workflow.outputs import test_files
 from textgamut.workflow.paths import fill
 from textgamut.workflow.targets import Need, generated_cells, whole_need
 
@@ -151,6 +152,9 @@ class Plan:
     embedded_texts: Sum
     """Texts in the sets that are not embedded yet."""
     embedder: str
+    tests: int
+    """Number of pairs of methods, and of methods with held-out human texts, whose differences are tested."""
+    tests_done: int
     disk: dict[str, Sum]
     """Bytes still to be written: ``weights``, ``texts`` and ``features``."""
 
@@ -234,7 +238,12 @@ def make_plan(
     done = sum(done for done, _ in sets)
     judgings = list(_judgings(config, need, prompts, lengths, folder))
     recorded = _recorded(config, need, prompts, lengths, folder)
-    return Plan(lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder, disk)
+    tested = () if config.experiment.targets else need.families
+    tests = [file for task in tested for file in test_files(config, task)]
+    return Plan(
+        lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
+        len(tests), sum((folder / file).exists() for file in tests), disk,
+    )  # fmt: skip
 
 
 def read_shards(folder: Path) -> Iterator[Shard]:
@@ -517,8 +526,8 @@ def _embedded(
         sizes = dict.fromkeys(draws, texts)
         of_cells = {cell: config.size(cell) for cell in need.cells if cell.task == task}
         sizes |= {fill(paths.CELL, cell): _product(of.n or texts, of.kept) for cell, of in of_cells.items()}
-        if "similarity" in families:
-            sizes |= dict.fromkeys((fill(paths.CELL, cell) for cell in config.human_cells(task)), texts)
+        human = config.held_out_cells(task) + (config.human_cells(task) if "similarity" in families else [])
+        sizes |= dict.fromkeys((fill(paths.CELL, cell) for cell in human), texts)
         for embedder in need.embedders:
             for path, size in sizes.items():
                 features = fill(paths.FEATURES, folder=path, embedder=embedder)

@@ -65,8 +65,9 @@ def test_the_table_tells_what_is_known_and_what_is_not(project, capsys) -> None:
     assert " ".join(strange) == "t strange 0 of 2 2 0 800 80,000 ? ? ? ?"
     assert served[-3:] == ["?", "0", "?"]
     assert " ".join(total).endswith("240,000 ? 0.02 + ? 0.02 + ? ?")
-    assert "To embed with minilm: 7 sets of texts, 2,800 in all" in lines
-    assert "Disk, about: weights 2.0 GB + ?, texts 1.2 MB, features 11.5 MB" in lines
+    assert "To embed with minilm: 8 sets of texts, 3,200 in all" in lines  # one is of held-out human texts
+    assert "To test differences: 6 pairs of methods" in lines  # three, and each with held-out human texts
+    assert "Disk, about: weights 2.0 GB + ?, texts 1.2 MB, features 13.1 MB" in lines
     assert lines[-3].startswith("?: unknown.") or lines[-2].startswith("?: unknown.")
 
 
@@ -141,3 +142,73 @@ def test_a_finished_run_has_nothing_left(finished: Path, monkeypatch, capsys) ->
         assert line["tokens_per_second"] > 0
     assert content["embeddings_done"] == content["embeddings"]
     assert content["disk"]["weights"] == {"known": 0, "unknown": 0}
+
+
+# --- how many texts ----------------------------------------------------------------------------------------
+
+DEVIATIONS = """metric,model_1,model_2,paired,n,deviation
+recall,a,b,True,400,0.02
+recall,a,"human texts, held out",False,400,0.03
+precision,a,b,True,400,0
+"""
+
+
+def test_the_number_of_texts_for_a_difference(project, capsys) -> None:
+    (project / "pilot").mkdir()
+    (project / "pilot/deviations.csv").write_text(DEVIATIONS)
+    words = ["plan", "--detect", "recall=0.05", "--from", "pilot"]
+    assert main([*words, "--json"]) == 0
+    paired, unpaired = json.loads(capsys.readouterr().out)["texts"]
+    assert (paired["paired"], paired["needed"], paired["factor"]) == (True, 503, 503 / 400)
+    assert (unpaired["paired"], unpaired["needed"]) == (False, 1131)
+    assert main([*words, "--power", "0.9", "--comparisons", "10"]) == 0
+    shown = capsys.readouterr().out
+    assert "Texts of each side for a power of 0.9 at a level of 5 % over 10 comparisons" in shown
+    assert "same prompts" in shown
+    assert "independent texts" in shown
+
+
+def test_a_finished_experiment_is_a_pilot_and_so_is_what_is_shipped(project, capsys) -> None:
+    for task, deviation in (("t", "0.02"), ("u", "0.04")):
+        (project / f"results/papers/x/{task}").mkdir(parents=True)
+        table = DEVIATIONS.replace("0.02", deviation)
+        (project / f"results/papers/x/{task}/differences.csv").write_text(table)
+    assert main(["plan", "--detect", "recall=0.05", "--from", "results/papers/x", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["texts"]
+    assert max(row["deviation"] for row in found) == 0.04
+    assert main(["plan", "--detect", "recall=0.05", "mauve=0.1", "vendi_ratio=0.1", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert {row["metric"] for row in content["texts"]} == {"recall", "mauve", "vendi_ratio"}
+    assert "human news" in content["pilot"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["recal=0.1"], "--detect recal=0.1: no metric 'recal'; nearest valid: 'recall'"),
+        (["recall"], "--detect recall: expected METRIC=DIFFERENCE, such as recall=0.05"),
+        (["recall=x"], "--detect recall=x: expected METRIC=DIFFERENCE"),
+        (["recall=0"], "--detect recall=0: a difference of 0 cannot be seen: give one above 0"),
+        (["recall=nan"], "cannot be seen"),
+        (["recall=0.1", "--power", "1"], "--power 1.0: must be between 0 and 1"),
+        (
+            ["recall=0.1", "--from", "nowhere"],
+            "nowhere: there is no deviations.csv or differences.csv",
+        ),
+        (
+            ["vendi=0.1", "--from", "pilot"],
+            "vendi: the pilot has no deviation of it (pilot); it has: recall",
+        ),
+        (["precision=0.1", "--from", "pilot"], "the pilot has no deviation of it"),  # it is 0
+        (["recall=0.1", "--from", "damaged"], "damaged/deviations.csv"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_line(project, capsys, words: list[str], message: str) -> None:
+    for name, content in (("pilot", DEVIATIONS), ("damaged", "metric,n\nrecall,3\n")):
+        (project / name).mkdir()
+        (project / name / "deviations.csv").write_text(content)
+    assert main(["plan", "--detect", *words]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1

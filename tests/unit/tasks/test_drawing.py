@@ -19,6 +19,7 @@ from textgamut.tasks.drawing import (
     draw_dataset_prompts,
     draw_dataset_references,
     draw_examples,
+    draw_held_out,
     draw_labels,
     draw_prompts,
     draw_references,
@@ -364,3 +365,45 @@ def test_texts_of_humans_are_answers_to_themselves() -> None:
         "tokens": [3, 4], "finish": ["human", "human"],
     }  # fmt: skip
     assert human_generations(TEXTS, 0)["tokens"].eq(0).all()
+
+
+HELD_OUT = SIZES | {
+    "kind": "continuation",
+    "max_words": 15,
+    "references_from": "other-texts",
+    "draws": [1, 2],
+}
+
+
+def test_held_out_texts_are_neither_prompts_nor_references() -> None:
+    settings = HELD_OUT | {"prompts": "shared"}
+    drawn = draw_held_out(TEXTS, settings)
+    assert len(drawn) == 30
+    used = set(draw_continuation_prompts(TEXTS, **SIZES, prompt_words=10)["id"])
+    used |= {id_ for draw in (1, 2) for id_ in references(draw)["id"]}
+    assert not set(drawn["id"]) & used
+    assert drawn["text"].map(count_words).max() == 15
+    assert list(drawn) == list(human_generations(TEXTS, 0))
+    mixed = TEXTS.sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(draw_held_out(mixed, settings), drawn)
+    assert set(drawn["id"]) <= set(draw_held_out(TEXTS, settings | {"n": 30, "draws": [1, 2]})["id"])
+
+
+def test_without_spare_texts_none_are_held_out() -> None:
+    drawn = draw_held_out(TEXTS.head(89), HELD_OUT | {"prompts": "shared", "draws": [1]})
+    assert drawn.empty  # 30 prompts, 30 references, and 29 others
+    assert list(drawn) == list(human_generations(TEXTS, 0))
+    assert len(draw_held_out(TEXTS.head(90), HELD_OUT | {"prompts": "shared", "draws": [1]})) == 30
+
+
+def test_held_out_texts_of_each_kind_of_task() -> None:
+    per_seed = draw_held_out(TEXTS, HELD_OUT | {"prompts": "per-seed", "draws": [1]})
+    assert len(per_seed) == 30
+    alone = draw_held_out(TEXTS, SIZES | {"kind": "unprompted", "max_words": 15, "draws": [1]})
+    assert len(alone) == 30
+    given = TEXTS.assign(prompt="p", text=[f" {text}" for text in TEXTS["text"]])
+    paired = {"kind": "prompted", "task": "t", "n": 30, "min_words": 1, "max_words": 3, "draws": [0]}
+    drawn = draw_held_out(given, paired)
+    assert not set(drawn["id"]) & set(draw_dataset_references(given, "t", 30, 3)["id"])
+    assert all(text.startswith(" text ") for text in drawn["text"])
+    assert draw_held_out(given, paired | {"n": None}).empty  # all of them are references
