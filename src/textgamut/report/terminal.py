@@ -14,7 +14,7 @@ from rich.text import Text
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import FAILS_NOTE
 from textgamut.errors import printable
-from textgamut.metrics.rows import ALL, Row
+from textgamut.metrics.rows import ALL, YARDSTICK, Row
 from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
@@ -54,8 +54,9 @@ def print_scores(
     if verdict:
         _print_sentences(console, verdict)
         console.print()
-    human = next(iter(humans.values()), {})
-    whole = _table("metric", "value", *list(humans)[:1], "uncertainty", "reads as")
+    named, human = next(iter(humans.items()), ("", {}))
+    beside_it = {"": [], YARDSTICK: ["human texts"]}.get(named, ["references"])
+    whole = _table("metric", "value", *beside_it, "uncertainty", "reads as")
     for row in rows:
         if row["group"] == ALL:
             name, metric = row["metric"], METRICS[row["metric"]]
