@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import json
 import os
+import re
 import warnings
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import torch
 
 import textgamut
 from textgamut import TextgamutError
-from textgamut.catalogue import metrics_of
+from textgamut.catalogue import FAMILIES, metrics_of
 from textgamut.cli import score as command
 from textgamut.config.entries.embedders import Embedder
 from textgamut.features.embed import LoadedEmbedder, embed
@@ -694,3 +695,34 @@ def test_features_are_kept_by_content_and_order(score, monkeypatch, tmp_path: Pa
 def test_a_model_cannot_have_the_name_of_human_texts(compare) -> None:
     with pytest.raises(TextgamutError, match="is the name of human texts"):
         compare(REFERENCE, {YARDSTICK: GENERATED})
+
+
+def test_the_methods_are_a_paragraph_with_numbers_settings_and_keys(score) -> None:
+    found = score(MANY, GENERATED, bootstrap=20, kmeans_seeds=[0])
+    said = found.methods()
+    assert said.startswith(
+        "The texts of 1 model were compared with human texts, N = 30 of each (90 human texts"
+    )
+    for part in (
+        textgamut.__version__, torch.__version__, "at most 64 tokens", "with k = 4", "MAUVE",
+        "20 half-samples",
+        "As a yardstick, 30 held-out human texts", "random divisions of the pooled texts",
+        f"the {len(found._alone.differences)} p-values are corrected", "[@pillutla2021; @liu2021]",
+    ):  # fmt: skip
+        assert part in said, part
+    assert "EAD" not in said  # it was not computed
+    assert "\n" not in said
+    entries = found.methods(bibtex=True).removeprefix(said).split("\n")
+    keys = {entry.partition("{")[2].partition(",")[0] for entry in entries if entry}
+    assert keys == set(re.findall(r"@(\w+)", said))
+    without = score(MANY[:40], GENERATED, metrics=["ngram"])
+    assert "There is no yardstick: held-out human texts of N = 30 need 60 references" in without.methods()
+    assert "half-samples" not in without.methods()
+
+
+def test_every_family_cites_what_is_in_the_bibliography() -> None:
+    folder = Path(textgamut.__file__).parent / "report/published"
+    known = re.findall(r"^@\w+\{(\w+),", (folder / "sources.bib").read_text(), re.MULTILINE)
+    assert len(known) == len(set(known))
+    cited = {key for family in FAMILIES.values() for key in family.cites}
+    assert cited <= set(known)

@@ -24,6 +24,7 @@ FAMILY = Family(
     reads=(TEXTS, REFERENCES),
     scorer="textgamut.metrics.compression:score",
     resampled="textgamut.metrics.ngram_resamples:prepare_compression",
+    cites=("shaib2024",),
     revisions=("metrics.compression", "metrics.ngram"),
     metrics=(
         Metric(

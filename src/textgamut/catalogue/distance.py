@@ -28,6 +28,7 @@ FAMILY = Family(
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.distance:score",
     resampled="textgamut.metrics.distance_resamples:prepare_distance",
+    cites=("gretton2012", "heusel2017"),
     revisions=("metrics.distance", "features.reduce"),
     metrics=(
         Metric(

@@ -43,6 +43,7 @@ FAMILY = Family(
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.divergence:score",
     resampled="textgamut.metrics.divergence_resamples:prepare_divergence",
+    cites=("pillutla2021", "liu2021"),
     revisions=("metrics.divergence", "features.reduce"),
     metrics=(
         Metric(

@@ -191,6 +191,8 @@ class Family:
     :class:`textgamut.metrics.statistic.Statistic`. Without it, the scorer is called for each resample."""
     packages: str = ""
     """``module:function`` that raises a ``ConfigError`` if a package of an extra is missing."""
+    cites: tuple[str, ...] = ()
+    """Keys of its publications in ``report/published/sources.bib``."""
     revisions: tuple[str, ...]
     """Modules whose ``REVISION`` the scores depend on."""
     metrics: tuple[Metric, ...]

@@ -36,6 +36,7 @@ FAMILY = Family(
     reads=(TEXTS, TOKENIZER),
     scorer="textgamut.metrics.ngram:score",
     resampled="textgamut.metrics.ngram_resamples:prepare_ngram",
+    cites=("zhu2018", "li2016"),
     revisions=("metrics.ngram", "models.checkpoints"),
     metrics=(
         Metric(

@@ -39,6 +39,7 @@ FAMILY = Family(
     on_gpu=True,
     scorer="textgamut.metrics.support_scores:score",
     resampled="textgamut.metrics.support_resamples:prepare_support",
+    cites=("kynkaanniemi2019", "lebronnec2024", "naeem2020"),
     revisions=("metrics.support", "features.reduce"),
     metrics=(
         Metric(

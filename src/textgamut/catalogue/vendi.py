@@ -27,6 +27,7 @@ FAMILY = Family(
     reads=(FEATURES, REFERENCE_FEATURES),
     scorer="textgamut.metrics.vendi:score",
     resampled="textgamut.metrics.vendi:prepare_vendi",
+    cites=("friedman2023", "jalali2023"),
     revisions=("metrics.vendi", "features.reduce"),
     metrics=(
         Metric(

@@ -122,6 +122,8 @@ class Page:
     """The experiment as YAML."""
     metrics: Sequence[str] = ()
     """Names of the metrics that are explained at the end."""
+    methods: str = ""
+    """How the texts were compared, to copy into a paper."""
 
 
 def render_page(page: Page, folder: str | None = None) -> str:

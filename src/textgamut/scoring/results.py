@@ -179,6 +179,14 @@ class ScoreResult:
         """What the tests against human texts say of the model in words, see ``Comparison.verdicts``."""
         return self._alone.verdicts[self.name]
 
+    def methods(self, bibtex: bool = False) -> str:
+        """Return a paragraph on how the texts were compared, for a paper.
+
+        Args:
+            bibtex: Whether the entries of BibTeX that it cites follow it.
+        """
+        return self._alone.methods(bibtex)
+
     def to_frame(self) -> pd.DataFrame:
         """Return the scores as a table.
 
@@ -308,6 +316,18 @@ class Comparison:
 
         return pair_verdicts(self.differences, self.results)
 
+    def methods(self, bibtex: bool = False) -> str:
+        """Return a paragraph on how the models were compared, for a paper: numbers, settings and versions.
+
+        Args:
+            bibtex: Whether the entries of BibTeX that it cites follow it.
+        """
+        from textgamut.scoring.methods import bibliography, methods
+
+        computed = {name for of in self.values.values() for name in of}
+        said = methods(self.material, computed, self.differences)
+        return f"{said}\n\n{bibliography(self.material)}" if validation.flag("bibtex", bibtex) else said
+
     def to_frame(self) -> pd.DataFrame:
         """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``.
 
@@ -369,6 +389,7 @@ class Comparison:
         return Page(
             title,
             [verdicts_section(said, self.pair_verdicts, lost), section],
+            methods=self.methods(bibtex=True),
             explorer=explorer_data([task]),
             metrics=list(metrics),
         )
