@@ -56,7 +56,7 @@ def print_scores(
         console.print()
     named, human = next(iter(humans.items()), ("", {}))
     beside_it = {"": [], YARDSTICK: ["human texts"]}.get(named, ["references"])
-    whole = _table("metric", "value", *beside_it, "uncertainty", "reads as")
+    whole = _table("metric", "value", *beside_it, "95 % interval", "reads as")
     for row in rows:
         if row["group"] == ALL:
             name, metric = row["metric"], METRICS[row["metric"]]
@@ -192,7 +192,7 @@ def _print_columns(
 
 def _uncertainty(row: Row) -> str:
     if "low" in row:
-        return f"{row['low']:.3f} to {row['high']:.3f} (95 %)"
+        return f"{row['low']:.3f} to {row['high']:.3f}"
     return f"± {row['deviation']:.4f} (k-means seeds only)" if "deviation" in row else ""
 
 
