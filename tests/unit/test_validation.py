@@ -55,7 +55,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
     scored = PLAIN | {
         "embedder": str(folder), "pooling": "mean", "max_tokens": 32, "k": 1, "n": 2, "bootstrap": 2,
         "groups": None, "kmeans_seeds": [0, 1], "tokenizer": None, "scorer": None, "prompts": None,
-        "registries": None,
+        "clusters": None, "registries": None,
     }  # fmt: skip
     return {
         "between_cosine": {"features_a": R, "prompts_a": PROMPTS, "features_b": G, "prompts_b": PROMPTS},
@@ -171,7 +171,8 @@ VALID = {
     *itertools.product(["a surrogate"], ["tokens"]),
     *itertools.product(VALUES, ["token_lists"]),  # compared by value, whatever they are
     *itertools.product(
-        ["a list of None", "a series with NA"], ["perplexity", "coherence", "diversity", "prompts"]
+        ["a list of None", "a series with NA"],
+        ["perplexity", "coherence", "diversity", "prompts", "clusters"],
     ),
 }
 """What of this is valid after all."""

@@ -105,6 +105,7 @@ def score(
     given: Annotated[Given, Parameter(name="*")] = Given(),  # noqa: B008 (it is frozen)
     group: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = (),
     prompt: Column | None = None,
+    cluster: Column | None = None,
     output: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
 ) -> None:
@@ -127,6 +128,8 @@ def score(
         group: Also compute the support metrics for each group of this column, required in all files.
         prompt: Column of the prompts in the generated files; likelihood then scores the texts as their
             continuations. Required for completions, which compares the texts of one prompt.
+        cluster: Column of clusters of texts that depend on each other, such as authors or templates, in the
+            generated files; tests and intervals take the texts of a cluster as a whole.
         output: Also write a page with the scores and all texts, the tables and a figure to this folder.
         json: Print JSON instead of tables.
 
@@ -146,7 +149,8 @@ def score(
     from textgamut.progress import recorded_warnings
 
     with recorded_warnings() as messages:
-        compute = _prepare(reference, _expanded(generated), text, model, given, group, prompt, output)
+        asked = {"prompts": prompt, "clusters": cluster}
+        compute = _prepare(reference, _expanded(generated), text, model, given, group, asked, output)
         with lease(1):
             comparison = compute()
             comparison.verdicts  # noqa: B018 (computed once, here: on the GPU, and its warnings are kept)
@@ -164,7 +168,7 @@ def _prepare(
     model: str,
     given: Any,
     group: Sequence[str],
-    prompt: str | None,
+    asked: Mapping[str, str | None],
     output: Path | None,
 ) -> Callable[[], Comparison]:
     """Read the files and check everything; return the computation."""
@@ -182,7 +186,9 @@ def _prepare(
     whole = "compression" in given.metrics or reference == STANDARD_INPUT
     references = _read(reference, text, group, most=None if whole else MOST_REFERENCES + 1)
     _check_texts(str(reference), references[text])
-    models = _read_models(files, text, model, [*group, *([prompt] if prompt is not None else [])])
+    models = _read_models(
+        files, text, model, [*group, *(column for column in asked.values() if column is not None)]
+    )
     if len(references) > MOST_REFERENCES and not whole:
         most = max(MOST_REFERENCES, 2 * min(map(len, models.values())))
         references = _read(reference, text, group, most=most)
@@ -195,13 +201,13 @@ def _prepare(
     def of_models(column: str) -> dict[str, pd.Series[Any]]:
         return {name: labels(frame[column]) for name, frame in models.items()}
 
-    options = check_options(Options(**vars(given)), with_prompts=prompt is not None)
+    options = check_options(Options(**vars(given)), with_prompts=asked["prompts"] is not None)
     texts = check_texts(
         references[text],
         {name: frame[text] for name, frame in models.items()},
         options,
         {column: (labels(references[column]), of_models(column)) for column in group},
-        None if prompt is None else of_models(prompt),
+        **{name: None if column is None else of_models(column) for name, column in asked.items()},
     )
     resolved = resolve(options)
     return lambda: compute(texts, options, resolved)

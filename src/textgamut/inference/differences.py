@@ -78,6 +78,9 @@ class Run(NamedTuple):
     """Prompt of each text of each model, None for a text without one; None if the sets are independent."""
     number: int = 0
     """Runs of the same texts, with several draws of references, have the same number."""
+    clusters: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None
+    """Cluster of each text of each model, such as its author or template, which is moved as a whole; None for
+    a text that is a cluster of its own."""
 
 
 def set_differences(
@@ -104,7 +107,12 @@ def set_differences(
     """
     if models[0] > models[1]:  # the resamples do not depend on the order of the models
         turned = [
-            Run(run.own[::-1], run.common, run.prompts and run.prompts[::-1], run.number) for run in runs
+            run._replace(
+                own=run.own[::-1],
+                prompts=run.prompts and run.prompts[::-1],
+                clusters=run.clusters and run.clusters[::-1],
+            )
+            for run in runs
         ]
         negative = {name: -value for name, value in values.items()}
         return [_negative(of) for of in set_differences(family, turned, models[::-1], negative, resamples)]
@@ -142,7 +150,8 @@ def cut_run(run: Run, parts: int) -> Run:
     common = dict(run.common)
     if (references := common.get(REFERENCE_FEATURES)) is not None:
         common[REFERENCE_FEATURES] = references[: len(references) // parts]
-    return Run(own, common, prompts, run.number)
+    clusters = run.clusters and (chosen_rows(run.clusters[0], first), chosen_rows(run.clusters[1], second))
+    return Run(own, common, prompts, run.number, clusters)
 
 
 def _share_prompts(run: Run) -> bool:
@@ -178,18 +187,34 @@ def _prepare(
     if family.of_draws:
         common[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][:n]
     statistics = family.prepare(common | pooled) if family.resampled else (_slow(family, common, pooled),)
-    keys: list[Hashable] = [("text", run.number, row) for row in range(2 * n)]
-    if paired and run.prompts is not None:
-        asked = [run.prompts[0][row] for row in chosen[0]]
-        # A swap of few prompts says little; the completions of one prompt are exchangeable, too.
-        several = len(set(asked)) >= LEAST_PROMPTS
-        keys = [
-            prompt if several else ("pair", key)
-            for prompt, key in zip(asked, keys, strict=False)
-            for _ in (0, 1)
-        ]
+    keys = _units_of(run, chosen, paired)
     unit = np.array([units.setdefault(key, len(units)) for key in keys], dtype=np.intp)
     return statistics, Pool(np.tile([True, False], n), unit, run.number)
+
+
+def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool) -> list[Hashable]:
+    """Return what is moved as a whole with each pooled text: its cluster, its prompt, or the text alone."""
+    keys: list[Hashable] = [("text", run.number, row) for row in range(2 * len(rows[0]))]
+    if not paired:
+        if run.clusters is not None:
+            for side, of_side in enumerate(rows):
+                for place, row in enumerate(of_side):
+                    if (label := run.clusters[side][row]) is not None:
+                        keys[2 * place + side] = ("cluster", run.number, side, label)
+        return keys
+    assert run.prompts is not None
+    asked = [run.prompts[0][row] for row in rows[0]]
+    if run.clusters is not None:
+        labels = [run.clusters[0][row] for row in rows[0]]
+        pairs: list[Hashable] = [
+            ("prompt", prompt) if label is None else ("cluster", label)
+            for prompt, label in zip(asked, labels, strict=True)
+        ]
+    else:
+        # A swap of few prompts says little; the completions of one prompt are exchangeable, too.
+        several = len(set(asked)) >= LEAST_PROMPTS
+        pairs = [prompt if several else ("pair", key) for prompt, key in zip(asked, keys, strict=False)]
+    return [pair for pair in pairs for _ in (0, 1)]
 
 
 def _in_turn(values: Sequence[Any], rows: Sequence[Sequence[int]]) -> Any:

@@ -19,6 +19,7 @@ def score(
     *,
     groups: Mapping[str, tuple[Iterable[Any], Iterable[Any]]] | None = None,
     prompts: Iterable[str | None] | None = None,
+    clusters: Iterable[Any] | None = None,
     **options: Any,
 ) -> ScoreResult:
     """Score generated texts against reference texts.
@@ -31,6 +32,8 @@ def score(
             without a label. The support metrics are also computed for each label.
         prompts: Prompt of each generated text, or None for texts without one. If given, likelihood scores
             the texts as continuations of their prompts. Required for ``"completions"``.
+        clusters: Cluster of each generated text, such as its author or template, or None for a text of its
+            own. Texts of a cluster depend on each other; tests and intervals take them as a whole.
         options: As listed there.
 
     Returns:
@@ -61,6 +64,7 @@ def score(
         {"generated": generated_texts},
         groups={name: (of, {"generated": labels}) for name, (of, labels) in group_columns(groups).items()},
         prompts=None if prompts is None else {"generated": prompts},
+        clusters=None if clusters is None else {"generated": clusters},
         **options,
     )
     return alone.results["generated"]
@@ -73,6 +77,7 @@ def compare(
     *,
     groups: Mapping[str, tuple[Iterable[Any], Mapping[str, Iterable[Any]]]] | None = None,
     prompts: Mapping[str, Iterable[str | None]] | None = None,
+    clusters: Mapping[str, Iterable[Any]] | None = None,
     **options: Any,
 ) -> Comparison:
     """Score the texts of several models against the same references.
@@ -89,6 +94,9 @@ def compare(
         groups: Name of each group column -> (label of each reference, name of each model -> label of each of
             its texts), with None for texts without a label.
         prompts: Name of each model -> prompt of each of its texts, or None for texts without one.
+        clusters: Name of each model -> cluster of each of its texts, such as its author or template, or None
+            for a text of its own. Texts of a cluster depend on each other; tests and intervals take them as a
+            whole.
         options: As listed there.
 
     Returns:
@@ -110,5 +118,5 @@ def compare(
         >>> comparison.differences  # doctest: +SKIP
     """
     checked = check_options(Options(**options), with_prompts=prompts is not None)
-    texts = check_texts(reference_texts, generated_texts, checked, groups, prompts)
+    texts = check_texts(reference_texts, generated_texts, checked, groups, prompts, clusters)
     return compute(texts, checked, resolve(checked))

@@ -32,6 +32,8 @@ class Texts:
     """Group column -> label of each reference, and model -> label of each text."""
     prompts: dict[str, list[str | None]] | None
     """Model -> prompt of each text; None if there are no prompts."""
+    clusters: dict[str, list[str | None]] | None
+    """Model -> cluster of each text; None if there are no clusters."""
     compared: int
     """Number of texts of each side that metrics of two sides compare: the first ones."""
     held_out: list[int]
@@ -58,6 +60,7 @@ def check_texts(
     options: Options,
     groups: Mapping[str, tuple[Iterable[Any], Mapping[str, Iterable[Any]]]] | None,
     prompts: Mapping[str, Iterable[str | None]] | None,
+    clusters: Mapping[str, Iterable[Any]] | None = None,
 ) -> Texts:
     """Check the texts and what belongs to them.
 
@@ -67,6 +70,7 @@ def check_texts(
         options: The options, checked.
         groups: As for ``textgamut.compare``.
         prompts: As for ``textgamut.compare``.
+        clusters: As for ``textgamut.compare``.
 
     Raises:
         DataError: If anything is not valid.
@@ -87,6 +91,7 @@ def check_texts(
         raise DataError(f"k = {options.k} needs more than {options.k} texts per side, found {n}")
     labels = _labels_of(groups, reference, generated, n if GROUPS in reads else None)
     asked = None if prompts is None else _of_models("prompts", prompts, _labels, generated)
+    of_clusters = None if clusters is None else _of_models("clusters", clusters, _labels, generated)
     if options.n is not None:
         m = n
     elif m < max(map(len, generated.values())):
@@ -104,6 +109,7 @@ def check_texts(
         cut(generated),
         {column: (side, cut(of)) for column, (side, of) in labels.items()},
         None if asked is None else cut(asked),
+        None if of_clusters is None else cut(of_clusters),
         n,
         [n + int(row) for row in sorted(drawn)],
     )

@@ -80,15 +80,18 @@ class Material:
         generated = self.texts.of(name)
         asked = None if self.texts.prompts is None else self.texts.prompts.get(name)
         features = self._vectors(name)
+        clusters = (self.texts.clusters or {}).get(name, [None] * len(generated))
         if family.of_prompts and asked is not None:
             rows = [row for row, prompt in enumerate(asked) if prompt]
             generated, asked = [generated[row] for row in rows], [asked[row] for row in rows]
             features = None if features is None else features[rows]
+            clusters = [clusters[row] for row in rows]
         return {
             "texts": generated,
             "continuations": generated,
             "prompts": None if asked is None else [prompt or "" for prompt in asked],
             "prompt_ids": asked,
+            "units": clusters,
             "features": features,
         }
 
@@ -104,7 +107,8 @@ class Material:
         from textgamut.inference.intervals import add_intervals
 
         own = self.own(family, name)
-        prompts = None if own["prompt_ids"] is None else _keys(own["prompt_ids"])
+        units = own["units"] if self.texts.clusters else own["prompt_ids"]
+        prompts = None if units is None else _keys(units)
         shared = {**common, "groups": self.groups(name)}
         return add_intervals(scores, family, _given(family, own), shared, prompts, self.options.bootstrap)
 
@@ -157,6 +161,7 @@ class Material:
             (_given(family, read[0]), _given(family, read[1])),
             self.common(family),
             None if None in prompts else (_keys(prompts[0]), _keys(prompts[1])),
+            clusters=(read[0]["units"], read[1]["units"]) if self.texts.clusters else None,
         )
 
     def deviations(self, table: pd.DataFrame) -> pd.DataFrame:

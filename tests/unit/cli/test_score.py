@@ -311,6 +311,21 @@ class TestSeveralModels:
         run(capsys, *base, "--metrics", "ngram", "--output", "wording")
         assert {path.name for path in Path("wording").iterdir()} == files - figures
 
+    def test_clusters_are_a_column_of_the_generated_files(self, texts: Path, capsys) -> None:
+        for name in "xy":
+            write(texts / f"{name}.jsonl", sentences(5), author=[f"{name}{i // 3}" for i in range(30)])
+        found = {}
+        for option in ([], ["--cluster", "author"]):
+            _, out, _ = run(capsys, *self.NGRAM, "x.jsonl", "y.jsonl", *option)
+            content = json.loads(out)
+            assert content["settings"]["cluster"] == (option[1] if option else None)
+            found[len(option)] = content["differences"]
+        assert [row["difference"] for row in found[0]] == [row["difference"] for row in found[2]]
+        assert [row["deviation"] for row in found[0]] != [row["deviation"] for row in found[2]]
+        code, _, err = run(capsys, *self.NGRAM, "x.jsonl", "--cluster", "authr")
+        assert code == 1
+        assert err == "textgamut: error: x.jsonl: no column 'authr'; nearest valid: 'author'\n"
+
     def test_a_model_shorter_than_the_others_is_told(self, texts: Path, capsys) -> None:
         write(texts / "short.jsonl", sentences(7)[:20])
         _, out, err = run(capsys, *self.NGRAM, "gen/a.jsonl", "short.jsonl")

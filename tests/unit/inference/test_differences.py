@@ -16,6 +16,7 @@ from textgamut.errors import DataError
 from textgamut.inference.differences import (
     Difference,
     Run,
+    _units_of,
     differences_table,
     holm,
     set_differences,
@@ -227,3 +228,35 @@ def test_the_correction_is_over_all_pairs_and_metrics() -> None:
     np.testing.assert_array_equal(table["p_holm"], holm(table["p"]))
     assert text_differences(None, moved["m0"]) == []
     assert differences_table([]).empty
+
+
+def test_clusters_are_moved_as_a_whole() -> None:
+    """Ten authors, each with ten texts that are alike: tests by text find far too much."""
+    rng = np.random.default_rng(0)
+    authors = np.repeat(np.arange(20), 10)
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for _ in range(40):
+        reference = rng.normal(size=(100, 3))
+        pooled = np.repeat(rng.normal(size=(20, 3)), 10, axis=0) + 0.1 * rng.normal(size=(200, 3))
+        own = {"features": pooled[:100]}, {"features": pooled[100:]}
+        labels = [f"a{author}" for author in authors]
+        for clustered in (True, False):
+            run = Run(own, {"reference_features": reference, "k": 4}, None)
+            if clustered:
+                run = run._replace(clusters=(labels[:100], labels[100:]))
+            tests = set_differences(FAMILIES["support"], [run], ("a", "b"), {}, 200)
+            found[clustered].append({of.metric: of.p for of in tests}["density"])
+    assert np.mean(np.array(found[False]) < 0.05) > 0.3
+    assert np.mean(np.array(found[True]) < 0.05) <= 0.2
+
+
+def test_a_cluster_of_prompts_is_swapped_as_a_whole() -> None:
+    rows = range(8)
+    prompts = [f"p{row}" for row in rows]
+    run = Run(({}, {}), {}, (prompts, prompts), clusters=(["x"] * 4 + [None] * 4, [None] * 8))
+    units = _units_of(run, (rows, rows), paired=True)
+    assert units[:8] == [("cluster", "x")] * 8
+    assert len(set(units[8:])) == 4
+    apart = _units_of(run._replace(prompts=None), (rows, rows), paired=False)
+    assert apart[0:8:2] == [("cluster", 0, 0, "x")] * 4
+    assert len(set(apart)) == 1 + 4 + 8
