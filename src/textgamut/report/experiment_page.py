@@ -9,12 +9,15 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
 from textgamut import __version__, files
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import ARROWS, FAILS_NOTE
+from textgamut.inference.differences import CANNOT_TELL
+from textgamut.inference.verdicts import visible_difference
 from textgamut.metrics.rows import HUMANS
 from textgamut.report.chunks import CHUNK, DIGEST, Chunk, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
@@ -248,8 +251,8 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
     """Return a table of the differences between models, a row for each pair and metric.
 
     Args:
-        differences: Columns ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``, ``p_holm``,
-            ``verdict``.
+        differences: Columns ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``,
+            ``deviation``, ``p_holm``, ``verdict``.
     """
     names = ("metric", "first model", "second model", "difference", "p", "the first is")
     columns = [Column(name, numeric=name in ("difference", "p")) for name in names]
@@ -263,10 +266,17 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
                 *(Entry(text, text) for text in (heading, row["model_1"], row["model_2"])),
                 Entry(value_text(row["tested"]), row["tested"], interval),
                 Entry(p, known),
-                Entry(row["verdict"], row["verdict"]),
+                Entry(row["verdict"], row["verdict"], _visible(row)),
             ]
         )
     return Table("Differences", columns, rows, DIFFERENCES_NOTE)
+
+
+def _visible(row: Mapping[Any, Any]) -> str:
+    """Return which difference would have been seen, where one cannot tell."""
+    if row["verdict"] != CANNOT_TELL or not row["deviation"] > 0:
+        return ""
+    return f"{value_text(visible_difference(row['deviation']))} would be seen"
 
 
 def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:
