@@ -726,3 +726,40 @@ def test_every_family_cites_what_is_in_the_bibliography() -> None:
     assert len(known) == len(set(known))
     cited = {key for family in FAMILIES.values() for key in family.cites}
     assert cited <= set(known)
+
+
+def test_too_few_texts_for_k_are_said(score) -> None:
+    found = score(MANY, GENERATED, n=16, metrics=["support"])
+    assert found.verdict.sentences == ("N = 16 is not above 4 k = 16: too few texts to tell by support.",)
+    assert not found.verdict.findings
+    assert "too few" not in " ".join(score(MANY, GENERATED, n=17, metrics=["support"]).verdict.sentences[:1])
+
+
+def test_a_verdict_is_repeated_on_texts_of_one_length(score) -> None:
+    """Words of one kind, in texts three times as long: only their length tells them from human texts."""
+    long = [" ".join(MANY[3 * i : 3 * i + 3]) for i in range(30)]
+    found = score(sentences(LOW, 12, 120), long, metrics=["support", "length"], k=2)
+    assert any(sentence.startswith("On texts cut to ") for sentence in found.verdict.sentences)
+    alike = score(sentences(LOW, 12, 120), sentences(LOW, 13, 60), metrics=["support", "length"], k=2)
+    assert not any(sentence.startswith("On texts cut to ") for sentence in alike.verdict.sentences)
+
+
+def test_a_missed_topic_is_found_and_described(score) -> None:
+    rng = np.random.default_rng(5)
+    human = [
+        text for pair in zip(sentences(LOW, 21, 120), sentences(HIGH, 22, 120), strict=True) for text in pair
+    ]
+    rng.shuffle(human)
+    found = score(human, sentences(LOW, 23, 80), metrics=["support", "length"])
+    assert found.verdict.findings["recall"] == "below"
+    assert any("it misses part of what humans write" in sentence for sentence in found.verdict.sentences)
+    phrases = {
+        word for region in found.regions.reference for phrase in region.phrases for word in phrase.split()
+    }
+    assert phrases & {word.lower() for word in HIGH}
+    assert not phrases & set(LOW)
+    page = found._alone.page("x")
+    assert page.sections[0].title == "Verdicts"
+    [table] = page.sections[0].tables
+    assert table.caption == "Missed by generated"
+    assert table.rows[0][2].links[0][1].startswith("#texts?task=texts&point=-1%2Crow-")

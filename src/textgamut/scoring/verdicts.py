@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.catalogue.family import K
 from textgamut.inference.verdicts import Verdict, human_verdict, of_pair
 from textgamut.metrics.lengths import LEAST_RATIO
 from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
@@ -40,9 +41,10 @@ def verdicts(
     if YARDSTICK in values:
         found = _repeated(material, found)
     reason = f"There is no yardstick: {material.no_yardstick}." if material.no_yardstick else ""
+    few = _too_few(material)
     return {
         name: replace(
-            of, sentences=(*_cut_by_embedder(material, name), *of.sentences, *filter(None, [reason]))
+            of, sentences=(*few, *_cut_by_embedder(material, name), *of.sentences, *filter(None, [reason]))
         )
         for name, of in found.items()
     }
@@ -59,6 +61,17 @@ def _of_tests(
         name: human_verdict(of_pair(differences, name, human), values[name], values[human], material.embedder)
         for name in models
     }
+
+
+def _too_few(material: Material) -> list[str]:
+    """Return a sentence if there are too few texts for the balls of k neighbours."""
+    k, n = material.options.k, material.texts.compared
+    balls = [name for name in material.options.metrics if K in FAMILIES[name].reads]
+    return (
+        [f"N = {n} is not above 4 k = {4 * k}: too few texts to tell by {balls[0]}."]
+        if balls and n <= 4 * k
+        else []
+    )
 
 
 def _cut_by_embedder(material: Material, name: str) -> list[str]:
