@@ -144,13 +144,19 @@ def test_an_experiment_runs_to_its_end(cluster: Cluster, run: Path) -> None:
 
 
 def test_the_jobs_of_a_group_share_a_slurm_job(cluster: Cluster, run: Path) -> None:
-    """Two cells: one job generates, one collects and embeds, one scores; others embed the references, map."""
+    """Two cells: one job generates, one collects and embeds, one scores; others embed the references, map.
+
+    Held-out human texts are embedded and scored, and the model is compared with them.
+    """
     by_rules = {job["Comment"]: job for job in jobs_of(cluster, run).values()}
     assert set(by_rules) == {
         "rule_generate/news/chat_generate_texts",
         "rule_embed/news/chat_collect_generations_embed_texts",
         "rule_embed_texts_wildcards_data_news_draw1_minilm",
         "rule_score/news/chat_explain_support_score_support",
+        "rule_embed/news/human_embed_texts",
+        "rule_score/news/human_score_support",
+        "rule_compare/news/chat_compare_methods",
         "rule_project_features_wildcards_tiny_news",
     }
     assert len(by_rules) == len(jobs_of(cluster, run))
