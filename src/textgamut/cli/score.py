@@ -158,7 +158,7 @@ def score(
         _print(comparison, settings if json else None, messages)
     finally:  # also if the reader of the output is gone
         if output:
-            _write(output, comparison, utf8(Path(reference.name)))
+            _write(output, comparison, utf8(Path(reference.name)), messages)
 
 
 def _prepare(
@@ -332,7 +332,7 @@ def _names(support: bool) -> list[str]:
     return ["index.html", "scores.csv", *figures, "differences.csv", "deviations.csv"]
 
 
-def _write(folder: Path, comparison: Comparison, reference: str) -> None:
+def _write(folder: Path, comparison: Comparison, reference: str, messages: Sequence[str]) -> None:
     """Write the page, the tables and the figure."""
     from textgamut.files import to_csv
     from textgamut.report.comparison import facts_of, models_table
@@ -352,7 +352,7 @@ def _write(folder: Path, comparison: Comparison, reference: str) -> None:
         figure = scores_figure(table, facts_of(scores, len(result.reference_texts), result.embedder))
         contents["precision-recall.svg"] = render(figure, "svg")
         contents["precision-recall.png"] = render(figure, "png")
-    page = comparison.page(f"Generated texts against {reference}")
+    page = comparison.page(f"Generated texts against {reference}", [f"Warning: {of}." for of in messages])
     with writable(folder):
         write_page(folder / "index.html", page, contents)
     logger.info("written: %s", folder)

@@ -54,7 +54,7 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
         within[name] = (total - n * float(kernel(1.0) - kernel(cosine))) / (n * (n - 1))
 
     def evaluate(masks: Masks) -> Values:
-        inside = sums(pooled, pooled, masks, masks)
+        inside = _pair_sums(pooled, pooled, (masks, masks), kernels, cosine)
         numbers = np.stack([masks.sum(axis=1), (~masks).sum(axis=1)]).astype(float)
         found = {}
         for name in kernels:
@@ -66,31 +66,37 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
             found[f"mmd_{name}"] = within[name] + pairs - 2 * far
         return found
 
-    def sums(
-        first: NDArray[np.float64], second: NDArray[np.float64], of_first: Masks, of_second: Masks
-    ) -> dict[str, NDArray[np.float64]]:
-        """Return the sum of each kernel over the pairs of chosen rows, without those of a row with itself."""
-        columns = np.ascontiguousarray(of_second.T, dtype=np.float32)
-        found = {name: np.zeros(len(of_first)) for name in kernels}
-        for rows in blocks(len(first), len(second)):
-            cosines, chosen = first[rows] @ second.T, of_first.T[rows]
-            for name, kernel in kernels.items():
-                values = (kernel(cosines) - kernel(cosine)).astype(np.float32)
-                if first is second:
-                    values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = 0
-                found[name] += np.einsum("ij,ij->j", values @ columns, chosen, dtype=np.float64)
-        return found
-
     def halves(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
         a, b = (masks.sum(axis=1).astype(float) for masks in (of_references, of_texts))
-        own, of_ref = sums(pooled, pooled, of_texts, of_texts), sums(ref, ref, of_references, of_references)
-        far = sums(ref, pooled, of_references, of_texts)
+        own = _pair_sums(pooled, pooled, (of_texts, of_texts), kernels, cosine)
+        of_ref = _pair_sums(ref, ref, (of_references, of_references), kernels, cosine)
+        far = _pair_sums(ref, pooled, (of_references, of_texts), kernels, cosine)
         return {
             f"mmd_{name}": of_ref[name] / (a * (a - 1)) + own[name] / (b * (b - 1)) - 2 * far[name] / (a * b)
             for name in kernels
         }
 
     return Statistic(evaluate, halves=halves)
+
+
+def _pair_sums(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    masks: tuple[Masks, Masks],
+    kernels: Mapping[str, Callable[[Any], Any]],
+    cosine: float,
+) -> dict[str, NDArray[np.float64]]:
+    """Return the sum of each kernel over the pairs of chosen rows, without those of a row with itself."""
+    columns = np.ascontiguousarray(masks[1].T, dtype=np.float32)
+    found = {name: np.zeros(len(masks[0])) for name in kernels}
+    for rows in blocks(len(first), len(second)):
+        cosines, chosen = first[rows] @ second.T, masks[0].T[rows]
+        for name, kernel in kernels.items():
+            values = (kernel(cosines) - kernel(cosine)).astype(np.float32)
+            if first is second:
+                values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = 0
+            found[name] += np.einsum("ij,ij->j", values @ columns, chosen, dtype=np.float64)
+    return found
 
 
 def _frechet(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Statistic:

@@ -41,7 +41,10 @@ EXAMPLE = 160
 
 
 def verdicts_section(
-    verdicts: Mapping[str, Sequence[str]], pairs: Sequence[str], tables: Sequence[Table] = ()
+    verdicts: Mapping[str, Sequence[str]],
+    pairs: Sequence[str],
+    tables: Sequence[Table] = (),
+    notes: Sequence[str] = (),
 ) -> Section:
     """Return the part of a page that says in words what was found.
 
@@ -49,10 +52,13 @@ def verdicts_section(
         verdicts: Model -> sentences.
         pairs: A sentence for each two models.
         tables: What is missed, from :func:`regions_table`.
+        notes: What changes the reading of all of it, such as copies of texts.
     """
     said = [f"{name}: {' '.join(sentences)}" for name, sentences in verdicts.items() if sentences]
     more = [f"... and {len(pairs) - MOST_PAIRS:,} more pairs."] if len(pairs) > MOST_PAIRS else []
-    return Section("verdicts", "Verdicts", [*said, *pairs[:MOST_PAIRS], *more], tables, overview=False)
+    return Section(
+        "verdicts", "Verdicts", [*notes, *said, *pairs[:MOST_PAIRS], *more], tables, overview=False
+    )
 
 
 def regions_table(caption: str, regions: Sequence[Region], address: Callable[[str], str]) -> Table:

@@ -358,8 +358,8 @@ class Comparison:
         check_writable(file)  # before the page is made, which may take a while
         write_page(file, self.page(title))
 
-    def page(self, title: str) -> Page:
-        """Return what ``to_html`` writes."""
+    def page(self, title: str, notes: Sequence[str] = ()) -> Page:
+        """Return what ``to_html`` writes, with notes before the verdicts."""
         from textgamut.features.projection import PROJECTIONS
         from textgamut.report.experiment_page import Page
         from textgamut.report.explorer_chunks import ExplorerTask, explorer_data
@@ -388,7 +388,7 @@ class Comparison:
         lost = list(self._lost_tables())
         return Page(
             title,
-            [verdicts_section(said, self.pair_verdicts, lost), section],
+            [verdicts_section(said, self.pair_verdicts, lost, notes), section],
             methods=self.methods(bibtex=True),
             explorer=explorer_data([task]),
             metrics=list(metrics),
