@@ -26,7 +26,7 @@ from textgamut.report.explorer_chunks import ExplorerData
 from textgamut.report.html import spread_text, value_text
 from textgamut.report.rendering import load_template
 
-REVISION = 2
+REVISION = 3
 """Increase when the same results produce a different page."""
 
 EXPLORER_SCRIPTS = (

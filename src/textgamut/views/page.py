@@ -78,7 +78,7 @@ def read_page(settings: Mapping[str, Any]) -> Page:
         for task, entry in settings["tasks"].items()
         for sentence in _verdicts(folder, task, entry, results)
     ]
-    sections = [Section("verdicts", "Verdicts", said)] if said else []
+    sections = [Section("verdicts", "Verdicts", said, overview=False)] if said else []
     sections += [
         _task_section(folder, task, entry, results, home) for task, entry in settings["tasks"].items()
     ]
