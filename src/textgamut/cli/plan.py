@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from textgamut.catalogue import METRICS
 from textgamut.cli.common import Integer, NamedPath, experiment_file, print_json
 from textgamut.errors import ConfigError, DataError, nearest
 
@@ -104,6 +103,8 @@ def _print_sizes(
 
 
 def _difference(item: str) -> tuple[str, float]:
+    from textgamut.catalogue import METRICS  # which loads pydantic
+
     metric, _, text = item.partition("=")
     if metric not in METRICS:
         raise ConfigError(f"--detect {item}: no metric {metric!r}; {nearest(metric, METRICS)}")
