@@ -869,7 +869,7 @@ def test_the_papers_are_complete() -> None:
 def test_a_task_can_name_its_own_metrics() -> None:
     config = load(DEMO)
     assert set(config.metrics("news").families()) == {
-        "support", "divergence", "vendi", "distance", "ngram", "compression"
+        "support", "divergence", "vendi", "distance", "length", "ngram", "compression"
     }  # fmt: skip
     assert set(config.metrics("decoding").families()) == {"ngram", "likelihood"}
     assert config.metrics("wiki").per_text()[-4:] == [
