@@ -93,7 +93,8 @@ def printed(programs: Path, folder: Path) -> dict[str, float]:
     """Some of the values in the table that `textgamut score` prints."""
     files = ("--reference", "reference.jsonl", "--generated", "generated.jsonl")
     lines = run(programs / "textgamut", "score", *files, folder=folder).lower().splitlines()
-    rows = [line.split() for line in lines if line.startswith(("precision", "recall", "mauve", "diversity"))]
+    names = ("precision", "recall", "mauve", "diversity")
+    rows = [line.split() for line in lines if line.startswith(tuple(f"{name}  " for name in names))]
     return {row[0]: float(row[1]) for row in rows}
 
 
