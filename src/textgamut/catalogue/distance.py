@@ -44,6 +44,7 @@ FAMILY = Family(
         ),
         Metric(
             name="mmd_gaussian_p",
+            p_value=True,
             label="p of MMD Gaussian",
             meaning="p-value: small if the distributions differ",
             definition="share of permutations of the texts with an MMD as large",
@@ -65,6 +66,7 @@ FAMILY = Family(
         ),
         Metric(
             name="mmd_polynomial_p",
+            p_value=True,
             label="p of MMD polynomial",
             meaning="p-value: small if the distributions differ",
             definition="share of permutations of the texts with an MMD as large",

@@ -125,6 +125,8 @@ class Metric:
     level: Literal["set", "text", "both"] = "set"
     """``set``: a value for a set of texts. ``text``: a value for each text; the value of a set is the mean.
     ``both``: a metric of sets that is also reported for each text."""
+    p_value: bool = False
+    """Whether it is the p-value of a test, which has no interval."""
     says: tuple[str, str] | None = None
     """What texts do whose value is lower, and higher, than that of others: "are shorter", "are longer"."""
     source: str

@@ -43,10 +43,10 @@ FAMILY = Family(
     metrics=(
         Metric(
             name="perplexity",
-            says=("are easier to predict", "are harder to predict"),
             label="perplexity",
             meaning="surprise of the scoring model",
             definition="exp of the mean negative log-likelihood of a token",
+            says=("are easier to predict", "are harder to predict"),
             range=(1, inf),
             better=None,
             ideal=REFERENCES,

@@ -154,6 +154,8 @@ def score(
         with lease(1):
             comparison = compute()
             comparison.verdicts  # noqa: B018 (computed once, here: on the GPU, and its warnings are kept)
+            if output:
+                comparison.deviations  # noqa: B018 (likewise)
     try:
         _print(comparison, settings if json else None, messages)
     finally:  # also if the reader of the output is gone
@@ -344,7 +346,7 @@ def _write(folder: Path, comparison: Comparison, reference: str, messages: Seque
     contents = {
         "scores.csv": to_csv(scores),
         "differences.csv": to_csv(differences),
-        "deviations.csv": to_csv(comparison.material.deviations(differences)),
+        "deviations.csv": to_csv(comparison.deviations),
     }
     table = models_table(scores)
     if "precision" in table:

@@ -14,11 +14,11 @@ from textgamut.fields import Count, Distinct, Seeds, Slug, Strict, Text, TwoOrMo
 from textgamut.text import counted
 
 HUMAN = "human"
+"""Decoding slug of human texts: subsets of a dataset, and references, for which it is also the model slug."""
 HELD_OUT = "held-out"
 """Decoding of the cell of human texts that are held out of the references, whose model is ``human``."""
 WITH_SPARE_TEXTS = ("continuation", "unprompted", "biographies", "prompted")
 """Kinds of tasks whose dataset can have texts that are neither prompts nor references."""
-"""Decoding slug of human texts: subsets of a dataset, and references, for which it is also the model slug."""
 
 
 class Sweep(Strict):

@@ -86,9 +86,10 @@ def _read(path: Path) -> Features | None:
         with np.load(path, allow_pickle=False) as stored:
             truncated, empty = (int(count) for count in stored["counts"])
             found = Features(stored["vectors"], truncated, empty)
-        os.utime(path)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # absent or damaged
         return None
+    with contextlib.suppress(OSError):  # the cache of another user
+        os.utime(path)  # used now
     return found
 
 

@@ -63,7 +63,8 @@ def add_intervals(
         common = {**common, REFERENCE_FEATURES: common[REFERENCE_FEATURES][:n]}
     units = _units(prompts, n)
     few = units.max() + 1 < LEAST or (K in family.reads and n <= 4 * common[K])
-    wanted = {(row["group"], row["metric"]) for row in rows if "low" not in row and _varies(row["metric"])}
+    wanted = {(row["group"], row["metric"]) for row in rows if "low" not in row}
+    wanted = {key for key in wanted if METRICS[key[1]].level != "text" and not METRICS[key[1]].p_value}
     if few or not count or not wanted:
         return rows
     with warnings.catch_warnings():  # scoring has already warned
@@ -85,15 +86,7 @@ def _of_mean(row: Row, columns: Columns, prompts: Sequence[Hashable] | None) -> 
     if len(means) < LEAST:
         return row
     error = float(means.std(ddof=1)) / math.sqrt(len(means))
-    reach = error * float(stats.t.ppf(0.975, len(means) - 1))
-    bottom, top = METRICS[row["metric"]].range
-    low, high = max(row["value"] - reach, bottom), min(row["value"] + reach, top)
-    return row | Interval(low, high, error)._asdict()
-
-
-def _varies(metric: str) -> bool:
-    """Return whether a metric is of sets, and not the p-value of a test."""
-    return METRICS[metric].level != "text" and not metric.endswith("_p")
+    return _about(row, error, float(stats.t.ppf(0.975, len(means) - 1)))
 
 
 def _units(prompts: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
@@ -170,7 +163,11 @@ def _with_interval(row: Row, replicates: NDArray[np.float64] | None) -> Row:
         return row
     if len(known) >= LEAST_FOR_QUANTILES:
         return row | interval_of(row["metric"], row["value"], known)._asdict()
-    deviation = float(known.std(ddof=1))
+    return _about(row, float(known.std(ddof=1)), 1.96)
+
+
+def _about(row: Row, deviation: float, width: float) -> Row:
+    """Add an interval of a number of deviations on both sides of a value, within the range of the metric."""
     bottom, top = METRICS[row["metric"]].range
-    low, high = max(row["value"] - 1.96 * deviation, bottom), min(row["value"] + 1.96 * deviation, top)
+    low, high = max(row["value"] - width * deviation, bottom), min(row["value"] + width * deviation, top)
     return row | Interval(low, high, deviation)._asdict()

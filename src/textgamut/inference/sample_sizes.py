@@ -13,6 +13,8 @@ from textgamut.inference.differences import LEVEL
 if TYPE_CHECKING:
     import pandas as pd
 
+COLUMNS = ["metric", "model_1", "model_2", "paired", "n", "deviation"]
+"""Columns of a table of deviations."""
 USUAL_SLOPE = -0.5
 """Slope of the logarithm of a deviation over that of N, for means."""
 LEAST_CHANGE = 0.1
@@ -38,10 +40,9 @@ def pilot_deviations(table: pd.DataFrame) -> list[Deviation]:
     """Return the deviation of each metric, for comparisons with and without common prompts.
 
     Args:
-        table: Columns ``metric``, ``model_1``, ``model_2``, ``paired``, ``n`` and ``deviation``: a table of
-            differences, with which those of fewer texts may stand. Of several pairs, the largest deviation at
-            the largest N counts. Where a pair has three N, the slope over them is fitted, and used if it
-            differs by more than 0.1 from that of a mean, -1/2.
+        table: The columns of ``COLUMNS``: a table of differences, with which those of fewer texts may stand.
+            Of several pairs, the largest deviation at the largest N counts. Where a pair has three N, the
+            slope over them is fitted, and used if it differs by more than 0.1 from that of a mean, -1/2.
     """
     found = []
     known = table[(table["deviation"] > 0) & (table["n"] > 1)]
@@ -73,21 +74,6 @@ def needed_texts(pilot: Deviation, difference: float, power: float, comparisons:
     reach = float(stats.norm.isf(LEVEL / 2 / comparisons) + stats.norm.ppf(power))
     factor: float = (difference / (reach * pilot.deviation)) ** (1 / pilot.slope)
     return max(pilot.least, math.ceil(pilot.n * factor))
-
-
-def expected_power(pilot: Deviation, difference: float, n: int, comparisons: int = 1) -> float:
-    """Return the probability that a test with n texts of each side sees a difference.
-
-    Args:
-        pilot: As for :func:`needed_texts`.
-        difference: As there.
-        n: Texts of each side.
-        comparisons: As there.
-    """
-    from scipy import stats
-
-    deviation = pilot.deviation * (n / pilot.n) ** pilot.slope
-    return float(stats.norm.cdf(difference / deviation - stats.norm.isf(LEVEL / 2 / comparisons)))
 
 
 def planned(

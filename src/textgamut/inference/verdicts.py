@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import BOTH, DIVERSITY, FIDELITY, Metric
-from textgamut.inference.differences import LEVEL
+from textgamut.inference.differences import CANNOT_TELL, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,22 +23,18 @@ if TYPE_CHECKING:
 REVISION = 1
 """Increase when the same tests produce other sentences."""
 
-MOST_PAIRS = 30
-"""Maximum number of sentences on pairs of models that a page shows; the table of differences has all."""
-
 TELLING = 1.96 + 0.84
 """Deviations of a difference that a test at 5 % sees in four of five cases."""
 MOST_VISIBLE = 0.2
 """Smallest visible difference of a metric from 0 to 1, above which there are too few texts to tell."""
 
-BELOW, ABOVE, CANNOT_TELL, TOO_FEW = "below", "above", "cannot tell", "too few texts"
+BELOW, ABOVE, TOO_FEW = "below", "above", "too few texts"
 
 MEANS = {
     FIDELITY: "part of what it writes is unlike what humans write",
     DIVERSITY: "it misses part of what humans write",
-    BOTH: "its texts and human texts are distributed differently",
 }
-"""Role -> what a value says that is worse than that of human texts."""
+"""Role of a leading metric -> what a value says that is worse than that of human texts."""
 
 Row = Mapping[Any, Any]
 
@@ -121,7 +117,7 @@ def finding(row: Row) -> str:
 
 def told(row: Row) -> bool:
     """Return whether a row of the table of differences tells two sets apart."""
-    return bool(row["p_holm"] < LEVEL) and row["difference"] * row["tested"] > 0
+    return verdict(row["metric"], row["difference"], row["tested"], row["p_holm"]) != CANNOT_TELL
 
 
 def pair_verdicts(differences: pd.DataFrame, names: Collection[str]) -> list[str]:

@@ -38,6 +38,9 @@ EXPLORER_SCRIPTS = (
 BEST_NOTE = "A value is in bold if it is the best and its interval overlaps with no other one."
 """How to read the mark of :func:`metric_table`."""
 
+MOST_PAIRS = 30
+"""Maximum number of sentences on pairs of models that a page shows; the table of differences has all."""
+
 _PARTS = ("_sd", "_low", "_high")
 
 

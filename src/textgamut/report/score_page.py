@@ -10,13 +10,13 @@ from matplotlib.figure import Figure as MatplotlibFigure
 from textgamut.catalogue import compared_families, metrics_of
 from textgamut.errors import printable
 from textgamut.features.reduce import SMALL_N
-from textgamut.inference.verdicts import MOST_PAIRS
 from textgamut.metrics.regions import Region
 from textgamut.metrics.rows import ALL, HUMANS
 from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import facts_of, models_table
 from textgamut.report.experiment_page import (
     BEST_NOTE,
+    MOST_PAIRS,
     Column,
     Entry,
     Figure,

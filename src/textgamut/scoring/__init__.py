@@ -84,9 +84,9 @@ def compare(
 
     All models are cut to the first texts, as many as the smallest one has, because most metrics depend on the
     number of texts. Metrics that compare the two sides use the first N texts of each side, where N is the
-    size of the smallest of all sets. So each model has the scores that :func:`score` gives for as many texts,
-    up to the rounding of its features (the texts of all models are embedded together). What both models must
-    share for a fair test (one PCA, one clustering, one length) is used for their differences only.
+    size of the smallest of all sets. So each model has the scores that :func:`score` gives for as many texts.
+    What both models must share for a fair test (one PCA, one clustering, one length) is used for their
+    differences only.
 
     Args:
         reference_texts: As for :func:`score`.

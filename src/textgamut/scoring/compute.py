@@ -135,10 +135,8 @@ def _results(material: Material, found: Mapping[str, Mapping[str, Scores]]) -> C
             continue
         own = texts.of(name)
         columns = {metric: values for of in scores for metric, values in (of.columns or {}).items()}
-        with_prompts = texts.prompts is not None and name in texts.generated
-        prompt = (
-            {"prompt": [of or "" for of in texts.prompts[name]]} if with_prompts and texts.prompts else {}
-        )
+        asked = (texts.prompts or {}).get(name)
+        prompt = {} if asked is None else {"prompt": [of or "" for of in asked]}
         known = GeneratedSet(
             _frame(own).assign(**prompt, **columns), _groups(texts.labels_of(name), own), places.get(name)
         )
@@ -153,7 +151,7 @@ def _results(material: Material, found: Mapping[str, Mapping[str, Scores]]) -> C
             humans,
             material,
         )
-    return Comparison(results, humans, material)
+    return Comparison(results, material)
 
 
 def _places(features: Mapping[str, Features]) -> dict[str, Any]:

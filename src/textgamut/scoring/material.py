@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from textgamut.metrics.rows import Row, Scores
 
 
-DEVIATIONS = ["metric", "model_1", "model_2", "paired", "n", "deviation"]
-"""Columns of a table of deviations, which other studies are planned from."""
 RESAMPLES_OF_PARTS = 200
 """Number of resamples of a part of the texts, for the deviation of a difference."""
 
@@ -126,18 +125,15 @@ class Material:
 
         models = [name for name in values if name in self.texts.generated]
         tables = _by_prompt({name: texts[name] for name in models})
-        tested = [
-            FAMILIES[name] for name in FAMILIES if name in self.options.metrics and FAMILIES[name].tested
-        ]
         human = next((name for name in HUMANS if name in values), None)
         pairs = [*itertools.combinations(models, 2), *((name, human) for name in models if human)]
-        progress = Progress(len(pairs) * len(tested), "tests of differences", "tests")
+        progress = Progress(len(pairs) * len(self._tested), "tests of differences", "tests")
 
         def differences(first: str, second: str) -> Iterator[Difference]:
             one, other = values[first], values[second]
             apart = {name: one[name] - other[name] for name in one if name in other}
-            for family in tested:
-                if second in models or second in self.humans(family):
+            for family in self._tested:
+                if self._scores(family, second):
                     yield from self._set_differences(family, first, second, apart)
                 progress.advance(1)
             both = tables if second in models else texts
@@ -164,33 +160,41 @@ class Material:
             clusters=(read[0]["units"], read[1]["units"]) if self.texts.clusters else None,
         )
 
+    def _scores(self, family: Family, name: str) -> bool:
+        """Return whether a family scores a set of texts: those of models all, human ones in part."""
+        return name in self.texts.generated or name in self.humans(family)
+
     def deviations(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the deviations of differences at N, N / 2 and N / 4, to plan other studies from.
+        """Return the deviations of differences at N, N / 2 and N / 4, see ``Comparison.deviations``.
 
         Args:
             table: The table of differences.
-
-        Returns:
-            The columns of ``DEVIATIONS``: those of the table and, of the metrics of sets of its first pair of
-            each kind, those of the first half and the first quarter of the texts.
         """
         import pandas as pd
 
         from textgamut.inference.differences import cut_run, set_differences
+        from textgamut.inference.sample_sizes import COLUMNS
 
-        tested = [FAMILIES[name] for name in self.options.metrics if FAMILIES[name].tested]
-        rows: list[dict[Any, Any]] = table[DEVIATIONS].to_dict("records")
+        rows: list[dict[Any, Any]] = table[COLUMNS].to_dict("records")
         for _, own in table.groupby("paired", sort=False):
             pair = (str(own["model_1"].iloc[0]), str(own["model_2"].iloc[0]))
             named = {"model_1": pair[0], "model_2": pair[1]}
-            for family in tested:
-                if pair[1] in HUMANS and pair[1] not in self.humans(family):
+            for family in self._tested:
+                if not self._scores(family, pair[1]):
                     continue
                 run = self._run(family, *pair)
                 for parts in (2, 4):
-                    found = set_differences(family, [cut_run(run, parts)], pair, {}, RESAMPLES_OF_PARTS)
+                    with warnings.catch_warnings():  # the tests of all texts have warned
+                        warnings.simplefilter("ignore")
+                        cut = cut_run(run, parts)
+                        found = set_differences(family, [cut], pair, {}, RESAMPLES_OF_PARTS)
                     rows += [named | of._asdict() for of in found]
-        return pd.DataFrame(rows, columns=DEVIATIONS)
+        return pd.DataFrame(rows, columns=COLUMNS)
+
+    @property
+    def _tested(self) -> list[Family]:
+        """The families whose differences of sets are tested, in the order of the catalogue."""
+        return [family for name, family in FAMILIES.items() if name in self.options.metrics and family.tested]
 
 
 def _given(family: Family, own: Mapping[str, Any]) -> dict[str, Any]:

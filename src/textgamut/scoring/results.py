@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from textgamut.report.explorer_chunks import GeneratedSet, TextSet
     from textgamut.scoring.material import Material
 
+EXPLORED = "texts"
+"""Name of the task in the explorer of a page."""
 COLUMNS = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
 
 
@@ -192,9 +194,9 @@ class ScoreResult:
 
         Returns:
             One row per metric and group, with the columns ``group`` ("all", or "column=label"), ``metric``,
-            ``value``, ``low`` and ``high`` (95 % interval), ``deviation`` (standard deviation: of support
-            metrics over half-samples, of divergence metrics over k-means seeds), ``n`` (texts per side) and
-            ``k``; NaN where a column does not apply.
+            ``value``, ``low`` and ``high`` (95 % interval), ``deviation`` (standard deviation: over
+            half-samples or, without these, of divergence metrics over k-means seeds; of means over texts the
+            standard error), ``n`` (texts per side) and ``k``; NaN where a column does not apply.
         """
         import pandas as pd
 
@@ -212,7 +214,7 @@ class ScoreResult:
 
     @cached_property
     def _alone(self) -> Comparison:
-        return Comparison({self.name: self}, self.humans, self.material)
+        return Comparison({self.name: self}, self.material)
 
     def explored(self) -> GeneratedSet:
         """Return the generated texts as the page shows them, under the name of their model."""
@@ -236,8 +238,6 @@ class Comparison:
 
     results: dict[str, ScoreResult]
     """The scores of each model, in the order in which the models were given."""
-    humans: dict[str, ScoreResult]
-    """The scores of human texts, which stand beside those of the models."""
     material: Material
     """The texts and features that the differences are computed from."""
 
@@ -255,7 +255,7 @@ class Comparison:
         ``high`` (its interval), ``deviation`` (its standard deviation if the two do not differ), ``p``,
         ``p_holm`` (corrected for all rows of the table, Holm 1979), ``verdict`` on the first model (better,
         worse, higher, lower, or cannot tell, where ``p_holm`` is 0.05 or more), ``n`` (texts of each model,
-        or prompts), ``resamples`` (0 for Student's t) , ``fitted`` (whether p is from a fitted tail)
+        or prompts), ``resamples`` (0 for Student's t), ``fitted`` (whether p is from a fitted tail)
         and ``paired`` (whether texts of the same prompts are compared).
 
         Metrics of sets are tested by resamples. If the models have prompts in common, the texts of a prompt
@@ -270,6 +270,21 @@ class Comparison:
             self.values,
             {name: result.generated.texts for name, result in self._sets.items()},
         )
+
+    @cached_property
+    def deviations(self) -> pd.DataFrame:
+        """Deviations of the differences, from which ``textgamut plan --from`` plans other studies.
+
+        Columns ``metric``, ``model_1``, ``model_2``, ``paired``, ``n`` and ``deviation``: those of
+        ``differences`` and, of the metrics of sets of the first pair with common prompts, and of the first
+        pair without, those of the first half and the first quarter of the texts.
+        """
+        return self.material.deviations(self.differences)
+
+    @property
+    def humans(self) -> dict[str, ScoreResult]:
+        """The scores of human texts, which stand beside those of the models."""
+        return next(iter(self.results.values())).humans
 
     @property
     def _sets(self) -> dict[str, ScoreResult]:
@@ -372,7 +387,7 @@ class Comparison:
         )
         mapped = first.human.positions is not None
         task = ExplorerTask(
-            name="texts",
+            name=EXPLORED,
             title=title,
             human=first.human,
             cells=[
@@ -408,4 +423,4 @@ class Comparison:
 
 def _address(side: int, cell: int, id_: str) -> str:
     """Return the address of a text in the explorer: of a model, or of the references (-1) for a model."""
-    return "#texts?" + urlencode({"task": "texts", "point": f"{side},{id_}", "from": cell})
+    return "#texts?" + urlencode({"task": EXPLORED, "point": f"{side},{id_}", "from": cell})

@@ -13,11 +13,12 @@ import yaml
 from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_csv, read_json, read_table, reading
-from textgamut.inference.verdicts import MOST_PAIRS, human_verdict, of_pair, pair_verdicts
+from textgamut.inference.verdicts import human_verdict, of_pair, pair_verdicts
 from textgamut.metrics.rows import ALL, YARDSTICK
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.experiment_page import (
     BEST_NOTE,
+    MOST_PAIRS,
     Column,
     Entry,
     Figure,

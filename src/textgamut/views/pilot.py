@@ -9,11 +9,10 @@ import pandas as pd
 
 from textgamut.errors import DataError
 from textgamut.files import read_csv, reading
-from textgamut.inference.sample_sizes import Deviation, pilot_deviations
+from textgamut.inference.sample_sizes import COLUMNS, Deviation, pilot_deviations
 
 SHIPPED = "human news (AG news, two sets of 1,000 texts against 1,000 others, MiniLM), not your texts"
 """What the deviations are of that textgamut has at hand."""
-COLUMNS = ["metric", "model_1", "model_2", "paired", "n", "deviation"]
 
 
 def read_pilot(folder: Path | None) -> tuple[str, list[Deviation]]:

@@ -373,18 +373,14 @@ def compared_references(config: Config, wildcards: Any) -> list[str]:
 
 def compared_features(config: Config, wildcards: Any) -> list[str]:
     """Return the features of the texts of two methods, if a family that is tested reads them."""
-    read = any(
-        FAMILIES[name].of_features for name in outputs.tested_families(config, wildcards.task, held_out=False)
-    )
+    read = any(family.of_features for family in _tested(config, wildcards))
     cells = _of_both(config, wildcards) if read else []
     return [fill(paths.CELL_FEATURES, cell, embedder=wildcards.embedder) for cell in cells]
 
 
 def compared_reference_features(config: Config, wildcards: Any) -> list[str]:
     """Return the features of every draw of references, if a family that is tested reads them."""
-    read = any(
-        FAMILIES[name].of_draws for name in outputs.tested_families(config, wildcards.task, held_out=False)
-    )
+    read = any(family.of_draws for family in _tested(config, wildcards))
     return reference_features(config, wildcards) if read else []
 
 

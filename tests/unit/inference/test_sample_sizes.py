@@ -9,11 +9,17 @@ from scipy import stats
 
 from textgamut.inference.sample_sizes import (
     Deviation,
-    expected_power,
     needed_texts,
     pilot_deviations,
     planned,
 )
+
+
+def expected_power(pilot: Deviation, difference: float, n: int, comparisons: int = 1) -> float:
+    """The probability that a test with n texts of each side sees a difference."""
+    deviation = pilot.deviation * (n / pilot.n) ** pilot.slope
+    return float(stats.norm.cdf(difference / deviation - stats.norm.isf(0.05 / 2 / comparisons)))
+
 
 PILOT = Deviation("recall", paired=False, n=400, deviation=0.02)
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from textgamut.catalogue import METRICS
+from textgamut.inference.differences import CANNOT_TELL
 from textgamut.inference.verdicts import (
     ABOVE,
     BELOW,
-    CANNOT_TELL,
     TOO_FEW,
     finding,
     human_verdict,
