@@ -166,6 +166,8 @@ rule compare_methods:
         features=bound(inputs.compared_features),
         references=bound(inputs.compared_references),
         reference_features=bound(inputs.compared_reference_features),
+        grouped=bound(inputs.grouped_references),
+        dataset=bound(inputs.grouped_dataset),
         text_scores=bound(inputs.compared_quality),
         card=bound(inputs.tokenizers),
     output:

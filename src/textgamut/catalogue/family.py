@@ -34,7 +34,9 @@ OWN_REFERENCES = "own_references"
 PAIRED_FEATURES = "paired_features"
 """Two arrays (N, d): features of the texts, and of the references of their prompts."""
 GROUPS = "groups"
-"""Group column -> the label of each reference and of each text; None for a text without a label."""
+"""Group column -> the label of each text; None for a text without one."""
+REFERENCE_GROUPS = "reference_groups"
+"""Group column -> the label of each reference, likewise."""
 K = "k"
 """Number of neighbours, a setting of the task."""
 TEXT_SCORES = "text_scores"
@@ -51,8 +53,8 @@ JUDGE = "judge"
 """A served model, and the number of concurrent questions."""
 
 IN_SCORE = {
-    FEATURES, REFERENCE_FEATURES, TEXTS, CONTINUATIONS, PROMPTS, PROMPT_IDS, REFERENCES, GROUPS, K,
-    TEXT_SCORES, TOKENIZER, MODEL,
+    FEATURES, REFERENCE_FEATURES, TEXTS, CONTINUATIONS, PROMPTS, PROMPT_IDS, REFERENCES, GROUPS,
+    REFERENCE_GROUPS, K, TEXT_SCORES, TOKENIZER, MODEL,
 }  # fmt: skip
 """What ``textgamut score`` can provide from two files of texts."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,15 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.catalogue import METRICS
-from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
+from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, REFERENCE_GROUPS, Family, K
 from textgamut.errors import DataError
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, seed_of
-from textgamut.metrics.statistic import Statistic, chosen_rows, recomputed
+from textgamut.metrics.rows import ALL
+from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
+from textgamut.metrics.support_scores import group_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 3
+REVISION = 4
 """Increase when the same texts or scores produce other differences, also by a family's ``resampled``."""
 
 ROUNDING = 1e-12
@@ -35,8 +38,8 @@ LEAST_PROMPTS = 20
 """Number of common prompts from which on all completions of a prompt are swapped together."""
 
 COLUMNS = [
-    "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p", "p_holm",
-    "verdict", "n", "resamples", "fitted", "paired",
+    "group", "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p",
+    "p_holm", "verdict", "n", "resamples", "fitted", "paired",
 ]  # fmt: skip
 """Columns of a table of differences."""
 
@@ -58,13 +61,15 @@ class Difference(NamedTuple):
     p: float
     """Two-sided p-value of no difference, for this comparison alone; NaN if there is no interval."""
     n: int
-    """Number of texts of each model or, for metrics of single texts, of prompts."""
+    """Number of texts of each model (of the group) or, for metrics of single texts, of prompts."""
     resamples: int = 0
     """Number of resamples; 0 for Student's t."""
     fitted: bool = False
     """Whether the p-value is from a tail that was fitted to the largest differences."""
     paired: bool = False
     """Whether texts of the same prompts are compared."""
+    group: str = ALL
+    """The group of texts, such as ``topic=sport``."""
 
 
 class Run(NamedTuple):
@@ -87,7 +92,7 @@ def set_differences(
     family: Family,
     runs: Sequence[Run],
     models: tuple[str, str],
-    values: Mapping[str, float],
+    values: Mapping[Key, float],
     resamples: int | None = None,
 ) -> list[Difference]:
     """Compute the differences of the metrics of sets between two models, by resamples of their texts.
@@ -99,7 +104,7 @@ def set_differences(
         family: The family.
         runs: What it reads, for each run and draw of references. The values are averaged over them.
         models: Names of the two models, which decide the resamples together with the family.
-        values: Metric -> difference between the values of the two models.
+        values: Metric, of all texts or of a group -> difference between the values of the two models.
         resamples: Number of resamples. Defaults to as many as the p-values need.
 
     Warns:
@@ -127,11 +132,12 @@ def set_differences(
     for place in range(len(ready[0][0])):
         parts = [(statistics[place], pool) for statistics, pool in ready]
         tests = resampled_tests(parts, paired, seed_of(family.name, *models), resamples)
-        found += [
-            _difference(name, test, values.get(name, math.nan), n, paired)
-            for name, test in tests.items()
-            if name in METRICS
-        ]
+        for key, test in tests.items():
+            group, name = in_group(key)
+            size = n if group == ALL else min(pool.in_groups.get(group, 0) for _, pool in ready)
+            if name in METRICS:
+                of_all = _difference(name, test, values.get(key, math.nan), size, paired)
+                found.append(of_all._replace(group=group))
     return found
 
 
@@ -150,6 +156,8 @@ def cut_run(run: Run, parts: int) -> Run:
     common = dict(run.common)
     if (references := common.get(REFERENCE_FEATURES)) is not None:
         common[REFERENCE_FEATURES] = references[: len(references) // parts]
+    common.pop(REFERENCE_GROUPS, None)
+    own[0].pop(GROUPS, None), own[1].pop(GROUPS, None)
     clusters = run.clusters and (chosen_rows(run.clusters[0], first), chosen_rows(run.clusters[1], second))
     return Run(own, common, prompts, run.number, clusters)
 
@@ -189,7 +197,16 @@ def _prepare(
     statistics = family.prepare(common | pooled) if family.resampled else (_slow(family, common, pooled),)
     keys = _units_of(run, chosen, paired)
     unit = np.array([units.setdefault(key, len(units)) for key in keys], dtype=np.intp)
-    return statistics, Pool(np.tile([True, False], n), unit, run.number)
+    return statistics, Pool(np.tile([True, False], n), unit, run.number, _sizes(pooled.get(GROUPS, {})))
+
+
+def _sizes(groups: Mapping[str, Sequence[str | None]]) -> dict[str, int]:
+    """Return the number of texts of each group of pooled texts, of the model that has fewer."""
+    found: dict[str, int] = {}
+    for column, labels in groups.items():
+        sides = [Counter(labels[side::2]) for side in (0, 1)]
+        found |= {group_name(column, of): min(side[of] for side in sides) for of in labels if of is not None}
+    return found
 
 
 def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool) -> list[Hashable]:
@@ -249,7 +266,10 @@ def _difference(name: str, test: Tested, difference: float, n: int, paired: bool
 
 
 def _negative(of: Difference) -> Difference:
-    return of._replace(difference=-of.difference, tested=-of.tested, low=-of.high, high=-of.low)
+    difference, tested, low, high = (
+        0.0 - end for end in (of.difference, of.tested, of.high, of.low)
+    )  # no -0
+    return of._replace(difference=difference, tested=tested, low=low, high=high)
 
 
 def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) -> pd.DataFrame:
@@ -259,10 +279,12 @@ def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) ->
         found: First model, second model, and the differences between them.
 
     Returns:
-        One row per pair and metric, in the order of the catalogue: ``metric``, ``model_1``, ``model_2``,
+        One row per pair, group and metric, in the order of the catalogue, all texts first: ``group``,
+        ``metric``, ``model_1``, ``model_2``,
         ``difference`` (of the values, the first minus the second), ``tested`` (the difference that is
         tested), ``low`` and ``high`` (its 95 % interval), ``deviation`` (its standard deviation), ``p``,
-        ``p_holm`` (corrected for all rows of the table), ``verdict`` on the first model, ``n``,
+        ``p_holm`` (corrected for all rows of the table of all texts, or for all of groups), ``verdict`` on
+        the first model, ``n``,
         ``resamples``, ``fitted``, ``paired``.
     """
     import pandas as pd
@@ -271,10 +293,13 @@ def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) ->
     rows = [
         {"model_1": first, "model_2": second} | of._asdict()
         for first, second, differences in found
-        for of in sorted(differences, key=lambda of: order.index(of.metric))
+        for of in sorted(differences, key=lambda of: (of.group != ALL, of.group, order.index(of.metric)))
     ]
     table = pd.DataFrame(rows, columns=COLUMNS)
-    corrected = holm(table["p"])
+    whole = (table["group"] == ALL).to_numpy(dtype=bool)
+    corrected = np.full(len(table), np.nan)
+    for chosen in (whole, ~whole):
+        corrected[chosen] = holm(table["p"][chosen])
     of_rows = zip(table["metric"], table["difference"], table["tested"], corrected, strict=True)
     words = pd.Series([verdict(*of_row) for of_row in of_rows], dtype="str")
     return table.assign(p_holm=corrected, verdict=words)

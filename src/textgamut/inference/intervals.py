@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.catalogue import METRICS
-from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
+from textgamut.catalogue.family import REFERENCE_FEATURES, REFERENCE_GROUPS, Family, K
 from textgamut.inference.resamples import seed_of
 from textgamut.metrics.rows import ALL, Columns, Row, Scores
-from textgamut.metrics.statistic import Masks, chosen_rows
+from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
 SLOW_HALVES = 50
@@ -118,12 +118,11 @@ def _replicates(
     for statistic in family.prepare({**common, **own}) if family.resampled else ():
         some = slice(None, SLOW_HALVES if statistic.slow else None)
         if statistic.halves is not None and references is not None:
-            values = statistic.halves(references[some], texts[some])
-        elif family.of_draws:
-            continue
-        else:
-            values = {name: of[0] for name, of in statistic.evaluate(texts[some]).items()}
-        found |= {(ALL, name): of for name, of in values.items()}
+            halves = statistic.halves(references[some], texts[some])
+            found |= {(ALL, name): of for name, of in halves.items()}
+        elif not family.of_draws:
+            values = statistic.evaluate(texts[some])
+            found |= {in_group(key): of[0] for key, of in values.items()}
     if wanted - set(found):
         found = dict(_recomputed(family, own, common, texts[:SLOW_HALVES], references)) | found
     return found
@@ -144,10 +143,10 @@ def _recomputed(
         settings = {**common, "bootstrap": 0}
         if references is not None:
             of_references = np.flatnonzero(references[place])
-            settings[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][of_references]
-            half[GROUPS] = {
-                column: (chosen_rows(sides[0], of_references), chosen_rows(sides[1], rows))
-                for column, sides in common.get(GROUPS, {}).items()
+            settings |= {
+                name: chosen_rows(common[name], of_references)
+                for name in (REFERENCE_FEATURES, REFERENCE_GROUPS)
+                if name in common
             }
         scores = family.score({**settings, **half})
         scored.append({(row["group"], row["metric"]): row["value"] for row in scores.rows})

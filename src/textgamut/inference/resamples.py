@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.metrics.statistic import Masks, Statistic
+from textgamut.metrics.statistic import Key, Masks, Statistic
 
 FIRST = 1000
 """Resamples before a test looks at its exceedances."""
@@ -46,6 +47,8 @@ class Pool(NamedTuple):
     """(P,): number of the prompt, or of another cluster, that is moved as a whole."""
     run: int = 0
     """Number of the run: independent sets are divided anew within each run."""
+    in_groups: Mapping[str, int] = MappingProxyType({})
+    """Name of each group -> number of its texts, of the model that has fewer."""
 
 
 class Tested(NamedTuple):
@@ -71,7 +74,7 @@ def seed_of(*names: str) -> int:
 
 def resampled_tests(
     parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed: int, resamples: int | None = None
-) -> dict[str, Tested]:
+) -> dict[Key, Tested]:
     """Test the differences of all metrics of a statistic between two models.
 
     Args:
@@ -82,27 +85,32 @@ def resampled_tests(
         resamples: Number of resamples. Defaults to as many as the p-values need.
 
     Returns:
-        Metric -> its test. A metric without a value has none.
+        Metric -> its test, with as many resamples as its p-value needs. A metric without a value has none.
     """
     pools = [pool for _, pool in parts]
     given = _values(parts, [pool.first[None] for pool in pools])
-    names = [name for name, of in given.items() if np.isfinite(of).all()]
+    undecided = [name for name, of in given.items() if np.isfinite(of).all()]
     slow = any(statistic.slow for statistic, _ in parts)
     companions = parts[0][0].companions
     batches = _relabelled(pools, paired, np.random.default_rng(seed), slow, resamples)
-    drawn: dict[str, NDArray[np.float64]] = {name: np.empty(0) for name in given}
-    exceeding: dict[str, int] = {}
+    drawn: dict[Key, NDArray[np.float64]] = {name: np.empty(0) for name in given}
+    tested: dict[Key, Tested] = {}
     for masks in batches:
         found = _values(parts, masks)
         none = np.full(len(masks[0]), np.nan)
         drawn = {name: np.concatenate([of, found.get(name, none)]) for name, of in drawn.items()}
-        for name in names:
+        decided: set[Key] = set()
+        for name in undecided:
             beside = companions.get(name)
             ties = (given[beside][0], drawn[beside]) if beside else None
-            exceeding[name] = _exceedances(given[name][0], drawn[name], ties)
-        if all(_decided(given[name][0], drawn[name], exceeding[name], slow) for name in names):
+            exceeding = _exceedances(given[name][0], drawn[name], ties)
+            tested[name] = _tested(float(given[name][0]) + 0.0, drawn[name], exceeding)
+            if _decided(given[name][0], drawn[name], exceeding, slow):
+                decided.add(name)
+        undecided = [name for name in undecided if name not in decided]
+        if not undecided:
             break
-    return {name: _tested(float(given[name][0]) + 0.0, drawn[name], exceeding[name]) for name in names}
+    return tested
 
 
 def _relabelled(
@@ -134,13 +142,11 @@ def _relabelled(
 
 def _values(
     parts: Sequence[tuple[Statistic, Pool]], masks: Sequence[Masks]
-) -> dict[str, NDArray[np.float64]]:
-    """Return the differences of each metric, averaged over the runs."""
-    found: dict[str, NDArray[np.float64]] = {}
-    for (statistic, _), of_pool in zip(parts, masks, strict=True):
-        for name, (first, second) in statistic.evaluate(of_pool).items():
-            found[name] = found.get(name, 0.0) + (first - second) / len(parts)
-    return found
+) -> dict[Key, NDArray[np.float64]]:
+    """Return the differences of each metric, averaged over the runs; those that all runs have."""
+    found = [statistic.evaluate(of_pool) for (statistic, _), of_pool in zip(parts, masks, strict=True)]
+    common = [name for name in found[0] if all(name in of for of in found)]
+    return {name: np.mean([of[name][0] - of[name][1] for of in found], axis=0) for name in common}
 
 
 def _exceedances(

@@ -16,17 +16,22 @@ from typing import TYPE_CHECKING, Any
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import BOTH, DIVERSITY, FIDELITY, Metric
 from textgamut.inference.differences import CANNOT_TELL, verdict
+from textgamut.metrics.rows import ALL
+from textgamut.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 1
+REVISION = 2
 """Increase when the same tests produce other sentences."""
 
 TELLING = 1.96 + 0.84
 """Deviations of a difference that a test at 5 % sees in four of five cases."""
 MOST_VISIBLE = 0.2
 """Smallest visible difference of a metric from 0 to 1, above which there are too few texts to tell."""
+
+MOST_GROUPS = 5
+"""Maximum number of groups that a sentence names."""
 
 BELOW, ABOVE, TOO_FEW = "below", "above", "too few texts"
 
@@ -143,10 +148,40 @@ def pair_verdicts(differences: pd.DataFrame, names: Collection[str]) -> list[str
             said.append(_of_pair(tested, leading))
         else:
             alike += 1
+        every = of_pair(differences, *pair, groups=True)
+        if any(told(row) for row in every if row["group"] != ALL and row["metric"] in leading):
+            said += [f"{pair[0]} against {pair[1]}: {of}" for of in group_verdict(differences, *pair)]
     if alike and labels:
         others = "pair" if not said else "other pair"
         which = f"The {others}" if alike == 1 else f"The {alike:,} {others}s"
         said.append(f"{which} of models cannot be told apart in {' and '.join(labels)}.")
+    return said
+
+
+def group_verdict(differences: pd.DataFrame, first: str, second: str) -> list[str]:
+    """Say in which groups a set of texts differs from another one in the leading metrics.
+
+    Args:
+        differences: The table of differences.
+        first: Name of the set that the sentences are about.
+        second: Name of the other set.
+    """
+    rows = [row for row in of_pair(differences, first, second, groups=True) if row["group"] != ALL]
+    said, alike = [], []
+    for name in _leading({str(row["metric"]): row for row in rows}):
+        label, own = METRICS[name].label, [row for row in rows if row["metric"] == name]
+        found = sorted(filter(told, own), key=_clearness)
+        where = [f"{row['verdict']} in {row['group']} ({_signed(row)})" for row in found[:MOST_GROUPS]]
+        if not found:
+            alike.append(label)
+            continue
+        if len(found) > MOST_GROUPS:
+            where.append(f"differs in {len(found) - MOST_GROUPS} others")
+        left = len(own) - len(found)
+        rest = f"; it cannot be told apart in {counted(left, 'other')}" if left else ""
+        said.append(f"By group, {label} is {', '.join(where)}{rest}.")
+    if alike:
+        said.append(f"By group, {' and '.join(alike)} cannot be told apart in any.")
     return said
 
 
@@ -245,7 +280,16 @@ def _number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def of_pair(differences: pd.DataFrame, first: str, second: str) -> list[dict[Any, Any]]:
-    """Return the rows of a table of differences of two sets, the first in this order."""
+def of_pair(differences: pd.DataFrame, first: str, second: str, groups: bool = False) -> list[dict[Any, Any]]:
+    """Return the rows of a table of differences of two sets, the first in this order.
+
+    Args:
+        differences: The table.
+        first: Name of the first set.
+        second: Name of the second set.
+        groups: Whether the rows of groups are among them.
+    """
     chosen = (differences["model_1"] == first) & (differences["model_2"] == second)
+    if not groups:
+        chosen &= differences["group"] == ALL
     return differences[chosen].to_dict("records")

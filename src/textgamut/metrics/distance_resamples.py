@@ -56,7 +56,7 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
     def evaluate(masks: Masks) -> Values:
         inside = _pair_sums(pooled, pooled, (masks, masks), kernels, cosine)
         numbers = np.stack([masks.sum(axis=1), (~masks).sum(axis=1)]).astype(float)
-        found = {}
+        found: Values = {}
         for name in kernels:
             both = np.stack([masks @ rows_of[name], ~masks @ rows_of[name]])
             # Pairs of the second set: all its pairs with any text, less those with the first set.

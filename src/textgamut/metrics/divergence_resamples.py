@@ -45,7 +45,7 @@ def prepare_divergence(
         spaces.append((np.eye(bins)[of_references], members))
 
     def evaluate(masks: Masks) -> Values:
-        found = {name: np.zeros((2, len(masks))) for name in SCORES}
+        found: Values = {name: np.zeros((2, len(masks))) for name in SCORES}
         for references, members in spaces:
             p_hist = references.mean(axis=0)
             for side, of_side in enumerate((masks, ~masks)):

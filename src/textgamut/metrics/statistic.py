@@ -8,15 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from textgamut.metrics.rows import ALL
+
 Masks = NDArray[np.bool_]
 """(S, P): which of the P pooled texts are in the first of the two sets of each of S resamples."""
 
-Values = dict[str, NDArray[np.float64]]
+
+class InGroup(NamedTuple):
+    """A metric of a group of texts."""
+
+    group: str
+    """Name of the group, such as ``topic=sport``."""
+    metric: str
+
+
+Key = str | InGroup
+"""A metric of all texts, or of a group."""
+
+
+def in_group(key: Key) -> InGroup:
+    """Return the group, which may be that of all texts, and the metric."""
+    return key if isinstance(key, InGroup) else InGroup(ALL, key)
+
+
+Values = dict[Key, NDArray[np.float64]]
 """Metric -> (2, S) its values in both sets of each resample; NaN where it has none."""
 
 
@@ -26,7 +46,7 @@ class Statistic:
 
     evaluate: Callable[[Masks], Values]
     """Return the metrics of both sets of each resample."""
-    companions: Mapping[str, str] = field(default_factory=dict)
+    companions: Mapping[Key, Key] = field(default_factory=dict)
     """Metric that counts -> a value, also returned, that orders resamples with the same difference."""
     slow: bool = False
     """Whether an evaluation takes so long that fewer resamples are used."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +19,9 @@ from textgamut.metrics.distances_in_blocks import (
     prepare,
     radii_of,
 )
-from textgamut.metrics.statistic import Masks, Statistic, Values
+from textgamut.metrics.statistic import InGroup, Key, Masks, Statistic, Values
 from textgamut.metrics.support import equivalent_shares
+from textgamut.metrics.support_scores import Groups, group_name
 from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:
@@ -27,17 +30,40 @@ if TYPE_CHECKING:
 COMPANIONS = {
     "precision": "density",
     "clipped_density": "density",
-    "coverage": "density",
-    "clipped_coverage": "density",
+    "coverage": "contents",
+    "clipped_coverage": "contents",
     "recall": "balls",
     "symmetric_precision": "balls",
     "symmetric_recall": "balls",
 }
-"""Metric that counts texts -> what orders resamples with the same count. ``balls`` is the mean number of
-balls of generated texts around a reference, over k; density is that of balls of references around a text."""
+"""Metric that counts texts -> what orders resamples with the same count. ``contents`` is the mean number of
+generated texts in a reference's ball, and ``balls`` that of generated texts' balls around a reference, both
+over k; density is that of references' balls around a text."""
+
+LEAST_IN_GROUP = 8
+"""Smallest number of texts of each model (for precision and density), or of references (for recall and
+coverage), of a group that is tested."""
 
 
-def prepare_support(features: ArrayLike, reference_features: ArrayLike, k: int) -> Statistic:
+class _Part(NamedTuple):
+    """A part of the pooled texts, or of the references: all, or a group."""
+
+    rows: NDArray[np.intp] | slice
+    """Which of them belong to it."""
+    key: Callable[[str], Key]
+    """Returns the key of a metric of this part."""
+
+
+WHOLE = _Part(slice(None), str)
+
+
+def prepare_support(
+    features: ArrayLike,
+    reference_features: ArrayLike,
+    k: int,
+    groups: Groups | None = None,
+    reference_groups: Groups | None = None,
+) -> Statistic:
     """Prepare the support metrics of two models.
 
     One PCA is fitted on the references and on the texts of both models. The balls of the references are
@@ -48,11 +74,21 @@ def prepare_support(features: ArrayLike, reference_features: ArrayLike, k: int) 
         features: (2 N, d) features of the pooled texts.
         reference_features: (N, d) features of the references.
         k: Number of neighbours, less than N.
+        groups: Groups of the pooled texts, for the metrics of each group with enough texts.
+        reference_groups: Groups of the references, in the same columns.
     """
     ref, pooled = reduce_features(reference_features, features)
     references, texts = prepare([ref, pooled], choose_device(None))
-    fixed = _FixedBalls(references, texts, k)
-    moving = _MovingBalls(references, texts, k)
+    of_texts = [WHOLE, *_parts(groups or {}, lambda of: min(of[::2].sum(), of[1::2].sum()))]
+    cut = {column: labels[: len(ref)] for column, labels in (reference_groups or {}).items()}
+    of_references = [WHOLE, *_parts(cut, np.sum)]
+    fixed = _FixedBalls(references, texts, k, of_texts, of_references)
+    moving = _MovingBalls(references, texts, k, of_references)
+    companions: dict[Key, Key] = {
+        part.key(name): part.key(beside)
+        for part in {of.key: of for of in (*of_texts, *of_references)}.values()
+        for name, beside in COMPANIONS.items()
+    }
 
     def evaluate(masks: Masks) -> Values:
         found = fixed.evaluate(masks) | moving.evaluate(masks)
@@ -61,16 +97,33 @@ def prepare_support(features: ArrayLike, reference_features: ArrayLike, k: int) 
         found["symmetric_recall"] = np.minimum(recall, found["coverage"])
         return found
 
-    return Statistic(evaluate, COMPANIONS)
+    return Statistic(evaluate, companions)
+
+
+def _parts(groups: Groups, number: Callable[[NDArray[np.bool_]], Any]) -> Iterator[_Part]:
+    """Yield the groups with enough members; ``number`` counts them."""
+    for column, labels in groups.items():
+        of_rows = np.array(labels, dtype=object)
+        for label in sorted({of for of in labels if of is not None}):
+            if number(members := of_rows == label) >= LEAST_IN_GROUP:
+                yield _Part(np.flatnonzero(members), partial(InGroup, group_name(column, label)))
 
 
 class _FixedBalls:
     """The balls of the references, which no resample changes."""
 
-    def __init__(self, references: Points, texts: Points, k: int) -> None:
+    def __init__(
+        self,
+        references: Points,
+        texts: Points,
+        k: int,
+        parts_of_texts: Sequence[_Part],
+        parts_of_references: Sequence[_Part],
+    ) -> None:
         from scipy.sparse import csr_array
 
         self.n, self.k = len(references.exact), k
+        self.parts_of_texts, self.parts_of_references = parts_of_texts, parts_of_references
         radii = radii_of(references, [(self.n, k)])[self.n, k]
         limit = radii.median()
         found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]] = []
@@ -93,21 +146,36 @@ class _FixedBalls:
         self.scales = np.array([1.0, k, most / self.n or np.inf])
 
     def evaluate(self, masks: Masks) -> Values:
-        sides = [of.astype(np.float64) for of in (masks, ~masks)]
-        means = np.stack([of @ self.of_texts / of.sum(axis=1, keepdims=True) for of in sides]) / self.scales
-        coverage, clipped = np.empty((2, len(masks))), np.empty((2, len(masks)))
-        for part in blocks(len(masks), self.n):
-            for side, of in enumerate((masks[part], ~masks[part])):
+        return self._of_texts(masks) | self._of_references(masks)
+
+    def _of_texts(self, masks: Masks) -> Values:
+        found: Values = {}
+        for part in self.parts_of_texts:
+            chosen = masks[:, part.rows]
+            sides = np.stack([chosen, ~chosen]).astype(np.float64)
+            with np.errstate(invalid="ignore"):  # no text of a group
+                means = sides @ self.of_texts[part.rows] / sides.sum(axis=2, keepdims=True) / self.scales
+            found |= {part.key("precision"): means[..., 0], part.key("density"): means[..., 1]}
+            if part is WHOLE:
+                found["clipped_density"] = np.minimum(means[..., 2], 1.0)
+        return found
+
+    def _of_references(self, masks: Masks) -> Values:
+        coverage, contents = np.empty((2, len(self.parts_of_references), 2, len(masks)))
+        clipped = np.empty((2, len(masks)))
+        for some in blocks(len(masks), self.n):
+            for side, of in enumerate((masks[some], ~masks[some])):
                 counts = self.pairs @ of.T.astype(np.float32)
-                coverage[side, part] = (counts > 0).sum(axis=0) / self.n
-                clipped[side, part] = np.minimum(counts, self.k).sum(axis=0, dtype=np.float64)
-        return {
-            "precision": means[..., 0],
-            "density": means[..., 1],
-            "clipped_density": np.minimum(means[..., 2], 1.0),
-            "coverage": coverage,
-            "clipped_coverage": equivalent_shares(clipped / (self.k * self.n), self.n, self.k),
-        }
+                for place, part in enumerate(self.parts_of_references):
+                    in_part = counts[part.rows]
+                    coverage[place, side, some] = (in_part > 0).mean(axis=0)
+                    contents[place, side, some] = in_part.mean(axis=0, dtype=np.float64) / self.k
+                clipped[side, some] = np.minimum(counts, self.k).sum(axis=0, dtype=np.float64)
+        shares = equivalent_shares(clipped / (self.k * self.n), self.n, self.k)
+        found: Values = {"clipped_coverage": shares}
+        for place, part in enumerate(self.parts_of_references):
+            found |= {part.key("coverage"): coverage[place], part.key("contents"): contents[place]}
+        return found
 
 
 class _MovingBalls:
@@ -118,8 +186,8 @@ class _MovingBalls:
     k of them, except once in 10^10 balls. Then the distances of the text to all others are computed.
     """
 
-    def __init__(self, references: Points, texts: Points, k: int) -> None:
-        self.references, self.texts, self.k = references, texts, k
+    def __init__(self, references: Points, texts: Points, k: int, parts: Sequence[_Part]) -> None:
+        self.references, self.texts, self.k, self.parts = references, texts, k, parts
         self.n, pooled = len(references.exact), len(texts.exact)
         listed = min(pooled - 1, 12 * k)
         # Two extra neighbours, because float32 cannot order neighbours at almost equal distances.
@@ -151,12 +219,18 @@ class _MovingBalls:
         np.minimum.at(self.first, self.owners, self.ranks)
 
     def evaluate(self, masks: Masks) -> Values:
-        found = {name: np.empty((2, len(masks))) for name in ("recall", "balls", "filled")}
+        recall, balls = np.empty((2, len(self.parts), 2, len(masks)))
+        filled = np.empty((2, len(masks)))
         for place, mask in enumerate(masks):
-            counts, filled = self._balls(mask)
-            found["recall"][:, place] = (counts > 0).sum(axis=1) / self.n
-            found["balls"][:, place] = counts.sum(axis=1) / (self.k * self.n)
-            found["filled"][:, place] = filled[mask].mean(), filled[~mask].mean()
+            counts, of_texts = self._balls(mask)
+            for number, part in enumerate(self.parts):
+                in_part = counts[:, part.rows]
+                recall[number, :, place] = (in_part > 0).mean(axis=1)
+                balls[number, :, place] = in_part.mean(axis=1) / self.k
+            filled[:, place] = of_texts[mask].mean(), of_texts[~mask].mean()
+        found: Values = {"filled": filled}
+        for number, part in enumerate(self.parts):
+            found |= {part.key("recall"): recall[number], part.key("balls"): balls[number]}
         return found
 
     def _balls(self, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 HALF_SAMPLED = ("precision", "recall", "density", "coverage")
 """The metrics that have values for groups, and intervals from half-samples."""
 
-Groups = Mapping[str, tuple[Sequence[str | None], Sequence[str | None]]]
-"""For each group column, the group of each reference and of each generated text."""
+Groups = Mapping[str, Sequence[str | None]]
+"""Group column -> the label of each text; None for a text without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,7 @@ def score(
     k: int,
     bootstrap: int = 0,
     groups: Groups | None = None,
+    reference_groups: Groups | None = None,
 ) -> SupportScores:
     """Reduce features and compute precision, recall, density and coverage, with 95 % intervals.
 
@@ -53,7 +54,8 @@ def score(
         reference_features: (N, d) features of the references.
         k: Number of neighbours.
         bootstrap: Number of half-samples for the intervals. There are no intervals if it is 0, or N <= 4 k.
-        groups: Group columns with groups to score separately, without intervals.
+        groups: Groups of the texts, which are scored separately, without intervals.
+        reference_groups: Groups of the references, in the same columns.
 
     Raises, Warns:
         As ``metrics.support``.
@@ -67,8 +69,8 @@ def score(
         value = getattr(result, name)
         interval = interval_of(name, value, halves[name])._asdict() if name in halves else {}
         rows.append(facts | {"group": ALL, "metric": name, "value": value} | interval)
-    for column, sides in (groups or {}).items():
-        for group, metrics in group_metrics(result, *sides).items():
+    for column, labels in (groups or {}).items():
+        for group, metrics in group_metrics(result, (reference_groups or {})[column], labels).items():
             rows += [
                 facts | {"group": group_name(column, group), "metric": name, "value": value}
                 for name in HALF_SAMPLED
@@ -92,20 +94,24 @@ def group_name(column: str, label: str) -> str:
     return re.sub(r"([\\=])", r"\\\1", column) + f"={label}"
 
 
-def group_labels(
-    column: str, dataset: pd.DataFrame, generations: pd.DataFrame, references: pd.DataFrame
-) -> tuple[list[str | None], list[str | None]]:
-    """Return the group of each reference, and of each generated text, which has the group of its prompt.
+def groups_of(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, list[str | None]]:
+    """Return the label of each row of a table in each group column."""
+    return {
+        name: [
+            None if missing else str(of) for of, missing in zip(table[name], table[name].isna(), strict=True)
+        ]
+        for name in columns
+    }
+
+
+def groups_of_prompts(
+    dataset: pd.DataFrame, prompt_ids: pd.Series[Any], columns: Sequence[str]
+) -> dict[str, list[str | None]]:
+    """Return the labels of generated texts: those of their prompts.
 
     Args:
-        column: The group column.
-        dataset: Columns ``id`` and the group column.
-        generations: Column ``prompt_id``, the ``id`` of a text of the dataset. Other ids have no group.
-        references: The group column.
+        dataset: ``id`` and the group columns.
+        prompt_ids: The ``id`` of the prompt of each text. Other ids have no group.
+        columns: The group columns.
     """
-
-    def labels(groups: pd.Series[Any]) -> list[str | None]:
-        return [None if missing else str(label) for label, missing in zip(groups, groups.isna(), strict=True)]
-
-    of_text = dataset.set_index("id")[column]
-    return labels(references[column]), labels(of_text.reindex(generations["prompt_id"]))
+    return groups_of(dataset.set_index("id").reindex(prompt_ids), columns)

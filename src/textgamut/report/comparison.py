@@ -18,9 +18,9 @@ DIFFERENCES_NOTE = (
     "share one space (one PCA, one clustering, one length), so that a difference may not be quite that of "
     "the values; p is the share of random swaps of the texts of a prompt or, without common prompts, of "
     "random divisions of all texts, with a difference at least as large. Metrics of a text: Student's t for "
-    "their means over the prompts. p is corrected for all rows of the table (Holm 1979); from 0.05 on, and "
-    "where the values differ in the other direction, one cannot tell which model is better: a single test "
-    "would see the difference beside it in four of five cases."
+    "their means over the prompts. p is corrected for all rows of the table, those of groups on their own "
+    "(Holm 1979); from 0.05 on, and where the values differ in the other direction, one cannot tell which "
+    "model is better: a single test would see the difference beside it in four of five cases."
 )
 
 
@@ -59,13 +59,15 @@ def pairs_table(differences: pd.DataFrame) -> pd.DataFrame:
     """Pivot differences to one row per pair of models.
 
     Args:
-        differences: Columns ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``, ``verdict``.
+        differences: Columns ``group``, ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``,
+            ``verdict``. Rows of groups are left out.
 
     Returns:
         Columns ``model_1``, ``model_2``, and for each metric its tested difference, ``{metric}_low``,
         ``{metric}_high`` and ``{metric}_verdict``.
     """
     pairs: dict[tuple[str, str], dict[str, Any]] = {}
+    differences = differences[differences["group"] == ALL]
     for row in differences.to_dict("records"):
         names = {"model_1": row["model_1"], "model_2": row["model_2"]}
         of_pair = pairs.setdefault((row["model_1"], row["model_2"]), names)

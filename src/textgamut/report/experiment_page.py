@@ -18,7 +18,7 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import ARROWS, FAILS_NOTE
 from textgamut.inference.differences import CANNOT_TELL
 from textgamut.inference.verdicts import visible_difference
-from textgamut.metrics.rows import HUMANS
+from textgamut.metrics.rows import ALL, HUMANS
 from textgamut.report.chunks import CHUNK, DIGEST, Chunk, digest_of, script_of
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.escaping import csp_hash, escape
@@ -251,22 +251,23 @@ def metric_table(
 
 
 def differences_on_page(differences: pd.DataFrame) -> Table:
-    """Return a table of the differences between models, a row for each pair and metric.
+    """Return a table of the differences between models, a row for each pair, group and metric.
 
     Args:
-        differences: Columns ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``,
+        differences: Columns ``group``, ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``,
             ``deviation``, ``p_holm``, ``verdict``.
     """
-    names = ("metric", "first model", "second model", "difference", "p", "the first is")
+    grouped = int((differences["group"] != ALL).any())
+    names = [*["group"] * grouped, "metric", "first model", "second model", "difference", "p", "the first is"]
     columns = [Column(name, numeric=name in ("difference", "p")) for name in names]
     rows = []
     for row in differences.to_dict("records"):
-        heading = METRICS[row["metric"]].text_heading
+        heading, pair = METRICS[row["metric"]].text_heading, (row["model_1"], row["model_2"])
         interval = spread_text(low=row["low"], high=row["high"])
         p, known = value_text(row["p_holm"]), None if pd.isna(row["p_holm"]) else row["p_holm"]
         rows.append(
             [
-                *(Entry(text, text) for text in (heading, row["model_1"], row["model_2"])),
+                *(Entry(text, text) for text in (*[row["group"]] * grouped, heading, *pair)),
                 Entry(value_text(row["tested"]), row["tested"], interval),
                 Entry(p, known),
                 Entry(row["verdict"], row["verdict"], _visible(row)),

@@ -264,7 +264,7 @@ def read_texts_table(path: Path) -> pd.DataFrame:
 
 def read_differences(path: Path) -> pd.DataFrame:
     """Read the table of ``inference.differences.differences_table`` from CSV; all names remain strings."""
-    names = dict.fromkeys(("metric", "model_1", "model_2", "verdict"), str)
+    names = dict.fromkeys(("group", "metric", "model_1", "model_2", "verdict"), str)
     return read_csv(path, dtype=names)
 
 

@@ -95,7 +95,7 @@ def _scores(family: Family, material: Material) -> dict[str, Scores]:
         common[MODEL] = _scoring_model(material.resolved)
 
     def of(name: str) -> Scores:
-        own = material.own(family, name) | {"groups": material.groups(name)}
+        own = material.own(family, name)
         scores: Scores = family.score(common | own)
         return replace(scores, rows=material.with_intervals(family, name, scores, common))
 

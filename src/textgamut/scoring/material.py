@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
-from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
+from textgamut.metrics.rows import ALL, HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.scoring.check import Texts
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from textgamut.features.embed import Features
     from textgamut.inference.differences import Difference, Run
     from textgamut.metrics.rows import Row, Scores
+    from textgamut.metrics.statistic import Key
 
 
 RESAMPLES_OF_PARTS = 200
@@ -60,6 +61,7 @@ class Material:
             "tokenizer": self.resolved.tokenizer,
             "references": self.texts.reference,
             "reference_features": self._vectors(USED_REFERENCES),
+            "reference_groups": self.texts.labels_of(USED_REFERENCES),
         }
 
     def _vectors(self, name: str) -> Any:
@@ -80,11 +82,13 @@ class Material:
         asked = None if self.texts.prompts is None else self.texts.prompts.get(name)
         features = self._vectors(name)
         clusters = (self.texts.clusters or {}).get(name, [None] * len(generated))
+        groups = self.texts.labels_of(name)
         if family.of_prompts and asked is not None:
             rows = [row for row, prompt in enumerate(asked) if prompt]
             generated, asked = [generated[row] for row in rows], [asked[row] for row in rows]
             features = None if features is None else features[rows]
             clusters = [clusters[row] for row in rows]
+            groups = {column: [labels[row] for row in rows] for column, labels in groups.items()}
         return {
             "texts": generated,
             "continuations": generated,
@@ -92,12 +96,8 @@ class Material:
             "prompt_ids": asked,
             "units": clusters,
             "features": features,
+            "groups": groups,
         }
-
-    def groups(self, name: str) -> dict[str, tuple[Any, Any]]:
-        """Return the label of each reference, and of each text of a set, in each group column."""
-        own = self.texts.labels_of(name)
-        return {column: (side, own[column]) for column, (side, _) in self.texts.labels.items()}
 
     def with_intervals(
         self, family: Family, name: str, scores: Scores, common: Mapping[str, Any]
@@ -108,16 +108,15 @@ class Material:
         own = self.own(family, name)
         units = own["units"] if self.texts.clusters else own["prompt_ids"]
         prompts = None if units is None else _keys(units)
-        shared = {**common, "groups": self.groups(name)}
-        return add_intervals(scores, family, _given(family, own), shared, prompts, self.options.bootstrap)
+        return add_intervals(scores, family, _given(family, own), common, prompts, self.options.bootstrap)
 
     def differences(
-        self, values: Mapping[str, Mapping[str, float]], texts: Mapping[str, pd.DataFrame]
+        self, values: Mapping[str, Mapping[Key, float]], texts: Mapping[str, pd.DataFrame]
     ) -> pd.DataFrame:
         """Return the differences between sets of texts, see ``Comparison.differences``.
 
         Args:
-            values: Name of each set, the models first -> metric -> value.
+            values: Name of each set, the models first -> metric, of all texts or of a group -> value.
             texts: Name of each set -> its texts with their metrics.
         """
         from textgamut.inference.differences import differences_table, text_differences
@@ -142,7 +141,7 @@ class Material:
         return differences_table((*pair, differences(*pair)) for pair in pairs)
 
     def _set_differences(
-        self, family: Family, first: str, second: str, apart: Mapping[str, float]
+        self, family: Family, first: str, second: str, apart: Mapping[Key, float]
     ) -> list[Difference]:
         from textgamut.inference.differences import set_differences
 
@@ -175,6 +174,7 @@ class Material:
         from textgamut.inference.differences import cut_run, set_differences
         from textgamut.inference.sample_sizes import COLUMNS
 
+        table = table[table["group"] == ALL]
         rows: list[dict[Any, Any]] = table[COLUMNS].to_dict("records")
         for _, own in table.groupby("paired", sort=False):
             pair = (str(own["model_1"].iloc[0]), str(own["model_2"].iloc[0]))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from textgamut.metrics.missed import EmbeddedTexts, MissedText
     from textgamut.metrics.regions import Region
     from textgamut.metrics.rows import Row
+    from textgamut.metrics.statistic import Key
     from textgamut.metrics.support import Interval
     from textgamut.metrics.support_scores import SupportScores
     from textgamut.report.experiment_page import Page, Table
@@ -121,6 +122,16 @@ class ScoreResult:
         from textgamut.metrics.rows import ALL
 
         return {row["metric"]: row["value"] for row in self.rows if row["group"] == ALL}
+
+    @property
+    def _of_groups(self) -> dict[Key, float]:
+        from textgamut.metrics.rows import ALL
+        from textgamut.metrics.statistic import InGroup
+
+        return {
+            row["metric"] if row["group"] == ALL else InGroup(row["group"], row["metric"]): row["value"]
+            for row in self.rows
+        }
 
     @property
     def intervals(self) -> dict[str, Interval]:
@@ -267,7 +278,7 @@ class Comparison:
         for.
         """
         return self.material.differences(
-            self.values,
+            {name: result._of_groups for name, result in self._sets.items()},
             {name: result.generated.texts for name, result in self._sets.items()},
         )
 

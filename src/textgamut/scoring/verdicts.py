@@ -11,7 +11,7 @@ import numpy as np
 
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import K
-from textgamut.inference.verdicts import Verdict, human_verdict, of_pair
+from textgamut.inference.verdicts import Verdict, group_verdict, human_verdict, of_pair
 from textgamut.metrics.lengths import LEAST_RATIO
 from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.scoring.check import Texts
@@ -57,10 +57,13 @@ def _of_tests(
     human = next((name for name in HUMANS if name in values), None)
     if human is None:
         return dict.fromkeys(models, Verdict((), {}))
-    return {
-        name: human_verdict(of_pair(differences, name, human), values[name], values[human], material.embedder)
-        for name in models
-    }
+    found = {}
+    for name in models:
+        rows = of_pair(differences, name, human)
+        of_all = human_verdict(rows, values[name], values[human], material.embedder)
+        in_groups = group_verdict(differences, name, human)
+        found[name] = replace(of_all, sentences=(*of_all.sentences, *in_groups))
+    return found
 
 
 def _too_few(material: Material) -> list[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 from textgamut.errors import DataError
 from textgamut.files import read_csv, reading
 from textgamut.inference.sample_sizes import COLUMNS, Deviation, pilot_deviations
+from textgamut.metrics.rows import ALL
 
 SHIPPED = "human news (AG news, two sets of 1,000 texts against 1,000 others, MiniLM), not your texts"
 """What the deviations are of that textgamut has at hand."""
@@ -40,6 +41,8 @@ def read_pilot(folder: Path | None) -> tuple[str, list[Deviation]]:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    frame = read_csv(path, dtype={"metric": str, "model_1": str, "model_2": str})
+    frame = read_csv(path, dtype={"group": str, "metric": str, "model_1": str, "model_2": str})
     with reading(path):
+        if "group" in frame:
+            frame = frame[frame["group"] == ALL]
         return frame[COLUMNS].astype({"paired": bool, "n": int, "deviation": float})

@@ -231,6 +231,11 @@ def grouped_dataset(config: Config, wildcards: Any) -> list[str]:
     return [task_texts(config, wildcards)] if grouped else []
 
 
+def grouped_references(config: Config, wildcards: Any) -> list[str]:
+    """Return the references with their groups, if the task has groups."""
+    return references(config, wildcards) if config.experiment.tasks[wildcards.task].groups else []
+
+
 def quality_scores(config: Config, wildcards: Any) -> list[str]:
     """Return the per-text scores of a cell that its bar of quality for the effective diversity reads."""
     quality = family_of(config, wildcards.task, "completions").quality

@@ -326,6 +326,7 @@ def compare_methods(config: Config, wildcards: Any) -> Settings:
             f"{wildcards.other_model}/{wildcards.other_decoding}",
         ],
         "paired": task.prompted and not held_out,
+        "groups": list(task.groups),
         "families": {name: score_family(config, wildcards, FAMILIES[name]) for name in tested},
     }
 

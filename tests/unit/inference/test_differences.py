@@ -14,6 +14,7 @@ from scipy import stats
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.errors import DataError
 from textgamut.inference.differences import (
+    CANNOT_TELL,
     Difference,
     Run,
     _units_of,
@@ -24,6 +25,7 @@ from textgamut.inference.differences import (
     text_differences,
     verdict,
 )
+from textgamut.inference.verdicts import group_verdict
 
 RNG = np.random.default_rng(0)
 
@@ -108,6 +110,31 @@ def test_a_worse_model_is_found() -> None:
     assert table.loc["recall", "fitted"]
     assert 0 < table.loc["recall", "p"] < 1e-4
     assert (table["n"] == 100).all()
+
+
+def test_a_group_that_got_worse_is_found() -> None:
+    """The texts of one of three groups move away: its precision is lower, that of the others is not."""
+    sets = np.random.default_rng(0).normal(size=(3, 240, 3))
+    labels = [["a", "b", "c"][i % 3] for i in range(240)]
+    sets[..., 0] = np.abs(sets[..., 0]) + 1
+    sets[2, 1::3, 0] *= -1
+    own = [{"features": of, "groups": {"topic": labels}} for of in sets[1:]]
+    prompts = (list(range(240)), list(range(240)))
+    common = {"reference_features": sets[0], "reference_groups": {"topic": labels}}
+    found = [of._replace(difference=of.tested) for of in run_of("support", *own, prompts=prompts, **common)]
+    table = differences_table([("good", "bad", found)])
+    assert table["group"].drop_duplicates().tolist() == ["all", "topic=a", "topic=b", "topic=c"]
+    precision = table[table["metric"] == "precision"].set_index("group")
+    assert precision["verdict"].tolist() == ["better", CANNOT_TELL, "better", CANNOT_TELL]
+    assert precision["n"].tolist() == [240, 80, 80, 80]
+    whole = table["group"] == "all"
+    assert table["p_holm"][whole].tolist() == pytest.approx(holm(table["p"][whole]))
+    assert table["p_holm"][~whole].tolist() == pytest.approx(holm(table["p"][~whole]))
+    assert group_verdict(table, "good", "bad")[0].startswith("By group, precision is better in topic=b (+0.")
+    assert group_verdict(table, "good", "bad")[0].endswith("; it cannot be told apart in 2 others.")
+    del common["reference_groups"]
+    without = run_of("support", *({"features": of} for of in sets[1:]), prompts=prompts, **common)
+    assert [of._replace(difference=of.tested) for of in without] == [of for of in found if of.group == "all"]
 
 
 FEATURES = np.random.default_rng(1).normal(size=(3, 40, 5))

@@ -25,10 +25,12 @@ def given(family: str) -> dict:
     return {name: OWN[name] for name in FAMILIES[family].reads if name in OWN}
 
 
-def intervals(family: str, count: int = 40, prompts=None, **more) -> dict:
-    common = COMMON | more
-    scores = FAMILIES[family].score(common | given(family))
-    rows = add_intervals(scores, FAMILIES[family], given(family), common, prompts, count)
+def intervals(family: str, count: int = 40, groups: dict | None = None) -> dict:
+    common, own = COMMON | {"reference_groups": groups or {}}, given(family)
+    if groups:
+        own["groups"] = groups
+    scores = FAMILIES[family].score(common | own)
+    rows = add_intervals(scores, FAMILIES[family], own, common, None, count)
     return {(row["group"], row["metric"]): row for row in rows}
 
 
@@ -72,7 +74,7 @@ def test_the_halves_of_a_statistic_are_those_of_the_scorer(family: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_groups_have_intervals_of_their_own() -> None:
     labels = [["a", "b"][i % 2] for i in range(N)]
-    found = intervals("support", groups={"topic": (labels, labels)})
+    found = intervals("support", groups={"topic": labels})
     for group in ("topic=a", "topic=b"):
         own, every = found[group, "density"], found["all", "density"]
         assert own["low"] <= own["value"] <= own["high"]

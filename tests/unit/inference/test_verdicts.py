@@ -34,7 +34,14 @@ def row(metric: str, p: float, tested: float | None = None, deviation: float = 0
     difference = MODEL[metric] - HUMAN[metric]
     tested = difference if tested is None else tested
     ends = {"low": tested - 1.96 * deviation, "high": tested + 1.96 * deviation}
-    named = {"metric": metric, "model_1": "m", "model_2": "human", "difference": difference, "tested": tested}
+    named = {
+        "group": "all",
+        "metric": metric,
+        "model_1": "m",
+        "model_2": "human",
+        "difference": difference,
+        "tested": tested,
+    }
     return named | ends | {"deviation": deviation, "p": p, "p_holm": p, "verdict": "worse"} | more
 
 

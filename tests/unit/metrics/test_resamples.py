@@ -12,9 +12,10 @@ from textgamut.metrics.distance_resamples import prepare_distance
 from textgamut.metrics.divergence import cluster_labels, f_beta, frontier_integral, mauve, pr_curve
 from textgamut.metrics.divergence_resamples import SCORES, prepare_divergence
 from textgamut.metrics.ngram_resamples import prepare_compression, prepare_ngram
-from textgamut.metrics.statistic import Masks, Values, recomputed
-from textgamut.metrics.support import support_metrics
+from textgamut.metrics.statistic import InGroup, Masks, Values, recomputed
+from textgamut.metrics.support import group_metrics, support_metrics
 from textgamut.metrics.support_resamples import prepare_support
+from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.metrics.vendi import prepare_vendi, vendi_score
 
 SUPPORT = (
@@ -80,6 +81,36 @@ def test_support_metrics_are_exact(n: int, k: int, kind: str) -> None:
     other = support_metrics(both_models[masks[3]], ref, k)
     assert found["density"][0, 3] == pytest.approx(result.density)
     assert found["balls"][0, 3] == pytest.approx(other.density)
+
+
+def test_support_metrics_of_groups_are_exact() -> None:
+    """Those of the whole sets' support; fewer than 8 texts or references of a group have none."""
+    n, k = 60, 4
+    pooled, reference = features(n)
+    labels = ["few"] * 15 + ["none"] * 16 + [[None, "a", "b"][i % 3] for i in range(2 * n - 31)]
+    of_references = ["few"] * 7 + [["a", "b"][i % 2] for i in range(n - 7)]
+    ref, both_models = reduce_features(reference, pooled)
+    masks = masks_of(n, 12)
+    groups = ("topic=a", "topic=b")
+
+    def compute(rows):
+        found = group_metrics(
+            support_metrics(ref, both_models[rows], k), of_references, np.array(labels)[rows]
+        )
+        parts = ((group, name) for group in groups for name in HALF_SAMPLED)
+        return {InGroup(*part): getattr(found[part[0][-1]], part[1]) for part in parts}
+
+    statistic = prepare_support(pooled, reference, k, {"topic": labels}, {"topic": of_references})
+    found = statistic.evaluate(masks)
+    names = [InGroup(group, name) for group in groups for name in HALF_SAMPLED]
+    assert_equal(found, both(masks, compute), names, 1e-12)
+    of_groups = {name for name in found if isinstance(name, InGroup)}
+    assert {name.group for name in of_groups if name.metric == "recall"} == set(groups)
+    assert {name.group for name in of_groups if name.metric == "precision"} == {*groups, "topic=none"}
+    assert_equal(found, prepare_support(pooled, reference, k).evaluate(masks), SUPPORT)
+    assert all(
+        statistic.companions[name] in found for name in (*names, *SUPPORT) if name in statistic.companions
+    )
 
 
 def test_a_ball_beyond_the_listed_neighbours_is_recomputed() -> None:

@@ -14,7 +14,7 @@ from textgamut.metrics import entities, judge, likelihood_scores, readability, s
 from textgamut.metrics.judge import Judgements
 from textgamut.metrics.likelihood import Likelihood
 from textgamut.metrics.rows import prompt_rows, prompts_of_texts, text_table, without_prompts
-from textgamut.metrics.support_scores import group_labels
+from textgamut.metrics.support_scores import groups_of, groups_of_prompts
 from textgamut.metrics.sweep_scores import sweep_scores
 from textgamut.models.log_likelihood import ScoringModel
 
@@ -72,11 +72,9 @@ def test_the_perplexity_can_be_left_to_another_model(given: list[tuple[Any, ...]
 
 def test_groups_of_generated_texts_are_those_of_their_prompts() -> None:
     dataset = pd.DataFrame({"id": ["p", "q", "s"], "year": [1999, 2001, None]})
-    generations = pd.DataFrame({"prompt_id": ["q", "p", "s", "elsewhere"]})
-    references = pd.DataFrame({"year": ["a", None]})
-    assert group_labels("year", dataset, generations, references) == (
-        ["a", None], ["2001.0", "1999.0", None, None]
-    )  # fmt: skip
+    prompt_ids = pd.Series(["q", "p", "s", "elsewhere"])
+    assert groups_of_prompts(dataset, prompt_ids, ["year"]) == {"year": ["2001.0", "1999.0", None, None]}
+    assert groups_of(pd.DataFrame({"year": ["a", None]}), ["year"]) == {"year": ["a", None]}
 
 
 def test_a_point_of_a_sweep_is_the_score_of_its_first_texts() -> None:

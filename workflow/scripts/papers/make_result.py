@@ -15,7 +15,6 @@ from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_array, read_csv, read_json, read_table, to_csv, write_bytes
 from textgamut.inference.differences import Difference, differences_table, text_differences
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
-from textgamut.metrics.rows import ALL
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.figures.differences import differences_figure
 from textgamut.report.figures.model_styles import ModelStyle
@@ -114,10 +113,8 @@ def plot_parameters(settings: Settings, table: Path) -> Made:
 def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], texts: list[Path]) -> Made:
     """Tabulate the differences of all pairs: ``tests`` are those of the pairs, ``texts`` one file or none."""
     frame = read_table(scores, COLUMNS)
-    frame = frame[
-        (frame["group"] == ALL) & (frame["embedder"].isna() | (frame["embedder"] == settings["embedder"]))
-    ]
-    values = frame.groupby(["model", "decoding", "metric"], observed=True)["value"].mean()
+    frame = frame[frame["embedder"].isna() | (frame["embedder"] == settings["embedder"])]
+    values = frame.groupby(["model", "decoding", "group", "metric"], observed=True)["value"].mean()
     of_texts = read_table(texts[0], ["model", "decoding", "prompt_id"]) if texts else None
 
     def own_texts(model: str, decoding: str) -> pd.DataFrame | None:
@@ -129,7 +126,8 @@ def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], te
     def apart(row: Mapping[str, Any], first: list[str], second: list[str]) -> float:
         if METRICS[row["metric"]].level == "both":  # the values are of sets, the tests of single texts
             return float(row["tested"])
-        return float(values[*first[:2], row["metric"]] - values[*second[:2], row["metric"]])
+        key = row["group"], row["metric"]
+        return float(values[*first[:2], *key] - values[*second[:2], *key])
 
     found = []
     pairs = settings["pairs"]

@@ -7,10 +7,18 @@ from typing import Any
 import pandas as pd
 
 from textgamut.catalogue import FAMILIES
-from textgamut.catalogue.family import PROMPT_IDS, TEXTS, Family
+from textgamut.catalogue.family import (
+    GROUPS,
+    PROMPT_IDS,
+    REFERENCE_FEATURES,
+    REFERENCE_GROUPS,
+    TEXTS,
+    Family,
+)
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_array, read_table, write_json
 from textgamut.inference.differences import Run, set_differences, text_differences
+from textgamut.metrics.support_scores import groups_of, groups_of_prompts
 from textgamut.models.devices import lease
 from textgamut.run.script import run
 
@@ -18,9 +26,9 @@ Values = dict[str, Any]
 
 
 def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
-    cells = [read_cell(inputs, place) for place in range(len(inputs["texts"]))]
+    cells = [read_cell(settings, inputs, place) for place in range(len(inputs["texts"]))]
     half = len(cells) // 2  # the cells of the first method, then those of the second, with the same seeds
-    drawn = [read_array(path) for path in inputs["reference_features"]]
+    drawn = [read_draw(settings, inputs, place) for place in range(len(inputs["reference_features"]))]
     references = [text for path in inputs["references"] for text in read_table(path, ["text"])["text"]]
     models = settings["methods"]
     rows: list[Values] = []
@@ -30,12 +38,13 @@ def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str,
     for name, asked in settings["families"].items():
         family = FAMILIES[name]
         common = asked | {"references": references, "paired": settings["paired"]}
+        common.pop(GROUPS, None)  # the columns, in place of which each cell has labels
         if asked.get("tokenizer"):
             common["tokenizer"] = load(asked["tokenizer"])
         runs = [
-            of_run(family, pair, common | {"reference_features": draw}, number)
+            of_run(family, pair, common | draw, number)
             for number, pair in enumerate(zip(cells[:half], cells[half:], strict=True))
-            for draw in (drawn if family.of_draws else [None])
+            for draw in (drawn if family.of_draws else [{}])
         ]
         with lease(1, wait=False) if family.on_gpu else nullcontext():
             found = [of._asdict() for of in set_differences(family, runs, models, {})]
@@ -50,12 +59,24 @@ def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str,
     write_json(outputs["tests"], rows)
 
 
-def read_cell(inputs: dict[str, Any], place: int) -> Values:
+def read_draw(settings: Values, inputs: dict[str, Any], place: int) -> Values:
+    """Read the features of a draw of references, and their groups."""
+    values: Values = {REFERENCE_FEATURES: read_array(inputs["reference_features"][place])}
+    if inputs["dataset"]:
+        references = read_table(inputs["grouped"][place], settings["groups"])
+        values[REFERENCE_GROUPS] = groups_of(references, settings["groups"])
+    return values
+
+
+def read_cell(settings: Values, inputs: dict[str, Any], place: int) -> Values:
     """Read the texts of a cell, and what is known of each."""
     texts = read_table(inputs["texts"][place], ["id", "prompt_id", "text"])
     values: Values = {TEXTS: list(texts["text"]), PROMPT_IDS: list(texts["prompt_id"])}
     if inputs["features"]:
         values["features"] = read_array(inputs["features"][place])
+    for path in inputs["dataset"]:  # one, or none
+        dataset = read_table(path, ["id", *settings["groups"]])
+        values[GROUPS] = groups_of_prompts(dataset, texts["prompt_id"], settings["groups"])
     if inputs["text_scores"]:
         table = read_table(inputs["text_scores"][place], ["id"]).set_index("id").reindex(texts["id"])
         values["text_scores"] = {name: table[name].to_numpy(dtype=float) for name in table}

@@ -9,13 +9,22 @@ from typing import Any
 import pandas as pd
 
 from textgamut.catalogue import FAMILIES
-from textgamut.catalogue.family import GRADER, GROUPS, JUDGE, MODEL, TAGGER, TOKENIZER, Family
+from textgamut.catalogue.family import (
+    GRADER,
+    GROUPS,
+    JUDGE,
+    MODEL,
+    REFERENCE_GROUPS,
+    TAGGER,
+    TOKENIZER,
+    Family,
+)
 from textgamut.config.entries.sources import OpenAISource, parse_source
 from textgamut.files import read_array, read_table, write_json, write_scores
 from textgamut.metrics.lengths import check_lengths
 from textgamut.metrics.overlap import check_overlap
 from textgamut.metrics.rows import prompt_rows, prompts_of_texts, without_prompts
-from textgamut.metrics.support_scores import group_labels
+from textgamut.metrics.support_scores import groups_of, groups_of_prompts
 from textgamut.models.devices import lease
 from textgamut.models.log_likelihood import ScoringModel
 from textgamut.run.script import run
@@ -150,15 +159,12 @@ def read_draw(family: Family, settings: dict[str, Any], inputs: dict[str, Any], 
     if family.of_draws:
         values["reference_features"] = read_array(inputs["reference_features"][place])
     if GROUPS in family.reads:
-        values["groups"] = {}
-        columns = settings.get("groups", [])
+        columns = settings.get(GROUPS, [])
+        values |= {GROUPS: {}, REFERENCE_GROUPS: {}}
         for path in inputs["dataset"]:  # one, or none
-            dataset = read_table(path, ["id", *columns])
-            generated = read_table(inputs["texts"], ["prompt_id"])
-            references = read_table(inputs["references"][place], columns)
-            values["groups"] = {
-                column: group_labels(column, dataset, generated, references) for column in columns
-            }
+            prompt_ids = read_table(inputs["texts"], ["prompt_id"])["prompt_id"]
+            values[GROUPS] = groups_of_prompts(read_table(path, ["id", *columns]), prompt_ids, columns)
+            values[REFERENCE_GROUPS] = groups_of(read_table(inputs["references"][place], columns), columns)
     return values
 
 

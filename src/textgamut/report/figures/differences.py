@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from textgamut.catalogue import METRICS
+from textgamut.metrics.rows import ALL
 from textgamut.report.figures import style
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def differences_figure(differences: pd.DataFrame, title: str) -> Figure:
         differences: Table of ``inference.differences.differences_table``.
         title: Title of the figure.
     """
-    differences = differences[differences["low"].notna()]
+    differences = differences[differences["low"].notna() & (differences["group"] == ALL)]
     if differences.empty:
         return style.notice_figure(title, "There are too few texts for intervals.")
     metrics = [name for name in METRICS if (differences["metric"] == name).any()]
