@@ -494,7 +494,7 @@ def test_differences_and_similarity_are_of_methods(features: Path, scores: Path)
     methods = [["m1", "d", "one"], ["m2", "d", "two"], ["human", "human", "human"]]
     cells = [[model, "d", seed] for model in ("m1", "m2") for seed in (1, 2)]
     tests = features / "tests.json"
-    rest = {"deviation": 0.02, "n": 9, "resamples": 1000, "fitted": False, "paired": True}
+    rest = {"group": "all", "deviation": 0.02, "n": 9, "resamples": 1000, "fitted": False, "paired": True}
     rows = [
         {"metric": "recall", "tested": 0.1, "low": 0.05, "high": 0.15, "p": 0.001} | rest,
         {"metric": "precision", "tested": 0.0, "low": -0.1, "high": 0.1, "p": 0.9} | rest,

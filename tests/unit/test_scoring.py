@@ -431,8 +431,8 @@ def test_identical_models_do_not_differ(compare) -> None:
     twins = compare(REFERENCE, {"a": GENERATED, "b": list(GENERATED)}, metrics=["support"], bootstrap=20)
     frame = twins.differences
     assert list(frame) == [
-        "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p", "p_holm",
-        "verdict", "n", "resamples", "fitted", "paired",
+        "group", "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p",
+        "p_holm", "verdict", "n", "resamples", "fitted", "paired",
     ]  # fmt: skip
     assert frame["metric"].tolist() == metrics_of("support")
     assert (frame[["difference", "tested"]] == 0).all(axis=None)

@@ -280,12 +280,10 @@ def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) ->
 
     Returns:
         One row per pair, group and metric, in the order of the catalogue, all texts first: ``group``,
-        ``metric``, ``model_1``, ``model_2``,
-        ``difference`` (of the values, the first minus the second), ``tested`` (the difference that is
-        tested), ``low`` and ``high`` (its 95 % interval), ``deviation`` (its standard deviation), ``p``,
-        ``p_holm`` (corrected for all rows of the table of all texts, or for all of groups), ``verdict`` on
-        the first model, ``n``,
-        ``resamples``, ``fitted``, ``paired``.
+        ``metric``, ``model_1``, ``model_2``, ``difference`` (of the values, the first minus the second),
+        ``tested`` (the difference that is tested), ``low`` and ``high`` (its 95 % interval), ``deviation``
+        (its standard deviation), ``p``, ``p_holm`` (corrected for all rows of all texts, or for all of
+        groups), ``verdict`` on the first model, ``n``, ``resamples``, ``fitted``, ``paired``.
     """
     import pandas as pd
 

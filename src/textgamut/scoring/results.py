@@ -261,13 +261,14 @@ class Comparison:
 
         Human texts are the held-out ones; without them, the references, of metrics of wording.
 
-        One row per metric and pair, with the columns ``metric``, ``model_1``, ``model_2``, ``difference`` (of
-        the values, the first minus the second), ``tested`` (the difference that is tested), ``low`` and
-        ``high`` (its interval), ``deviation`` (its standard deviation if the two do not differ), ``p``,
-        ``p_holm`` (corrected for all rows of the table, Holm 1979), ``verdict`` on the first model (better,
-        worse, higher, lower, or cannot tell, where ``p_holm`` is 0.05 or more), ``n`` (texts of each model,
-        or prompts), ``resamples`` (0 for Student's t), ``fitted`` (whether p is from a fitted tail)
-        and ``paired`` (whether texts of the same prompts are compared).
+        One row per pair, group and metric, with the columns ``group`` (``all``, or ``column=label``),
+        ``metric``, ``model_1``, ``model_2``, ``difference`` (of the values, the first minus the second),
+        ``tested`` (the difference that is tested), ``low`` and ``high`` (its interval), ``deviation`` (its
+        standard deviation if the two do not differ), ``p``, ``p_holm`` (corrected for all rows of ``all``, or
+        for all of groups, Holm 1979), ``verdict`` on the first model (better, worse, higher, lower, or cannot
+        tell, where ``p_holm`` is 0.05 or more), ``n`` (texts of each model, or prompts), ``resamples`` (0 for
+        Student's t), ``fitted`` (whether p is from a fitted tail) and ``paired`` (whether texts of the same
+        prompts are compared).
 
         Metrics of sets are tested by resamples. If the models have prompts in common, the texts of a prompt
         are swapped at random; else all texts are divided at random. Both models then share one PCA, one

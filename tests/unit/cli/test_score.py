@@ -16,6 +16,7 @@ from textgamut.catalogue import METRICS, metrics_of
 from textgamut.cli.main import main
 from textgamut.metrics.ngram import diversity, self_bleu
 from textgamut.metrics.rows import USED_REFERENCES
+from textgamut.metrics.support_scores import HALF_SAMPLED
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "over", "under", "mat", "road", "then", "and"]
 
@@ -257,11 +258,18 @@ class TestSeveralModels:
             _, out, _ = run(capsys, *base, "--generated", f"gen/{name}.jsonl")
             alone = json.loads(out)["scores"]
             assert [row for row in together["scores"] if row["model"] == name] == alone
-        pairs = [(row["metric"], row["model_1"], row["model_2"]) for row in together["differences"]]
+        names = ("metric", "model_1", "model_2")
+        whole = [row for row in together["differences"] if row["group"] == "all"]
+        pairs = [tuple(row[name] for name in names) for row in whole]
         families = [*metrics_of("support"), *metrics_of("divergence"), "text_words", *metrics_of("ngram")]
         between = [(name, "a", "b") for name in METRICS if name in families and name != "ead"]
         assert [pair for pair in pairs if pair[2] == "b"] == between
         assert {pair[1:] for pair in pairs[len(between) :]} == {(name, USED_REFERENCES) for name in "ab"}
+        in_groups = [row for row in together["differences"] if row["group"] != "all"]
+        assert in_groups
+        assert {row["group"].split("=")[0] for row in in_groups} == {"topic"}
+        assert {row["metric"] for row in in_groups} <= set(HALF_SAMPLED)
+        assert {tuple(row[name] for name in names[1:]) for row in in_groups} == {("a", "b")}
         assert set(together["verdicts"]) == {"a", "b"}
         assert together["pairs"] == ["The pair of models cannot be told apart in precision and recall."]
         assert {row["model"] for row in together["human"]} == {USED_REFERENCES}
@@ -289,8 +297,8 @@ class TestSeveralModels:
         assert scores["model"].unique().tolist() == [*names, USED_REFERENCES]
         differences = pd.read_csv("out/differences.csv")
         assert list(differences) == [
-            "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p",
-            "p_holm", "verdict", "n", "resamples", "fitted", "paired",
+            "group", "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation",
+            "p", "p_holm", "verdict", "n", "resamples", "fitted", "paired",
         ]  # fmt: skip
         assert len(differences) == (8 + 6 + 1 + 9) * 6 + (1 + 9) * 4  # of pairs; against the references
         page = Path("out/index.html").read_text()

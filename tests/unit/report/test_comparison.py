@@ -18,10 +18,11 @@ SCORES = pd.DataFrame(
 )
 DIFFERENCES = pd.DataFrame(
     [
-        ("precision", "b", "<a>", 0.5, 0.3, 0.7, "better"),
-        ("recall", "b", "<a>", -0.1, None, None, "cannot tell"),
+        ("all", "precision", "b", "<a>", 0.5, 0.3, 0.7, "better"),
+        ("all", "recall", "b", "<a>", -0.1, None, None, "cannot tell"),
+        ("topic=x", "recall", "b", "<a>", -0.7, None, None, "worse"),
     ],
-    columns=["metric", "model_1", "model_2", "tested", "low", "high", "verdict"],
+    columns=["group", "metric", "model_1", "model_2", "tested", "low", "high", "verdict"],
 )
 
 

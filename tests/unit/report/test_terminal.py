@@ -74,6 +74,7 @@ def differing(scores: pd.DataFrame) -> pd.DataFrame:
     pairs = itertools.combinations(scores["model"].unique(), 2)
     rows = [
         {
+            "group": "all",
             "metric": metric,
             "model_1": a,
             "model_2": b,

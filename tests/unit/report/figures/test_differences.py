@@ -17,8 +17,8 @@ VERDICTS = ["better", "worse", "cannot tell", "higher", "lower"]
 def table(names: list[str], metrics: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = [
-        {"metric": metric, "model_1": a, "model_2": b, "tested": difference, "low": difference - 0.1,
-         "high": difference + 0.1, "p": 0.1, "p_holm": 0.2, "verdict": VERDICTS[place % 5]}
+        {"group": "all", "metric": metric, "model_1": a, "model_2": b, "tested": difference, "p": 0.1,
+         "low": difference - 0.1, "high": difference + 0.1, "p_holm": 0.2, "verdict": VERDICTS[place % 5]}
         for place, (metric, (a, b)) in enumerate(itertools.product(metrics, itertools.combinations(names, 2)))
         for difference in [float(rng.normal())]
     ]  # fmt: skip
