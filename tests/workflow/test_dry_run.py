@@ -102,6 +102,16 @@ def test_the_demo_is_the_default(project: Path) -> None:
     }  # fmt: skip
 
 
+def test_several_embedders_test_the_same_differences(project: Path) -> None:
+    demo = (project / "config/demo.yaml").read_text()
+    several = demo.replace("embedder: minilm", "embedders: [minilm, gemma-3-270m]")
+    (project / "several.yaml").write_text(several)
+    planned = jobs(dry_run(project, "--configfile", "several.yaml").stdout)
+    # Three pairs of news and three of topics; seven and five sets of texts. The other tasks have no features.
+    assert (planned["compare_methods"], planned["embed_texts"]) == (22 + 6, 16 + 12)
+    assert planned["tabulate_embedders"] == 2
+
+
 def test_essays_that_are_there_train_a_model(project: Path) -> None:
     (project / "training_set_rel3.tsv").write_text("essay_set\tessay\tdomain1_score\n")
     planned = jobs(dry_run(project, "--configfile", "config/papers/nw.yaml").stdout)

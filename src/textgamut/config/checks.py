@@ -50,7 +50,9 @@ class _Named(NamedTuple):
 def _named(config: Config) -> Iterator[_Named]:
     """Yield all names of entries of registries in an experiment."""
     experiment = config.experiment
-    yield _Named("embedder", "embedders", experiment.embedder)
+    several = dict(enumerate(experiment.embedders or ()))
+    embedders = {f"embedders[{i}]": name for i, name in several.items()} or {"embedder": experiment.embedder}
+    yield from (_Named(key, "embedders", name) for key, name in embedders.items())
     for where, metrics in _metrics_blocks(config).items():
         for family, field, names, name in metrics.named():
             yield _Named(f"{where}metrics.{family}.{field}", names.registry, name)

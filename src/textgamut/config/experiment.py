@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from textgamut.config.entries.sources import RATE
 from textgamut.config.metrics import Metrics
 from textgamut.config.target_shapes import Target, TargetName
 from textgamut.config.task_kinds import Task
-from textgamut.fields import SLUG_PATTERN, Quantity, Slug, Strict, Text
+from textgamut.fields import SLUG_PATTERN, Distinct, Quantity, Slug, Strict, Text
 
 Labelled = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}(/{SLUG_PATTERN})?$", max_length=201)]
 """What has a label: a slug, or a model with a decoding, separated by a slash."""
@@ -28,6 +28,9 @@ class Experiment(Strict):
     embedder: str = "gpt2-large"
     """Embedder for the metrics on features; one for all tasks, since the numbers depend on it. Defaults to
     that of PR."""
+    embedders: Annotated[list[str], Field(min_length=2), Distinct] | None = None
+    """In place of ``embedder``: several, under each of which the differences are tested, to see which
+    verdicts depend on it. The first is that of all other tables and figures."""
     contact: Annotated[str, Field(pattern=r"^[!-~][ -~]{3,}$")] | None = None
     """Your mail address or project page, which Wikipedia and Wikidata require with each request."""
     requests_per_second: Quantity = RATE
@@ -47,3 +50,13 @@ class Experiment(Strict):
     The key ``model/decoding`` names a model with one of its decodings."""
     targets: dict[TargetName, Target] = {}
     """Tables and figures of the paper, by their numbers. If there are any, only they are made by default."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_embedder(cls, given: Any) -> Any:
+        several = given.get("embedders") if isinstance(given, dict) else None
+        if several is None:
+            return given
+        if "embedder" in given:
+            raise ValueError("embedder and embedders exclude each other: name all of them in embedders")
+        return given | {"embedder": several[0]} if isinstance(several, list) and several else given

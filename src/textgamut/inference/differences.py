@@ -16,9 +16,8 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, REFERENCE_GROUPS, Family, K
 from textgamut.errors import DataError
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, seed_of
-from textgamut.metrics.rows import ALL
+from textgamut.metrics.rows import ALL, group_name
 from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
-from textgamut.metrics.support_scores import group_name
 
 if TYPE_CHECKING:
     import pandas as pd

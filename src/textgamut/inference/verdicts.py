@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import BOTH, DIVERSITY, FIDELITY, Metric
 from textgamut.inference.differences import CANNOT_TELL, verdict
@@ -30,8 +32,8 @@ TELLING = 1.96 + 0.84
 MOST_VISIBLE = 0.2
 """Smallest visible difference of a metric from 0 to 1, above which there are too few texts to tell."""
 
-MOST_GROUPS = 5
-"""Maximum number of groups that a sentence names."""
+MOST_GROUPS, MOST_CHANGED = 5, 3
+"""Maximum number of groups, and of verdicts that change with the embedder, that a sentence names."""
 
 BELOW, ABOVE, TOO_FEW = "below", "above", "too few texts"
 
@@ -185,6 +187,50 @@ def group_verdict(differences: pd.DataFrame, first: str, second: str) -> list[st
     return said
 
 
+def embedder_agreement(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Tabulate the verdicts on the same texts with several embedders.
+
+    Args:
+        tables: Label of each embedder -> its table of differences.
+
+    Returns:
+        One row per pair and metric of features that all tables have: ``metric``, ``model_1``, ``model_2``, a
+        column of verdicts for each embedder, and ``agree``, whether they are the same.
+    """
+    import pandas as pd
+
+    keys = ["metric", "model_1", "model_2"]
+    columns = []
+    for label, table in tables.items():
+        of_features = [FAMILIES[METRICS[name].family].of_features for name in table["metric"]]
+        own = table[np.array(of_features, dtype=bool) & (table["group"] == ALL).to_numpy(dtype=bool)]
+        columns.append(own.set_index(keys)["verdict"].rename(label))
+    found = pd.concat(columns, axis=1, join="inner")
+    return found.assign(agree=found.nunique(axis=1) == 1).reset_index()
+
+
+def embedder_verdict(agreement: pd.DataFrame) -> str:
+    """Say which verdicts in the leading metrics depend on the embedder.
+
+    Args:
+        agreement: Table of :func:`embedder_agreement`.
+    """
+    leading = list(_leading(set(agreement["metric"])))
+    rows = agreement[agreement["metric"].isin(leading)]
+    labels = [str(name) for name in agreement if name not in ("metric", "model_1", "model_2", "agree")]
+    which = f"{counted(len(rows), 'verdict')} in {' and '.join(METRICS[of].label for of in leading)}"
+    changed = [
+        f"{METRICS[row['metric']].label} of {row['model_1']} against {row['model_2']} "
+        f"({', '.join(f'{label}: {row[label]}' for label in labels)})"
+        for row in rows[~rows["agree"]].to_dict("records")
+    ]
+    if not changed:
+        return f"The embedders {' and '.join(labels)} agree in {which}."
+    more = f", and {len(changed) - MOST_CHANGED} others" if len(changed) > MOST_CHANGED else ""
+    verb = "changes" if len(changed) == 1 else "change"
+    return f"Of {which}, {len(changed)} {verb} with the embedder: {'; '.join(changed[:MOST_CHANGED])}{more}."
+
+
 def _of_pair(tested: Mapping[str, Row], leading: Sequence[str]) -> str:
     row = tested[leading[0]]
     parts = [
@@ -198,7 +244,7 @@ def _of_pair(tested: Mapping[str, Row], leading: Sequence[str]) -> str:
     return f"{pair}: {', '.join(parts)}; {found} of {len(tested)} metrics tell them apart."
 
 
-def _leading(tested: Mapping[str, Row]) -> Iterator[str]:
+def _leading(tested: Collection[str]) -> Iterator[str]:
     """Yield the first tested metric of each role: of features or, without any, of wording."""
     names = [name for name in METRICS if name in tested and METRICS[name].level == "set"]
     of_features = [name for name in names if not FAMILIES[METRICS[name].family].of_wording]

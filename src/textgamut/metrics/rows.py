@@ -5,6 +5,7 @@ The caller adds the columns of the cell.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,10 @@ Row = dict[str, Any]
 
 Columns: TypeAlias = "dict[str, NDArray[np.float64]]"
 """Values of each metric, one per text; NaN for a text without a value, for example an empty one."""
+
+
+Groups = Mapping[str, Sequence[str | None]]
+"""Group column -> the label of each text; None for a text without one."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,37 @@ def prompts_of_texts(texts: pd.DataFrame, prompts: pd.DataFrame) -> list[str]:
         TextgamutError: As :func:`prompt_rows`.
     """
     return list(prompts["base"].iloc[prompt_rows(texts["prompt_id"], prompts["id"])])
+
+
+def group_name(column: str, label: str) -> str:
+    r"""Return the name of a group in tables, such as ``topic=sport``.
+
+    An ``=`` in the column is written ``\=``, and a backslash twice, so that no two groups have the same name.
+    """
+    return re.sub(r"([\\=])", r"\\\1", column) + f"={label}"
+
+
+def groups_of(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, list[str | None]]:
+    """Return the label of each row of a table in each group column."""
+    return {
+        name: [
+            None if missing else str(of) for of, missing in zip(table[name], table[name].isna(), strict=True)
+        ]
+        for name in columns
+    }
+
+
+def groups_of_prompts(
+    dataset: pd.DataFrame, prompt_ids: pd.Series[Any], columns: Sequence[str]
+) -> dict[str, list[str | None]]:
+    """Return the labels of generated texts: those of their prompts.
+
+    Args:
+        dataset: ``id`` and the group columns.
+        prompt_ids: The ``id`` of the prompt of each text. Other ids have no group.
+        columns: The group columns.
+    """
+    return groups_of(dataset.set_index("id").reindex(prompt_ids), columns)
 
 
 def without_prompts(texts: Iterable[str], prompts: Iterable[str]) -> list[str]:

@@ -19,9 +19,9 @@ from textgamut.metrics.distances_in_blocks import (
     prepare,
     radii_of,
 )
+from textgamut.metrics.rows import Groups, group_name
 from textgamut.metrics.statistic import InGroup, Key, Masks, Statistic, Values
 from textgamut.metrics.support import equivalent_shares
-from textgamut.metrics.support_scores import Groups, group_name
 from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:

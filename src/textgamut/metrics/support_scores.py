@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.catalogue import metrics_of
 from textgamut.features.reduce import reduce_features, same_size
-from textgamut.metrics.rows import ALL, Scores
+from textgamut.metrics.rows import ALL, Groups, Scores, group_name
 from textgamut.metrics.support import group_metrics, half_sample_metrics, interval_of, support_metrics
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 HALF_SAMPLED = ("precision", "recall", "density", "coverage")
 """The metrics that have values for groups, and intervals from half-samples."""
-
-Groups = Mapping[str, Sequence[str | None]]
-"""Group column -> the label of each text; None for a text without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,34 +79,3 @@ def score(
         in_reference=result.in_reference,
         in_generated=result.in_generated,
     )
-
-
-def group_name(column: str, label: str) -> str:
-    r"""Return the name of a group in tables, such as ``topic=sport``.
-
-    An ``=`` in the column is written ``\=``, and a backslash twice, so that no two groups have the same name.
-    """
-    return re.sub(r"([\\=])", r"\\\1", column) + f"={label}"
-
-
-def groups_of(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, list[str | None]]:
-    """Return the label of each row of a table in each group column."""
-    return {
-        name: [
-            None if missing else str(of) for of, missing in zip(table[name], table[name].isna(), strict=True)
-        ]
-        for name in columns
-    }
-
-
-def groups_of_prompts(
-    dataset: pd.DataFrame, prompt_ids: pd.Series[Any], columns: Sequence[str]
-) -> dict[str, list[str | None]]:
-    """Return the labels of generated texts: those of their prompts.
-
-    Args:
-        dataset: ``id`` and the group columns.
-        prompt_ids: The ``id`` of the prompt of each text. Other ids have no group.
-        columns: The group columns.
-    """
-    return groups_of(dataset.set_index("id").reindex(prompt_ids), columns)

@@ -13,7 +13,13 @@ import yaml
 from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_csv, read_json, read_table, reading
-from textgamut.inference.verdicts import group_verdict, human_verdict, of_pair, pair_verdicts
+from textgamut.inference.verdicts import (
+    embedder_verdict,
+    group_verdict,
+    human_verdict,
+    of_pair,
+    pair_verdicts,
+)
 from textgamut.metrics.rows import ALL, YARDSTICK
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.experiment_page import (
@@ -124,6 +130,8 @@ def _verdicts(folder: Path, task: str, entry: Mapping[str, Any], results: list[s
             verdict = human_verdict(rows, values[name], values[YARDSTICK], entry["embedder"])
             sentences = *verdict.sentences, *group_verdict(differences, name, YARDSTICK)
             said.append(f"{task}, {name}: {' '.join(sentences)}")
+    if (agreement := folder / task / "embedders.csv").as_posix() in results:
+        said.append(f"{task}: {embedder_verdict(read_csv(agreement))}")
     between = pair_verdicts(differences, [name for name in names if name != YARDSTICK])
     return [*said, *(f"{task}: {sentence}" for sentence in between[:MOST_PAIRS])]
 

@@ -239,7 +239,8 @@ def make_plan(
     judgings = list(_judgings(config, need, prompts, lengths, folder))
     recorded = _recorded(config, need, prompts, lengths, folder)
     tested = () if config.experiment.targets else need.families
-    tests = [file for task in tested for file in test_files(config, task)]
+    embedders = config.experiment.embedders or [config.experiment.embedder]
+    tests = [file for task in tested for name in embedders for file in test_files(config, task, name)]
     return Plan(
         lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
         len(tests), sum((folder / file).exists() for file in tests), disk,

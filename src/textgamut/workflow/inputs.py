@@ -6,7 +6,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import (
     CONTINUATIONS,
     FEATURES,
@@ -345,7 +345,13 @@ def scores(config: Config, wildcards: Any) -> list[str]:
 
 def tests(config: Config, wildcards: Any) -> list[str]:
     """Return the tests of the differences between the methods of a task."""
-    return outputs.test_files(config, wildcards.task)
+    return outputs.test_files(config, wildcards.task, config.experiment.embedder)
+
+
+def tests_by_embedder(config: Config, wildcards: Any) -> list[str]:
+    """Return the tests of the differences between the methods of a task, for one embedder after the other."""
+    embedders = outputs.several_embedders(config, wildcards.task)
+    return [file for name in embedders for file in outputs.test_files(config, wildcards.task, name)]
 
 
 def _of_both(config: Config, wildcards: Any) -> list[Cell]:
@@ -359,12 +365,6 @@ def _of_both(config: Config, wildcards: Any) -> list[Cell]:
     return [cells[*own, seed] for own in pair for seed in sorted(seeds[0] & seeds[1])]
 
 
-def _tested(config: Config, wildcards: Any) -> list[Family]:
-    """Return the families whose differences between two methods are tested."""
-    held_out = wildcards.other_model == HUMAN
-    return [FAMILIES[name] for name in outputs.tested_families(config, wildcards.task, held_out=held_out)]
-
-
 def compared_texts(config: Config, wildcards: Any) -> list[str]:
     """Return the texts of two methods."""
     return [fill(paths.GENERATIONS, cell) for cell in _of_both(config, wildcards)]
@@ -372,33 +372,33 @@ def compared_texts(config: Config, wildcards: Any) -> list[str]:
 
 def compared_references(config: Config, wildcards: Any) -> list[str]:
     """Return the references of the first draw, if a family that is tested reads them."""
-    read = any(REFERENCES in family.reads for family in _tested(config, wildcards))
+    read = any(REFERENCES in family.reads for family in outputs.families_of_test(config, wildcards))
     return [first_references(config, wildcards)] if read else []
 
 
 def compared_features(config: Config, wildcards: Any) -> list[str]:
     """Return the features of the texts of two methods, if a family that is tested reads them."""
-    read = any(family.of_features for family in _tested(config, wildcards))
+    read = any(family.of_features for family in outputs.families_of_test(config, wildcards))
     cells = _of_both(config, wildcards) if read else []
     return [fill(paths.CELL_FEATURES, cell, embedder=wildcards.embedder) for cell in cells]
 
 
 def compared_reference_features(config: Config, wildcards: Any) -> list[str]:
     """Return the features of every draw of references, if a family that is tested reads them."""
-    read = any(family.of_draws for family in _tested(config, wildcards))
+    read = any(family.of_draws for family in outputs.families_of_test(config, wildcards))
     return reference_features(config, wildcards) if read else []
 
 
 def compared_quality(config: Config, wildcards: Any) -> list[str]:
     """Return the scores that the bar of quality for the effective diversity reads, of two methods."""
-    if "completions" not in {family.name for family in _tested(config, wildcards)}:
+    if "completions" not in {family.name for family in outputs.families_of_test(config, wildcards)}:
         return []
     return [path for cell in _of_both(config, wildcards) for path in quality_scores(config, cell)]
 
 
 def tokenizers(config: Config, wildcards: Any) -> list[str]:
     """Return the cards of the models whose tokenizers the families read that are tested."""
-    families = _tested(config, wildcards)
+    families = outputs.families_of_test(config, wildcards)
     return [card for family in families for card in named_cards(config, wildcards, family)]
 
 

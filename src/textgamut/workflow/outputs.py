@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from textgamut.catalogue import FAMILIES, text_metrics_of
 from textgamut.catalogue.family import Family
@@ -134,11 +135,24 @@ def _generated(config: Config, task: str) -> list[Method]:
     return [method for method in methods(config, task) if method[0] != HUMAN]
 
 
-def test_files(config: Config, task: str) -> list[str]:
+def families_of_test(config: Config, wildcards: Any) -> list[Family]:
+    """Return the families whose differences a job tests: with other embedders, those of features."""
+    held_out, main = wildcards.other_model == HUMAN, wildcards.embedder == config.experiment.embedder
+    tested = [FAMILIES[name] for name in tested_families(config, wildcards.task, held_out=held_out)]
+    return [family for family in tested if main or family.of_features]
+
+
+def several_embedders(config: Config, task: str) -> list[str]:
+    """Return the embedders under which the differences of a task are tested, if there are several."""
+    families = [FAMILIES[name] for name in tested_families(config, task, held_out=False)]
+    several = config.experiment.embedders or []
+    return several if any(family.of_features for family in families) else []
+
+
+def test_files(config: Config, task: str, embedder: str) -> list[str]:
     """Return the tests of the differences between each two methods of a task."""
     if not tested_families(config, task, held_out=False):
         return []
-    embedder = config.experiment.embedder
     return [
         fill(
             paths.TESTS,

@@ -59,6 +59,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.figures.text_figures",
         "report.html",
         "inference.differences",
+        "inference.verdicts",
         "features.reduce",
         "report.figures.differences",
         "metrics.completions",

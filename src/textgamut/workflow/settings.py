@@ -12,7 +12,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Names
 from textgamut.config.cells import Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
@@ -319,7 +318,7 @@ def explain_support(config: Config, wildcards: Any) -> Settings:
 @_rule
 def compare_methods(config: Config, wildcards: Any) -> Settings:
     task, held_out = config.experiment.tasks[wildcards.task], wildcards.other_model == HUMAN
-    tested = outputs.tested_families(config, wildcards.task, held_out=held_out)
+    tested = outputs.families_of_test(config, wildcards)
     return {
         "methods": [
             f"{wildcards.model}/{wildcards.decoding}",
@@ -327,7 +326,7 @@ def compare_methods(config: Config, wildcards: Any) -> Settings:
         ],
         "paired": task.prompted and not held_out,
         "groups": list(task.groups),
-        "families": {name: score_family(config, wildcards, FAMILIES[name]) for name in tested},
+        "families": {family.name: score_family(config, wildcards, family) for family in tested},
     }
 
 
@@ -440,16 +439,26 @@ model lacks or invents ``mode``; a wholly wrong one writes about all but ``main`
 
 @_result
 def tabulate_differences(config: Config, wildcards: Any) -> Settings:
-    names = {(model, decoding): name for model, decoding, name in method_names(config, wildcards.task)}
-    names[HUMAN, HELD_OUT] = YARDSTICK
+    pairs = _compared_pairs(config, wildcards)
+    return {"task": wildcards.task, "embedder": config.experiment.embedder, "pairs": pairs}
+
+
+@_result
+def tabulate_embedders(config: Config, wildcards: Any) -> Settings:
+    embedders = outputs.several_embedders(config, wildcards.task)
     return {
         "task": wildcards.task,
-        "embedder": config.experiment.embedder,
-        "pairs": [
-            [[*method, names[method]] for method in pair]
-            for pair in outputs.compared_pairs(config, wildcards.task)
-        ],
+        "embedders": [config.embedders[name].label for name in embedders],
+        "pairs": _compared_pairs(config, wildcards),
     }
+
+
+def _compared_pairs(config: Config, wildcards: Any) -> list[list[list[str]]]:
+    """Return the compared pairs: model, decoding and name of both methods."""
+    names = {(model, decoding): name for model, decoding, name in method_names(config, wildcards.task)}
+    names[HUMAN, HELD_OUT] = YARDSTICK
+    pairs = outputs.compared_pairs(config, wildcards.task)
+    return [[[*method, names[method]] for method in pair] for pair in pairs]
 
 
 @_result

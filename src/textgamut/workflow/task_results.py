@@ -145,6 +145,14 @@ TASK_RESULTS = (
         ("differences", "figure: differences between methods"),
         _few_compared,
     ),
+    TaskResult(  # verdicts with each of several embedders
+        "tabulate_embedders",
+        "Comparing the embedders on",
+        {"tests": inputs.tests_by_embedder},
+        _files("embedders", "csv", "html"),
+        ("embedders", "table: agreement of the embedders"),
+        lambda config, task: bool(outputs.several_embedders(config, task)),
+    ),
     TaskResult(  # mean cosine of completions of one prompt, within and between methods
         "plot_similarity",
         "Plotting the similarity of the completions of",

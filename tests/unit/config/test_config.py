@@ -34,6 +34,13 @@ def change(*keys: str | int, value: object) -> dict:
     return experiment
 
 
+def several_embedders(*names: str) -> dict:
+    """Return the experiment with several embedders."""
+    experiment = change("embedders", value=list(names))
+    del experiment["embedder"]
+    return experiment
+
+
 def load(experiment: dict, registries: Path = ROOT / "config") -> Config:
     return validate_config(experiment, "my.yaml", registries)
 
@@ -204,6 +211,16 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "embedder: unknown embedder 'mini'; nearest valid: 'minilm'",
         ),
         (
+            change("embedders", value=["minilm", "gpt2-large"]),
+            "embedder and embedders exclude each other: name all of them in embedders",
+        ),
+        (
+            several_embedders("minilm", "gemma"),
+            "embedders[1]: unknown embedder 'gemma'; nearest valid: 'gemma-",
+        ),
+        (several_embedders("minilm"), "embedders: List should have at least 2 items after validation, not 1"),
+        (several_embedders("minilm", "minilm"), "embedders: duplicate values"),
+        (
             change("tasks", "news", "kind", value="continuations"),
             "tasks.news.kind: 'continuations' is not one of the choices; nearest valid: 'continuation'",
         ),
@@ -272,6 +289,12 @@ def test_bad_experiment(experiment: dict, message: str) -> None:
     with pytest.raises(TextgamutError) as error:
         load(experiment)
     assert message in str(error.value)
+
+
+def test_the_first_of_several_embedders_is_that_of_all_tables() -> None:
+    loaded = load(several_embedders("gpt2-large", "minilm")).experiment
+    assert loaded.embedder == "gpt2-large"
+    assert loaded.embedders == ["gpt2-large", "minilm"]
 
 
 def test_all_problems_are_told_at_once() -> None:

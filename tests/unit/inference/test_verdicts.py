@@ -13,6 +13,8 @@ from textgamut.inference.verdicts import (
     ABOVE,
     BELOW,
     TOO_FEW,
+    embedder_agreement,
+    embedder_verdict,
     finding,
     human_verdict,
     lost_roles,
@@ -60,6 +62,24 @@ def test_a_finding_needs_its_test_and_the_same_sign() -> None:
     assert finding(row("recall", 0.01, tested=0.1)) == CANNOT_TELL  # the values say the opposite
     assert finding(row("self_bleu", 0.01)) == BELOW  # higher is worse
     assert finding(row("self_bleu", 0.01) | {"difference": -0.1, "tested": -0.1}) == ABOVE
+
+
+def test_verdicts_that_change_with_the_embedder_are_named() -> None:
+    rows = [row("recall", 0.01), row("precision", 0.6, verdict=CANNOT_TELL), row("self_bleu", 0.01)]
+    one = pd.DataFrame([*rows, row("recall", 0.01, group="topic=x")])
+    other = pd.DataFrame([rows[0] | {"verdict": CANNOT_TELL}, rows[1]])
+    table = embedder_agreement({"A": one, "B": other})
+    assert list(table) == ["metric", "model_1", "model_2", "A", "B", "agree"]
+    assert table.to_numpy().tolist() == [
+        ["recall", "m", "human", "worse", CANNOT_TELL, False],
+        ["precision", "m", "human", CANNOT_TELL, CANNOT_TELL, True],
+    ]
+    assert embedder_verdict(table) == (
+        "Of 2 verdicts in precision and recall, 1 changes with the embedder: "
+        "recall of m against human (A: worse, B: cannot tell)."
+    )
+    same = embedder_agreement({"A": one, "B": one})
+    assert embedder_verdict(same) == "The embedders A and B agree in 2 verdicts in precision and recall."
 
 
 def test_too_few_texts_only_where_nothing_is_found() -> None:

@@ -13,8 +13,14 @@ from textgamut.errors import TextgamutError
 from textgamut.metrics import entities, judge, likelihood_scores, readability, similarity, support_scores
 from textgamut.metrics.judge import Judgements
 from textgamut.metrics.likelihood import Likelihood
-from textgamut.metrics.rows import prompt_rows, prompts_of_texts, text_table, without_prompts
-from textgamut.metrics.support_scores import groups_of, groups_of_prompts
+from textgamut.metrics.rows import (
+    groups_of,
+    groups_of_prompts,
+    prompt_rows,
+    prompts_of_texts,
+    text_table,
+    without_prompts,
+)
 from textgamut.metrics.sweep_scores import sweep_scores
 from textgamut.models.log_likelihood import ScoringModel
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from textgamut.cli.rank import _joined
 from textgamut.files import read_csv, to_csv
-from textgamut.metrics.support_scores import group_name
+from textgamut.metrics.rows import group_name
 from textgamut.rankings.method_scores import method_scores
 from textgamut.rankings.ranking import rank_methods
 from textgamut.report.figures.ranking_figures import ranking_figures

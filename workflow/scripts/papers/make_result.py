@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 
 from textgamut.calls import call
-from textgamut.catalogue import METRICS
+from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_array, read_csv, read_json, read_table, to_csv, write_bytes
 from textgamut.inference.differences import Difference, differences_table, text_differences
+from textgamut.inference.verdicts import embedder_agreement, embedder_verdict
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
 from textgamut.report.comparison import DIFFERENCES_NOTE
 from textgamut.report.figures.differences import differences_figure
@@ -139,6 +140,23 @@ def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], te
     differences = differences_table(found)
     title = f"Differences between the methods of {settings['task']}"
     return {"csv": differences, "html": to_html(differences, title, DIFFERENCES_NOTE)}
+
+
+def tabulate_embedders(settings: Settings, tests: list[Path]) -> Made:
+    """Tabulate the verdicts with each embedder; ``tests``: of all pairs with the first, and so on."""
+    files, pairs, tables = iter(tests), settings["pairs"], {}
+    for label in settings["embedders"]:
+        found = [(first[2], second[2], of_sets(read_json(next(files)))) for first, second in pairs]
+        tables[label] = differences_table(found)
+    table = embedder_agreement(tables)
+    title = f"Agreement of the embedders on {settings['task']}. {embedder_verdict(table)}"
+    return {"csv": table, "html": to_html(table, title)}
+
+
+def of_sets(rows: list[dict[str, Any]]) -> list[Difference]:
+    """Return the tests of metrics of features, whose verdicts follow the tested difference."""
+    tested = [row for row in rows if FAMILIES[METRICS[row["metric"]].family].of_features]
+    return [Difference(**UNKNOWN | row | {"difference": row["tested"]}) for row in tested]
 
 
 def plot_differences(settings: Settings, table: Path) -> Made:

@@ -23,8 +23,13 @@ from textgamut.config.entries.sources import OpenAISource, parse_source
 from textgamut.files import read_array, read_table, write_json, write_scores
 from textgamut.metrics.lengths import check_lengths
 from textgamut.metrics.overlap import check_overlap
-from textgamut.metrics.rows import prompt_rows, prompts_of_texts, without_prompts
-from textgamut.metrics.support_scores import groups_of, groups_of_prompts
+from textgamut.metrics.rows import (
+    groups_of,
+    groups_of_prompts,
+    prompt_rows,
+    prompts_of_texts,
+    without_prompts,
+)
 from textgamut.models.devices import lease
 from textgamut.models.log_likelihood import ScoringModel
 from textgamut.run.script import run
