@@ -37,6 +37,8 @@ GROUPS = "groups"
 """Group column -> the label of each text; None for a text without one."""
 REFERENCE_GROUPS = "reference_groups"
 """Group column -> the label of each reference, likewise."""
+UNITS = "units"
+"""What is drawn as a whole with each text: its prompt, or another cluster; None for a text of its own."""
 K = "k"
 """Number of neighbours, a setting of the task."""
 TEXT_SCORES = "text_scores"
@@ -54,7 +56,7 @@ JUDGE = "judge"
 
 IN_SCORE = {
     FEATURES, REFERENCE_FEATURES, TEXTS, CONTINUATIONS, PROMPTS, PROMPT_IDS, REFERENCES, GROUPS,
-    REFERENCE_GROUPS, K, TEXT_SCORES, TOKENIZER, MODEL,
+    REFERENCE_GROUPS, UNITS, K, TEXT_SCORES, TOKENIZER, MODEL,
 }  # fmt: skip
 """What ``textgamut score`` can provide from two files of texts."""
 

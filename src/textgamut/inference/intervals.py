@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.catalogue import METRICS
-from textgamut.catalogue.family import REFERENCE_FEATURES, REFERENCE_GROUPS, Family, K
+from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
 from textgamut.inference.resamples import seed_of
-from textgamut.metrics.rows import ALL, Columns, Row, Scores
+from textgamut.metrics.rows import ALL, Columns, Row, Scores, numbered
 from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
@@ -61,7 +61,7 @@ def add_intervals(
         n = min(n, len(common[REFERENCE_FEATURES]))
         own = {name: chosen_rows(values, np.arange(n)) for name, values in own.items()}
         common = {**common, REFERENCE_FEATURES: common[REFERENCE_FEATURES][:n]}
-    units = _units(prompts, n)
+    units = numbered(prompts, n)
     few = units.max() + 1 < LEAST or (K in family.reads and n <= 4 * common[K])
     wanted = {(row["group"], row["metric"]) for row in rows if "low" not in row}
     wanted = {key for key in wanted if METRICS[key[1]].level != "text" and not METRICS[key[1]].p_value}
@@ -80,20 +80,13 @@ def _of_mean(row: Row, columns: Columns, prompts: Sequence[Hashable] | None) -> 
     if METRICS[row["metric"]].level != "text" or row["metric"] not in columns:
         return row
     values = columns[row["metric"]]
-    unit, known = _units(prompts, len(values)), np.isfinite(values)
+    unit, known = numbered(prompts, len(values)), np.isfinite(values)
     sums = np.bincount(unit[known], values[known]), np.bincount(unit[known])
     means = sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
     if len(means) < LEAST:
         return row
     error = float(means.std(ddof=1)) / math.sqrt(len(means))
     return _about(row, error, float(stats.t.ppf(0.975, len(means) - 1)))
-
-
-def _units(prompts: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
-    """Number the prompts of texts; a text without one is a unit of its own."""
-    keys = [("text", row) if prompts is None or prompts[row] is None else prompts[row] for row in range(n)]
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
 
 
 def _halves(rng: np.random.Generator, units: int, count: int) -> Masks:
@@ -143,11 +136,7 @@ def _recomputed(
         settings = {**common, "bootstrap": 0}
         if references is not None:
             of_references = np.flatnonzero(references[place])
-            settings |= {
-                name: chosen_rows(common[name], of_references)
-                for name in (REFERENCE_FEATURES, REFERENCE_GROUPS)
-                if name in common
-            }
+            settings[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][of_references]
         scores = family.score({**settings, **half})
         scored.append({(row["group"], row["metric"]): row["value"] for row in scores.rows})
     for key in dict.fromkeys(key for of in scored for key in of):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -139,6 +139,15 @@ def groups_of_prompts(
         columns: The group columns.
     """
     return groups_of(dataset.set_index("id").reindex(prompt_ids), columns)
+
+
+def numbered(units: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
+    """Number what is drawn as a whole with each of the first n texts; None is a text of its own."""
+    import numpy as np
+
+    keys = [("text", row) if units is None or units[row] is None else units[row] for row in range(n)]
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
 
 
 def without_prompts(texts: Iterable[str], prompts: Iterable[str]) -> list[str]:

@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -316,12 +316,78 @@ def half_sample_metrics(
     Returns:
         The values of each metric, (replicates,) each.
     """
-    ref, gen = checked(reference, generated)
     result = validation.instance("result", result, SupportMetrics, "the result of support_metrics")
     replicates, seed = (
         validation.integer("replicates", replicates, 2, MOST_HALF_SAMPLES),
         validation.seed("seed", seed),
     )
+    return half_samples(reference, generated, result, replicates, seed, device).metrics()
+
+
+class HalfSamples(NamedTuple):
+    """Half-samples of two sets, and which of their members lie inside the other side's support."""
+
+    references: NDArray[np.bool_]
+    """(R, N): which references are in each half-sample."""
+    texts: NDArray[np.bool_]
+    """(R, N): which generated texts are."""
+    balls: NDArray[np.int32]
+    """(R, N): number of the half-sample's reference balls around each of its texts."""
+    covered: NDArray[np.bool_]
+    """(R, N): which balls of the half-sample's references contain a text."""
+    in_generated: NDArray[np.bool_]
+    """(R, N): which references of the half-sample lie inside the support of its texts."""
+    k: int
+
+    def metrics(
+        self, texts: NDArray[np.bool_] | None = None, references: NDArray[np.bool_] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the metrics of each half-sample, (R,) each; NaN where it has no member of a group.
+
+        Args:
+            texts: (N,) which texts precision and density average over. Defaults to all.
+            references: (N,) which references recall and coverage average over. Defaults to all.
+        """
+        of_texts = self.texts if texts is None else self.texts & texts
+        of_references = self.references if references is None else self.references & references
+
+        def mean(values: NDArray[Any], members: NDArray[np.bool_]) -> NDArray[np.float64]:
+            with np.errstate(invalid="ignore"):
+                found: NDArray[np.float64] = (values * members).sum(axis=1) / members.sum(axis=1)
+            return found
+
+        return {
+            "precision": mean(self.balls > 0, of_texts),
+            "recall": mean(self.in_generated, of_references),
+            "density": mean(self.balls, of_texts) / self.k,
+            "coverage": mean(self.covered, of_references),
+        }
+
+
+def half_samples(
+    reference: ArrayLike,
+    generated: ArrayLike,
+    result: SupportMetrics,
+    replicates: int,
+    seed: int = 0,
+    device: str | None = None,
+    units: NDArray[np.intp] | None = None,
+) -> HalfSamples:
+    """Draw the half-samples of :func:`half_sample_metrics`.
+
+    Args:
+        reference: As ``bootstrap_intervals``; the others, too.
+        generated: See there.
+        result: See there.
+        replicates: See there.
+        seed: See there.
+        device: See there.
+        units: (N,) number, from 0, of what is drawn as a whole with each text. Defaults to single texts.
+
+    Raises:
+        DataError: As ``bootstrap_intervals``.
+    """
+    ref, gen = checked(reference, generated)
     n, k = result.n, result.k
     if n <= 4 * k:
         raise DataError(f"bootstrap intervals for k = {k} need more than {4 * k} texts, not {n}")
@@ -329,10 +395,15 @@ def half_sample_metrics(
         raise DataError(f"the result is of {n} texts, but there are {len(ref)} references, {len(gen)} texts")
     references, texts = prepare([ref[:n], gen[:n]], choose_device(device))
     rng = np.random.default_rng(seed)
-    halves = [np.array([rng.permutation(n) < n // 2 for _ in range(replicates)]) for _ in (references, texts)]
-    precision, density, coverage = _half_samples(references, texts, halves[0], halves[1], k)
-    recall, _, _ = _half_samples(texts, references, halves[1], halves[0], k)
-    return {"precision": precision, "recall": recall, "density": density, "coverage": coverage}
+    units = np.arange(n) if units is None else units
+    halves = []
+    for of_rows in (np.arange(n), units):
+        count = int(of_rows.max()) + 1
+        drawn = np.array([rng.permutation(count) < count // 2 for _ in range(replicates)])
+        halves.append(drawn[:, of_rows])
+    balls, covered = _half_samples(references, texts, halves[0], halves[1], k)
+    around, _ = _half_samples(texts, references, halves[1], halves[0], k)
+    return HalfSamples(halves[0], halves[1], balls, covered, around > 0, k)
 
 
 def interval_of(metric: str, value: float, replicates: NDArray[np.float64], level: float = 0.95) -> Interval:
@@ -484,8 +555,8 @@ def _expected_clipped_coverage(n: int, k: int) -> NDArray[np.float64]:
 
 def _half_samples(
     owners: Points, others: Points, owners_drawn: NDArray[np.bool_], others_drawn: NDArray[np.bool_], k: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return, for each replicate, the share of others inside a ball, the density, the share of full balls.
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the number of balls around each other point, and which balls are full, in each replicate.
 
     ``owners_drawn`` and ``others_drawn`` are (replicates, N). The radius of a ball in a replicate is the
     distance to its owner's k-th nearest neighbour in the half-sample.
@@ -495,8 +566,7 @@ def _half_samples(
     replicates, n = owners_drawn.shape
     # Enough neighbours that a half-sample contains at least k of them, except once in 10^10 balls.
     count = min(n - 1, int(2 * k + 7 * np.sqrt(2 * k) + 24))
-    inside = np.zeros((replicates, n), bool)
-    pairs_inside = np.zeros(replicates, np.int64)
+    around = np.zeros((replicates, n), np.int32)
     full = np.zeros((replicates, n), bool)
     balls = radii_of(owners, [(n, count)])[n, count]
     one_at_a_time = threading.Lock()
@@ -515,15 +585,17 @@ def _half_samples(
             rank = (near[row] <= distance[part][:, None]).sum(axis=1)
             hit = (reach[:, row] >= rank) & owners_drawn[:, row + rows.start] & others_drawn[:, column]
             with one_at_a_time:
-                pairs_inside[:] += hit.sum(axis=1)
-                for target, index in ((full, row + rows.start), (inside, column)):
+                for target, index, join in (
+                    (full, row + rows.start, np.logical_or),
+                    (around, column, np.add),
+                ):
                     order = np.argsort(index, kind="stable")
                     starts = np.flatnonzero(np.diff(index[order], prepend=-1))
-                    target[:, index[order][starts]] |= np.logical_or.reduceat(hit[:, order], starts, axis=1)
+                    of_points = join.reduceat(hit[:, order], starts, axis=1, dtype=target.dtype)
+                    target[:, index[order][starts]] = join(target[:, index[order][starts]], of_points)
 
     over_blocks(draw, owners, others)
-    half = n // 2
-    return inside.sum(axis=1) / half, pairs_inside / (k * half), full.sum(axis=1) / half
+    return around, full
 
 
 def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: int, closed: bool) -> None:

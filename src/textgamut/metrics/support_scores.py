@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.catalogue import metrics_of
 from textgamut.features.reduce import reduce_features, same_size
-from textgamut.metrics.rows import ALL, Groups, Scores, group_name
-from textgamut.metrics.support import group_metrics, half_sample_metrics, interval_of, support_metrics
+from textgamut.metrics.rows import ALL, Groups, Row, Scores, group_name, numbered
+from textgamut.metrics.support import (
+    SupportMetrics,
+    group_metrics,
+    half_samples,
+    interval_of,
+    support_metrics,
+)
 
 if TYPE_CHECKING:
     pass
@@ -41,6 +48,7 @@ def score(
     bootstrap: int = 0,
     groups: Groups | None = None,
     reference_groups: Groups | None = None,
+    units: Sequence[Hashable] | None = None,
 ) -> SupportScores:
     """Reduce features and compute precision, recall, density and coverage, with 95 % intervals.
 
@@ -49,25 +57,30 @@ def score(
         reference_features: (N, d) features of the references.
         k: Number of neighbours.
         bootstrap: Number of half-samples for the intervals. There are no intervals if it is 0, or N <= 4 k.
-        groups: Groups of the texts, which are scored separately, without intervals.
+        groups: Groups of the texts, which are scored separately.
         reference_groups: Groups of the references, in the same columns.
+        units: What half-samples draw as a whole with each text: its prompt, or another cluster; None for a
+            text of its own.
 
     Raises, Warns:
         As ``metrics.support``.
     """
     reduced = reduce_features(*same_size(reference_features, features))
     result = support_metrics(*reduced, k)
-    halves = half_sample_metrics(*reduced, result, bootstrap) if bootstrap and result.n > 4 * k else {}
-    facts = {"n": result.n, "k": k}
-    rows = []
-    for name in metrics_of("support"):
-        value = getattr(result, name)
-        interval = interval_of(name, value, halves[name])._asdict() if name in halves else {}
-        rows.append(facts | {"group": ALL, "metric": name, "value": value} | interval)
+    numbers = numbered(units, result.n)
+    few = not bootstrap or result.n <= 4 * k or numbers.max() == 0
+    halves = None if few else half_samples(*reduced, result, bootstrap, units=numbers)
+    of_all = halves.metrics() if halves else {}
+    rows = [
+        _row(result, ALL, name, getattr(result, name), of_all.get(name)) for name in metrics_of("support")
+    ]
     for column, labels in (groups or {}).items():
-        for group, metrics in group_metrics(result, (reference_groups or {})[column], labels).items():
+        of_references = (reference_groups or {})[column]
+        for group, metrics in group_metrics(result, of_references, labels).items():
+            members = [np.array(side[: result.n], dtype=object) == group for side in (labels, of_references)]
+            of_group = halves.metrics(*members) if halves else {}
             rows += [
-                facts | {"group": group_name(column, group), "metric": name, "value": value}
+                _row(result, group_name(column, group), name, value, of_group.get(name))
                 for name in HALF_SAMPLED
                 if not np.isnan(value := getattr(metrics, name))
             ]
@@ -79,3 +92,12 @@ def score(
         in_reference=result.in_reference,
         in_generated=result.in_generated,
     )
+
+
+def _row(
+    result: SupportMetrics, group: str, metric: str, value: float, halves: NDArray[np.float64] | None
+) -> Row:
+    """Return the row of a metric, with an interval if enough half-samples have a value."""
+    row = {"n": result.n, "k": result.k, "group": group, "metric": metric, "value": value}
+    known = np.empty(0) if halves is None else halves[np.isfinite(halves)]
+    return row | (interval_of(metric, value, known)._asdict() if len(known) > 1 else {})

@@ -94,7 +94,7 @@ class Material:
             "continuations": generated,
             "prompts": None if asked is None else [prompt or "" for prompt in asked],
             "prompt_ids": asked,
-            "units": clusters,
+            "units": clusters if self.texts.clusters else None if asked is None else _keys(asked),
             "features": features,
             "groups": groups,
         }
@@ -106,9 +106,8 @@ class Material:
         from textgamut.inference.intervals import add_intervals
 
         own = self.own(family, name)
-        units = own["units"] if self.texts.clusters else own["prompt_ids"]
-        prompts = None if units is None else _keys(units)
-        return add_intervals(scores, family, _given(family, own), common, prompts, self.options.bootstrap)
+        given, units = _given(family, own), own["units"]
+        return add_intervals(scores, family, given, common, units, self.options.bootstrap)
 
     def differences(
         self, values: Mapping[str, Mapping[Key, float]], texts: Mapping[str, pd.DataFrame]

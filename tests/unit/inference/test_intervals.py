@@ -8,6 +8,7 @@ import pytest
 from textgamut.catalogue import FAMILIES
 from textgamut.inference.intervals import LEAST, SLOW_HALVES, add_intervals
 from textgamut.metrics.rows import Scores, metric_row
+from textgamut.metrics.support import half_samples, support_metrics
 
 RNG = np.random.default_rng(0)
 N = 80
@@ -79,6 +80,21 @@ def test_groups_have_intervals_of_their_own() -> None:
         own, every = found[group, "density"], found["all", "density"]
         assert own["low"] <= own["value"] <= own["high"]
         assert own["deviation"] > every["deviation"]  # of half as many texts
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_interval_of_a_group_is_that_of_its_share() -> None:
+    """With all texts in one group, its intervals are those of all; support draws prompts as a whole."""
+    found = intervals("support", groups={"topic": ["a"] * N})
+    for name in ("precision", "recall", "density", "coverage"):
+        assert found["topic=a", name] | {"group": "all"} == found["all", name]
+    own = given("support")
+    each = FAMILIES["support"].score(COMMON | own | {"bootstrap": 100, "units": list(range(N))})
+    assert each.rows == FAMILIES["support"].score(COMMON | own | {"bootstrap": 100}).rows
+    pair = COMMON["reference_features"], own["features"]
+    drawn = half_samples(*pair, support_metrics(*pair, 4), 20, units=np.arange(N) // 8)
+    assert (drawn.texts.reshape(20, -1, 8).all(axis=2) == drawn.texts.reshape(20, -1, 8).any(axis=2)).all()
+    assert (drawn.texts.sum(axis=1) == N // 2).all()
 
 
 def test_the_deviation_is_that_of_a_mean() -> None:

@@ -133,6 +133,7 @@ def read(
 ) -> dict[str, Any]:
     """Read what belongs to the cell: what the family reads -> its value."""
     values: dict[str, Any] = {"texts": list(texts["text"]), "prompt_ids": list(texts["prompt_id"])}
+    values["units"] = values["prompt_ids"]
     if "features" in inputs:
         values["features"] = read_array(inputs["features"])
     if "prompts" in inputs:
