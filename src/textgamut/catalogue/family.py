@@ -54,6 +54,8 @@ GRADER = "grader"
 JUDGE = "judge"
 """A served model, and the number of concurrent questions."""
 
+PER_TEXT = (FEATURES, TEXTS, CONTINUATIONS, PROMPTS, PROMPT_IDS, GROUPS, UNITS, TEXT_SCORES)
+"""What has a value for each generated text."""
 IN_SCORE = {
     FEATURES, REFERENCE_FEATURES, TEXTS, CONTINUATIONS, PROMPTS, PROMPT_IDS, REFERENCES, GROUPS,
     REFERENCE_GROUPS, UNITS, K, TEXT_SCORES, TOKENIZER, MODEL,

@@ -17,6 +17,11 @@ from textgamut.metrics.rows import ALL, Columns, Row, Scores, numbered
 from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
+REVISION = 1
+"""Increase when the same scores get other intervals."""
+
+HALVES = 200
+"""Number of half-samples in an experiment."""
 SLOW_HALVES = 50
 """Largest number of half-samples of a family that computes its metrics anew for each."""
 LEAST_FOR_QUANTILES = 100
@@ -33,7 +38,7 @@ def add_intervals(
     family: Family,
     own: Mapping[str, Any],
     common: Mapping[str, Any],
-    prompts: Sequence[Hashable] | None,
+    drawn_with: Sequence[Hashable] | None,
     count: int,
 ) -> list[Row]:
     """Add 95 % intervals to the rows of the metrics that have none.
@@ -47,13 +52,14 @@ def add_intervals(
         family: The family.
         own: What it reads of the model: name -> a value for each text.
         common: Settings and references by name.
-        prompts: Prompt of each text, None for a text without one; None if there are none.
+        drawn_with: What is drawn as a whole with each text: its prompt, or another cluster; None for a text
+            of its own. None if there is nothing.
         count: Number of half-samples, at most ``SLOW_HALVES`` of a family that computes its metrics anew.
 
     Returns:
         The rows, with ``low``, ``high`` and ``deviation`` (over the half-samples, or the standard error).
     """
-    rows = [_of_mean(row, scores.columns or {}, prompts) for row in scores.rows]
+    rows = [_of_mean(row, scores.columns or {}, drawn_with) for row in scores.rows]
     if not family.tested:
         return rows
     n = len(next(iter(own.values())))
@@ -61,7 +67,7 @@ def add_intervals(
         n = min(n, len(common[REFERENCE_FEATURES]))
         own = {name: chosen_rows(values, np.arange(n)) for name, values in own.items()}
         common = {**common, REFERENCE_FEATURES: common[REFERENCE_FEATURES][:n]}
-    units = numbered(prompts, n)
+    units = numbered(drawn_with, n)
     few = units.max() + 1 < LEAST or (K in family.reads and n <= 4 * common[K])
     wanted = {(row["group"], row["metric"]) for row in rows if "low" not in row}
     wanted = {key for key in wanted if METRICS[key[1]].level != "text" and not METRICS[key[1]].p_value}
@@ -73,14 +79,14 @@ def add_intervals(
     return [_with_interval(row, found.get((row["group"], row["metric"]))) for row in rows]
 
 
-def _of_mean(row: Row, columns: Columns, prompts: Sequence[Hashable] | None) -> Row:
+def _of_mean(row: Row, columns: Columns, drawn_with: Sequence[Hashable] | None) -> Row:
     """Add an interval to a mean over single texts."""
     from scipy import stats
 
     if METRICS[row["metric"]].level != "text" or row["metric"] not in columns:
         return row
     values = columns[row["metric"]]
-    unit, known = numbered(prompts, len(values)), np.isfinite(values)
+    unit, known = numbered(drawn_with, len(values)), np.isfinite(values)
     sums = np.bincount(unit[known], values[known]), np.bincount(unit[known])
     means = sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
     if len(means) < LEAST:

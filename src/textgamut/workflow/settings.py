@@ -17,6 +17,7 @@ from textgamut.config.cells import Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.sources import GenerationsSource, Training
 from textgamut.config.task_kinds import HELD_OUT, HUMAN, SubsetsTask
+from textgamut.inference.intervals import REVISION as INTERVALS
 from textgamut.metrics.rows import YARDSTICK
 from textgamut.workflow import inputs, outputs, targets
 from textgamut.workflow.families import family_of, generator_scores, missing_families
@@ -270,6 +271,12 @@ def embed_texts(config: Config, wildcards: Any) -> Settings:
 
 
 def score_family(config: Config, wildcards: Any, family: Family) -> Settings:
+    """Return what decides the scores of a family, and their intervals unless they are for a paper."""
+    intervals = {} if config.experiment.targets else {"intervals": INTERVALS}
+    return family_settings(config, wildcards, family) | intervals
+
+
+def family_settings(config: Config, wildcards: Any, family: Family) -> Settings:
     """Return the settings of a family and of its task, and what decides the entries that they name."""
     asked = family_of(config, wildcards.task, family.name)
     named = {field: _decisive(config, what, name) for field, what, name in asked.named()}
@@ -326,7 +333,7 @@ def compare_methods(config: Config, wildcards: Any) -> Settings:
         ],
         "paired": task.prompted and not held_out,
         "groups": list(task.groups),
-        "families": {family.name: score_family(config, wildcards, family) for family in tested},
+        "families": {family.name: family_settings(config, wildcards, family) for family in tested},
     }
 
 

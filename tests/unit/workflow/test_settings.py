@@ -16,6 +16,7 @@ from textgamut.config.cells import Config
 from textgamut.config.entries.models import Reasoning
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config, validate_config
+from textgamut.inference.intervals import REVISION as INTERVALS
 from textgamut.report.papers.mc_labels import methods_by_label
 from textgamut.workflow import revisions, settings
 from textgamut.workflow.families import family_of
@@ -128,6 +129,17 @@ def test_an_adapter_changes_all_that_loads_the_weights(demo: Config) -> None:
         adapter = FileSource(kind="file", path="adapter")
         model = demo.models[name].model_copy(update={"adapter": adapter})
         assert differing(demo, demo._replace(models=demo.models | {name: model})) == anew
+
+
+def test_scores_have_intervals_unless_they_are_for_a_paper(demo: Config) -> None:
+    support = FAMILIES["support"]
+    assert settings.score_family(demo, JOB, support)["intervals"] == INTERVALS
+    assert "intervals" not in settings.family_settings(demo, JOB, support)
+    paper = load_config(ROOT / "config/test/papers/pr.yaml")
+    task = next(iter(paper.measured()))
+    cell = next(iter(paper.cells(task)))
+    job = SimpleNamespace(**cell._asdict(), embedder=paper.experiment.embedder)
+    assert "intervals" not in settings.score_family(paper, job, support)
 
 
 def test_another_label_is_only_drawn_and_tabulated(demo: Config) -> None:

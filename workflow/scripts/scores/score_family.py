@@ -14,6 +14,7 @@ from textgamut.catalogue.family import (
     GROUPS,
     JUDGE,
     MODEL,
+    PER_TEXT,
     REFERENCE_GROUPS,
     TAGGER,
     TOKENIZER,
@@ -21,9 +22,11 @@ from textgamut.catalogue.family import (
 )
 from textgamut.config.entries.sources import OpenAISource, parse_source
 from textgamut.files import read_array, read_table, write_json, write_scores
+from textgamut.inference.intervals import HALVES, add_intervals
 from textgamut.metrics.lengths import check_lengths
 from textgamut.metrics.overlap import check_overlap
 from textgamut.metrics.rows import (
+    Scores,
     groups_of,
     groups_of_prompts,
     prompt_rows,
@@ -116,16 +119,24 @@ def score_family(
                 check(itertools.chain(*references), texts["text"])
         for place, draw in enumerate(settings.get("draws", [None])):
             of_draw = values | read_draw(family, settings, inputs, place)
-            found.append((draw, family.score(of_draw)))
-    rows = [
-        cell | ({} if draw is None else {"draw": draw}) | row for draw, scores in found for row in scores.rows
-    ]
+            scores = family.score(of_draw)
+            found.append((draw, scores, with_intervals(family, of_draw, scores)))
+    rows = [cell | ({} if draw is None else {"draw": draw}) | row for draw, _, rows in found for row in rows]
     if family.of_draws:
         write_json(outputs["scores"], rows)
-        return {"of_draws": [dict(scores.facts) for _, scores in found]}
-    [(_, scores)] = found
+        return {"of_draws": [dict(scores.facts) for _, scores, _ in found]}
+    [(_, scores, _)] = found
     write_scores(outputs["scores"], {}, rows, texts["id"], scores.columns)
     return dict(scores.facts)
+
+
+def with_intervals(family: Family, values: dict[str, Any], scores: Scores) -> list[dict[str, Any]]:
+    """Return the rows of a family's scores, with intervals where the settings ask for them."""
+    if "intervals" not in values:
+        return scores.rows
+    own = {name: values[name] for name in PER_TEXT if name in family.reads and values.get(name) is not None}
+    common = {name: value for name, value in values.items() if name not in PER_TEXT}
+    return add_intervals(scores, family, own, common, values["units"], HALVES)
 
 
 def read(
