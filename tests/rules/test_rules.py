@@ -593,17 +593,24 @@ def test_sweep_support_varies_one_at_a_time(features: Path) -> None:
 
 def test_explain_support_names_the_neighbours_on_both_sides(features: Path) -> None:
     for name in ("generations", "references"):
-        files.write_table(
-            features / f"{name}.parquet", pd.DataFrame({"id": [f"{name}-{i}" for i in range(50)]})
-        )
+        ids = [f"{name}-{i}" for i in range(50)]
+        texts = pd.DataFrame({"id": ids, "text": [f"{name} {i % 3}" for i in range(50)]})
+        files.write_table(features / f"{name}.parquet", texts)
     inputs = {"generations": features / "generations.parquet", "features": features / "generated.npy"}
     inputs |= {"reference_texts": features / "references.parquet", "references": features / "opposite.npy"}
-    do_job("explain_support", {"k": 4}, inputs, {"neighbours": features / "neighbours.parquet"})
+    made = {"neighbours": features / "neighbours.parquet", "regions": features / "regions.json"}
+    do_job("explain_support", {"k": 4}, inputs, made)
     table = files.read_table(features / "neighbours.parquet", ["side", "id", "inside", "radius"])
     assert table["side"].tolist() == ["generated"] * 50 + ["human"] * 50
     assert all(len(own) == len(other) == 5 for own, other in zip(table["own"], table["other"], strict=True))
     assert all(name.startswith("references") for name in table["other"][0])
     assert all(id_ not in own for id_, own in zip(table["id"], table["own"], strict=True))
+    outside = table[~table["inside"]].groupby("side").size()
+    assert outside.get("generated", 0)
+    regions = files.read_json(made["regions"])
+    for side, found in (("generated", regions["generated"]), ("human", regions["reference"])):
+        assert sum(of["count"] for of in found) == outside.get(side, 0)
+        assert all(set(of) == {"count", "share", "phrases", "examples"} for of in found)
 
 
 def test_project_features_places_all_texts_on_one_map(features: Path) -> None:

@@ -135,7 +135,7 @@ rule sweep_support:
 
 
 rule explain_support:
-    """Tabulate which texts lie inside the other side's support, and their neighbours on both sides."""
+    """Tabulate which texts lie inside the other side's support, and their neighbours; cluster the others."""
     input:
         generations=paths.GENERATIONS,
         features=paths.CELL_FEATURES,
@@ -143,6 +143,7 @@ rule explain_support:
         references=bound(inputs.first_reference_features),
     output:
         neighbours=paths.NEIGHBOURS,
+        regions=paths.REGIONS,
     log:
         "logs/explain_support/{task}/{model}/{decoding}/seed{seed}/{embedder}.log",
     wildcard_constraints:

@@ -37,6 +37,9 @@ MOST_GROUPS, MOST_CHANGED = 5, 3
 
 BELOW, ABOVE, TOO_FEW = "below", "above", "too few texts"
 
+SIDES = {"worse": 0, "better": 1}
+"""Verdict on the first of two models -> the place of the worse one."""
+
 MEANS = {
     FIDELITY: "part of what it writes is unlike what humans write",
     DIVERSITY: "it misses part of what humans write",
@@ -106,6 +109,23 @@ def human_verdict(
 def lost_roles(verdict: Verdict) -> set[str]:
     """Return the roles of the leading metrics that are worse than those of human texts."""
     return {str(METRICS[name].role) for name, found in verdict.findings.items() if found == BELOW}
+
+
+def lost_to_others(differences: pd.DataFrame, names: Collection[str]) -> dict[str, set[str]]:
+    """Return which models are worse than others: name -> the roles of the leading metrics.
+
+    Args:
+        differences: The table of differences.
+        names: The models; other pairs are left out.
+    """
+    found: dict[str, set[str]] = {}
+    for row in differences[differences["group"] == ALL].to_dict("records"):
+        pair = row["model_1"], row["model_2"]
+        tested = {str(of["metric"]) for of in of_pair(differences, *pair)}
+        if set(pair) <= set(names) and row["metric"] in _leading(tested) and row["verdict"] in SIDES:
+            loser = pair[SIDES[row["verdict"]]]
+            found.setdefault(loser, set()).add(str(METRICS[row["metric"]].role))
+    return found
 
 
 def finding(row: Row) -> str:

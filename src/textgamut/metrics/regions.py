@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut.metrics.missed import EmbeddedTexts, checked_features
 
+REVISION = 1
+"""Increase when the same texts produce other regions."""
+
 MOST_REGIONS = 5
 """Maximum number of regions."""
 TEXTS_PER_REGION = 8

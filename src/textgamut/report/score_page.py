@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure as MatplotlibFigure
@@ -10,15 +10,12 @@ from matplotlib.figure import Figure as MatplotlibFigure
 from textgamut.catalogue import compared_families, metrics_of
 from textgamut.errors import printable
 from textgamut.features.reduce import SMALL_N
-from textgamut.metrics.regions import Region
 from textgamut.metrics.rows import ALL, HUMANS
 from textgamut.progress import recorded_warnings
 from textgamut.report.comparison import facts_of, models_table
 from textgamut.report.experiment_page import (
     BEST_NOTE,
     MOST_PAIRS,
-    Column,
-    Entry,
     Figure,
     Section,
     Table,
@@ -27,17 +24,12 @@ from textgamut.report.experiment_page import (
 )
 from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
-from textgamut.report.names import shortened
 
 SPREAD_NOTES = {
     "_low": "In brackets: 95 % intervals from half-samples.",
     "_sd": "±: deviation over k-means seeds, not over samples of texts.",
 }
 """Suffix of a column -> how to read it."""
-
-
-EXAMPLE = 160
-"""Maximum number of characters of an example of what is missed."""
 
 
 def verdicts_section(
@@ -51,42 +43,13 @@ def verdicts_section(
     Args:
         verdicts: Model -> sentences.
         pairs: A sentence for each two models.
-        tables: What is missed, from :func:`regions_table`.
+        tables: What is missed, from :func:`report.missed.missed_tables`.
         notes: What changes the reading of all of it, such as copies of texts.
     """
     said = [f"{name}: {' '.join(sentences)}" for name, sentences in verdicts.items() if sentences]
     more = [f"... and {len(pairs) - MOST_PAIRS:,} more pairs."] if len(pairs) > MOST_PAIRS else []
     return Section(
         "verdicts", "Verdicts", [*notes, *said, *pairs[:MOST_PAIRS], *more], tables, overview=False
-    )
-
-
-def regions_table(caption: str, regions: Sequence[Region], address: Callable[[str], str]) -> Table:
-    """Return a table of the regions in which precision or recall is lost.
-
-    Args:
-        caption: Caption of the table.
-        regions: The regions.
-        address: Returns the address of a text, of which the id is given, within the page.
-    """
-    columns = [Column("texts", numeric=True), Column("key phrases", numeric=False), Column("nearest", False)]
-    rows = []
-    for region in regions:
-        phrases = ", ".join(region.phrases) or "none"
-        examples = [(shortened([text], EXAMPLE)[0], address(id_)) for id_, text in region.examples]
-        rows.append(
-            [
-                Entry(f"{region.count:,}", region.count, f"{region.share:.1%}"),
-                Entry(phrases, phrases),
-                Entry("", examples[0][0], links=examples),
-            ]
-        )
-    return Table(
-        caption,
-        columns,
-        rows,
-        "Clusters of the texts outside the other side's support: their share of all texts of their side, "
-        "what tells them from the others, and the texts nearest to their centres.",
     )
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlencode
 
 from textgamut import validation
 from textgamut.catalogue import METRICS
@@ -423,16 +422,8 @@ class Comparison:
 
     def _lost_tables(self) -> Iterator[Table]:
         """Yield tables of what is missed, for the page."""
-        from textgamut.report.score_page import regions_table
+        from textgamut.report.missed import missed_tables
 
         for cell, name in enumerate(self.results):
-            for side, regions in zip(MissedRegions._fields, self.lost.get(name, ((), ())), strict=True):
-                if regions:
-                    written = side == "generated"
-                    caption = f"Unlike human texts, of {name}" if written else f"Missed by {name}"
-                    yield regions_table(caption, regions, partial(_address, cell if written else -1, cell))
-
-
-def _address(side: int, cell: int, id_: str) -> str:
-    """Return the address of a text in the explorer: of a model, or of the references (-1) for a model."""
-    return "#texts?" + urlencode({"task": EXPLORED, "point": f"{side},{id_}", "from": cell})
+            if name in self.lost:
+                yield from missed_tables(EXPLORED, cell, name, *self.lost[name])

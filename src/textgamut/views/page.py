@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
+from textgamut.catalogue.family import DIVERSITY, FIDELITY
 from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_csv, read_json, read_table, reading
@@ -17,9 +18,12 @@ from textgamut.inference.verdicts import (
     embedder_verdict,
     group_verdict,
     human_verdict,
+    lost_roles,
+    lost_to_others,
     of_pair,
     pair_verdicts,
 )
+from textgamut.metrics.regions import Region
 from textgamut.metrics.rows import ALL, YARDSTICK
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.experiment_page import (
@@ -35,6 +39,7 @@ from textgamut.report.experiment_page import (
     metric_table,
 )
 from textgamut.report.explorer_chunks import explorer_data
+from textgamut.report.missed import missed_tables
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
 from textgamut.views.explorer import read_explorer
 from textgamut.workflow import paths
@@ -59,6 +64,8 @@ SCORES_NOTE = (
     "standard deviation over the runs; of a single run, over half-samples or k-means seeds. "
     f"{BEST_NOTE} Compare values only at the same N."
 )
+MOST_MISSED = 4
+"""Maximum number of methods of a task whose missed texts are described."""
 TEXTS_NOTE = "±: standard deviation over the texts."
 RANKING_NOTE = (
     "Criteria: means over the texts; the scores above are of all texts together. pareto: no other method has "
@@ -80,12 +87,14 @@ def read_page(settings: Mapping[str, Any]) -> Page:
     folder = Path(fill(paths.PAPER, paper=name))
     home = Path(fill(paths.PAGE, page=settings["page"])).parent
     results = settings["results"]
-    said = [
-        sentence
-        for task, entry in settings["tasks"].items()
-        for sentence in _verdicts(folder, task, entry, results)
-    ]
-    sections = [Section("verdicts", "Verdicts", said, overview=False)] if said else []
+    said: list[str] = []
+    missed: list[Table] = []
+    for task, entry in settings["tasks"].items():
+        if (folder / task / "differences.csv").as_posix() in results:
+            sentences, lost = _verdicts(folder, task, entry, results)
+            said += sentences
+            missed += _missed(task, entry["explorer"], lost)
+    sections = [Section("verdicts", "Verdicts", said, missed, overview=False)] if said else []
     sections += [
         _task_section(folder, task, entry, results, home) for task, entry in settings["tasks"].items()
     ]
@@ -116,24 +125,39 @@ def read_page(settings: Mapping[str, Any]) -> Page:
     )
 
 
-def _verdicts(folder: Path, task: str, entry: Mapping[str, Any], results: list[str]) -> list[str]:
-    """Say in words what the tests tell of the methods of a task."""
-    path = folder / task / "differences.csv"
-    if path.as_posix() not in results:
-        return []
-    differences, values = read_differences(path), _values(folder, task, entry)
+def _verdicts(
+    folder: Path, task: str, entry: Mapping[str, Any], results: list[str]
+) -> tuple[list[str], dict[str, set[str]]]:
+    """Return what the tests tell of the methods of a task, and the roles in which each is worse."""
+    differences = read_differences(folder / task / "differences.csv")
+    values = _values(folder, task, entry)
     names = [name for _, _, name in entry["methods"] if name in values]
     said = []
+    lost = {} if YARDSTICK in values else lost_to_others(differences, names)
     for name in names if YARDSTICK in values else ():
         rows = of_pair(differences, name, YARDSTICK)
         if rows:
             verdict = human_verdict(rows, values[name], values[YARDSTICK], entry["embedder"])
             sentences = *verdict.sentences, *group_verdict(differences, name, YARDSTICK)
             said.append(f"{task}, {name}: {' '.join(sentences)}")
+            lost[name] = lost_roles(verdict)
     if (agreement := folder / task / "embedders.csv").as_posix() in results:
         said.append(f"{task}: {embedder_verdict(read_csv(agreement))}")
     between = pair_verdicts(differences, [name for name in names if name != YARDSTICK])
-    return [*said, *(f"{task}: {sentence}" for sentence in between[:MOST_PAIRS])]
+    return [*said, *(f"{task}: {sentence}" for sentence in between[:MOST_PAIRS])], lost
+
+
+def _missed(task: str, explorer: Mapping[str, Any], lost: Mapping[str, set[str]]) -> Iterator[Table]:
+    """Yield tables of what the methods of a task miss that are worse, of their first seed."""
+    cells = [of for of in explorer["cells"] if of["cell"][1] != HUMAN]
+    worse = [name for name, roles in lost.items() if roles][:MOST_MISSED]
+    for name in worse if explorer["embedder"] else ():
+        place = next(place for place, of in enumerate(cells) if of["method"] == name)
+        file = fill(paths.REGIONS, Cell(*cells[place]["cell"]), embedder=explorer["embedder"])
+        regions = {side: [Region(**of) for of in found] for side, found in read_json(Path(file)).items()}
+        generated = regions["generated"] if FIDELITY in lost[name] else []
+        reference = regions["reference"] if DIVERSITY in lost[name] else []
+        yield from missed_tables(task, place, f"{name} ({task})", generated, reference)
 
 
 def _values(folder: Path, task: str, entry: Mapping[str, Any]) -> dict[str, dict[str, float]]:

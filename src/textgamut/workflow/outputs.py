@@ -194,6 +194,13 @@ def neighbour_files(config: Config, task: str) -> list[str]:
     return [fill(paths.NEIGHBOURS, cell, embedder=config.experiment.embedder) for cell in config.cells(task)]
 
 
+def region_files(config: Config, task: str) -> list[str]:
+    """Return the regions of a task's missed texts: one file per cell; none without support metrics."""
+    if "support" not in config.metrics(task).families():
+        return []
+    return [fill(paths.REGIONS, cell, embedder=config.experiment.embedder) for cell in config.cells(task)]
+
+
 def explorer_files(config: Config, task: str) -> list[str]:
     """Return what the text explorer shows of a task: texts, prompts, map, metrics, neighbours."""
     entry = config.experiment.tasks[task]

@@ -48,6 +48,7 @@ SCORES = f"{CELL}/scores/{{family}}.json"
 TEXT_SCORES = f"{CELL}/scores/{{family}}.parquet"
 FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
 NEIGHBOURS = f"{CELL}/explain/{{embedder}}.parquet"
+REGIONS = f"{CELL}/explain/{{embedder}}.json"
 
 TESTS = "results/{task}/{model}/{decoding}/against/{other_model}/{other_decoding}/{embedder}.json"
 """Tests of the differences between two methods."""

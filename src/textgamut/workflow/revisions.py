@@ -49,7 +49,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "sweep_support": ("metrics.sweep_scores", "metrics.support", "features.reduce"),
     "compare_methods": ("inference.differences", "models.checkpoints"),
-    "explain_support": ("metrics.support", "features.reduce", "metrics.neighbours"),
+    "explain_support": ("metrics.support", "features.reduce", "metrics.neighbours", "metrics.regions"),
     "project_features": ("features.projection",),
     "make_result": (
         "report.figures.precision_recall",

@@ -233,5 +233,7 @@ def page_inputs(config: Config, wildcards: Any) -> list[str]:
     """
     tasks = outputs.page_tasks(config, wildcards.page)
     measured = [task for task in config.measured() if task in tasks]
-    explored = [file for task in measured for file in outputs.explorer_files(config, task)]
-    return page_files(config, tasks) + explored
+    shown = (outputs.explorer_files, outputs.region_files)
+    return page_files(config, tasks) + [
+        file for task in measured for of in shown for file in of(config, task)
+    ]

@@ -18,6 +18,7 @@ from textgamut.inference.verdicts import (
     finding,
     human_verdict,
     lost_roles,
+    lost_to_others,
     pair_verdicts,
     visible_difference,
 )
@@ -62,6 +63,18 @@ def test_a_finding_needs_its_test_and_the_same_sign() -> None:
     assert finding(row("recall", 0.01, tested=0.1)) == CANNOT_TELL  # the values say the opposite
     assert finding(row("self_bleu", 0.01)) == BELOW  # higher is worse
     assert finding(row("self_bleu", 0.01) | {"difference": -0.1, "tested": -0.1}) == ABOVE
+
+
+def test_what_is_lost_to_another_model_is_known_by_role() -> None:
+    rows = [
+        row("recall", 0.01, model_2="n", verdict="worse"),
+        row("precision", 0.01, model_2="n", verdict="better"),
+        row("symmetric_precision", 0.01, model_2="n", verdict="worse"),  # no leading metric
+        row("recall", 0.01, model_2="n", group="topic=x", verdict="worse"),
+        row("recall", 0.01, model_2="elsewhere", verdict="worse"),
+        row("precision", 0.6, model_2="o", verdict=CANNOT_TELL),
+    ]
+    assert lost_to_others(pd.DataFrame(rows), ["m", "n", "o"]) == {"m": {"diversity"}, "n": {"fidelity"}}
 
 
 def test_verdicts_that_change_with_the_embedder_are_named() -> None:

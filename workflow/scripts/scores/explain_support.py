@@ -1,30 +1,36 @@
-"""Tabulate which texts of a cell lie inside the support of the first references, and their neighbours."""
+"""Tabulate which texts of a cell lie inside the support of the first references, and cluster the others."""
 
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from textgamut.files import read_array, read_table, write_table
+from textgamut.files import read_array, read_table, write_json, write_table
 from textgamut.metrics import support_scores
+from textgamut.metrics.missed import EmbeddedTexts
 from textgamut.metrics.neighbours import neighbour_table
+from textgamut.metrics.regions import missed_regions
 from textgamut.models.devices import lease
 from textgamut.run.script import run
 
 
-def explain_support(
-    settings: dict[str, Any],
-    generations: Path,
-    features: Path,
-    reference_texts: Path,
-    references: Path,
-    neighbours: Path,
-) -> None:
+def explain_support(settings: dict[str, Any], inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
     k = settings["k"]
     with lease(1, wait=False), warnings.catch_warnings(action="ignore"):  # score_support warns
-        result = support_scores.score(read_array(features), read_array(references), k)
-    compared = len(result.reference)
-    ids = [list(read_table(path, ["id"])["id"].head(compared)) for path in (reference_texts, generations)]
-    write_table(neighbours, neighbour_table(result, k, *ids))
+        result = support_scores.score(read_array(inputs["features"]), read_array(inputs["references"]), k)
+    human, written = (
+        EmbeddedTexts(features, *(list(table[name].head(len(features))) for name in ("id", "text")))
+        for features, table in (
+            (result.reference, read_table(inputs["reference_texts"], ["id", "text"])),
+            (result.generated, read_table(inputs["generations"], ["id", "text"])),
+        )
+    )
+    write_table(outputs["neighbours"], neighbour_table(result, k, human.ids, written.ids))
+    regions = {
+        "generated": missed_regions(written, result.in_reference),
+        "reference": missed_regions(human, result.in_generated),
+    }
+    write_json(outputs["regions"], {side: [asdict(of) for of in found] for side, found in regions.items()})
 
 
 if __name__ == "__main__":
