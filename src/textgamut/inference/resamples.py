@@ -88,15 +88,23 @@ def resampled_tests(
         Metric -> its test, with as many resamples as its p-value needs. A metric without a value has none.
     """
     pools = [pool for _, pool in parts]
-    given = _values(parts, [pool.first[None] for pool in pools])
-    undecided = [name for name, of in given.items() if np.isfinite(of).all()]
     slow = any(statistic.slow for statistic, _ in parts)
     companions = parts[0][0].companions
-    batches = _relabelled(pools, paired, np.random.default_rng(seed), slow, resamples)
-    drawn: dict[Key, NDArray[np.float64]] = {name: np.empty(0) for name in given}
+    given: dict[Key, NDArray[np.float64]] = {}
+    drawn: dict[Key, NDArray[np.float64]] = {}
     tested: dict[Key, Tested] = {}
-    for masks in batches:
-        found = _values(parts, masks)
+    undecided: list[Key] = []
+    for masks in _relabelled(pools, paired, np.random.default_rng(seed), slow, resamples):
+        if not given:  # together with the first resamples: some statistics take as long for one as for many
+            both = [np.concatenate([pool.first[None], of]) for pool, of in zip(pools, masks, strict=True)]
+            found = _values(parts, both)
+            given, found = (
+                {name: of[some] for name, of in found.items()} for some in (slice(1), slice(1, None))
+            )
+            undecided = [name for name, of in given.items() if np.isfinite(of).all()]
+            drawn = {name: np.empty(0) for name in given}
+        else:
+            found = _values(parts, masks)
         none = np.full(len(masks[0]), np.nan)
         drawn = {name: np.concatenate([of, found.get(name, none)]) for name, of in drawn.items()}
         decided: set[Key] = set()

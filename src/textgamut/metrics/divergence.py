@@ -136,7 +136,7 @@ def _summary(
         values["frontier_integral"].append(frontier_integral(p_hist, q_hist))
         values["f_1_8"].append(f_beta(alpha, beta, 1 / 8))
         values["f_8"].append(f_beta(alpha, beta, 8))
-        p_hist, q_hist = smoothed(p_hist, n), smoothed(q_hist, n)
+        p_hist, q_hist = (smoothed(hist, n, len(hist)) for hist in (p_hist, q_hist))
         values["mauve_star"].append(mauve(p_hist, q_hist))
         values["frontier_integral_star"].append(frontier_integral(p_hist, q_hist))
     summary = {name: mean_and_deviation(of_seeds) for name, of_seeds in values.items()}
@@ -194,8 +194,17 @@ def cluster_histograms(
     return p_hist, q_hist
 
 
-def cluster_labels(sets: Sequence[NDArray[np.float32]], clusters: int, seed: int) -> list[NDArray[np.int64]]:
-    """Return the cluster of each row of several sets of features, from one k-means over their union."""
+def cluster_labels(
+    sets: Sequence[NDArray[np.float32]], clusters: int, seed: int, starts: int = REDOS
+) -> list[NDArray[np.int64]]:
+    """Return the cluster of each row of several sets of features, from one k-means over their union.
+
+    Args:
+        sets: Features, (N, c) each.
+        clusters: Number of clusters.
+        seed: Seed of the k-means.
+        starts: Number of starts, of which the best is taken.
+    """
     import faiss
 
     # References first, so that faiss starts from the same random rows as in mauve-text.
@@ -206,7 +215,7 @@ def cluster_labels(sets: Sequence[NDArray[np.float32]], clusters: int, seed: int
     # faiss (>= 1.15) stops a start when the objective no longer changes. mauve-text adds 2 to its seed. The
     # minimum only silences a message on stderr: MAUVE intends to have 20 texts per cluster.
     kmeans = faiss.Kmeans(
-        union.shape[1], clusters, niter=ITERATIONS, nredo=REDOS, seed=seed + 2, min_points_per_centroid=1
+        union.shape[1], clusters, niter=ITERATIONS, nredo=starts, seed=seed + 2, min_points_per_centroid=1
     )
     kmeans.train(union)
     _, labels = kmeans.assign(union)
@@ -343,45 +352,53 @@ def divergence_frontier(
     p, q = _checked_histograms(p_hist, q_hist)
     if not 0 < scaling < math.inf or weights < 2:
         raise DataError(f"scaling = {scaling}, weights = {weights}: must be above 0 and at least 2")
-    x, y = _frontiers(p, q, scaling, weights)
+    x, y = _frontiers(bin_divergences(p, q, weights).sum(axis=-1), scaling)
     return x, y
 
 
-def smoothed(hist: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def smoothed(hist: NDArray[np.float64], n: int, bins: int) -> NDArray[np.float64]:
     """Add one half to each count of a histogram (Krichevsky and Trofimov 1981; Pillutla et al. 2023).
 
     Empty bins then count less as evidence of a difference, of which few texts have many.
 
     Args:
-        hist: (..., K) shares of n texts.
+        hist: Shares of n texts in bins.
         n: Number of texts.
+        bins: Number of bins.
     """
-    shares: NDArray[np.float64] = (hist * n + 0.5) / (n + 0.5 * hist.shape[-1])
+    shares: NDArray[np.float64] = (hist * n + 0.5) / (n + 0.5 * bins)
     return shares
 
 
-def mauves(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return MAUVE of a histogram (K,) and each of several ones (..., K), which are not checked."""
-    x, y = _frontiers(p, q)
+def bin_divergences(p: NDArray[np.float64], q: NDArray[np.float64], weights: int = 25) -> NDArray[np.float64]:
+    """Return what each bin adds to the divergences from the mixtures of a frontier: (2, weights, ...).
+
+    Args:
+        p: (...,) share of a bin in the first histogram.
+        q: (...,) its share in the second one.
+        weights: Number of mixtures.
+    """
+    from scipy.special import rel_entr
+
+    shares = np.linspace(1e-6, 1 - 1e-6, weights).reshape(-1, *(1,) * p.ndim)
+    mixtures = shares * p + (1 - shares) * q
+    return np.stack([rel_entr(q, mixtures), rel_entr(p, mixtures)])
+
+
+def areas_under(divergences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return MAUVE from the divergences from the mixtures, (2, ..., weights), for each (...)."""
+    x, y = _frontiers(divergences, 5.0)
     areas: NDArray[np.float64] = np.minimum(-np.trapezoid(y, x, axis=-1), 1.0)
     return areas
 
 
-def _frontiers(
-    p: NDArray[np.float64], q: NDArray[np.float64], scaling: float = 5.0, weights: int = 25
-) -> NDArray[np.float64]:
-    """Return the coordinates of the divergence frontiers of p (K,) and q (..., K): (2, ..., weights + 2)."""
-    from scipy.special import rel_entr
-
-    p, q = p[None], q[..., None, :]
-    shares = np.linspace(1e-6, 1 - 1e-6, weights)[:, None]
-    mixtures = shares * p + (1 - shares) * q
-    sides = [np.exp(-scaling * rel_entr(of, mixtures).sum(axis=-1)) for of in (q, p)]
-    end = np.zeros((*q.shape[:-2], 1))
+def _frontiers(divergences: NDArray[np.float64], scaling: float) -> NDArray[np.float64]:
+    """Return the coordinates of frontiers: (2, ..., weights + 2)."""
+    end = np.zeros((*divergences.shape[1:-1], 1))
     return np.stack(
         [
-            np.concatenate([1 - place, of, place], axis=-1)
-            for place, of in zip((end, 1 - end), sides, strict=True)
+            np.concatenate([1 - place, np.exp(-scaling * of), place], axis=-1)
+            for place, of in zip((end, 1 - end), divergences, strict=True)
         ]
     )
 

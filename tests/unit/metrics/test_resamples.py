@@ -10,7 +10,7 @@ from textgamut.metrics import compression, ngram
 from textgamut.metrics.distance import frechet_distance
 from textgamut.metrics.distance_resamples import prepare_distance
 from textgamut.metrics.divergence import cluster_labels, f_beta, frontier_integral, mauve, pr_curve
-from textgamut.metrics.divergence_resamples import SCORES, prepare_divergence
+from textgamut.metrics.divergence_resamples import SCORES, STARTS, prepare_divergence
 from textgamut.metrics.ngram_resamples import prepare_compression, prepare_ngram
 from textgamut.metrics.statistic import InGroup, Masks, Values, recomputed
 from textgamut.metrics.support import group_metrics, support_metrics
@@ -138,7 +138,7 @@ def test_divergence_metrics_are_those_of_the_common_clustering(clusters: int | N
     masks, seeds = masks_of(60, 10), (0, 3)
     ref, both_models = reduce_features(reference, pooled)
     order = sorted(range(120), key=lambda row: both_models[row].tobytes())
-    spaces = [cluster_labels([ref, both_models[order]], clusters or 6, seed) for seed in seeds]
+    spaces = [cluster_labels([ref, both_models[order]], clusters or 6, seed, STARTS) for seed in seeds]
 
     def compute(rows):
         sums = dict.fromkeys(SCORES, 0.0)
