@@ -42,7 +42,7 @@ DESIGNS = {
 - ``invented``: a part of the second model's texts lies where no references are. Normal data: a third. AG
   news: a twentieth, of a topic that the others lack.
 - ``lost``: the second model lacks an eighth of the space.
-- ``dropped``: the second model lacks two thirds of a topic of four.
+- ``dropped``: the second model lacks one of four topics, business.
 - ``repeated``: a tenth of the second model's texts are copies of its others.
 - ``temperature``: the first model samples with a temperature of 0.7, the second of 1.0.
 """
@@ -98,8 +98,7 @@ def _news(design: str, n: int, rng: np.random.Generator, path: Path) -> Run:
     if design == "invented":
         second = np.concatenate([elsewhere[: n // 20], rest[: n - n // 20]])
     if design == "dropped":
-        in_topic = rest[topics[rest] == 1]
-        second = np.concatenate([in_topic[: n // 12], rest[topics[rest] != 1][: n - n // 12]])
+        second = rest[topics[rest] != 3][:n]
     if design == "repeated":
         second = np.concatenate([rest[: n - n // 10], rest[: n // 10]])
     sets = [rng.permutation(of) for of in (first, second)]

@@ -1,0 +1,92 @@
+"""Whether as many texts as ``textgamut plan --detect`` asks for see a difference as often as it promises.
+
+    .venv/bin/python benchmarks/planned_n.py test.csv
+
+AG news with planted differences (``setup_pairs.DESIGNS``). For each metric, the difference to be seen is
+the mean over fresh pairs of N = 400. A pilot, one pair more, has the deviations at N, N / 2 and N / 4.
+Printed are the N that they ask for, for a power of 0.8, and the share of fresh pairs of that N with p < 0.05.
+Finished pairs are kept in a file: an interrupted command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from setup_pairs import pair
+
+from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.inference.differences import Difference, cut_run, set_differences
+from textgamut.inference.sample_sizes import needed_texts, pilot_deviations
+
+PILOT, POWER = 400, 0.8
+CELLS = (
+    ("dropped", "recall"),
+    ("dropped", "mauve"),
+    ("dropped", "vendi"),
+    ("invented", "precision"),
+    ("repeated", "vendi"),
+)
+"""Design, and the metric that is to see it."""
+MOST = 2000
+"""Largest N for which AG news has enough texts."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("news", type=Path, help="test.csv of AG news")
+    parser.add_argument("--pairs", type=int, default=200, help="fresh pairs, of both N")
+    parser.add_argument("--kept", type=Path, default=Path("planned_n.jsonl"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    lines = arguments.kept.read_text().splitlines() if arguments.kept.exists() else []
+    done = {tuple(key): found for key, *found in map(json.loads, lines)}
+    rows = []
+    with arguments.kept.open("a") as file:
+
+        def test(design: str, metric: str, n: int, number: int) -> tuple[float, float]:
+            """Return the difference and the p-value of a pair."""
+            key = design, metric, n, number
+            if key not in done:
+                found = differences(design, metric, n, number, arguments.news)[0]
+                done[key] = [found.tested, found.p]
+                file.write(json.dumps([key, *done[key]]) + "\n")
+                file.flush()
+            return done[key][0], done[key][1]
+
+        for design, metric in CELLS:
+            fresh = np.array([test(design, metric, PILOT, 1 + i)[0] for i in range(arguments.pairs)])
+            of_pilot = differences(design, metric, PILOT, 0, arguments.news, parts=(1, 2, 4))
+            table = pd.DataFrame([of._asdict() for of in of_pilot]).assign(model_1="a", model_2="b")
+            [pilot] = pilot_deviations(table)
+            n = needed_texts(pilot, abs(fresh.mean()), POWER)
+            row = {"design": design, "metric": metric, "difference": fresh.mean(), "planned N": n}
+            if n <= MOST:
+                found = np.array([test(design, metric, n, 10_000 + i) for i in range(arguments.pairs)])
+                row |= {"difference at N": found[:, 0].mean(), "power": (found[:, 1] < 0.05).mean()}
+            rows.append(row)
+            print(pd.DataFrame(rows).to_string(float_format="%.4f", index=False), flush=True)
+
+
+def differences(
+    design: str, metric: str, n: int, number: int, news: Path, parts: tuple[int, ...] = (1,)
+) -> list[Difference]:
+    """Return the difference of a metric between the models of a pair, in all texts or in parts of them."""
+    family = FAMILIES[METRICS[metric].family]
+    run = pair("ag-news", design, n, False, number, news)
+    own = [{name: of[name] for name in family.reads if name in of} for of in run.own]
+    run = run._replace(own=(own[0], own[1]))
+    found = [
+        of
+        for part in parts
+        for of in set_differences(family, [cut_run(run, part)], (f"a{number}", f"b{number}"), {})
+    ]
+    return [of for of in found if of.metric == metric]
+
+
+if __name__ == "__main__":
+    main()
