@@ -348,11 +348,16 @@ class Comparison:
         Args:
             bibtex: Whether the entries of BibTeX that it cites follow it.
         """
-        from textgamut.scoring.methods import bibliography, methods
+        from textgamut.report.methods import bibliography
+        from textgamut.scoring.methods import methods
 
         computed = {name for of in self.values.values() for name in of}
         said = methods(self.material, computed, self.differences)
-        return f"{said}\n\n{bibliography(self.material)}" if validation.flag("bibtex", bibtex) else said
+        return (
+            f"{said}\n\n{bibliography(self.material.options.metrics)}"
+            if validation.flag("bibtex", bibtex)
+            else said
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the scores as a table: that of ``ScoreResult.to_frame``, after a first column ``model``.

@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from textgamut import __version__
+from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import DIVERSITY, FIDELITY
 from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
@@ -39,6 +41,13 @@ from textgamut.report.experiment_page import (
     metric_table,
 )
 from textgamut.report.explorer_chunks import explorer_data
+from textgamut.report.methods import (
+    bibliography,
+    features_sentence,
+    interval_sentence,
+    metric_sentences,
+    test_sentences,
+)
 from textgamut.report.missed import missed_tables
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
 from textgamut.views.explorer import read_explorer
@@ -112,6 +121,7 @@ def read_page(settings: Mapping[str, Any]) -> Page:
         title=f"Results of {settings['page'].replace('/', ': ')}",
         sections=sections,
         data=[_dataset_section(dataset, home) for dataset in settings["datasets"]],
+        methods=_methods(folder, settings),
         explorer=explorer,
         settings=[table for table in (_hardware(settings["tasks"]),) if table.rows],
         configuration=content,
@@ -123,6 +133,32 @@ def read_page(settings: Mapping[str, Any]) -> Page:
             if column.metric
         ],
     )
+
+
+def _methods(folder: Path, settings: Mapping[str, Any]) -> str:
+    """Say how the tasks were measured, in a paragraph for a paper, with the entries that it cites."""
+    sentences, computed, tables = [f"Measured by textgamut {__version__}."], set(), []
+    for task, entry in settings["tasks"].items():
+        sentences.append(f"{task}: {' '.join(entry['sentences'])}")
+        computed |= set(_scores(folder, task)["metric"])
+        path = folder / task / "differences.csv"
+        if path.as_posix() in settings["results"]:
+            tables.append(read_differences(path))
+        if any(name == YARDSTICK for *_, name in entry["methods"]):
+            sentences.append(
+                "As a yardstick, as many held-out human texts were scored like those of a model."
+            )
+    families = [
+        name for name, of in FAMILIES.items() if any(metric.name in computed for metric in of.metrics)
+    ]
+    if any(FAMILIES[name].of_features for name in families):
+        sentences.append(features_sentence(settings["embedder"]))
+    sentences += metric_sentences(families, computed, None)
+    if families and not settings["experiment"].get("targets"):
+        sentences.append(interval_sentence())
+    if not computed:
+        return ""
+    return f"{' '.join([*sentences, *test_sentences(*tables)])}\n\n{bibliography(families)}"
 
 
 def _verdicts(

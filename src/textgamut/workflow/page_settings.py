@@ -25,6 +25,7 @@ def page_settings(config: Config, page: str) -> dict[str, Any]:
     measured = [task for task in config.measured() if task in tasks]
     return {
         "page": page,
+        "embedder": config.embedders[experiment.embedder].model_dump(mode="json", exclude={"batch_size"}),
         "experiment": experiment.model_dump(mode="json", exclude={"contact"}, exclude_none=True),
         "tasks": {
             task: {

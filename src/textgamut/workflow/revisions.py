@@ -72,6 +72,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.explorer_chunks",
         "report.html",
         "report.experiment_page",
+        "report.methods",
         "report.tables",
     ),
     "make_target": (
