@@ -57,6 +57,8 @@ class Experiment(Strict):
         several = given.get("embedders") if isinstance(given, dict) else None
         if several is None:
             return given
-        if "embedder" in given:
-            raise ValueError("embedder and embedders exclude each other: name all of them in embedders")
-        return given | {"embedder": several[0]} if isinstance(several, list) and several else given
+        if not isinstance(several, list) or not several:
+            return given  # the field says what is wrong
+        if given.get("embedder", several[0]) != several[0]:
+            raise ValueError(f"embedder: expected the first of embedders, {several[0]!r}, or no such key")
+        return given | {"embedder": several[0]}

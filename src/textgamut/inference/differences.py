@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.catalogue import METRICS
-from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, REFERENCE_GROUPS, Family, K
+from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
 from textgamut.errors import DataError
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, seed_of
 from textgamut.metrics.rows import ALL, group_name
@@ -155,8 +155,6 @@ def cut_run(run: Run, parts: int) -> Run:
     common = dict(run.common)
     if (references := common.get(REFERENCE_FEATURES)) is not None:
         common[REFERENCE_FEATURES] = references[: len(references) // parts]
-    common.pop(REFERENCE_GROUPS, None)
-    own[0].pop(GROUPS, None), own[1].pop(GROUPS, None)
     clusters = run.clusters and (chosen_rows(run.clusters[0], first), chosen_rows(run.clusters[1], second))
     return Run(own, common, prompts, run.number, clusters)
 
@@ -265,9 +263,8 @@ def _difference(name: str, test: Tested, difference: float, n: int, paired: bool
 
 
 def _negative(of: Difference) -> Difference:
-    difference, tested, low, high = (
-        0.0 - end for end in (of.difference, of.tested, of.high, of.low)
-    )  # no -0
+    # 0 less a value is never -0.
+    difference, tested, low, high = (0.0 - end for end in (of.difference, of.tested, of.high, of.low))
     return of._replace(difference=difference, tested=tested, low=low, high=high)
 
 

@@ -38,7 +38,7 @@ from textgamut.models.devices import choose_device
 if TYPE_CHECKING:
     import torch
 
-REVISION = 3
+REVISION = 4
 """Increase when the same features produce different values."""
 
 
@@ -375,17 +375,11 @@ def half_samples(
 ) -> HalfSamples:
     """Draw the half-samples of :func:`half_sample_metrics`.
 
-    Args:
-        reference: As ``bootstrap_intervals``; the others, too.
-        generated: See there.
-        result: See there.
-        replicates: See there.
-        seed: See there.
-        device: See there.
-        units: (N,) number, from 0, of what is drawn as a whole with each text. Defaults to single texts.
+    ``units`` is (N,), the number, from 0, of what is drawn as a whole with each text; by default, each text
+    is drawn alone.
 
-    Raises:
-        DataError: As ``bootstrap_intervals``.
+    Args, Raises:
+        As ``bootstrap_intervals``.
     """
     ref, gen = checked(reference, generated)
     n, k = result.n, result.k

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +18,6 @@ from textgamut.metrics.support import (
     interval_of,
     support_metrics,
 )
-
-if TYPE_CHECKING:
-    pass
 
 HALF_SAMPLED = ("precision", "recall", "density", "coverage")
 """The metrics that have values for groups, and intervals from half-samples."""

@@ -187,7 +187,7 @@ class Material:
                         warnings.simplefilter("ignore")
                         cut = cut_run(run, parts)
                         found = set_differences(family, [cut], pair, {}, RESAMPLES_OF_PARTS)
-                    rows += [named | of._asdict() for of in found]
+                    rows += [named | of._asdict() for of in found if of.group == ALL]
         return pd.DataFrame(rows, columns=COLUMNS)
 
     @property

@@ -453,9 +453,10 @@ def tabulate_differences(config: Config, wildcards: Any) -> Settings:
 @_result
 def tabulate_embedders(config: Config, wildcards: Any) -> Settings:
     embedders = outputs.several_embedders(config, wildcards.task)
+    labels = [config.embedders[name].label for name in embedders]
     return {
         "task": wildcards.task,
-        "embedders": [config.embedders[name].label for name in embedders],
+        "embedders": labels if len(set(labels)) == len(labels) else embedders,
         "pairs": _compared_pairs(config, wildcards),
     }
 
