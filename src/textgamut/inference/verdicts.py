@@ -166,13 +166,13 @@ def pair_verdicts(differences: pd.DataFrame, names: Collection[str]) -> list[str
         tested = {str(row["metric"]): row for row in of_pair(differences, *pair)}
         leading = list(_leading(tested))
         labels |= dict.fromkeys(METRICS[name].label for name in leading)
-        if any(told(tested[name]) for name in leading):
-            said.append(_of_pair(tested, leading))
+        every = of_pair(differences, *pair, groups=True)
+        in_groups = any(told(row) for row in every if row["group"] != ALL and row["metric"] in leading)
+        if in_groups or any(told(tested[name]) for name in leading):
+            more = group_verdict(differences, *pair) if in_groups else []
+            said.append(" ".join([_of_pair(tested, leading), *more]))
         else:
             alike += 1
-        every = of_pair(differences, *pair, groups=True)
-        if any(told(row) for row in every if row["group"] != ALL and row["metric"] in leading):
-            said += [f"{pair[0]} against {pair[1]}: {of}" for of in group_verdict(differences, *pair)]
     if alike and labels:
         others = "pair" if not said else "other pair"
         which = f"The {others}" if alike == 1 else f"The {alike:,} {others}s"

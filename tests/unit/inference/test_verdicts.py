@@ -77,6 +77,21 @@ def test_what_is_lost_to_another_model_is_known_by_role() -> None:
     assert lost_to_others(pd.DataFrame(rows), ["m", "n", "o"]) == {"m": {"diversity"}, "n": {"fidelity"}}
 
 
+def test_a_difference_in_a_single_group_is_said() -> None:
+    rows = [
+        row("recall", 0.6, model_2="n", verdict=CANNOT_TELL),
+        row("recall", 0.01, model_2="n", group="topic=x"),
+        row("recall", 0.6, model_2="n", group="topic=y", verdict=CANNOT_TELL),
+        row("recall", 0.6, model_2="o", verdict=CANNOT_TELL),
+        row("recall", 0.6, model_2="o", group="topic=x", verdict=CANNOT_TELL),
+    ]
+    assert pair_verdicts(pd.DataFrame(rows), ["m", "n", "o"]) == [
+        "m against n: cannot be told apart in recall; 0 of 1 metrics tell them apart. By group, recall is "
+        "worse in topic=x (-0.47 [-0.509, -0.431]); it cannot be told apart in 1 other.",
+        "The other pair of models cannot be told apart in recall.",
+    ]
+
+
 def test_verdicts_that_change_with_the_embedder_are_named() -> None:
     rows = [row("recall", 0.01), row("precision", 0.6, verdict=CANNOT_TELL), row("self_bleu", 0.01)]
     one = pd.DataFrame([*rows, row("recall", 0.01, group="topic=x")])
