@@ -115,6 +115,14 @@ def _frechet(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Statistic
         return {"frechet": max(0.0, float(apart @ apart + trace + spread - 2 * shared))}
 
     def halves(of_references: NDArray[np.intp], of_texts: NDArray[np.intp]) -> dict[str, float]:
-        return {"frechet": frechet_distance(ref[of_references], pooled[of_texts])}
+        first, second = ref[of_references], pooled[of_texts]
+        if max(len(first), len(second)) >= first.shape[1]:
+            return {"frechet": frechet_distance(first, second)}
+        # Few rows: singular values of a small matrix, in place of eigenvalues of a large one.
+        means = first.mean(axis=0), second.mean(axis=0)
+        a, b = ((of - mean) / np.sqrt(len(of) - 1) for of, mean in zip((first, second), means, strict=True))
+        apart = means[0] - means[1]
+        shared = np.linalg.svd(a @ b.T, compute_uv=False).sum()
+        return {"frechet": max(0.0, float(apart @ apart + (a**2).sum() + (b**2).sum() - 2 * shared))}
 
     return recomputed(compute, halves)

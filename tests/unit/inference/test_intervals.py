@@ -7,6 +7,7 @@ import pytest
 
 from textgamut.catalogue import FAMILIES
 from textgamut.inference.intervals import LEAST, SLOW_HALVES, add_intervals
+from textgamut.metrics.distance import frechet_distance
 from textgamut.metrics.rows import Scores, metric_row
 from textgamut.metrics.support import half_samples, support_metrics
 
@@ -70,6 +71,20 @@ def test_the_halves_of_a_statistic_are_those_of_the_scorer(family: str) -> None:
         for name, values in statistic.halves(first[None], ~first[None]).items():
             if not name.startswith("mmd"):  # its kernel has the scale of all texts
                 assert values[0] == pytest.approx(of_half[name], rel=1e-9), name
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_distance_of_halves_with_fewer_texts_than_dimensions() -> None:
+    sets = RNG.normal(size=(2, 40, 100)) + 0.1
+    reference, texts = sets / np.linalg.norm(sets, axis=2, keepdims=True)
+    masks = np.random.default_rng(2).permuted(np.tile(np.arange(40) < 20, (3, 1)), axis=1)
+    [found] = [
+        of.halves(masks, ~masks)["frechet"]
+        for of in FAMILIES["distance"].prepare({"features": texts, "reference_features": reference})
+        if "frechet" in of.halves(masks[:1], masks[:1])
+    ]
+    expected = [frechet_distance(reference[mask], texts[~mask]) for mask in masks]
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore")
