@@ -23,29 +23,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
-from setup_pairs import DESIGNS, FAMILIES, pair
+from setup_pairs import DESIGNS, FAMILIES, compare, pair
 
-from textgamut import catalogue
 from textgamut.features.reduce import reduce_features
-from textgamut.inference.differences import Run, holm, set_differences
+from textgamut.inference.differences import Run, holm
 from textgamut.metrics.support import half_sample_metrics, support_metrics
 
 HALF_SAMPLES = 200
 
 Key = tuple[str, str, int, bool, int]
 """Kind of data, design, N, whether paired, number of the pair."""
-
-
-def p_values(run: Run, number: int, families: list[str]) -> dict[str, float]:
-    """Return the p-value of each metric for one pair of models."""
-    # The names decide the resamples, which differ between pairs.
-    models = f"a{number}", f"b{number}"
-    found = {}
-    for family in (catalogue.FAMILIES[name] for name in families):
-        own = tuple({name: of.get(name, {}) for name in family.reads if name in of} for of in run.own)
-        differences = set_differences(family, [run._replace(own=own)], models, {})
-        found |= {of.metric: of.p for of in differences}
-    return found
 
 
 def half_sample_p_values(run: Run) -> dict[str, float]:
@@ -126,7 +113,8 @@ def main() -> None:
             if key not in done:
                 run = pair(*key, arguments.news)
                 half = {} if key[1] == "equal" else half_sample_p_values(run)
-                done[key] = p_values(run, key[4], arguments.families or list(FAMILIES[key[0]])), half
+                found = compare(run, arguments.families or FAMILIES[key[0]], key[4])
+                done[key] = {of.metric: of.p for of in found}, half
                 file.write(json.dumps([key, *done[key]]) + "\n")
                 file.flush()
     print(table(done).to_string(float_format="%.4f"))

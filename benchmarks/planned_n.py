@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from setup_pairs import pair
+from setup_pairs import compare, pair
 
-from textgamut.catalogue import FAMILIES, METRICS
-from textgamut.inference.differences import Difference, cut_run, set_differences
+from textgamut.catalogue import METRICS
+from textgamut.inference.differences import Difference, cut_run
 from textgamut.inference.sample_sizes import needed_texts, pilot_deviations
 
 PILOT, POWER = 400, 0.8
@@ -76,15 +76,9 @@ def differences(
     design: str, metric: str, n: int, number: int, news: Path, parts: tuple[int, ...] = (1,)
 ) -> list[Difference]:
     """Return the difference of a metric between the models of a pair, in all texts or in parts of them."""
-    family = FAMILIES[METRICS[metric].family]
     run = pair("ag-news", design, n, False, number, news)
-    own = [{name: of[name] for name in family.reads if name in of} for of in run.own]
-    run = run._replace(own=(own[0], own[1]))
-    found = [
-        of
-        for part in parts
-        for of in set_differences(family, [cut_run(run, part)], (f"a{number}", f"b{number}"), {})
-    ]
+    families = [METRICS[metric].family]
+    found = [of for part in parts for of in compare(cut_run(run, part), families, number)]
     return [of for of in found if of.metric == metric]
 
 

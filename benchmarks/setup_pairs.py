@@ -13,13 +13,14 @@ import numpy as np
 from setup_generation import DEMO, load
 from tqdm import tqdm
 
+from textgamut import catalogue
 from textgamut.config.entries.decoding import SamplingDecoding
 from textgamut.config.loading import load_config
 from textgamut.datasets.extract import extract
 from textgamut.features.cache import cached_features
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.journal import Journal
-from textgamut.inference.differences import Run
+from textgamut.inference.differences import Difference, Run, set_differences
 from textgamut.models.checkpoints import prepare
 from textgamut.sources.fetch import fetch
 
@@ -70,6 +71,19 @@ def pair(data: str, design: str, n: int, paired: bool, number: int, news: Path |
         assert news is not None
         return _news(design, n, rng, news)
     return _generated(design, n, rng)
+
+
+def compare(run: Run, families: Sequence[str], number: int) -> list[Difference]:
+    """Test the differences of some families between the models of a pair.
+
+    The names of the models decide the resamples, which differ between pairs.
+    """
+    found: list[Difference] = []
+    for family in (catalogue.FAMILIES[name] for name in families):
+        first, second = ({name: of[name] for name in family.reads if name in of} for of in run.own)
+        own = run._replace(own=(first, second))
+        found += set_differences(family, [own], (f"a{number}", f"b{number}"), {})
+    return found
 
 
 def _normal(design: str, n: int, paired: bool, rng: np.random.Generator, d: int = 8) -> Run:

@@ -123,7 +123,7 @@ class ScoreResult:
         return {row["metric"]: row["value"] for row in self.rows if row["group"] == ALL}
 
     @property
-    def _of_groups(self) -> dict[Key, float]:
+    def _by_key(self) -> dict[Key, float]:
         from textgamut.metrics.rows import ALL
         from textgamut.metrics.statistic import InGroup
 
@@ -278,7 +278,7 @@ class Comparison:
         for.
         """
         return self.material.differences(
-            {name: result._of_groups for name, result in self._sets.items()},
+            {name: result._by_key for name, result in self._sets.items()},
             {name: result.generated.texts for name, result in self._sets.items()},
         )
 

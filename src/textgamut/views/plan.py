@@ -48,7 +48,7 @@ from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import compares_features, generator_scores, scores_again
 from textgamut.workflow.inputs import loaded_model
-from textgamut.workflow.outputs import test_files
+from textgamut.workflow.outputs import test_files, tested_embedders
 from textgamut.workflow.paths import fill
 from textgamut.workflow.targets import Need, generated_cells, whole_need
 
@@ -239,8 +239,12 @@ def make_plan(
     judgings = list(_judgings(config, need, prompts, lengths, folder))
     recorded = _recorded(config, need, prompts, lengths, folder)
     tested = () if config.experiment.targets else need.families
-    embedders = config.experiment.embedders or [config.experiment.embedder]
-    tests = [file for task in tested for name in embedders for file in test_files(config, task, name)]
+    tests = [
+        file
+        for task in tested
+        for embedder in tested_embedders(config, task)
+        for file in test_files(config, task, embedder)
+    ]
     return Plan(
         lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
         len(tests), sum((folder / file).exists() for file in tests), disk,

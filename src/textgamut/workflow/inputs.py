@@ -350,7 +350,7 @@ def tests(config: Config, wildcards: Any) -> list[str]:
 
 def tests_by_embedder(config: Config, wildcards: Any) -> list[str]:
     """Return the tests of the differences between the methods of a task, for one embedder after the other."""
-    embedders = outputs.several_embedders(config, wildcards.task)
+    embedders = outputs.tested_embedders(config, wildcards.task)
     return [file for name in embedders for file in outputs.test_files(config, wildcards.task, name)]
 
 

@@ -142,11 +142,11 @@ def families_of_test(config: Config, wildcards: Any) -> list[Family]:
     return [family for family in tested if main or family.of_features]
 
 
-def several_embedders(config: Config, task: str) -> list[str]:
-    """Return the embedders under which the differences of a task are tested, if there are several."""
+def tested_embedders(config: Config, task: str) -> list[str]:
+    """Return the embedders under which the differences of a task are tested, that of its tables first."""
     families = [FAMILIES[name] for name in tested_families(config, task, held_out=False)]
-    several = config.experiment.embedders or []
-    return several if any(family.of_features for family in families) else []
+    several = config.experiment.embedders if any(family.of_features for family in families) else None
+    return several or [config.experiment.embedder]
 
 
 def test_files(config: Config, task: str, embedder: str) -> list[str]:
@@ -189,16 +189,18 @@ def page_rankings(config: Config, tasks: Collection[str]) -> dict[str, list[str]
 
 def neighbour_files(config: Config, task: str) -> list[str]:
     """Return the neighbours of a task's texts: one file per cell; none without support metrics."""
-    if "support" not in config.metrics(task).families():
-        return []
-    return [fill(paths.NEIGHBOURS, cell, embedder=config.experiment.embedder) for cell in config.cells(task)]
+    return _explained(config, task, paths.NEIGHBOURS)
 
 
 def region_files(config: Config, task: str) -> list[str]:
-    """Return the regions of a task's missed texts: one file per cell; none without support metrics."""
+    """Return the regions of a task's missed texts, likewise."""
+    return _explained(config, task, paths.REGIONS)
+
+
+def _explained(config: Config, task: str, path: str) -> list[str]:
     if "support" not in config.metrics(task).families():
         return []
-    return [fill(paths.REGIONS, cell, embedder=config.experiment.embedder) for cell in config.cells(task)]
+    return [fill(path, cell, embedder=config.experiment.embedder) for cell in config.cells(task)]
 
 
 def explorer_files(config: Config, task: str) -> list[str]:

@@ -452,7 +452,7 @@ def tabulate_differences(config: Config, wildcards: Any) -> Settings:
 
 @_result
 def tabulate_embedders(config: Config, wildcards: Any) -> Settings:
-    embedders = outputs.several_embedders(config, wildcards.task)
+    embedders = outputs.tested_embedders(config, wildcards.task)
     labels = [config.embedders[name].label for name in embedders]
     return {
         "task": wildcards.task,

@@ -151,7 +151,7 @@ TASK_RESULTS = (
         {"tests": inputs.tests_by_embedder},
         _files("embedders", "csv", "html"),
         ("embedders", "table: agreement of the embedders"),
-        lambda config, task: bool(outputs.several_embedders(config, task)),
+        lambda config, task: len(outputs.tested_embedders(config, task)) > 1,
     ),
     TaskResult(  # mean cosine of completions of one prompt, within and between methods
         "plot_similarity",
