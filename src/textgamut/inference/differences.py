@@ -333,7 +333,7 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
         DataError: If the models share no prompt with values.
     """
     import pandas as pd
-    from scipy import stats
+    from scipy.special import stdtr, stdtrit
 
     means = [of.dropna().groupby(level=0).mean() for of in (first, second)]
     both = pd.concat(means, axis=1, join="inner").sort_index().to_numpy(dtype=float)
@@ -343,11 +343,11 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
     difference, low, high, error, p = float(apart.mean()), math.nan, math.nan, math.nan, math.nan
     if len(apart) > 1:
         error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
-        reach = error * float(stats.t.ppf(0.975, len(apart) - 1))
+        reach = error * float(stdtrit(len(apart) - 1, 0.975))
         low, high = difference - reach, difference + reach
         rounding = float(np.abs(both).max()) * ROUNDING
         if error > rounding:
-            p = float(2 * stats.t.sf(abs(difference) / error, len(apart) - 1))
+            p = float(2 * stdtr(len(apart) - 1, -abs(difference) / error))
         elif abs(difference) <= rounding:
             p = 1.0
     paired = not isinstance(first.index, pd.RangeIndex)  # rows of independent sets have no prompts

@@ -81,7 +81,7 @@ def add_intervals(
 
 def _of_mean(row: Row, columns: Columns, drawn_with: Sequence[Hashable] | None) -> Row:
     """Add an interval to a mean over single texts."""
-    from scipy import stats
+    from scipy.special import stdtrit
 
     if METRICS[row["metric"]].level != "text" or row["metric"] not in columns:
         return row
@@ -92,7 +92,7 @@ def _of_mean(row: Row, columns: Columns, drawn_with: Sequence[Hashable] | None) 
     if len(means) < LEAST:
         return row
     error = float(means.std(ddof=1)) / math.sqrt(len(means))
-    return _about(row, error, float(stats.t.ppf(0.975, len(means) - 1)))
+    return _about(row, error, float(stdtrit(len(means) - 1, 0.975)))
 
 
 def _halves(rng: np.random.Generator, units: int, count: int) -> Masks:

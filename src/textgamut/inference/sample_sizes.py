@@ -69,9 +69,9 @@ def needed_texts(pilot: Deviation, difference: float, power: float, comparisons:
         power: Probability of seeing it, in (0, 1).
         comparisons: Number of comparisons that the level of 5 % is divided by.
     """
-    from scipy import stats
+    from scipy.special import ndtri
 
-    reach = float(stats.norm.isf(LEVEL / 2 / comparisons) + stats.norm.ppf(power))
+    reach = float(ndtri(power) - ndtri(LEVEL / 2 / comparisons))
     factor: float = (difference / (reach * pilot.deviation)) ** (1 / pilot.slope)
     return max(pilot.least, math.ceil(pilot.n * factor))
 

@@ -26,6 +26,8 @@ FEWEST_JOBS = 10
 PREFIX, SOCKET = "textgamut-", "socket"
 MODULES = (
     "textgamut.run.script",
+    "snakemake.iocontainers",
+    "pyarrow.dataset",
     "textgamut.datasets.table",
     "textgamut.tasks.drawing",
     "transformers.models.auto.modeling_auto",
@@ -38,8 +40,12 @@ MODULES = (
     "textgamut.metrics.divergence",
     "textgamut.metrics.ngram",
     "textgamut.metrics.likelihood_scores",
+    "textgamut.inference.differences",
+    "textgamut.inference.intervals",
     "textgamut.report.papers.shapes",
     "textgamut.report.tables",
+    "transformers.models.auto.tokenization_auto",
+    "transformers.quantizers.auto",
     "transformers.models.bert.modeling_bert",
     "transformers.models.bert.tokenization_bert",
     "transformers.models.llama.modeling_llama",
@@ -48,6 +54,8 @@ MODULES = (
     "matplotlib.backends.backend_agg",
     "networkx",
     "scipy.optimize",
+    "scipy.stats",
+    "sklearn.cluster",
     "spacy",
 )
 """In the order in which a run needs them: jobs that ask in the meantime are served between two imports."""
