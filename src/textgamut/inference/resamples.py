@@ -9,6 +9,7 @@ texts.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -113,7 +114,7 @@ def resampled_tests(
             ties = (given[beside][0], drawn[beside]) if beside else None
             exceeding = _exceedances(given[name][0], drawn[name], ties)
             tested[name] = _tested(float(given[name][0]) + 0.0, drawn[name], exceeding)
-            if _decided(given[name][0], drawn[name], exceeding, slow):
+            if _decided(tested[name], exceeding, slow):
                 decided.add(name)
         undecided = [name for name in undecided if name not in decided]
         if not undecided:
@@ -176,16 +177,14 @@ def _exceedances(
     return int((larger | same).sum())
 
 
-def _decided(given: float, drawn: NDArray[np.float64], exceeding: int, slow: bool) -> bool:
+def _decided(test: Tested, exceeding: int, slow: bool) -> bool:
     """Return whether more resamples would not make a p-value more exact.
 
     There are enough exceedances, or so few are to be expected that the fitted tail decides.
     """
     if exceeding >= (SLOW_EXCEEDANCES if slow else EXCEEDANCES):
         return True
-    known = np.abs(drawn[np.isfinite(drawn)])
-    enough = exceeding == 0 and len(known) >= LEAST_FOR_TAIL
-    return enough and tail_probability(abs(given), known) * MOST < 1
+    return test.fitted and exceeding == 0 and test.resamples >= LEAST_FOR_TAIL and test.p * MOST < 1
 
 
 def _tested(given: float, drawn: NDArray[np.float64], exceeding: int) -> Tested:
@@ -209,8 +208,6 @@ def tail_probability(value: float, drawn: NDArray[np.float64], share: float = 0.
         drawn: (S,) the sample, 0 or more.
         share: Share of the sample to which the tail is fitted.
     """
-    from scipy import stats
-
     count = max(25, min(250, int(share * len(drawn))))
     ordered = np.sort(drawn)[::-1] ** 2
     if len(ordered) <= count or value**2 <= (start := float(ordered[count - 1 : count + 1].mean())):
@@ -218,10 +215,37 @@ def tail_probability(value: float, drawn: NDArray[np.float64], share: float = 0.
     beyond = ordered[:count] - start
     if not beyond.max() > 0:
         return 1.0
-    shape, _, scale = stats.genpareto.fit(beyond, floc=0)
-    if shape < 0:
-        shape, scale = 0.0, float(beyond.mean())
-    return count / len(drawn) * float(stats.genpareto.sf(value**2 - start, shape, 0, scale))
+    mean = float(beyond.mean())
+    shape = _shape(beyond / mean)
+    further = (value**2 - start) / mean
+    if shape is None:
+        return count / len(drawn) * math.exp(-further)
+    exponent, factor = shape
+    return count / len(drawn) * (1 + factor * further) ** (-1 / exponent)
+
+
+def _shape(values: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Fit a generalised Pareto distribution with a tail heavier than an exponential one, by likelihood.
+
+    With its factor, shape / scale, the shape of the greatest likelihood is known (Grimshaw 1993), so that one
+    number is left to be searched: in 1 ms, where ``scipy.stats.genpareto.fit`` takes 50 ms.
+
+    Args:
+        values: Above 0, with mean 1.
+
+    Returns:
+        The shape and shape / scale; None if the exponential distribution, their limit, is as likely.
+    """
+    from scipy.optimize import minimize_scalar
+
+    def cost(power: float) -> float:
+        factor = math.exp(power)
+        shape = float(np.log1p(factor * values).mean())
+        return math.log(shape / factor) + shape
+
+    found = minimize_scalar(cost, bounds=(-12, 6), method="bounded", options={"xatol": 1e-9})
+    factor = math.exp(found.x)
+    return (float(np.log1p(factor * values).mean()), factor) if found.fun < 1 else None
 
 
 def align(first: Sequence[object], second: Sequence[object]) -> tuple[list[int], list[int]]:

@@ -21,7 +21,10 @@ Tokens = Sequence[Sequence[Hashable]]
 
 
 class _Grams:
-    """How often each n-gram of one order occurs in each text."""
+    """How often each n-gram of one order occurs in each text.
+
+    Most n-grams occur in one text only: they are summed by text, and the others are counted in each resample.
+    """
 
     def __init__(self, tokens: Tokens, n: int) -> None:
         from scipy.sparse import csr_array
@@ -32,25 +35,26 @@ class _Grams:
         lengths = np.array([len(text) for text in grams], dtype=np.int64)
         places = flat, np.repeat(np.arange(len(grams)), lengths)
         shape = (len(ids), len(grams))
-        self.counts = csr_array((np.ones(len(flat), np.float32), places), shape=shape)
-        self.counts.sum_duplicates()
+        counts = csr_array((np.ones(len(flat), np.float32), places), shape=shape)
+        counts.sum_duplicates()
+        shared = np.diff(counts.indptr) > 1
+        alone = counts[~shared]
+        self.alone = np.bincount(alone.indices, minlength=len(grams)).astype(np.float64)
+        self.alone_information = np.bincount(alone.indices, _information(alone.data), len(grams))
+        self.counts = counts[shared]
         self.present = self.counts.sign()
         self.lengths = lengths.astype(np.float64)
 
     def distinct(self, masks: Masks) -> NDArray[np.float64]:
         """Return the number of different n-grams in the texts of each resample."""
-        return self._over(self.present, masks, lambda counts: (counts > 0).sum(axis=0))
+        return masks @ self.alone + self._over(self.present, masks, lambda counts: (counts > 0).sum(axis=0))
 
     def entropy(self, masks: Masks) -> NDArray[np.float64]:
         """Return the entropy of the n-grams of each resample, in nats."""
         total = masks @ self.lengths
-
-        def information(counts: Any) -> Any:
-            exact = counts.astype(np.float64)
-            return (exact * np.log(np.where(exact > 0, exact, 1))).sum(axis=0)
-
+        shared = self._over(self.counts, masks, lambda counts: _information(counts).sum(axis=0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            found: NDArray[np.float64] = np.log(total) - self._over(self.counts, masks, information) / total
+            found: NDArray[np.float64] = np.log(total) - (masks @ self.alone_information + shared) / total
         return found
 
     def repeated(self, masks: Masks) -> NDArray[np.float64]:
@@ -71,6 +75,12 @@ class _Grams:
             for part in blocks(len(masks), max(of.shape))
         ]
         return np.concatenate(parts, axis=-1).astype(np.float64)
+
+
+def _information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return count · log(count) of each count, 0 for none."""
+    exact = counts.astype(np.float64)
+    return exact * np.log(np.where(exact > 0, exact, 1))
 
 
 def prepare_ngram(

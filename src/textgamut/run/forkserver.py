@@ -54,7 +54,6 @@ MODULES = (
     "matplotlib.backends.backend_agg",
     "networkx",
     "scipy.optimize",
-    "scipy.stats",
     "sklearn.cluster",
     "spacy",
 )

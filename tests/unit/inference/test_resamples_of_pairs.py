@@ -161,6 +161,18 @@ def test_the_fitted_tail_is_that_of_the_distribution() -> None:
     assert tail_probability(2.0, np.ones(500)) == 1  # nothing is known of a tail
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+def test_a_heavy_tail_is_fitted_as_by_scipy(seed: int) -> None:
+    drawn = np.abs(np.random.default_rng(seed).exponential(size=1000))  # its squares have a heavy tail
+    beyond = np.sort(drawn)[::-1][:51] ** 2
+    beyond, start = beyond[:50] - beyond[49:].mean(), beyond[49:].mean()
+    shape, _, scale = stats.genpareto.fit(beyond, floc=0)
+    assert shape > 0, "choose another seed"
+    for value in (1.1 * drawn.max(), 2 * drawn.max()):
+        expected = 0.05 * stats.genpareto.sf(value**2 - start, shape, 0, scale)
+        assert tail_probability(value, drawn) == pytest.approx(expected, rel=0.01)
+
+
 def test_the_seed_does_not_depend_on_the_order_of_the_models() -> None:
     assert seed_of("support", "a", "b") == seed_of("support", "b", "a") != seed_of("vendi", "a", "b")
 
