@@ -221,7 +221,7 @@ def tail_probability(value: float, drawn: NDArray[np.float64], share: float = 0.
     if shape is None:
         return count / len(drawn) * math.exp(-further)
     exponent, factor = shape
-    return count / len(drawn) * (1 + factor * further) ** (-1 / exponent)
+    return count / len(drawn) * math.exp(-math.log1p(factor * further) / exponent)
 
 
 def _shape(values: NDArray[np.float64]) -> tuple[float, float] | None:

@@ -90,11 +90,13 @@ def test_texts_without_spread_or_in_a_single_pair() -> None:
         text_difference("diversity", same, pd.Series([1.0], ["elsewhere"]))
 
 
-def run_of(family: str, *own: dict[str, object], prompts=None, **common: object) -> list[Difference]:
+def run_of(
+    family: str, *own: dict[str, object], prompts=None, resamples: int | None = None, **common: object
+) -> list[Difference]:
     settings = {"k": 3, "seeds": (0,), "clusters": None, "permutations": 10, "references": ["a b c"] * 30}
     values = dict.fromkeys(METRICS, 0.0)
     run = Run((own[0], own[1]), settings | common, prompts)
-    return set_differences(FAMILIES[family], [run], ("a", "b"), values)
+    return set_differences(FAMILIES[family], [run], ("a", "b"), values, resamples)
 
 
 def test_a_worse_model_is_found() -> None:
@@ -114,19 +116,19 @@ def test_a_worse_model_is_found() -> None:
 
 def test_a_group_that_got_worse_is_found() -> None:
     """The texts of one of three groups move away: its precision is lower, that of the others is not."""
-    sets = np.random.default_rng(0).normal(size=(3, 240, 3))
-    labels = [["a", "b", "c"][i % 3] for i in range(240)]
+    sets = np.random.default_rng(0).normal(size=(3, 120, 3))
+    labels = [["a", "b", "c"][i % 3] for i in range(120)]
     sets[..., 0] = np.abs(sets[..., 0]) + 1
     sets[2, 1::3, 0] *= -1
     own = [{"features": of, "groups": {"topic": labels}} for of in sets[1:]]
-    prompts = (list(range(240)), list(range(240)))
-    common = {"reference_features": sets[0], "reference_groups": {"topic": labels}}
+    prompts = (list(range(120)), list(range(120)))
+    common = {"reference_features": sets[0], "reference_groups": {"topic": labels}, "resamples": 1000}
     found = [of._replace(difference=of.tested) for of in run_of("support", *own, prompts=prompts, **common)]
     table = differences_table([("good", "bad", found)])
     assert table["group"].drop_duplicates().tolist() == ["all", "topic=a", "topic=b", "topic=c"]
     precision = table[table["metric"] == "precision"].set_index("group")
     assert precision["verdict"].tolist() == ["better", CANNOT_TELL, "better", CANNOT_TELL]
-    assert precision["n"].tolist() == [240, 80, 80, 80]
+    assert precision["n"].tolist() == [120, 40, 40, 40]
     whole = table["group"] == "all"
     assert table["p_holm"][whole].tolist() == pytest.approx(holm(table["p"][whole]))
     assert table["p_holm"][~whole].tolist() == pytest.approx(holm(table["p"][~whole]))
@@ -262,7 +264,7 @@ def test_clusters_are_moved_as_a_whole() -> None:
     rng = np.random.default_rng(0)
     authors = np.repeat(np.arange(20), 10)
     found: dict[bool, list[float]] = {True: [], False: []}
-    for _ in range(40):
+    for _ in range(20):
         reference = rng.normal(size=(100, 3))
         pooled = np.repeat(rng.normal(size=(20, 3)), 10, axis=0) + 0.1 * rng.normal(size=(200, 3))
         own = {"features": pooled[:100]}, {"features": pooled[100:]}
