@@ -95,9 +95,13 @@ def self_bleu(
     scores = np.where(some_match, penalty * np.exp(log_precision / n), 0)
 
     if sample is not None:
-        rows = np.random.default_rng(seed).choice(texts, max(1, round(sample * texts)), replace=False)
-        scores = scores[rows]
+        scores = scores[sampled_texts(texts, sample, seed)]
     return math.fsum(scores) / len(scores)  # a sum that does not depend on the order
+
+
+def sampled_texts(texts: int, share: float, seed: int) -> NDArray[np.int64]:
+    """Return the texts, one or more, that a share of Self-BLEU scores."""
+    return np.random.default_rng(seed).choice(texts, max(1, round(share * texts)), replace=False)
 
 
 def distinct_n(token_lists: Sequence[Sequence[Hashable]], n: int) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from textgamut.features.reduce import blocks
 from textgamut.metrics import compression, ngram
-from textgamut.metrics.statistic import Masks, Statistic, Values, recomputed
+from textgamut.metrics.statistic import Masks, Statistic, Values
 from textgamut.text import count_words
 
 ORDERS = (1, 2, 3, 4)
@@ -77,6 +77,74 @@ class _Grams:
         return np.concatenate(parts, axis=-1).astype(np.float64)
 
 
+class _SelfBleu:
+    """Self-BLEU of many sets of the same texts, see :func:`metrics.ngram.self_bleu`.
+
+    A text matches the v-th occurrence of an n-gram if another text of the set has it v times: so if two or
+    more of the set do.
+    """
+
+    def __init__(self, tokens: Tokens, counts: Sequence[Any], sample: float | None) -> None:
+        self.lengths = np.array([len(text) for text in tokens])
+        self.repeated = [_repeated(of) for of in counts]
+        self.sample = sample
+
+    def __call__(self, masks: Masks) -> dict[str, NDArray[np.float64]]:
+        largest = max(len(self.lengths), *(of.shape[0] for of in self.repeated))
+        parts = [self._means(masks[part]) for part in blocks(len(masks), largest)]
+        return {"self_bleu": np.concatenate(parts)}
+
+    def _means(self, masks: Masks) -> NDArray[np.float64]:
+        chosen = np.ascontiguousarray(masks.T, dtype=np.float32)
+        log_precision, some_match = np.zeros(chosen.shape), np.zeros(chosen.shape, bool)
+        for n, repeated in zip(ORDERS, self.repeated, strict=True):
+            matches = (repeated.T @ (repeated @ chosen >= 2).astype(np.float32)).astype(np.float64)
+            some_match |= matches > 0  # of the first order, if of any
+            in_text = np.maximum(self.lengths - n + 1, 1)[:, None]
+            log_precision += np.log(np.where(matches > 0, matches, ngram.SMOOTHING) / in_text)
+        scores = np.where(some_match, self._penalties(masks) * np.exp(log_precision / len(ORDERS)), 0)
+        scored = _sampled(masks, self.sample).T
+        with np.errstate(invalid="ignore"):
+            found = np.where(scored, scores, 0).sum(axis=0) / scored.sum(axis=0)
+        return np.where(masks.sum(axis=1) > 1, found, math.nan)
+
+    def _penalties(self, masks: Masks) -> NDArray[np.float64]:
+        """Return the brevity penalty of each text in each set: the other text closest in length decides."""
+        lengths, place = np.unique(self.lengths, return_inverse=True)
+        counts = np.stack([masks[:, place == number].sum(axis=1) for number in range(len(lengths))])
+        penalties = np.empty(counts.shape)
+        for number, length in enumerate(lengths):
+            nearest = np.argsort(np.abs(lengths - length), kind="stable")  # of two, the shorter one
+            others = counts[nearest] > (nearest == number)[:, None]
+            closest = lengths[nearest[others.argmax(axis=0)]]
+            penalties[number] = np.exp(np.minimum(0, 1 - closest / max(length, 1)))
+        return penalties[place]
+
+
+def _repeated(counts: Any) -> Any:
+    """Return which texts have an n-gram v times or more: a row for each n-gram and v that two texts reach."""
+    from scipy.sparse import vstack
+
+    found = [counts[:0].astype(np.float32)]
+    while (reached := counts > len(found) - 1).nnz:
+        reached = reached[np.diff(reached.indptr) > 1]
+        if not reached.shape[0]:
+            break
+        found.append(reached.astype(np.float32))
+    return vstack(found, format="csr")
+
+
+def _sampled(masks: Masks, share: float | None) -> Masks:
+    """Return the texts of each set that are scored, those that :func:`metrics.ngram.self_bleu` draws."""
+    if share is None:
+        return masks
+    found = np.zeros_like(masks)
+    for own, mask in zip(found, masks, strict=True):
+        rows = np.flatnonzero(mask)
+        own[rows[ngram.sampled_texts(len(rows), share, 0)]] = True
+    return found
+
+
 def _information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return count · log(count) of each count, 0 for none."""
     exact = counts.astype(np.float64)
@@ -108,10 +176,11 @@ def prepare_ngram(
                     found["ead"] = ngram.over_expected(distinct, total, len(tokenizer))
         return found
 
-    def self_bleu(rows: NDArray[np.intp]) -> dict[str, float]:
-        return {"self_bleu": ngram.self_bleu([tokens[row] for row in rows.tolist()], sample=self_bleu_sample)}
-
-    return Statistic(lambda masks: _of_both(of_set, masks, ~masks)), recomputed(self_bleu)
+    self_bleu = _SelfBleu(tokens, [grams[n].counts for n in ORDERS], self_bleu_sample)
+    return (
+        Statistic(lambda masks: _of_both(of_set, masks, ~masks)),
+        Statistic(lambda masks: _of_both(self_bleu, masks, ~masks)),
+    )
 
 
 def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tuple[Statistic, Statistic]:

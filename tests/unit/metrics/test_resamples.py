@@ -239,7 +239,24 @@ def test_metrics_of_ngrams_are_exact(tokenizer) -> None:
     counted, self_bleu = prepare_ngram(pooled, tokenizer)
     expected = both(masks, compute)
     assert_equal(counted.evaluate(masks), expected, names, 1e-6)
-    assert_equal(self_bleu.evaluate(masks), expected, ["self_bleu"])
+    assert_equal(self_bleu.evaluate(masks), expected, ["self_bleu"], 1e-12)
+
+
+@pytest.mark.parametrize("share", [None, 0.3])
+@pytest.mark.parametrize("longest", [3, 12, 40])
+def test_self_bleu_of_resamples_is_exact(longest: int, share: float | None) -> None:
+    """Empty texts and short ones, n-grams that texts repeat, and equal lengths; sets of any size."""
+    rng = np.random.default_rng(longest)
+    pooled = [" ".join(rng.choice(list("abcdef"), rng.integers(longest))) for _ in range(16)]
+    masks = rng.random((100, 16)) < 0.5
+    masks[0] = False
+    masks[0, 3] = True  # one text is compared with none
+    _, self_bleu = prepare_ngram(pooled, self_bleu_sample=share)
+    for side, found in zip((masks, ~masks), self_bleu.evaluate(masks)["self_bleu"], strict=True):
+        for mask, value in zip(side, found, strict=True):
+            tokens = [pooled[row].split() for row in np.flatnonzero(mask)]
+            expected = ngram.self_bleu(tokens, sample=share) if len(tokens) > 1 else np.nan
+            assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def test_metrics_of_compression_are_exact_at_equal_length() -> None:
