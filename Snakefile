@@ -92,6 +92,10 @@ onstart:
         )
     for notice in small_tasks(CONFIG):
         logger.warning(notice)
+    if workflow.local_exec:
+        # With Snakemake's limit of jobs per second, meant for clusters, each finished job makes it look at the jobs
+        # that wait once more per second until the end (9.27): a sixth of a core after ten minutes.
+        workflow.scheduler.job_rate_limiter = None
     workflow.dag.keep_finished()
     planned = list(workflow.dag.needrun_jobs())
     if not workflow.deployment_settings.deployment_method:

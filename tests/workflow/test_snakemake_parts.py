@@ -1,4 +1,4 @@
-"""The private parts of Snakemake that ``workflow/rules/reruns.smk`` uses; an update may change one."""
+"""The private parts of Snakemake that the Snakefile and ``rules/reruns.smk`` use; an update may change one."""
 
 from __future__ import annotations
 
@@ -56,6 +56,9 @@ def save():
 
 
 onstart:
+    SEEN["limited"] = workflow.scheduler.job_rate_limiter is not None
+    SEEN["local"] = workflow.local_exec
+    workflow.scheduler.job_rate_limiter = None
     save()
 
 
@@ -135,6 +138,11 @@ def test_a_job_that_the_check_adds_runs_again(runs: list[dict[str, Any]]) -> Non
 
 def test_the_times_of_outputs_are_checked_by_the_method_that_is_replaced(runs: list[dict[str, Any]]) -> None:
     assert runs[0]["checked"] == [["first", ["first.txt"]], ["second", ["second.txt"]], ["all", []]]
+
+
+def test_the_limit_of_jobs_per_second_is_taken_off(runs: list[dict[str, Any]]) -> None:
+    """It exists before; the runs, which go on without it, have ended well."""
+    assert all(seen["limited"] and seen["local"] for seen in runs)
 
 
 def test_the_kind_of_the_run_is_known(runs: list[dict[str, Any]]) -> None:
