@@ -1,4 +1,4 @@
-"""The private parts of Snakemake that the Snakefile and ``rules/reruns.smk`` use; an update may change one."""
+"""The private parts of Snakemake that the Snakefile and ``reruns.smk`` use; an update may change one."""
 
 from __future__ import annotations
 
