@@ -19,17 +19,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=4000)
     parser.add_argument("--dimensions", type=int, default=384)
-    parser.add_argument("--families", nargs="+", default=["support", "divergence", "distance", "vendi"])
+    parser.add_argument(
+        "--families", nargs="+", default=["support", "divergence", "distance", "vendi", "ngram"]
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     n, d = arguments.n, arguments.dimensions
     # Variances that fall like those of embedded texts.
     reference, first, second = rng.normal(size=(3, n, d)).astype(np.float32) * np.arange(1, d + 1) ** -0.5
-    run = Run(({"features": first}, {"features": second}), SETTINGS | {"reference_features": reference}, None)
+    common = SETTINGS | {"reference_features": reference}
+    words = np.array([f"word{i}" for i in range(3000)])
+    frequencies = 1 / np.arange(1, len(words) + 1)
+    frequencies /= frequencies.sum()
+    own = [
+        {"features": of, "texts": [" ".join(text) for text in rng.choice(words, (n, 100), p=frequencies)]}
+        for of in (first, second)
+    ]
     for name in arguments.families:
+        family = FAMILIES[name]
+        read = [{of: values[of] for of in family.reads if of in values} for values in own]
         start = time.monotonic()
-        found = set_differences(FAMILIES[name], [run], ("a", "b"), {})
+        found = set_differences(family, [Run((read[0], read[1]), common, None)], ("a", "b"), {})
         seconds = time.monotonic() - start
         resamples = sorted({of.resamples for of in found})
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
