@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from helpers import ROOT, copy_project, run_warm, write_tiny
+from hypothesis import settings
 
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config
@@ -18,6 +19,9 @@ from textgamut.locks import lock
 # By default, threads of torch that wait for others keep their core busy, which slows down all jobs that share
 # the cores, as the tests do.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# On a busy machine, any example may take long.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
@@ -43,7 +43,6 @@ def test_no_word_at_all() -> None:
         tokens_per_word([" ", ""], letters)
 
 
-@settings(deadline=None)  # the first example imports transformers
 @given(st.lists(st.sampled_from([*" .?!,'", "n't", "m", "s", "ve", "re", "a"]), max_size=12).map("".join))
 def test_spaces_are_cleaned_up_as_by_transformers(text: str) -> None:
     from transformers import PreTrainedTokenizerFast

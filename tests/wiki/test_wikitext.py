@@ -121,7 +121,7 @@ def templates(wiki: Wiki) -> None:
         wiki.edit(f"Template:{name}", content)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(markup=article())
 def test_it_is_what_mediawiki_shows(wiki: Wiki, templates: None, markup: str) -> None:
     assert words(article_text(markup)) == words("".join(Shown(wiki.render(markup)).pieces))

@@ -112,7 +112,7 @@ PAGES = st.builds(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wanted=st.lists(PAGES, max_size=6),
     suffix=st.sampled_from(list(PACK)),

@@ -70,7 +70,7 @@ def test_splitmix64_is_the_published_one() -> None:
     ties=st.booleans(),
     top_k=st.sampled_from([None, 1, 3, 20, 50, 90]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_equals_brute_force(
     seed: int, top_p: float, spread: float, head: int, ties: bool, top_k: int | None
 ) -> None:
@@ -212,7 +212,7 @@ some_seeds = st.integers(0, 2**32 - 1)
 
 @pytest.mark.parametrize("name", VALUES)
 @given(seed=some_seeds, spread=st.sampled_from([0.05, 1.0, 4.0]), forbidden=st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_restrictions_are_as_defined(name: str, seed: int, spread: float, forbidden: bool) -> None:
     logits = some_logits(seed, spread, forbidden)
     for value in VALUES[name]:
@@ -221,7 +221,7 @@ def test_restrictions_are_as_defined(name: str, seed: int, spread: float, forbid
 
 @pytest.mark.parametrize("name", VALUES)
 @given(seed=some_seeds, spread=st.sampled_from([0.05, 1.0, 4.0]), forbidden=st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_stricter_restrictions_keep_fewer_and_the_most_probable_token_stays(
     name: str, seed: int, spread: float, forbidden: bool
 ) -> None:
@@ -234,7 +234,7 @@ def test_stricter_restrictions_keep_fewer_and_the_most_probable_token_stays(
 
 
 @given(seed=some_seeds, temperature=st.sampled_from([0.25, 2.0, 8.0]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_restrictions_of_logits_do_not_depend_on_the_temperature(seed: int, temperature: float) -> None:
     """Powers of two change no digit. The second part of min-k (tau > 0) does depend on the scale."""
     logits = some_logits(seed, 2.0, forbidden=True)
@@ -268,7 +268,7 @@ def test_restrictions_equal_the_processors_of_transformers() -> None:
 
 
 @given(seed=some_seeds, head=st.sampled_from([1, 7, 30, 80]), top_p=st.sampled_from([0.5, 0.95, 1.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_restrictions_follow_top_k_and_top_p_whatever_the_head(seed: int, head: int, top_p: float) -> None:
     logits, random = torch.tensor(some_logits(seed, 2.0, forbidden=False)), numbers(6, seed)
     setting = SamplingDecoding(

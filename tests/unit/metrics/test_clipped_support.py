@@ -84,7 +84,7 @@ def test_equals_brute_force(n: int, k: int) -> None:
 @given(
     st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.sampled_from([0, 1000]), st.integers(20, 21)
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_ties_are_decided_exactly(seed: int, k: int, closed: bool, offset: int, n: int) -> None:
     """On a small grid most distances tie with a radius or their median, and many texts are copies."""
     rng = np.random.default_rng(seed)
@@ -233,7 +233,7 @@ def test_symmetric_metrics_of_high_dimensions_see_both_directions() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 8))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_symmetries(seed: int, k: int) -> None:
     reference, generated = sets(seed, n=40)
     one, other = support_metrics(reference, generated, k), support_metrics(generated, reference, k)

@@ -98,13 +98,13 @@ class TestLoops:
     """Each measure equals the plain loop over pairs, for different numbers of completions."""
 
     @given(seeds, counts_of)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_within(self, seed, counts):
         texts = made(seed, counts)
         assert pairwise_cosine(*texts) == pytest.approx(loop_within(texts), abs=1e-12)
 
     @given(seeds, counts_of, counts_of)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_between(self, seed, counts, others):
         first, second = made(seed, counts), made(seed + 1, others)
         found = between_cosine(*first, *second)
@@ -112,7 +112,7 @@ class TestLoops:
         assert between_cosine(*second, *first) == found
 
     @given(seeds, counts_of, st.floats(-1, 1), st.integers(2, 6))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_distinct(self, seed, counts, threshold, k):
         texts = made(seed, counts)
         k = min(k, max(counts))
@@ -121,7 +121,7 @@ class TestLoops:
         assert distinct_completions(*texts, threshold) == distinct_completions(*texts, threshold, fewest)
 
     @given(seeds, counts_of, st.floats(0, 1))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_effective(self, seed, counts, share):
         texts = made(seed, counts)
         passes = np.random.default_rng(seed).random(len(texts[1])) < share
@@ -141,7 +141,7 @@ class TestLoops:
 
 class TestOrder:
     @given(seeds, counts_of)
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     def test_the_order_of_rows_does_not_matter(self, seed, counts):
         features, prompts = made(seed, counts)
         passes = features[:, 0] > 1

@@ -133,7 +133,7 @@ def test_the_order_of_real_texts_matters_where_neighbours_are_alike() -> None:
 
 
 @given(corpora, orders)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_ngram_diversity_equals_brute_force(corpus: list[list[int]], n: int) -> None:
     grams = [
         [tuple(text[i : i + k]) for text in corpus for i in range(len(text) - k + 1)] for k in range(1, n + 1)
@@ -155,7 +155,7 @@ def test_ngram_diversity_of_distinct_and_of_equal_words() -> None:
 
 
 @given(corpora, orders, st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_self_repetition_equals_brute_force(corpus: list[list[int]], n: int, rng: random.Random) -> None:
     grams = [{tuple(text[i : i + n]) for i in range(len(text) - n + 1)} for text in corpus]
     if any(grams):
@@ -192,7 +192,7 @@ def table_lcs(first: list, second: list) -> int:
 @given(corpora, st.randoms(use_true_random=False))
 @example([[], [0]], random.Random(0))
 @example([[0], [], []], random.Random(0))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_homogenization_equals_dynamic_programming(corpus: list[list[int]], rng: random.Random) -> None:
     texts = [" ".join(map(str, text)) for text in corpus]
     if not any(corpus):
@@ -244,7 +244,7 @@ def test_a_sample_of_pairs_estimates_all_pairs() -> None:
 
 
 @given(st.integers(2, 40), st.integers(1, 200), st.integers(0, 9))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_pairs_are_distinct_and_sorted(texts: int, most: int, seed: int) -> None:
     pairs = list(compression._pairs(texts, most, seed))
     assert len(pairs) == min(most, math.comb(texts, 2))
@@ -253,7 +253,7 @@ def test_pairs_are_distinct_and_sorted(texts: int, most: int, seed: int) -> None
 
 
 @given(st.text("aB3_é \n\u0130ß-", max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_tokens_are_those_of_rouge_score(text: str) -> None:
     tokenize = pytest.importorskip("rouge_score.tokenize").tokenize
     assert rouge_tokens(text) == tokenize(text, None)
@@ -286,7 +286,7 @@ def test_texts_are_cut_at_words() -> None:
 
 
 @given(st.lists(st.text("ab \n", max_size=12), max_size=8), st.integers(1, 30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_cut_set_has_the_first_words(texts: list[str], words: int) -> None:
     all_words = " ".join(texts).split()
     cut = cut_to_words(texts, words)

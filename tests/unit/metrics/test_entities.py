@@ -174,7 +174,7 @@ names = st.lists(st.sampled_from("abcde"), max_size=6)
 
 
 @given(st.lists(st.tuples(names, names, st.integers(0, 9)), max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_metrics_by_their_definition(rows: list[tuple[list[str], list[str], int]]) -> None:
     generated, reference, words = ([row[i] for row in rows] for i in range(3))
     metrics = entity_metrics(generated, words, reference)

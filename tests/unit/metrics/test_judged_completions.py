@@ -82,7 +82,7 @@ def test_the_classes_of_a_prompt_are_counted(server: JudgeServer, tmp_path: Path
     assert (scores.facts["k"], scores.facts["prompts"], scores.facts["unparsed"]) == (3, 3, 0)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=5), min_size=1, max_size=3), st.integers(2, 3)
 )

@@ -196,7 +196,7 @@ def test_who_knows_the_alphabet() -> None:
 
 
 @given(st.text(max_size=8), st.text(min_size=1, max_size=8))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_chain_rule(first: str, second: str) -> None:
     """P(first second) = P(first) P(second | first), where tokens are the bytes."""
     model, tokenizer = byte_model()

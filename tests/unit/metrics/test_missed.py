@@ -18,7 +18,7 @@ def side(features: np.ndarray, name: str) -> EmbeddedTexts:
     return EmbeddedTexts(features, [f"{name}-{i}" for i in range(n)], [f"text {name} {i}" for i in range(n)])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3))
 def test_equals_a_search_pair_by_pair(seed: int, block: int) -> None:
     rng = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ def scores() -> SupportScores:
     return score(rng.normal(size=(50, 8)) + 0.5, rng.normal(size=(60, 8)), k=4)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 12), st.booleans())
 def test_equals_a_search_pair_by_pair(seed: int, block: int, count: int, own: bool) -> None:
     rng = np.random.default_rng(seed)

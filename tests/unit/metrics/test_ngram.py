@@ -51,7 +51,7 @@ def nltk_scores(corpus: list[list], n: int) -> list[float]:
 @example([[0, 1, 2], [0, 1], [0, 1, 2, 3]], 2)  # two others are equally close in length
 @example([[0, 0, 0], [0, 0], [0, 0]], 1)  # only the longest is clipped
 @example([[0, 0, 0], [0, 0, 0], [0]], 1)  # two texts share the largest count
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_self_bleu_equals_nltk(corpus: list[list[int]], n: int) -> None:
     assert self_bleu(corpus, n) == pytest.approx(np.mean(nltk_scores(corpus, n)), abs=1e-9)
 
@@ -66,7 +66,7 @@ def test_self_bleu_equals_nltk_on_words(n: int) -> None:
 
 
 @given(corpora, orders, st.floats(0.01, 1), st.integers(0, 5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_share_is_scored_against_all_others(
     corpus: list[list[int]], n: int, share: float, seed: int
 ) -> None:
@@ -85,7 +85,7 @@ def test_the_seed_chooses_the_share() -> None:
 
 
 @given(corpora, orders, st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_neither_order_nor_names_matter_and_the_range_holds(corpus: list[list[int]], n: int, random) -> None:
     value = self_bleu(corpus, n)
     assert 0 <= value <= 1
@@ -117,7 +117,7 @@ def test_repeating_the_others_raises_self_bleu() -> None:
 
 
 @given(corpora, orders)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_distinct_equals_brute_force(corpus: list[list[int]], n: int) -> None:
     grams = [gram for text in corpus for gram in ngrams(text, n)]
     if grams:
@@ -128,7 +128,7 @@ def test_distinct_equals_brute_force(corpus: list[list[int]], n: int) -> None:
 
 
 @given(texts_of, orders)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_metrics_of_a_text_equal_brute_force(text: list[int], n: int) -> None:
     grams = ngrams(text, n)
     if grams:
@@ -152,7 +152,7 @@ def test_distinct_counts_repeats_across_texts() -> None:
 
 
 @given(corpora)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_diversity_equals_brute_force(corpus: list[list[int]]) -> None:
     strings = [" \n".join(map(str, text)) for text in corpus]
     counts = {
@@ -177,7 +177,7 @@ def test_diversity_asks_each_text_whether_it_repeats_itself() -> None:
 
 
 @given(texts_of)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_diversity_of_a_text_is_that_of_a_set_of_one(text: list[int]) -> None:
     words = [str(word) for word in text]
     if len(words) < 4:
@@ -214,7 +214,7 @@ def test_published_diversity_of_real_texts(column: str, published: float) -> Non
 
 
 @given(corpora, st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_entropy_equals_its_formula_and_holds_its_range(corpus: list[list[int]], random) -> None:
     tokens = [token for text in corpus for token in text]
     if tokens:
@@ -245,7 +245,7 @@ def test_entropy_of_few_tokens_is_too_low_by_the_bias_of_the_docstring() -> None
 
 
 @given(corpora, st.integers(4, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_adjusted_distinct_equals_its_formula(corpus: list[list[int]], vocabulary: int) -> None:
     tokens = [token for text in corpus for token in text]
     if tokens:

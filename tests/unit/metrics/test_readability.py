@@ -47,7 +47,7 @@ def by_textstat(text: str) -> tuple[float, float]:
 
 
 @given(st.one_of(texts_of, st.text(max_size=60)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_equals_the_counts_of_textstat(text: str) -> None:
     found = readability([text])
     if textstat.lexicon_count(text):

@@ -24,7 +24,7 @@ def test_cosine_of_known_angles() -> None:
 
 
 @given(vectors, vectors, st.floats(1e-3, 1e3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_cosine_of_any_vectors(a: np.ndarray, b: np.ndarray, scale: float) -> None:
     found = cosine_similarity(a, b)
     lengths = np.linalg.norm(a.astype(float), axis=1) * np.linalg.norm(b.astype(float), axis=1)
@@ -55,7 +55,7 @@ sentences = st.lists(words, max_size=12).map(" ".join)
 
 
 @given(st.lists(st.tuples(sentences, sentences), max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_bleu_equals_sacrebleu(pairs: list[tuple[str, str]]) -> None:
     texts, references = [text for text, _ in pairs], [reference for _, reference in pairs]
     found = bleu(texts, references)

@@ -84,7 +84,7 @@ def test_equals_brute_force(k: int) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*identical twin", "ignore:.*radii are 0")
 @given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.sampled_from([0, 1000]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_ties_are_decided_exactly(seed: int, k: int, closed: bool, offset: int) -> None:
     """On a small grid most distances tie with a radius, and many texts are copies; an offset costs digits."""
     rng = np.random.default_rng(seed)
@@ -148,7 +148,7 @@ def test_far_apart_sets_share_nothing() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 8))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_swapping_the_sets_swaps_precision_and_recall(seed: int, k: int) -> None:
     reference, generated = sets(seed, n=40)
     one, other = support_metrics(reference, generated, k), support_metrics(generated, reference, k)
@@ -157,7 +157,7 @@ def test_swapping_the_sets_swaps_precision_and_recall(seed: int, k: int) -> None
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_row_order_does_not_matter(seed: int) -> None:
     reference, generated = sets(seed, n=40)
     order = np.random.default_rng(seed).permutation(40)

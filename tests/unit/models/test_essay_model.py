@@ -180,7 +180,7 @@ ratings = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=2, 
 
 
 @given(ratings)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_kappa_is_one_less_the_squared_distance_over_that_of_strangers(pairs: list[tuple[int, int]]) -> None:
     a, b = np.array(pairs).T
     assume(len(np.unique([a, b])) > 1)
@@ -283,7 +283,7 @@ essays = st.one_of(
 
 
 @given(st.lists(st.tuples(essays.filter(str.strip), st.integers(0, 60)), min_size=1, max_size=5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8", "utf-8-sig"])
 def test_essays_come_back_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, encoding: str, rows: list[tuple[str, int]]

@@ -179,7 +179,7 @@ def test_without_a_tie_it_is_the_plain_model() -> None:
 
 
 @given(tables(most=6), st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_order_scale_and_direction(table: Table, random) -> None:
     try:
         found = fit(table)
@@ -205,7 +205,7 @@ def test_order_scale_and_direction(table: Table, random) -> None:
 
 
 @given(st.integers(2, 6), st.integers(1, 40), st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ranks_as_wins_less_defeats_when_all_meet_equally_often(
     methods: int, prompts: int, seed: int
 ) -> None:
@@ -224,7 +224,7 @@ def test_ranks_as_wins_less_defeats_when_all_meet_equally_often(
 
 
 @given(tables())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_refused_exactly_when_the_likelihood_has_no_maximum(table: Table) -> None:
     if not connected(table):
         with pytest.raises(TextgamutError, match="never met any of the other"):

@@ -35,7 +35,7 @@ def dominates(a, b) -> bool:
 
 class TestOrders:
     @given(scores_of)
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     def test_equal_to_brute_force_and_partial_orders(self, scores):
         orders = dominance_orders(scores)
         methods = range(scores.shape[1])
@@ -73,7 +73,7 @@ class TestOrders:
 
 class TestCounts:
     @given(scores_of)
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_counts_are_sums_of_the_orders(self, scores):
         counts = dominance_counts(scores)
         strict = dominance_orders(scores) & ~np.eye(scores.shape[1], dtype=bool)
@@ -128,7 +128,7 @@ class TestCounts:
 
 
 @given(arrays(float, array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.integers(0, 3)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_pareto_front(means):
     front = pareto_front(means)
     assert front.any()
@@ -166,7 +166,7 @@ class TestMethodScores:
             assert scores.oriented[2, 1].tolist() == [211, -210]
 
     @given(st.permutations(range(18)))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_the_order_of_the_rows_decides_only_that_of_the_names(self, rows):
         scores = method_scores(long_table().iloc[list(rows)], ["coherence"], ["perplexity"])
         expected = method_scores(long_table(), ["coherence"], ["perplexity"])

@@ -191,7 +191,7 @@ def test_tuning_finds_ratings_made_by_the_formula() -> None:
 
 
 @given(st.integers(3, 12), st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_tuning_never_loses_and_stays_in_its_bounds(n: int, seed: int) -> None:
     criteria = texts(n, seed)
     ratings = np.random.default_rng(seed).integers(1, 6, n)

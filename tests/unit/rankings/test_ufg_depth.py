@@ -83,7 +83,7 @@ def test_the_hull_of_two_opposite_rankings_is_all_partial_orders(m: int, count: 
 
 
 @given(some_samples)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_depth_equals_brute_force(orders: np.ndarray) -> None:
     expected, n_premises = brute_force(orders)
     assert depth_of(orders) == pytest.approx(expected, abs=1e-12, nan_ok=True)
@@ -97,7 +97,7 @@ def test_depth_equals_brute_force(orders: np.ndarray) -> None:
 
 
 @given(some_samples, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_depth_does_not_depend_on_the_order_of_observations_or_methods(orders, random) -> None:
     rows = random.sample(range(len(orders)), len(orders))
     names = random.sample(range(orders.shape[1]), orders.shape[1])
@@ -110,7 +110,7 @@ def test_depth_does_not_depend_on_the_order_of_observations_or_methods(orders, r
 
 
 @given(some_samples)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_depth_is_a_share_deepest_first_and_falls_on_reversal_alike(orders: np.ndarray) -> None:
     depth = depth_of(orders)
     values = np.array(list(depth.values()))

@@ -28,7 +28,7 @@ def test_edges_are_the_fewest_that_give_the_order_back(m: int) -> None:
 
 
 @given(st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32 - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_an_edge_joins_two_with_no_method_between(m: int, criteria: int, seed: int) -> None:
     scores = np.random.default_rng(seed).integers(0, 4, (m, criteria))
     above = np.array([[(a >= b).all() and (a > b).any() for b in scores] for a in scores])
