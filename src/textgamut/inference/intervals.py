@@ -17,7 +17,7 @@ from textgamut.metrics.rows import ALL, Columns, Row, Scores, numbered
 from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
-REVISION = 1
+REVISION = 2
 """Increase when the same scores get other intervals."""
 
 HALVES = 200

@@ -216,19 +216,19 @@ def tail_probability(value: float, drawn: NDArray[np.float64], share: float = 0.
     if not beyond.max() > 0:
         return 1.0
     mean = float(beyond.mean())
-    shape = _shape(beyond / mean)
     further = (value**2 - start) / mean
-    if shape is None:
+    fitted = _heavy_tail(beyond / mean)
+    if fitted is None:
         return count / len(drawn) * math.exp(-further)
-    exponent, factor = shape
-    return count / len(drawn) * math.exp(-math.log1p(factor * further) / exponent)
+    shape, factor = fitted
+    return count / len(drawn) * math.exp(-math.log1p(factor * further) / shape)
 
 
-def _shape(values: NDArray[np.float64]) -> tuple[float, float] | None:
+def _heavy_tail(values: NDArray[np.float64]) -> tuple[float, float] | None:
     """Fit a generalised Pareto distribution with a tail heavier than an exponential one, by likelihood.
 
     With its factor, shape / scale, the shape of the greatest likelihood is known (Grimshaw 1993), so that one
-    number is left to be searched: in 1 ms, where ``scipy.stats.genpareto.fit`` takes 50 ms.
+    number is left to be searched: in 1 ms, where ``scipy.stats.genpareto.fit`` takes 20 ms.
 
     Args:
         values: Above 0, with mean 1.

@@ -68,7 +68,7 @@ def interval_sentence(count: int = HALVES) -> str:
     slow = min(SLOW_HALVES, count)
     return (
         f"95 % intervals are from {count:,} half-samples of the texts and of the human texts ({slow:,} of "
-        "metrics that are computed anew for each); those of means over texts are Student's."
+        "metrics that are computed anew for each); for means over texts, they are from Student's t."
     )
 
 
