@@ -1,38 +1,44 @@
 """How often the tests of differences find one: between equal models, and between ones that differ.
 
-    .venv/bin/python benchmarks/calibration.py --data normal ag-news generated --news test.csv
+    .venv/bin/python benchmarks/calibration.py ag-news --news test.csv
 
-Prints, for each kind of data, design (see ``setup_pairs.DESIGNS``) and metric, the share of p-values below
-0.05 and below 0.001, with the p-value of a binomial test of the former against 5 %, corrected for all rows
-(Holm). Where the models differ, the last column is the share of a test by half-samples, with the same texts:
-the difference of each half, and a normal distribution. Finished pairs are kept in a file: an interrupted
-command goes on where it was, and ``--read`` prints what is finished.
+Counts, for each design (see ``setup_pairs.DESIGNS``), N and metric, the pairs with a p-value below 0.05 and
+below 0.001. Where the models differ, the last column counts the pairs that a test by half-samples finds, with
+the same texts: the difference of each half, and a normal distribution. The counts are kept in a table, from
+which the documentation is made: another command goes on with the next pair.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 from setup_pairs import DESIGNS, FAMILIES, compare, pair
+from tqdm import tqdm
 
 from textgamut.features.reduce import reduce_features
-from textgamut.inference.differences import Run, holm
+from textgamut.files import atomic, to_csv
+from textgamut.inference.differences import Run
 from textgamut.metrics.support import half_sample_metrics, support_metrics
 
 HALF_SAMPLES = 200
+REFERENCE = Path(__file__).parents[1] / "docs/reference"
+INDEX = ["design", "n", "paired", "family", "metric"]
+COUNTS = ["pairs", "below_5", "below_01", "half_samples"]
 
-Key = tuple[str, str, int, bool, int]
-"""Kind of data, design, N, whether paired, number of the pair."""
+
+class Cell(NamedTuple):
+    """What the pairs of a cell have in common."""
+
+    design: str
+    n: int
+    paired: bool
+    family: str
 
 
 def half_sample_p_values(run: Run) -> dict[str, float]:
@@ -52,73 +58,54 @@ def half_sample_p_values(run: Run) -> dict[str, float]:
     return found
 
 
-def wanted(arguments: argparse.Namespace) -> Iterator[Key]:
-    for number in range(arguments.pairs):
-        for data in arguments.data:
-            for design in arguments.designs or DESIGNS[data]:
-                for n in arguments.n:
-                    for paired in {"normal": (False, True), "ag-news": (False,), "generated": (True,)}[data]:
-                        yield data, design, n, paired, number
+def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
+    data = arguments.data
+    for design in arguments.designs or DESIGNS[data]:
+        for n in arguments.n:
+            for paired in {"normal": (False, True), "ag-news": (False,), "generated": (True,)}[data]:
+                for family in arguments.families or FAMILIES[data]:
+                    yield Cell(design, n, paired, family)
 
 
-def table(done: dict[Key, dict[str, Any]]) -> pd.DataFrame:
-    """Return a row for each kind of data, design and metric."""
-    columns = ["data", "design", "n", "paired", "metric", "p", "half"]
+def counted(data: str, cell: Cell, number: int, news: Path | None) -> pd.DataFrame:
+    """Return the counts of one pair."""
+    run = pair(data, cell.design, cell.n, cell.paired, number, news)
+    found = {of.metric: of.p for of in compare(run, [cell.family], number)}
+    half = half_sample_p_values(run) if cell.family == "support" and cell.design != "equal" else {}
     rows = [
-        {
-            "data": data,
-            "design": design,
-            "n": n,
-            "paired": paired,
-            "metric": metric,
-            "p": p,
-            "half": half.get(metric),
-        }
-        for (data, design, n, paired, _), (found, half) in done.items()
+        (*cell, metric, 1, p < 0.05, p < 0.001, half[metric] < 0.05 if metric in half else math.nan)
         for metric, p in found.items()
     ]
-    grouped = pd.DataFrame(rows).groupby(columns[:5], sort=False)
-    found = grouped.agg(
-        pairs=("p", "size"),
-        below_5=("p", lambda p: (p < 0.05).mean()),
-        below_01=("p", lambda p: (p < 0.001).mean()),
-        half_samples=("half", lambda p: (p < 0.05).mean() if p.notna().any() else np.nan),
-    ).reset_index()
-    tests = [
-        stats.binomtest(round(row.below_5 * row.pairs), row.pairs, 0.05).pvalue
-        if row.design == "equal"
-        else np.nan
-        for row in found.itertuples()
-    ]
-    return found.assign(p_holm=holm(tests))
+    return pd.DataFrame(rows, columns=[*INDEX, *COUNTS]).set_index(INDEX).astype(float)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--data", nargs="+", default=["normal"], choices=list(FAMILIES))
+    parser.add_argument("data", choices=list(FAMILIES))
     parser.add_argument("--news", type=Path, help="test.csv of AG news")
     parser.add_argument("--n", type=int, nargs="+", default=[100, 400])
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--designs", nargs="+", help="default: all of the data")
     parser.add_argument("--families", nargs="+", help="default: all that read such data")
-    parser.add_argument("--kept", type=Path, default=Path("calibration.jsonl"))
-    parser.add_argument("--read", action="store_true", help="print what is finished, and compute nothing")
+    parser.add_argument("--table", type=Path, help="default: the table of the documentation")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = arguments.kept.read_text().splitlines() if arguments.kept.exists() else []
-    done: dict[Key, Any] = {tuple(key): found for key, *found in map(json.loads, lines)}
-    start = time.monotonic()
-    with arguments.kept.open("a") as file:
-        for key in () if arguments.read else wanted(arguments):
-            if key not in done:
-                run = pair(*key, arguments.news)
-                half = {} if key[1] == "equal" else half_sample_p_values(run)
-                found = compare(run, arguments.families or FAMILIES[key[0]], key[4])
-                done[key] = {of.metric: of.p for of in found}, half
-                file.write(json.dumps([key, *done[key]]) + "\n")
-                file.flush()
-    print(table(done).to_string(float_format="%.4f"))
-    print(f"{time.monotonic() - start:.0f} s")
+    path = arguments.table or REFERENCE / f"calibration-{arguments.data}.csv"
+    table = pd.read_csv(path, index_col=INDEX) if path.exists() else pd.DataFrame(columns=COUNTS)
+    done = table["pairs"].groupby(INDEX[:-1]).max().to_dict() if len(table) else {}
+    wanted = [
+        (cell, number)
+        for number in range(arguments.pairs)
+        for cell in cells(arguments)
+        if number >= done.get(cell, 0)
+    ]
+    for cell, number in tqdm(wanted, mininterval=10):
+        new = counted(arguments.data, cell, number, arguments.news)
+        both = pd.concat([table, new]) if len(table) else new
+        table = both.groupby(INDEX, sort=False).sum(min_count=1)
+        with atomic(path) as file:
+            file.write(to_csv(table.astype("Int64").reset_index()))
+    print(table.astype("Int64").to_string())
 
 
 if __name__ == "__main__":
