@@ -10,6 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,4 +179,4 @@ def print_json(**content: Any) -> None:
     # Escapes of JSON where the terminal cannot show a character; Python's own would not be JSON.
     ascii_only = sys.stdout is not None and codecs.lookup(sys.stdout.encoding).name != "utf-8"
     content = {"textgamut": __version__, **content}
-    print(json.dumps(content, indent=2, ensure_ascii=ascii_only, allow_nan=False), flush=True)
+    print(json.dumps(content, indent=2, ensure_ascii=ascii_only, allow_nan=False, default=asdict), flush=True)

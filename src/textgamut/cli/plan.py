@@ -37,7 +37,8 @@ def plan(
     tokens_per_second in the registry.
 
     Args:
-        configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
+        configfile: Configuration file of the experiment. Defaults to config/demo.yaml. With --detect, the
+            experiment whose models would generate the texts: the hours that takes are printed, too.
         config: Folder of your own registries. Defaults to the nearest folder above the experiment that has
             any, or ./config.
         target: Table or figure of the experiment, such as table_1a, to plan nothing else for; table_1 stands
@@ -53,12 +54,13 @@ def plan(
     Raises:
         TextgamutError: If the experiment or a registry is not valid, or a metric, a difference or the folder.
     """
-    if detect:
-        _print_sizes(detect, power, pilot, comparisons, json)
+    sizes = _sizes(detect, power, pilot, comparisons) if detect else {}
+    if sizes and configfile is None:
+        print_json(**sizes) if json else print_sizes(**sizes)
         return
     from textgamut.config.loading import load_config
     from textgamut.report.papers.target_page import printed_name
-    from textgamut.views.plan import make_plan
+    from textgamut.views.plan import cost_of_texts, make_plan
     from textgamut.workflow.arguments import check_place
     from textgamut.workflow.targets import named_targets, target_need, union
 
@@ -68,8 +70,11 @@ def plan(
     experiment = load_config(file, config)
     names = named_targets(experiment, target) if target is not None else []
     need = union(target_need(experiment, name) for name in names) if names else None
-    found = make_plan(experiment, need=need)
-    if json:
+    found = make_plan(experiment, need=need, afresh=bool(sizes))
+    if sizes:
+        sizes["texts"] = [row | {"cost": cost_of_texts(found, row["needed"])} for row in sizes["texts"]]
+        print_json(**sizes) if json else print_sizes(**sizes)
+    elif json:
         print_json(configfile=str(file), targets=names, **asdict(found))
     else:
         print_plan(
@@ -77,10 +82,8 @@ def plan(
         )
 
 
-def _print_sizes(
-    detect: Sequence[str], power: float, folder: Path | None, comparisons: int, json: bool
-) -> None:
-    """Print how many texts it takes to see some differences."""
+def _sizes(detect: Sequence[str], power: float, folder: Path | None, comparisons: int) -> dict[str, Any]:
+    """Return how many texts it takes to see some differences, as :func:`print_sizes` takes it."""
     from textgamut.inference.sample_sizes import planned
     from textgamut.views.pilot import read_pilot
 
@@ -92,14 +95,11 @@ def _print_sizes(
         if metric not in {of.metric for of in pilot}:
             known = ", ".join(dict.fromkeys(of.metric for of in pilot))
             raise DataError(f"--detect {metric}: the pilot has no deviation of it ({name}); it has: {known}")
-    rows = [
+    texts = [
         of._asdict() | {"difference": difference, "needed": needed, "factor": needed / of.n}
         for of, difference, needed in planned(pilot, wanted, power, comparisons)
     ]
-    if json:
-        print_json(pilot=name, power=power, comparisons=comparisons, texts=rows)
-    else:
-        print_sizes(rows, name, power, comparisons)
+    return {"pilot": name, "power": power, "comparisons": comparisons, "texts": texts}
 
 
 def _difference(item: str) -> tuple[str, float]:
@@ -117,11 +117,11 @@ def _difference(item: str) -> tuple[str, float]:
     return metric, value
 
 
-def print_sizes(rows: Sequence[Mapping[str, Any]], pilot: str, power: float, comparisons: int) -> None:
+def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, comparisons: int) -> None:
     """Print how many texts comparisons need, as a table.
 
     Args:
-        rows: A row for each metric and kind of comparison.
+        texts: A row for each metric and kind of comparison, with the cost of generating them if it is known.
         pilot: Where the deviations are from.
         power: Probability of seeing a difference.
         comparisons: Number of comparisons that are corrected for.
@@ -131,6 +131,7 @@ def print_sizes(rows: Sequence[Mapping[str, Any]], pilot: str, power: float, com
     from rich.text import Text
 
     from textgamut.errors import printable
+    from textgamut.views.plan import decimal
 
     console = Console()
     if not console.is_terminal:
@@ -139,18 +140,31 @@ def print_sizes(rows: Sequence[Mapping[str, Any]], pilot: str, power: float, com
     title = f"Texts of each side for a power of {power:g} at a level of {level}"
     console.print(Text(title, style="bold"))
     table = Table("metric", "difference", "comparison", box=None, pad_edge=False, header_style="dim")
-    for column in ("texts", "times the pilot", "deviation at N", "slope"):
+    cost = texts[0].get("cost", {})
+    for column in ("texts", "times the pilot", "deviation at N", "slope", *(COSTS[name] for name in cost)):
         table.add_column(column, justify="right", no_wrap=True)
-    for row in rows:
+    for row in texts:
         kind = "same prompts" if row["paired"] else "independent texts"
         cells = [row["metric"], f"{row['difference']:g}", kind, f"{row['needed']:,}", f"{row['factor']:.2g}"]
-        table.add_row(*cells, f"{row['deviation']:.3g} at {row['n']:,}", f"{row['slope']:.2f}")
+        cells += [f"{row['deviation']:.3g} at {row['n']:,}", f"{row['slope']:.2f}"]
+        table.add_row(*cells, *(decimal(row["cost"][name]) for name in cost))
     console.print(table)
     note = (
         f"Deviations: {pilot}. With N they change as those of means do, by a slope of -0.50 (of logarithms); "
-        "where the pilot has another one, it is used. The cost grows as the number of texts does."
+        "where the pilot has another one, it is used. "
     )
+    note += (
+        "Hours: of generating so many texts with each model, decoding setting and seed of the experiment."
+        if cost
+        else "With --configfile FILE, the cost of generating them is estimated."
+    )
+    if any(row["cost"][name].unknown for row in texts for name in cost):
+        note += f" {UNKNOWN}"
     console.print(Text(printable(note), style="dim"))
+
+
+COSTS = {"hours": "job hours", "gpu_hours": "GPU hours", "dollars": "US$"}
+"""What generating texts costs -> heading."""
 
 
 def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:

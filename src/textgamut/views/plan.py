@@ -179,6 +179,8 @@ def make_plan(
     folder: Path = Path(),
     need: Need | None = None,
     finished: Iterable[Shard] | None = None,
+    *,
+    afresh: bool = False,
 ) -> Plan:
     """Plan an experiment, or a part of it.
 
@@ -187,6 +189,7 @@ def make_plan(
         folder: Folder that contains ``data`` and ``results``, which are only read.
         need: What to plan for, such as a target's need. Defaults to the whole experiment.
         finished: The finished shards in the folder, if they have been read already.
+        afresh: Whether to plan the generation as if nothing were finished, at the rates of what is.
 
     Returns:
         The plan, with one line per task and generating model, in the order of the configuration.
@@ -207,7 +210,8 @@ def make_plan(
     lines = []
     for (task, model), cells in groups.items():
         reads = _prompt_length(config, task, model, folder)
-        lines.append(_line(config, cells, prompts[task], reads, of_cell, rates, lengths))
+        done_before = {} if afresh else of_cell
+        lines.append(_line(config, cells, prompts[task], reads, done_before, rates, lengths))
     summed = (
         "cells", "cells_done", "jobs", "jobs_done", "samples", "samples_done", "samples_left", "new_tokens",
         "prompt_tokens", "hours", "gpu_hours",
@@ -249,6 +253,26 @@ def make_plan(
         lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
         len(tests), sum((folder / file).exists() for file in tests), disk,
     )  # fmt: skip
+
+
+def cost_of_texts(plan: Plan, n: int) -> dict[str, Sum]:
+    """Return what it costs to generate some texts in each cell of an experiment.
+
+    Args:
+        plan: Its plan, as if nothing were finished.
+        n: Number of texts of each cell.
+
+    Returns:
+        ``hours`` and ``gpu_hours``, and ``dollars`` if a model is served.
+    """
+    served = [line for line in plan.lines if line.paid]
+    of = {"hours": plan.lines, "gpu_hours": plan.lines} | ({"dollars": served} if served else {})
+    return {name: _times(Sum.of(*(_per_text(line, name) for line in lines)), n) for name, lines in of.items()}
+
+
+def _per_text(line: Line, name: str) -> float | None:
+    value: float | None = getattr(line, name)
+    return None if value is None or not line.samples else value * line.cells / line.samples
 
 
 def read_shards(folder: Path) -> Iterator[Shard]:

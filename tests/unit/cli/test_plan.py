@@ -168,6 +168,22 @@ def test_the_number_of_texts_for_a_difference(project, capsys) -> None:
     assert "independent texts" in shown
 
 
+def test_the_cost_of_so_many_texts(project, capsys) -> None:
+    (project / "pilot").mkdir()
+    (project / "pilot/deviations.csv").write_text(DEVIATIONS)
+    words = ["plan", "--detect", "recall=0.05", "--from", "pilot", "--configfile", "config/demo.yaml"]
+    assert main([*words, "--json"]) == 0
+    of_pair, _ = json.loads(capsys.readouterr().out)["texts"]
+    hours = 2 * of_pair["needed"] * 100 / 1000 / 3600  # two seeds, at most 100 tokens, 1,000 per second
+    assert of_pair["cost"]["gpu_hours"] == {"known": pytest.approx(hours), "unknown": 1}  # "strange"
+    assert of_pair["cost"]["dollars"] == {"known": 0, "unknown": 1}  # prompts are not drawn
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert all(heading in shown for heading in ("job hours", "GPU hours", "US$"))
+    assert f"{hours:.2f} + ?" in shown
+    assert "Hours need the model's tokens_per_second" in " ".join(shown.split())
+
+
 def test_a_finished_experiment_is_a_pilot_and_so_is_what_is_shipped(project, capsys) -> None:
     for task, deviation in (("t", "0.02"), ("u", "0.04")):
         (project / f"results/papers/x/{task}").mkdir(parents=True)

@@ -21,7 +21,7 @@ from textgamut.config.entries.models import Reasoning
 from textgamut.config.loading import load_config, validate_config
 from textgamut.metrics.judge import DIVERSITY, QUALITY
 from textgamut.metrics.judged_completions import EQUIVALENCE
-from textgamut.views.plan import Line, Plan, make_plan
+from textgamut.views.plan import Line, Plan, Sum, cost_of_texts, make_plan
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 
@@ -125,6 +125,16 @@ def test_a_stated_rate_gives_hours(tmp_path) -> None:
     assert line.new_tokens == 2 * 400 * 100 + 2 * 400 * 50
     assert line.hours == pytest.approx(120_000 / 1000 / 3600)
     assert (line.gpu_hours, line.rate_from, line.paid) == (line.hours, "stated", False)
+
+
+def test_the_cost_of_another_number_of_texts(tmp_path) -> None:
+    """Finished texts count as rates and lengths, and are not subtracted."""
+    config = configured({"fast": ["plain"]})
+    write_shard(tmp_path, config, "t/fast/plain/seed1", tokens=20_000, seconds=40)
+    cost = cost_of_texts(make_plan(config, tmp_path, afresh=True), 1000)
+    assert cost.keys() == {"hours", "gpu_hours"}
+    assert cost["hours"] == Sum(pytest.approx(2 * 1000 * 50 / 500 / 3600), 0)  # two seeds, 50 tokens
+    assert cost["gpu_hours"] == cost["hours"]
 
 
 def test_a_thought_counts_with_its_whole_budget(tmp_path) -> None:
