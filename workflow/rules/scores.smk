@@ -166,11 +166,12 @@ rule compare_methods:
         texts=bound(inputs.compared_texts),
         features=bound(inputs.compared_features),
         references=bound(inputs.compared_references),
+        cut_references=bound(inputs.cut_references),
         reference_features=bound(inputs.compared_reference_features),
         grouped=bound(inputs.grouped_references),
         dataset=bound(inputs.grouped_dataset),
         text_scores=bound(inputs.compared_quality),
-        card=bound(inputs.tokenizers),
+        card=bound(inputs.comparing_models),
     output:
         tests=paths.TESTS,
     log:
@@ -180,7 +181,11 @@ rule compare_methods:
     group:
         "compare/{task}/{model}"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/cuda.yaml"
+    resources:
+        **request_gpus(bound(resources.comparison_gpus)),
+        batch_size=bound(resources.embedding_batch_size),
+        mem_mb=2000,
     params:
         settings=bound(settings.compare_methods),
     message:

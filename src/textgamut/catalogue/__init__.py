@@ -6,10 +6,11 @@ made from it. A new family is its mathematics in ``metrics``, a file here, and a
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from importlib import import_module
 
-from textgamut.catalogue.family import Family, Metric
+from textgamut.catalogue.family import DIVERSITY, FIDELITY, Family, Metric
 
 MODULES = (
     "support",
@@ -73,3 +74,18 @@ def compared_families() -> list[str]:
 def scored_families() -> list[str]:
     """Return the families that ``textgamut score`` computes from two files of texts."""
     return [name for name, family in FAMILIES.items() if family.in_score]
+
+
+def leading_metrics(tested: Collection[str]) -> list[str]:
+    """Return the first tested metric of sets of each role: of features or, without any, of wording.
+
+    Args:
+        tested: Names of the tested metrics.
+    """
+    names = [name for name in METRICS if name in tested and METRICS[name].level == "set"]
+    of_features = [name for name in names if not FAMILIES[METRICS[name].family].of_wording]
+    roles = [
+        [name for name in of_features or names if METRICS[name].role == role]
+        for role in (FIDELITY, DIVERSITY)
+    ]
+    return [of_role[0] for of_role in roles if of_role]

@@ -9,13 +9,13 @@ says that they do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.catalogue import FAMILIES, METRICS, leading_metrics
 from textgamut.catalogue.family import BOTH, DIVERSITY, FIDELITY, Metric
 from textgamut.inference.differences import CANNOT_TELL, verdict
 from textgamut.metrics.rows import ALL
@@ -24,13 +24,16 @@ from textgamut.text import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 2
+REVISION = 3
 """Increase when the same tests produce other sentences."""
 
 TELLING = 1.96 + 0.84
 """Deviations of a difference that a test at 5 % sees in four of five cases."""
 MOST_VISIBLE = 0.2
 """Smallest visible difference of a metric from 0 to 1, above which there are too few texts to tell."""
+
+MOST_CUT = 0.05
+"""Share of texts longer than the embedder reads, above which a verdict begins with it."""
 
 MOST_GROUPS, MOST_CHANGED = 5, 3
 """Maximum number of groups, and of verdicts that change with the embedder, that a sentence names."""
@@ -81,12 +84,12 @@ def human_verdict(
     """
     tested = {str(row["metric"]): row for row in rows}
     tested = {name: row for name, row in tested.items() if name in model and name in human}
-    findings = {name: finding(tested[name]) for name in _leading(tested)}
+    found = findings(list(tested.values()))
     sentences = [
-        _against_humans(METRICS[name], tested[name], model[name], human[name], found, embedder)
-        for name, found in findings.items()
+        _against_humans(METRICS[name], tested[name], model[name], human[name], of, embedder)
+        for name, of in found.items()
     ]
-    alike = [name for name, found in findings.items() if found != BELOW]
+    alike = [name for name, of in found.items() if of != BELOW]
     doubts, beside = _doubts(alike, tested, model, human), _wording(tested, model, human)
     if beside:
         doubts.append(f"its texts {' and '.join(beside)}")
@@ -103,7 +106,52 @@ def human_verdict(
         )
     elif beside:
         sentences.append(f"Its texts {' and '.join(beside)}.")
-    return Verdict(tuple(sentences), findings)
+    return Verdict(tuple(sentences), found)
+
+
+def findings(rows: Sequence[Row]) -> dict[str, str]:
+    """Return what the tests of the leading metrics say: metric -> :func:`finding`.
+
+    Args:
+        rows: The rows of the table of differences of a model, first, and human texts.
+    """
+    tested = {str(row["metric"]): row for row in rows}
+    return {name: finding(tested[name]) for name in leading_metrics(tested)}
+
+
+def with_cut(whole: Verdict, cut: Mapping[str, str], words: int) -> Verdict:
+    """Add to a verdict what the tests say of texts that are cut to one length.
+
+    Args:
+        whole: The verdict on whole texts.
+        cut: The findings on the cut texts.
+        words: Their number of words.
+    """
+    changed = [
+        f"{METRICS[name].label} ({found}, in place of {whole.findings[name]})"
+        for name, found in cut.items()
+        if name in whole.findings and found != whole.findings[name]
+    ]
+    if not cut:
+        return whole
+    changes = f"changes: {', '.join(changed)}" if changed else "is the same"
+    says = f"On texts cut to {words:,} words, the verdict {changes}."
+    return replace(whole, sentences=(*whole.sentences, says))
+
+
+def partly_read(texts: float, references: float, embedder: str) -> list[str]:
+    """Return a sentence if an embedder does not read many texts to their end.
+
+    Args:
+        texts: Share of a model's texts that are longer than the embedder reads.
+        references: The same of the references.
+        embedder: Label of the embedder.
+    """
+    shares = ((texts, "its texts"), (references, "the references"))
+    found = [f"{share:.0%} of {what}" for share, what in shares if share > MOST_CUT]
+    if not found:
+        return []
+    return [f"{' and '.join(found)} are longer than {embedder} reads: features are of their beginnings."]
 
 
 def lost_roles(verdict: Verdict) -> set[str]:
@@ -122,7 +170,7 @@ def lost_to_others(differences: pd.DataFrame, names: Collection[str]) -> dict[st
     for row in differences[differences["group"] == ALL].to_dict("records"):
         pair = row["model_1"], row["model_2"]
         tested = {str(of["metric"]) for of in of_pair(differences, *pair)}
-        if set(pair) <= set(names) and row["metric"] in _leading(tested) and row["verdict"] in SIDES:
+        if set(pair) <= set(names) and row["metric"] in leading_metrics(tested) and row["verdict"] in SIDES:
             loser = pair[SIDES[row["verdict"]]]
             found.setdefault(loser, set()).add(str(METRICS[row["metric"]].role))
     return found
@@ -164,7 +212,7 @@ def pair_verdicts(differences: pd.DataFrame, names: Collection[str]) -> list[str
         if pair[0] not in names or pair[1] not in names:
             continue
         tested = {str(row["metric"]): row for row in of_pair(differences, *pair)}
-        leading = list(_leading(tested))
+        leading = leading_metrics(tested)
         labels |= dict.fromkeys(METRICS[name].label for name in leading)
         every = of_pair(differences, *pair, groups=True)
         in_groups = any(told(row) for row in every if row["group"] != ALL and row["metric"] in leading)
@@ -190,7 +238,7 @@ def group_verdict(differences: pd.DataFrame, first: str, second: str) -> list[st
     """
     rows = [row for row in of_pair(differences, first, second, groups=True) if row["group"] != ALL]
     said, alike = [], []
-    for name in _leading({str(row["metric"]): row for row in rows}):
+    for name in leading_metrics({str(row["metric"]): row for row in rows}):
         label, own = METRICS[name].label, [row for row in rows if row["metric"] == name]
         found = sorted(filter(told, own), key=_clearness)
         where = [f"{row['verdict']} in {row['group']} ({_signed(row)})" for row in found[:MOST_GROUPS]]
@@ -235,7 +283,7 @@ def embedder_verdict(agreement: pd.DataFrame) -> str:
     Args:
         agreement: Table of :func:`embedder_agreement`.
     """
-    leading = list(_leading(set(agreement["metric"])))
+    leading = leading_metrics(set(agreement["metric"]))
     rows = agreement[agreement["metric"].isin(leading)]
     labels = [str(name) for name in agreement if name not in ("metric", "model_1", "model_2", "agree")]
     which = f"{counted(len(rows), 'verdict')} in {' and '.join(METRICS[of].label for of in leading)}"
@@ -262,14 +310,6 @@ def _of_pair(tested: Mapping[str, Row], leading: Sequence[str]) -> str:
     found = sum(map(told, tested.values()))
     pair = f"{row['model_1']} against {row['model_2']}"
     return f"{pair}: {', '.join(parts)}; {found} of {len(tested)} metrics tell them apart."
-
-
-def _leading(tested: Collection[str]) -> Iterator[str]:
-    """Yield the first tested metric of each role: of features or, without any, of wording."""
-    names = [name for name in METRICS if name in tested and METRICS[name].level == "set"]
-    of_features = [name for name in names if not FAMILIES[METRICS[name].family].of_wording]
-    for role in (FIDELITY, DIVERSITY):
-        yield from [name for name in of_features or names if METRICS[name].role == role][:1]
 
 
 def _against_humans(

@@ -30,6 +30,21 @@ def score(texts: Sequence[str]) -> Scores:
     return Scores(text_rows(columns), columns)
 
 
+def common_length(sets: Sequence[Sequence[str]]) -> int | None:
+    """Return to how many words sets of texts can be cut to have about the same length.
+
+    Args:
+        sets: At least two sets of texts; at least one text each.
+
+    Returns:
+        The shortest median, or None if the medians differ by at most a fifth of the greatest one, or if it
+        is below 1.
+    """
+    medians = [float(np.median([count_words(text) for text in texts])) for texts in sets]
+    words = int(min(medians))
+    return words if 1 <= words < LEAST_RATIO * max(medians) else None
+
+
 def check_lengths(reference_texts: Iterable[str], generated_texts: Iterable[str]) -> None:
     """Compare the lengths of two sets of texts.
 

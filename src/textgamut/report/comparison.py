@@ -23,6 +23,11 @@ DIFFERENCES_NOTE = (
     "model is better: a single test would see the difference beside it in four of five cases."
 )
 
+CUT_NOTE = (
+    "First minus second, on texts whose lengths differ by more than a fifth (medians), cut to the shortest "
+    "median of the method, the human texts and the references: words. Else as in the table of differences."
+)
+
 
 def models_table(scores: pd.DataFrame) -> pd.DataFrame:
     """Pivot scores to one row per model and group.

@@ -7,24 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import K
-from textgamut.inference.verdicts import Verdict, group_verdict, human_verdict, of_pair
-from textgamut.metrics.lengths import LEAST_RATIO
+from textgamut.inference.verdicts import (
+    Verdict,
+    group_verdict,
+    human_verdict,
+    of_pair,
+    partly_read,
+    with_cut,
+)
+from textgamut.metrics.lengths import common_length
 from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.scoring.check import Texts
 from textgamut.scoring.material import Material
-from textgamut.text import count_words, cut_words
+from textgamut.text import cut_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
 logger = logging.getLogger(__name__)
-
-MOST_CUT = 0.05
-"""Share of texts longer than the embedder reads, above which a verdict begins with it."""
 
 
 def verdicts(
@@ -39,12 +41,12 @@ def verdicts(
     """
     found = _of_tests(material, values, differences)
     if YARDSTICK in values:
-        found = _repeated(material, found)
+        found = {name: _repeated(material, name, of) for name, of in found.items()}
     reason = f"There is no yardstick: {material.no_yardstick}." if material.no_yardstick else ""
     few = _too_few(material)
     return {
         name: replace(
-            of, sentences=(*few, *_cut_by_embedder(material, name), *of.sentences, *filter(None, [reason]))
+            of, sentences=(*few, *_partly_read(material, name), *of.sentences, *filter(None, [reason]))
         )
         for name, of in found.items()
     }
@@ -77,57 +79,29 @@ def _too_few(material: Material) -> list[str]:
     )
 
 
-def _cut_by_embedder(material: Material, name: str) -> list[str]:
+def _partly_read(material: Material, name: str) -> list[str]:
     """Return a sentence if the embedder does not read many texts to their end."""
-    found = []
-    for of, what in ((name, "its texts"), (USED_REFERENCES, "the references")):
-        if of in material.features:
-            features = material.features[of]
-            share = features.truncated / len(features.vectors)
-            if share > MOST_CUT:
-                found.append(f"{share:.0%} of {what}")
-    if not found:
-        return []
-    which = " and ".join(found)
-    return [f"{which} are longer than {material.embedder} reads: features are of their beginnings."]
+    found = [material.features.get(of) for of in (name, USED_REFERENCES)]
+    own, references = (of.truncated / len(of.vectors) if of else 0.0 for of in found)
+    return partly_read(own, references, material.embedder) if material.embedder else []
 
 
-def _repeated(material: Material, found: Mapping[str, Verdict]) -> dict[str, Verdict]:
-    """Repeat the verdicts on texts of one length, if lengths differ, and say where they change."""
-    families = dict.fromkeys(METRICS[name].family for of in found.values() for name in of.findings)
-    of_features = [name for name in families if FAMILIES[name].of_features]
-    sets = [*found, *HUMANS]
-    medians = [float(np.median([count_words(text) for text in material.texts.of(name)])) for name in sets]
-    words = int(min(medians))
-    if not of_features or words < 1 or words >= LEAST_RATIO * max(medians):
-        return dict(found)
-    logger.info("repeating the tests on texts cut to %d words", words)
+def _repeated(material: Material, name: str, whole: Verdict) -> Verdict:
+    """Repeat a verdict on texts of one length, if lengths differ, and say whether it changes."""
+    families = dict.fromkeys(METRICS[of].family for of in whole.findings)
+    of_features = [of for of in families if FAMILIES[of].of_features]
+    words = common_length([material.texts.of(of) for of in (name, *HUMANS)])
+    if not of_features or words is None:
+        return whole
+    logger.info("%s: repeating the tests on texts cut to %d words", name, words)
     options = replace(material.options, metrics=of_features, bootstrap=0)
-    cut = material.recompute(_cut(material.texts, list(found), words), options, material.resolved)
-    again = _of_tests(cut.material, cut.values, cut.differences)
-    return {name: _compared(of, again[name], words) for name, of in found.items()}
+    cut = material.recompute(_cut(material.texts, name, words), options, material.resolved)
+    return with_cut(whole, _of_tests(cut.material, cut.values, cut.differences)[name].findings, words)
 
 
-def _cut(texts: Texts, models: Sequence[str], words: int) -> Texts:
+def _cut(texts: Texts, name: str, words: int) -> Texts:
     def cut(of: Sequence[str]) -> list[str]:
         return [cut_words(text, words) for text in of]
 
-    generated = {name: cut(texts.generated[name]) for name in models}
+    generated = {name: cut(texts.generated[name])}
     return replace(texts, reference=cut(texts.reference), generated=generated, labels={})
-
-
-def _compared(whole: Verdict, cut: Verdict, words: int) -> Verdict:
-    """Add what the verdict on shorter texts says to that on whole texts."""
-    changed = [
-        f"{METRICS[name].label} ({found}, in place of {whole.findings[name]})"
-        for name, found in cut.findings.items()
-        if name in whole.findings and found != whole.findings[name]
-    ]
-    if not cut.findings:
-        return whole
-    says = (
-        f"On texts cut to {words:,} words, the verdict changes: {', '.join(changed)}."
-        if changed
-        else f"On texts cut to {words:,} words, the verdict is the same."
-    )
-    return replace(whole, sentences=(*whole.sentences, says))

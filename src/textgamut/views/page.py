@@ -15,15 +15,18 @@ from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import DIVERSITY, FIDELITY
 from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
-from textgamut.files import read_csv, read_json, read_table, reading
+from textgamut.files import meta_path, read_csv, read_json, read_table, reading
 from textgamut.inference.verdicts import (
     embedder_verdict,
+    findings,
     group_verdict,
     human_verdict,
     lost_roles,
     lost_to_others,
     of_pair,
     pair_verdicts,
+    partly_read,
+    with_cut,
 )
 from textgamut.metrics.regions import Region
 from textgamut.metrics.rows import ALL, YARDSTICK
@@ -171,17 +174,35 @@ def _verdicts(
     names = [name for _, _, name in entry["methods"] if name in values]
     said = []
     lost = {} if YARDSTICK in values else lost_to_others(differences, names)
+    cut = folder / task / "cut-differences.csv"
+    of_cut = read_differences(cut) if cut.as_posix() in results else differences[:0]
     for name in names if YARDSTICK in values else ():
         rows = of_pair(differences, name, YARDSTICK)
         if rows:
             verdict = human_verdict(rows, values[name], values[YARDSTICK], entry["embedder"])
+            if again := of_pair(of_cut, name, YARDSTICK):
+                verdict = with_cut(verdict, findings(again), int(again[0]["words"]))
             sentences = *verdict.sentences, *group_verdict(differences, name, YARDSTICK)
-            said.append(f"{task}, {name}: {' '.join(sentences)}")
+            said.append(" ".join([f"{task}, {name}:", *_partly_read(entry, name), *sentences]))
             lost[name] = lost_roles(verdict)
     if (agreement := folder / task / "embedders.csv").as_posix() in results:
         said.append(f"{task}: {embedder_verdict(read_csv(agreement))}")
     between = pair_verdicts(differences, [name for name in names if name != YARDSTICK])
     return [*said, *(f"{task}: {sentence}" for sentence in between[:MOST_PAIRS])], lost
+
+
+def _partly_read(entry: Mapping[str, Any], name: str) -> list[str]:
+    """Return a sentence if the embedder does not read many texts of a method to their end."""
+    explorer = entry["explorer"]
+    cell = next(Cell(*of["cell"]) for of in explorer["cells"] if of["method"] == name)
+    known = {"embedder": explorer["embedder"], "draw": explorer["draw"]}
+    if not explorer["embedder"]:
+        return []
+    files = [Path(fill(path, cell, **known)) for path in (paths.CELL_FEATURES, paths.REFERENCE_FEATURES)]
+    own, references = (read_json(meta_path(file)) for file in files)
+    return partly_read(
+        own["truncated"] / own["texts"], references["truncated"] / references["texts"], entry["embedder"]
+    )
 
 
 def _missed(task: str, explorer: Mapping[str, Any], lost: Mapping[str, set[str]]) -> Iterator[Table]:

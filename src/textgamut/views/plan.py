@@ -48,7 +48,7 @@ from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import compares_features, generator_scores, scores_again
 from textgamut.workflow.inputs import loaded_model
-from textgamut.workflow.outputs import test_files, tested_embedders
+from textgamut.workflow.outputs import compared_pairs, test_files, tested_embedders
 from textgamut.workflow.paths import fill
 from textgamut.workflow.targets import Need, generated_cells, whole_need
 
@@ -247,7 +247,7 @@ def make_plan(
         file
         for task in tested
         for embedder in tested_embedders(config, task)
-        for file in test_files(config, task, embedder)
+        for file in test_files(config, task, embedder, compared_pairs(config, task))
     ]
     return Plan(
         lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,

@@ -345,13 +345,21 @@ def scores(config: Config, wildcards: Any) -> list[str]:
 
 def tests(config: Config, wildcards: Any) -> list[str]:
     """Return the tests of the differences between the methods of a task."""
-    return outputs.test_files(config, wildcards.task, config.experiment.embedder)
+    pairs = outputs.compared_pairs(config, wildcards.task)
+    return outputs.test_files(config, wildcards.task, config.experiment.embedder, pairs)
+
+
+def cut_tests(config: Config, wildcards: Any) -> list[str]:
+    """Return the tests of a task that are repeated on texts of one length."""
+    pairs = outputs.cut_pairs(config, wildcards.task)
+    return outputs.test_files(config, wildcards.task, config.experiment.embedder, pairs)
 
 
 def tests_by_embedder(config: Config, wildcards: Any) -> list[str]:
     """Return the tests of the differences between the methods of a task, for one embedder after the other."""
     embedders = outputs.tested_embedders(config, wildcards.task)
-    return [file for name in embedders for file in outputs.test_files(config, wildcards.task, name)]
+    pairs = outputs.compared_pairs(config, wildcards.task)
+    return [file for name in embedders for file in outputs.test_files(config, wildcards.task, name, pairs)]
 
 
 def _of_both(config: Config, wildcards: Any) -> list[Cell]:
@@ -389,6 +397,11 @@ def compared_reference_features(config: Config, wildcards: Any) -> list[str]:
     return reference_features(config, wildcards) if read else []
 
 
+def cut_references(config: Config, wildcards: Any) -> list[str]:
+    """Return every draw of references, if the tests are repeated on texts of one length."""
+    return references(config, wildcards) if outputs.repeated_on_cut_texts(config, wildcards) else []
+
+
 def compared_quality(config: Config, wildcards: Any) -> list[str]:
     """Return the scores that the bar of quality for the effective diversity reads, of two methods."""
     if "completions" not in {family.name for family in outputs.families_of_test(config, wildcards)}:
@@ -396,10 +409,12 @@ def compared_quality(config: Config, wildcards: Any) -> list[str]:
     return [path for cell in _of_both(config, wildcards) for path in quality_scores(config, cell)]
 
 
-def tokenizers(config: Config, wildcards: Any) -> list[str]:
-    """Return the cards of the models whose tokenizers the families read that are tested."""
+def comparing_models(config: Config, wildcards: Any) -> list[str]:
+    """Return the cards of the tokenizers that a test of differences loads, and of the embedder."""
     families = outputs.families_of_test(config, wildcards)
-    return [card for family in families for card in named_cards(config, wildcards, family)]
+    cards = [card for family in families for card in named_cards(config, wildcards, family)]
+    embeds = outputs.repeated_on_cut_texts(config, wildcards)
+    return cards + [fill(paths.EMBEDDER_CARD, wildcards)] * embeds
 
 
 def all_text_scores(config: Config, wildcards: Any) -> list[str]:

@@ -142,6 +142,13 @@ def families_of_test(config: Config, wildcards: Any) -> list[Family]:
     return [family for family in tested if main or family.of_features]
 
 
+def repeated_on_cut_texts(config: Config, wildcards: Any) -> bool:
+    """Return whether a job repeats its tests on texts of one length: with the embedder of the tables."""
+    pair = (wildcards.model, wildcards.decoding), (wildcards.other_model, wildcards.other_decoding)
+    main = wildcards.embedder == config.experiment.embedder
+    return main and pair in cut_pairs(config, wildcards.task)
+
+
 def tested_embedders(config: Config, task: str) -> list[str]:
     """Return the embedders under which the differences of a task are tested, that of its tables first."""
     families = [FAMILIES[name] for name in tested_families(config, task, held_out=False)]
@@ -149,8 +156,15 @@ def tested_embedders(config: Config, task: str) -> list[str]:
     return several or [config.experiment.embedder]
 
 
-def test_files(config: Config, task: str, embedder: str) -> list[str]:
-    """Return the tests of the differences between each two methods of a task."""
+def cut_pairs(config: Config, task: str) -> list[tuple[Method, Method]]:
+    """Return the compared pairs whose tests are repeated on texts of one length."""
+    families = map(FAMILIES.get, tested_families(config, task, held_out=True))
+    of_features = any(family and family.of_features for family in families)
+    return [pair for pair in compared_pairs(config, task) if of_features and pair[1][0] == HUMAN]
+
+
+def test_files(config: Config, task: str, embedder: str, pairs: Iterable[tuple[Method, Method]]) -> list[str]:
+    """Return the tests of the differences between the methods of some pairs of :func:`compared_pairs`."""
     if not tested_families(config, task, held_out=False):
         return []
     return [
@@ -160,7 +174,7 @@ def test_files(config: Config, task: str, embedder: str) -> list[str]:
             embedder=embedder,
             **dict(zip(("model", "decoding", "other_model", "other_decoding"), first + second, strict=True)),
         )
-        for first, second in compared_pairs(config, task)
+        for first, second in pairs
     ]
 
 

@@ -9,7 +9,7 @@ never cause a rerun.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Names
@@ -334,7 +334,7 @@ def compare_methods(config: Config, wildcards: Any) -> Settings:
         "paired": task.prompted and not held_out,
         "groups": list(task.groups),
         "families": {family.name: family_settings(config, wildcards, family) for family in tested},
-    }
+    } | (embed_texts(config, wildcards) if outputs.repeated_on_cut_texts(config, wildcards) else {})
 
 
 def collect_texts(config: Config, wildcards: Any) -> Settings:
@@ -446,8 +446,14 @@ model lacks or invents ``mode``; a wholly wrong one writes about all but ``main`
 
 @_result
 def tabulate_differences(config: Config, wildcards: Any) -> Settings:
-    pairs = _compared_pairs(config, wildcards)
+    pairs = _named_pairs(config, wildcards, outputs.compared_pairs(config, wildcards.task))
     return {"task": wildcards.task, "embedder": config.experiment.embedder, "pairs": pairs}
+
+
+@_result
+def tabulate_cut_differences(config: Config, wildcards: Any) -> Settings:
+    pairs = _named_pairs(config, wildcards, outputs.cut_pairs(config, wildcards.task))
+    return {"task": wildcards.task, "pairs": pairs}
 
 
 @_result
@@ -457,15 +463,16 @@ def tabulate_embedders(config: Config, wildcards: Any) -> Settings:
     return {
         "task": wildcards.task,
         "embedders": labels if len(set(labels)) == len(labels) else embedders,
-        "pairs": _compared_pairs(config, wildcards),
+        "pairs": _named_pairs(config, wildcards, outputs.compared_pairs(config, wildcards.task)),
     }
 
 
-def _compared_pairs(config: Config, wildcards: Any) -> list[list[list[str]]]:
-    """Return the compared pairs: model, decoding and name of both methods."""
+def _named_pairs(
+    config: Config, wildcards: Any, pairs: Iterable[tuple[outputs.Method, outputs.Method]]
+) -> list[list[list[str]]]:
+    """Return pairs of methods: model, decoding and name of both."""
     names = {(model, decoding): name for model, decoding, name in method_names(config, wildcards.task)}
     names[HUMAN, HELD_OUT] = YARDSTICK
-    pairs = outputs.compared_pairs(config, wildcards.task)
     return [[[*method, names[method]] for method in pair] for pair in pairs]
 
 

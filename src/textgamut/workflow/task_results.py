@@ -137,6 +137,14 @@ TASK_RESULTS = (
         ("differences", "table: differences between methods"),
         lambda config, task: bool(outputs.compared_pairs(config, task)),
     ),
+    TaskResult(  # from human texts, on texts of one length
+        "tabulate_cut_differences",
+        "Comparing texts of one length of",
+        {"tests": inputs.cut_tests},
+        _files("cut-differences", "csv", "html"),
+        ("cut-differences", "table: differences on texts of one length"),
+        lambda config, task: bool(outputs.cut_pairs(config, task)),
+    ),
     TaskResult(
         "plot_differences",
         "Plotting the differences between the methods of",
@@ -219,7 +227,7 @@ def experiment_files(config: Config) -> list[str]:
 
 def page_files(config: Config, tasks: Collection[str]) -> list[str]:
     """Return the tables and figures that a page reads; users may edit the others."""
-    read = (".svg", ".parquet", "/texts.csv", "/ranking.csv", "/differences.csv")
+    read = (".svg", ".parquet", "/texts.csv", "/ranking.csv", "differences.csv", "/embedders.csv")
     measured = [config.experiment.tasks[task] for task in config.measured() if task in tasks]
     cards = {paths.fill(paths.DATASET_CARD, dataset=task.dataset) for task in measured}
     return sorted(cards) + [file for file in result_files(config, tasks) if file.endswith(read)]

@@ -16,7 +16,7 @@ from textgamut.files import read_array, read_csv, read_json, read_table, to_csv,
 from textgamut.inference.differences import Difference, differences_table, text_differences
 from textgamut.inference.verdicts import embedder_agreement, embedder_verdict
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
-from textgamut.report.comparison import DIFFERENCES_NOTE
+from textgamut.report.comparison import CUT_NOTE, DIFFERENCES_NOTE
 from textgamut.report.figures.differences import differences_figure
 from textgamut.report.figures.model_styles import ModelStyle
 from textgamut.report.figures.precision_recall import task_figure
@@ -132,7 +132,7 @@ def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], te
 
     found = []
     pairs = settings["pairs"]
-    tested = [read_json(path) for path in tests]
+    tested = [whole_texts(path) for path in tests]
     for (first, second), rows in zip(pairs, tested or [[]] * len(pairs), strict=True):
         of_sets = [Difference(**UNKNOWN | row | {"difference": apart(row, first, second)}) for row in rows]
         of_single = text_differences(own_texts(*first[:2]), own_texts(*second[:2]))
@@ -142,21 +142,42 @@ def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], te
     return {"csv": differences, "html": to_html(differences, title, DIFFERENCES_NOTE)}
 
 
+def tabulate_cut_differences(settings: Settings, tests: list[Path]) -> Made:
+    """Tabulate the differences from human texts that were repeated on texts of one length."""
+    found: list[tuple[str, str, list[Difference]]] = []
+    words: dict[str, int] = {}
+    for (first, second), path in zip(settings["pairs"], tests, strict=True):
+        rows = [row for row in read_json(path) if "words" in row]
+        found.append((first[2], second[2], of_sets(rows)))
+        if rows:
+            words[first[2]] = rows[0]["words"]
+    table = differences_table(found)
+    table = table.assign(words=table["model_1"].map(words).astype("Int64"))
+    title = f"Differences on texts cut to one length, of {settings['task']}"
+    return {"csv": table, "html": to_html(table, title, CUT_NOTE)}
+
+
 def tabulate_embedders(settings: Settings, tests: list[Path]) -> Made:
     """Tabulate the verdicts with each embedder; ``tests``: of all pairs with the first, and so on."""
     files, pairs, tables = iter(tests), settings["pairs"], {}
     for label in settings["embedders"]:
-        found = [(first[2], second[2], of_sets(read_json(next(files)))) for first, second in pairs]
+        found = [(first[2], second[2], of_sets(whole_texts(next(files)))) for first, second in pairs]
         tables[label] = differences_table(found)
     table = embedder_agreement(tables)
     title = f"Agreement of the embedders on {settings['task']}. {embedder_verdict(table)}"
     return {"csv": table, "html": to_html(table, title)}
 
 
+def whole_texts(path: Path) -> list[dict[str, Any]]:
+    """Read the tests on whole texts, which those on texts of one length may follow."""
+    return [row for row in read_json(path) if "words" not in row]
+
+
 def of_sets(rows: list[dict[str, Any]]) -> list[Difference]:
     """Return the tests of metrics of features, whose verdicts follow the tested difference."""
     tested = [row for row in rows if FAMILIES[METRICS[row["metric"]].family].of_features]
-    return [Difference(**UNKNOWN | row | {"difference": row["tested"]}) for row in tested]
+    known = [{name: row[name] for name in row if name in Difference._fields} for row in tested]
+    return [Difference(**UNKNOWN | row | {"difference": row["tested"]}) for row in known]
 
 
 def plot_differences(settings: Settings, table: Path) -> Made:

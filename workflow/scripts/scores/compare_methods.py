@@ -1,13 +1,17 @@
 """Test the differences of the metrics of sets between two methods, by resamples of their texts."""
 
+import logging
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from textgamut.catalogue import FAMILIES
+from textgamut.catalogue import FAMILIES, METRICS, leading_metrics
 from textgamut.catalogue.family import (
+    FEATURES,
     GROUPS,
     PROMPT_IDS,
     REFERENCE_FEATURES,
@@ -15,48 +19,110 @@ from textgamut.catalogue.family import (
     TEXTS,
     Family,
 )
+from textgamut.config.entries.embedders import FeatureModel
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_array, read_table, write_json
 from textgamut.inference.differences import Run, set_differences, text_differences
+from textgamut.metrics.lengths import common_length
 from textgamut.metrics.rows import groups_of, groups_of_prompts
 from textgamut.models.devices import lease
 from textgamut.run.script import run
+from textgamut.text import cut_words
+
+logger = logging.getLogger("textgamut.compare_methods")
 
 Values = dict[str, Any]
 
 
-def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
+def compare_methods(
+    settings: Values, inputs: dict[str, Any], outputs: dict[str, Path], batch_size: int
+) -> None:
     cells = [read_cell(settings, inputs, place) for place in range(len(inputs["texts"]))]
-    half = len(cells) // 2  # the cells of the first method, then those of the second, with the same seeds
     drawn = [read_draw(settings, inputs, place) for place in range(len(inputs["reference_features"]))]
     references = [text for path in inputs["references"] for text in read_table(path, ["text"])["text"]]
-    models = settings["methods"]
     rows: list[Values] = []
     if not all(cell[TEXTS] for cell in cells):  # no texts could be held out
         write_json(outputs["tests"], rows)
         return
-    for name, asked in settings["families"].items():
-        family = FAMILIES[name]
-        common = asked | {"references": references, "paired": settings["paired"]}
-        common.pop(GROUPS, None)  # the columns, in place of which each cell has labels
-        if asked.get("tokenizer"):
-            common["tokenizer"] = load(asked["tokenizer"])
-        runs = [
-            of_run(family, pair, common | draw, number)
-            for number, pair in enumerate(zip(cells[:half], cells[half:], strict=True))
-            for draw in (drawn if family.of_draws else [{}])
-        ]
-        with lease(1, wait=False) if family.on_gpu else nullcontext():
-            found = [of._asdict() for of in set_differences(family, runs, models, {})]
-        if family.of_wording and not settings["paired"]:
-            found += [
-                of._asdict() for of in text_differences(*(single(family, cell, common) for cell in cells))
-            ]
-        rows += [
-            {name: value for name, value in of.items() if name != "difference" and value == value}
-            for of in found  # a value that is not a number is not known
-        ]
+    for name in settings["families"]:
+        rows += of_family(FAMILIES[name], settings, cells, drawn, references)
+    if settings.get("embedder"):
+        rows += at_one_length(settings, inputs, rows, cells, batch_size)
     write_json(outputs["tests"], rows)
+
+
+def of_family(
+    family: Family, settings: Values, cells: list[Values], drawn: list[Values], references: list[str]
+) -> list[Values]:
+    """Test the differences of the metrics of a family.
+
+    Args:
+        family: The family.
+        settings: The settings of the job.
+        cells: The cells of the first method, then those of the second, with the same seeds.
+        drawn: Each draw of references: features, and groups.
+        references: Texts of the first draw.
+    """
+    asked, half = settings["families"][family.name], len(cells) // 2
+    common = asked | {"references": references, "paired": settings["paired"]}
+    common.pop(GROUPS, None)  # the columns, in place of which each cell has labels
+    if asked.get("tokenizer"):
+        common["tokenizer"] = load(asked["tokenizer"])
+    runs = [
+        of_run(family, pair, common | draw, number)
+        for number, pair in enumerate(zip(cells[:half], cells[half:], strict=True))
+        for draw in (drawn if family.of_draws else [{}])
+    ]
+    with lease(1, wait=False) if family.on_gpu else nullcontext():
+        found = [of._asdict() for of in set_differences(family, runs, settings["methods"], {})]
+    if family.of_wording and not settings["paired"]:
+        found += [of._asdict() for of in text_differences(*(single(family, cell, common) for cell in cells))]
+    return [
+        {name: value for name, value in of.items() if name != "difference" and value == value}
+        for of in found  # a value that is not a number is not known
+    ]
+
+
+def at_one_length(
+    settings: Values, inputs: dict[str, Any], rows: list[Values], cells: list[Values], batch_size: int
+) -> list[Values]:
+    """Repeat the tests of the leading metrics of features on texts of one length, if lengths differ.
+
+    Returns:
+        Rows of tests, with ``words``, to which the texts are cut.
+    """
+    drawn = [list(read_table(path, ["text"])["text"]) for path in inputs["cut_references"]]
+    sets = [*(cell[TEXTS] for cell in cells), *drawn]
+    leading = leading_metrics({row["metric"] for row in rows})
+    families = dict.fromkeys(METRICS[name].family for name in leading)
+    words = common_length(sets)
+    if words is None:
+        return []
+    logger.info("repeating the tests on texts cut to %d words", words)
+    sets = [[cut_words(text, words) for text in texts] for texts in sets]
+    features = embedded(settings["embedder"], sets, batch_size)
+    own = [
+        {TEXTS: texts, PROMPT_IDS: cell[PROMPT_IDS], FEATURES: vectors}
+        for cell, texts, vectors in zip(cells, sets, features, strict=False)  # those of the cells come first
+    ]
+    references = [{REFERENCE_FEATURES: vectors} for vectors in features[len(cells) :]]
+    return [
+        row | {"words": words}
+        for family in map(FAMILIES.get, families)
+        if family and family.of_features
+        for row in of_family(family, settings, own, references, sets[len(cells)])
+    ]
+
+
+def embedded(embedder: Values, sets: list[list[str]], batch_size: int) -> list[NDArray[np.float32]]:
+    """Return the features of some sets of texts."""
+    from textgamut.features.embed import load_embedder
+    from textgamut.models.checkpoints import prepare
+
+    entry = FeatureModel.model_validate(embedder)
+    with lease(1) as device:
+        loaded = load_embedder(prepare(entry.source), entry, device, batch_size)
+        return [loaded.embed(texts)[0] for texts in sets]
 
 
 def read_draw(settings: Values, inputs: dict[str, Any], place: int) -> Values:
@@ -73,7 +139,7 @@ def read_cell(settings: Values, inputs: dict[str, Any], place: int) -> Values:
     texts = read_table(inputs["texts"][place], ["id", "prompt_id", "text"])
     values: Values = {TEXTS: list(texts["text"]), PROMPT_IDS: list(texts["prompt_id"])}
     if inputs["features"]:
-        values["features"] = read_array(inputs["features"][place])
+        values[FEATURES] = read_array(inputs["features"][place])
     for path in inputs["dataset"]:  # one, or none
         dataset = read_table(path, ["id", *settings["groups"]])
         values[GROUPS] = groups_of_prompts(dataset, texts["prompt_id"], settings["groups"])
