@@ -18,6 +18,8 @@ from textgamut.catalogue import FAMILIES
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
 from textgamut.files import digest
+from textgamut.inference.verdicts import findings, of_pair
+from textgamut.metrics.rows import YARDSTICK
 from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.report import tables
 from textgamut.report.tables import read_differences
@@ -487,6 +489,61 @@ def make_result(rule: str, settings: dict, inputs: dict, folder: Path, *suffixes
         assert outputs["svg"].read_text().startswith("<?xml")
         assert outputs["png"].read_bytes()[:4] == b"\x89PNG"
     return outputs[suffixes[0]]
+
+
+def test_differences_from_human_texts_are_tested_again_on_texts_of_one_length(tmp_path: Path) -> None:
+    """Whole texts of the model lie among those of people; their beginnings lie elsewhere."""
+    rng = np.random.default_rng(1)
+    lengths = {"model": 30, "human": 20, "references": 21}
+    for name, words in lengths.items():
+        ids = [f"{name}{i}" for i in range(60)]
+        table = {"id": ids, "prompt_id": ids, "text": [" ".join([f"{name}{i}"] * words) for i in range(60)]}
+        files.write_table(tmp_path / f"{name}.parquet", pd.DataFrame(table))
+        files.write_array(tmp_path / f"{name}.npy", rng.normal([9, 0, 0, 0], size=(60, 4)).astype(np.float32))
+    cut, features = tmp_path / "cut.parquet", tmp_path / "cut.npy"
+    texts = {name: tmp_path / f"{name}.parquet" for name in lengths}
+    inputs: dict[str, Any] = {"generations": texts["model"], "human": texts["human"]}
+    do_job("cut_texts", None, inputs | {"references": [texts["references"]]}, {"texts": cut})
+    table = pd.read_parquet(cut)
+    assert table["place"].tolist() == [0] * 60 + [1] * 60 + [2] * 60
+    assert set(table["words"]) == {20}
+    assert set(table["text"].str.split().str.len()) == {20}
+    assert table["text"][0] == " ".join(["model0"] * 20)
+    moved = rng.normal([9, 0, 0, 0], size=(180, 4)).astype(np.float32)
+    moved[:60, 1] += 9
+    files.write_array(features, moved)
+
+    tests = tmp_path / "tests.json"
+    family = {"family": "support", "k": 4, "sweep": None, "revision": 1}
+    settings = {
+        "methods": ["m/d", "human/held-out"],
+        "paired": False,
+        "groups": [],
+        "families": {"support": family},
+    }
+    inputs = {
+        "texts": [texts["model"], texts["human"]],
+        "features": [tmp_path / "model.npy", tmp_path / "human.npy"],
+        "references": [], "reference_features": [tmp_path / "references.npy"], "grouped": [], "dataset": [],
+        "text_scores": [], "cut_texts": [cut], "cut_features": [features],
+    }  # fmt: skip
+    do_job("compare_methods", settings, inputs, {"tests": tests})
+    pairs = [[["m", "d", "one"], ["human", "held-out", YARDSTICK]]]
+    made = make_result(
+        "tabulate_cut_differences", {"task": "t", "pairs": pairs}, {"tests": [tests]}, tmp_path, "csv", "html"
+    )
+    of_cut = read_differences(made)
+    assert set(of_cut["words"]) == {20}
+    assert findings(of_pair(of_cut, "one", YARDSTICK)) == {"precision": "below", "recall": "below"}
+    whole = [row for row in files.read_json(tests) if "words" not in row]
+    assert min(row["p"] for row in whole) > 0.01
+
+    do_job("cut_texts", None, {"generations": texts["human"], "human": texts["human"],
+                               "references": [texts["references"]]}, {"texts": cut})  # fmt: skip
+    assert len(pd.read_parquet(cut)) == 0
+    files.write_array(features, np.empty((0, 0), np.float32))
+    do_job("compare_methods", settings, inputs, {"tests": tests})
+    assert files.read_json(tests) == whole
 
 
 def test_differences_and_similarity_are_of_methods(features: Path, scores: Path) -> None:

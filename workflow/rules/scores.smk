@@ -160,18 +160,41 @@ rule explain_support:
         "../scripts/scores/explain_support.py"
 
 
+rule cut_texts:
+    """Cut the texts of a cell, held-out human texts and the references to one length, if their lengths differ."""
+    input:
+        generations=paths.GENERATIONS,
+        human=bound(inputs.held_out),
+        references=bound(inputs.references),
+    output:
+        texts=paths.CUT_TEXTS,
+    log:
+        "logs/cut_texts/{task}/{model}/{decoding}/seed{seed}.log",
+    group:
+        "embed/{task}/{model}"
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        settings=bound(settings.cut_texts),
+    message:
+        "Cutting {wildcards.task} by {wildcards.model}, {wildcards.decoding} to one length"
+    script:
+        "../scripts/scores/cut_texts.py"
+
+
 rule compare_methods:
     """Test the differences of the metrics of sets between two methods, by resamples of their texts."""
     input:
         texts=bound(inputs.compared_texts),
         features=bound(inputs.compared_features),
         references=bound(inputs.compared_references),
-        cut_references=bound(inputs.cut_references),
+        cut_texts=bound(inputs.cut_files, path=paths.CUT_TEXTS),
+        cut_features=bound(inputs.cut_files, path=paths.CUT_FEATURES),
         reference_features=bound(inputs.compared_reference_features),
         grouped=bound(inputs.grouped_references),
         dataset=bound(inputs.grouped_dataset),
         text_scores=bound(inputs.compared_quality),
-        card=bound(inputs.comparing_models),
+        card=bound(inputs.tokenizers),
     output:
         tests=paths.TESTS,
     log:
@@ -181,11 +204,7 @@ rule compare_methods:
     group:
         "compare/{task}/{model}"
     conda:
-        "../../envs/cuda.yaml"
-    resources:
-        **request_gpus(bound(resources.comparison_gpus)),
-        batch_size=bound(resources.embedding_batch_size),
-        mem_mb=2000,
+        "../../envs/cpu.yaml"
     params:
         settings=bound(settings.compare_methods),
     message:

@@ -174,8 +174,9 @@ def shards(config: Config, wildcards: Any) -> list[str]:
 
 
 def embedded_texts(_config: Config, wildcards: Any) -> str:
-    """Return the file of texts in the folder of a draw or of a cell."""
-    name = "references" if wildcards.folder.startswith("data/") else "generations"
+    """Return the file of texts in the folder of a draw, of a cell, or of a cell's texts of one length."""
+    top, *_, last = wildcards.folder.split("/")
+    name = "references" if top == "data" else "texts" if last == "cut" else "generations"
     return f"{wildcards.folder}/{name}.parquet"
 
 
@@ -397,9 +398,23 @@ def compared_reference_features(config: Config, wildcards: Any) -> list[str]:
     return reference_features(config, wildcards) if read else []
 
 
-def cut_references(config: Config, wildcards: Any) -> list[str]:
-    """Return every draw of references, if the tests are repeated on texts of one length."""
-    return references(config, wildcards) if outputs.repeated_on_cut_texts(config, wildcards) else []
+def held_out(config: Config, wildcards: Any) -> str:
+    """Return the held-out human texts of a task."""
+    (cell,) = config.held_out_cells(wildcards.task)
+    return fill(paths.GENERATIONS, cell)
+
+
+def cut_files(config: Config, wildcards: Any, path: str) -> list[str]:
+    """Return a file of the texts of one length, if the tests are repeated on these.
+
+    Args:
+        config: The configuration.
+        wildcards: Wildcards of the comparison.
+        path: Path of the file of a cell.
+    """
+    repeated = outputs.repeated_on_cut_texts(config, wildcards)
+    cells = _of_both(config, wildcards)[:1] if repeated else []
+    return [fill(path, cell, embedder=wildcards.embedder) for cell in cells]
 
 
 def compared_quality(config: Config, wildcards: Any) -> list[str]:
@@ -409,12 +424,10 @@ def compared_quality(config: Config, wildcards: Any) -> list[str]:
     return [path for cell in _of_both(config, wildcards) for path in quality_scores(config, cell)]
 
 
-def comparing_models(config: Config, wildcards: Any) -> list[str]:
-    """Return the cards of the tokenizers that a test of differences loads, and of the embedder."""
+def tokenizers(config: Config, wildcards: Any) -> list[str]:
+    """Return the cards of the models whose tokenizers the families read that are tested."""
     families = outputs.families_of_test(config, wildcards)
-    cards = [card for family in families for card in named_cards(config, wildcards, family)]
-    embeds = outputs.repeated_on_cut_texts(config, wildcards)
-    return cards + [fill(paths.EMBEDDER_CARD, wildcards)] * embeds
+    return [card for family in families for card in named_cards(config, wildcards, family)]
 
 
 def all_text_scores(config: Config, wildcards: Any) -> list[str]:

@@ -50,6 +50,9 @@ FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
 NEIGHBOURS = f"{CELL}/explain/{{embedder}}.parquet"
 REGIONS = f"{CELL}/explain/{{embedder}}.json"
 
+CUT_TEXTS = f"{CELL}/cut/texts.parquet"
+"""Texts of a cell, held-out human texts and references at one length; none if their lengths are alike."""
+CUT_FEATURES = f"{CELL}/cut/features/{{embedder}}.npy"
 TESTS = "results/{task}/{model}/{decoding}/against/{other_model}/{other_decoding}/{embedder}.json"
 """Tests of the differences between two methods."""
 

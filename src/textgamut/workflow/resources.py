@@ -12,7 +12,7 @@ from textgamut.config.cells import Config
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.config.task_kinds import HUMAN
-from textgamut.workflow import inputs, outputs
+from textgamut.workflow import inputs
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import family_of, scores_again
 
@@ -109,11 +109,6 @@ def key_variable(config: Config, wildcards: Any) -> str:
 def embedding_batch_size(config: Config, wildcards: Any) -> int:
     """Return the number of texts per batch of an embedder."""
     return config.embedders[wildcards.embedder].batch_size
-
-
-def comparison_gpus(config: Config, wildcards: Any) -> int:
-    """Return the GPUs of a test of differences: 1 if it is repeated on texts of one length."""
-    return int(outputs.repeated_on_cut_texts(config, wildcards))
 
 
 def embedding_group(wildcards: Any) -> str | None:

@@ -48,7 +48,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.figures.sanity",
     ),
     "sweep_support": ("metrics.sweep_scores", "metrics.support", "features.reduce"),
-    "compare_methods": ("inference.differences", "features.embed", "metrics.lengths", "models.checkpoints"),
+    "cut_texts": ("metrics.lengths",),
+    "compare_methods": ("inference.differences", "models.checkpoints"),
     "explain_support": ("metrics.support", "features.reduce", "metrics.neighbours", "metrics.regions"),
     "project_features": ("features.projection",),
     "make_result": (

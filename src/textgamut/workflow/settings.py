@@ -323,6 +323,11 @@ def explain_support(config: Config, wildcards: Any) -> Settings:
 
 
 @_rule
+def cut_texts(_config: Config, _wildcards: Any) -> Settings:
+    return {}
+
+
+@_rule
 def compare_methods(config: Config, wildcards: Any) -> Settings:
     task, held_out = config.experiment.tasks[wildcards.task], wildcards.other_model == HUMAN
     tested = outputs.families_of_test(config, wildcards)
@@ -334,7 +339,7 @@ def compare_methods(config: Config, wildcards: Any) -> Settings:
         "paired": task.prompted and not held_out,
         "groups": list(task.groups),
         "families": {family.name: family_settings(config, wildcards, family) for family in tested},
-    } | (embed_texts(config, wildcards) if outputs.repeated_on_cut_texts(config, wildcards) else {})
+    }
 
 
 def collect_texts(config: Config, wildcards: Any) -> Settings:

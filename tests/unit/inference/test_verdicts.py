@@ -20,7 +20,9 @@ from textgamut.inference.verdicts import (
     lost_roles,
     lost_to_others,
     pair_verdicts,
+    partly_read,
     visible_difference,
+    with_cut,
 )
 
 MODEL = {"precision": 0.9, "recall": 0.5, "symmetric_precision": 0.6, "self_bleu": 0.4, "text_words": 38.0}
@@ -189,3 +191,23 @@ def test_two_models() -> None:
 def test_every_metric_of_wording_says_what_its_values_mean() -> None:
     for name in ("self_bleu", "distinct_1", "distinct_4", "unigram_entropy", "text_words", "repetition_4"):
         assert METRICS[name].says, name
+
+
+def test_a_verdict_says_whether_it_changes_on_texts_of_one_length() -> None:
+    whole = human_verdict([row("precision", 0.5), row("recall", 0.01)], MODEL, HUMAN, "MiniLM")
+    assert whole.findings == {"precision": CANNOT_TELL, "recall": BELOW}
+    same = with_cut(whole, whole.findings, 1200)
+    assert same.sentences == (*whole.sentences, "On texts cut to 1,200 words, the verdict is the same.")
+    assert same.findings == whole.findings
+    flipped = with_cut(whole, whole.findings | {"recall": CANNOT_TELL}, 40)
+    expected = "On texts cut to 40 words, the verdict changes: recall (cannot tell, in place of below)."
+    assert flipped.sentences[-1] == expected
+    assert with_cut(whole, {}, 40) == whole
+
+
+def test_texts_that_the_embedder_does_not_read_to_their_end_are_told() -> None:
+    assert partly_read(0.05, 0.0, "MiniLM") == []
+    [sentence] = partly_read(0.5, 0.31, "MiniLM")
+    assert sentence.startswith("50% of its texts and 31% of the references are longer than MiniLM reads")
+    [sentence] = partly_read(0.01, 0.31, "MiniLM")
+    assert sentence.startswith("31% of the references are longer than MiniLM reads")

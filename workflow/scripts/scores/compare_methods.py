@@ -1,13 +1,10 @@
 """Test the differences of the metrics of sets between two methods, by resamples of their texts."""
 
-import logging
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from textgamut.catalogue import FAMILIES, METRICS, leading_metrics
 from textgamut.catalogue.family import (
@@ -19,24 +16,17 @@ from textgamut.catalogue.family import (
     TEXTS,
     Family,
 )
-from textgamut.config.entries.embedders import FeatureModel
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_array, read_table, write_json
 from textgamut.inference.differences import Run, set_differences, text_differences
-from textgamut.metrics.lengths import common_length
 from textgamut.metrics.rows import groups_of, groups_of_prompts
 from textgamut.models.devices import lease
 from textgamut.run.script import run
-from textgamut.text import cut_words
-
-logger = logging.getLogger("textgamut.compare_methods")
 
 Values = dict[str, Any]
 
 
-def compare_methods(
-    settings: Values, inputs: dict[str, Any], outputs: dict[str, Path], batch_size: int
-) -> None:
+def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
     cells = [read_cell(settings, inputs, place) for place in range(len(inputs["texts"]))]
     drawn = [read_draw(settings, inputs, place) for place in range(len(inputs["reference_features"]))]
     references = [text for path in inputs["references"] for text in read_table(path, ["text"])["text"]]
@@ -46,9 +36,7 @@ def compare_methods(
         return
     for name in settings["families"]:
         rows += of_family(FAMILIES[name], settings, cells, drawn, references)
-    if settings.get("embedder"):
-        rows += at_one_length(settings, inputs, rows, cells, batch_size)
-    write_json(outputs["tests"], rows)
+    write_json(outputs["tests"], rows + at_one_length(settings, inputs, rows))
 
 
 def of_family(
@@ -67,7 +55,7 @@ def of_family(
     common = asked | {"references": references, "paired": settings["paired"]}
     common.pop(GROUPS, None)  # the columns, in place of which each cell has labels
     if asked.get("tokenizer"):
-        common["tokenizer"] = load(asked["tokenizer"])
+        common["tokenizer"] = tokenizer_of(asked["tokenizer"])
     runs = [
         of_run(family, pair, common | draw, number)
         for number, pair in enumerate(zip(cells[:half], cells[half:], strict=True))
@@ -83,46 +71,28 @@ def of_family(
     ]
 
 
-def at_one_length(
-    settings: Values, inputs: dict[str, Any], rows: list[Values], cells: list[Values], batch_size: int
-) -> list[Values]:
+def at_one_length(settings: Values, inputs: dict[str, Any], rows: list[Values]) -> list[Values]:
     """Repeat the tests of the leading metrics of features on texts of one length, if lengths differ.
 
     Returns:
         Rows of tests, with ``words``, to which the texts are cut.
     """
-    drawn = [list(read_table(path, ["text"])["text"]) for path in inputs["cut_references"]]
-    sets = [*(cell[TEXTS] for cell in cells), *drawn]
     leading = leading_metrics({row["metric"] for row in rows})
-    families = dict.fromkeys(METRICS[name].family for name in leading)
-    words = common_length(sets)
-    if words is None:
-        return []
-    logger.info("repeating the tests on texts cut to %d words", words)
-    sets = [[cut_words(text, words) for text in texts] for texts in sets]
-    features = embedded(settings["embedder"], sets, batch_size)
-    own = [
-        {TEXTS: texts, PROMPT_IDS: cell[PROMPT_IDS], FEATURES: vectors}
-        for cell, texts, vectors in zip(cells, sets, features, strict=False)  # those of the cells come first
-    ]
-    references = [{REFERENCE_FEATURES: vectors} for vectors in features[len(cells) :]]
-    return [
-        row | {"words": words}
-        for family in map(FAMILIES.get, families)
-        if family and family.of_features
-        for row in of_family(family, settings, own, references, sets[len(cells)])
-    ]
-
-
-def embedded(embedder: Values, sets: list[list[str]], batch_size: int) -> list[NDArray[np.float32]]:
-    """Return the features of some sets of texts."""
-    from textgamut.features.embed import load_embedder
-    from textgamut.models.checkpoints import prepare
-
-    entry = FeatureModel.model_validate(embedder)
-    with lease(1) as device:
-        loaded = load_embedder(prepare(entry.source), entry, device, batch_size)
-        return [loaded.embed(texts)[0] for texts in sets]
+    families = [FAMILIES[name] for name in dict.fromkeys(METRICS[name].family for name in leading)]
+    found: list[Values] = []
+    for path, features in zip(inputs["cut_texts"], inputs["cut_features"], strict=True):  # one, or none
+        cut, vectors = read_table(path, ["place", "prompt_id", "text", "words"]), read_array(features)
+        sets = [(own, vectors[own.index]) for _, own in cut.groupby("place")]
+        cells = [
+            {TEXTS: list(own["text"]), PROMPT_IDS: list(own["prompt_id"]), FEATURES: of}
+            for own, of in sets[:2]
+        ]
+        drawn = [{REFERENCE_FEATURES: of} for _, of in sets[2:]]
+        for family in families if sets else ():
+            if family.of_features:
+                found += of_family(family, settings, cells, drawn, list(sets[2][0]["text"]))
+        found = [row | {"words": int(cut["words"].iloc[0])} for row in found]
+    return found
 
 
 def read_draw(settings: Values, inputs: dict[str, Any], place: int) -> Values:
@@ -155,7 +125,7 @@ def single(family: Family, cell: Values, common: Values) -> pd.DataFrame:
     return pd.DataFrame(scores.columns or {}, index=range(len(cell[TEXTS])))
 
 
-def load(named: Values) -> Any:
+def tokenizer_of(named: Values) -> Any:
     from textgamut.models.checkpoints import load_tokenizer, prepare
 
     return load_tokenizer(prepare(parse_source(named["source"])))
