@@ -19,6 +19,7 @@ TABLES = {
     "tabulate_scores": 1,
     "tabulate_variance": 1,
     "compare_methods": 3,
+    "tabulate_cut_differences": 1,
     "tabulate_differences": 1,
     "plot_differences": 1,
     "make_page": 1,
@@ -51,7 +52,7 @@ def test_what_is_deleted_is_restored_and_no_model_is_loaded(finished: Path, edit
     done = run_warm(edited, "--cores", "2")
     assert done.returncode == 0, done.stdout
     assert "loading" not in done.stdout
-    assert done.stdout.count("found finished") == 44 - 1
+    assert done.stdout.count("found finished") == 49 - 1
     assert products(edited) == products(finished)
     assert plan(edited) == {}
 

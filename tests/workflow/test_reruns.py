@@ -21,7 +21,9 @@ ALONE = TABLES | {"tabulate_variance": 1}
 """Of a task with one method."""
 DIFFERENCES = {"tabulate_differences": 1, "plot_differences": 1}
 """Of the task news, the only one with two methods."""
-TESTED = {"compare_methods": 3}
+CUT = {"tabulate_cut_differences": 1}
+"""Of the task news, the only one with held-out human texts."""
+TESTED = {"compare_methods": 3} | CUT
 """The tests of these differences: of the two methods, and of each with held-out human texts."""
 PLOTS = ALONE | DIFFERENCES | TESTED
 """Of the task news, whose table of deviations is the only one."""
@@ -37,7 +39,7 @@ BOTH = (
 )
 MAP = {"project_features": 1}
 ONE_CELL = (
-    {"collect_generations": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1}
+    {"collect_generations": 1, "cut_texts": 1, "embed_texts": 2, "score_support": 1, "explain_support": 1}
     | MAP
     | PLOTS
     | {"compare_methods": 2}
@@ -56,16 +58,16 @@ ONE_CELL = (
         ("models", ["plain", "gpus"], 2, {}),
         ("models", ["plain", "tokens_per_second"], 9, {}),
         ("models", ["plain", "shards"], 2, {"generate_texts": 2} | ONE_CELL),  # which generate nothing anew
-        ("models", ["plain", "label"], "Plain", {"plot_precision_recall": 1} | DIFFERENCES | PAGE),
+        ("models", ["plain", "label"], "Plain", {"plot_precision_recall": 1} | DIFFERENCES | CUT | PAGE),
         # a second seed, a model, a decoding setting more
         ("demo", ["tasks", "news", "seeds"], [1, 2],
          {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2,
-          "explain_support": 2} | MAP | PLOTS | {"compare_methods": 1}),  # held-out texts: the first seed
+          "explain_support": 2} | MAP | ALONE | DIFFERENCES | {"compare_methods": 1}),  # humans: seed 1
         ("demo", ["tasks", "topics", "seeds"], [1, 2],
          {"draw_subset": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | ALONE),
         # a draw more: every cell of the task is scored again, none is generated again
         ("demo", ["tasks", "news", "draws"], [1, 2, 3],
-         {"draw_references": 1, "draw_held_out": 1, "embed_texts": 2, "score_support": 3} | PLOTS),
+         {"draw_references": 1, "draw_held_out": 1, "cut_texts": 2, "embed_texts": 4, "score_support": 3} | PLOTS),
         ("demo", ["tasks", "news", "k"], 3, {"score_support": 3, "explain_support": 2} | PLOTS),
         # a family of metrics more, and no other is computed again; a sweep; groups; the half-samples
         ("demo", ["metrics"], {"support": None, "ngram": None},
@@ -82,12 +84,12 @@ ONE_CELL = (
          {"sweep_support": 2, "plot_sweep": 1} | PAGE),
         ("demo", ["tasks", "news", "groups"], ["topic"], {"score_support": 3} | PLOTS),
         # a model less: the rest stands
-        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], MAP | ALONE | DIFFERENCES),
+        ("demo", ["tasks", "news", "cells", 0, "models"], ["chat"], MAP | ALONE | DIFFERENCES | CUT),
         # another map of the same features
         ("demo", ["projection"], "tsne", {"project_features": 2} | PAGE),
         # exchanging two values must be seen: n and k hold the same two numbers as before
         ("decoding", ["short", "temperature"], 0.9,
-         {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2, "score_support": 2,
+         {"generate_texts": 2, "collect_generations": 2, "cut_texts": 2, "embed_texts": 4, "score_support": 2,
           "explain_support": 2} | MAP | PLOTS),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, list) else None,
@@ -156,7 +158,7 @@ def test_a_raised_revision_reruns_its_stage_and_what_follows(edited: Path) -> No
     path = edited / "workflow/rules/common.smk"
     raised = "from textgamut import generation\n\ngeneration.REVISION += 1\n"
     path.write_text(f"{path.read_text()}\n{raised}")
-    assert plan(edited) == {"generate_texts": 2, "collect_generations": 2, "embed_texts": 2,
+    assert plan(edited) == {"generate_texts": 2, "collect_generations": 2, "cut_texts": 2, "embed_texts": 4,
                             "score_support": 2, "explain_support": 2} | MAP | PLOTS  # fmt: skip
 
 
