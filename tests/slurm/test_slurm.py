@@ -151,7 +151,7 @@ def test_the_jobs_of_a_group_share_a_slurm_job(cluster: Cluster, run: Path) -> N
     by_rules = {job["Comment"]: job for job in jobs_of(cluster, run).values()}
     assert set(by_rules) == {
         "rule_generate/news/chat_generate_texts",
-        "rule_embed/news/chat_collect_generations_embed_texts",
+        "rule_embed/news/chat_collect_generations_cut_texts_embed_texts",
         "rule_embed_texts_wildcards_data_news_draw1_minilm",
         "rule_score/news/chat_explain_support_score_support",
         "rule_embed/news/human_embed_texts",

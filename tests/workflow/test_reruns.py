@@ -67,7 +67,8 @@ ONE_CELL = (
          {"draw_subset": 1, "embed_texts": 1, "score_support": 1, "explain_support": 1} | MAP | ALONE),
         # a draw more: every cell of the task is scored again, none is generated again
         ("demo", ["tasks", "news", "draws"], [1, 2, 3],
-         {"draw_references": 1, "draw_held_out": 1, "cut_texts": 2, "embed_texts": 4, "score_support": 3} | PLOTS),
+         {"draw_references": 1, "draw_held_out": 1, "cut_texts": 2, "embed_texts": 4,
+          "score_support": 3} | PLOTS),
         ("demo", ["tasks", "news", "k"], 3, {"score_support": 3, "explain_support": 2} | PLOTS),
         # a family of metrics more, and no other is computed again; a sweep; groups; the half-samples
         ("demo", ["metrics"], {"support": None, "ngram": None},
