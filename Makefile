@@ -7,7 +7,7 @@ BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser docs test-docs test-slurm test-vllm lint format schema sanity bench release-check clean
+.PHONY: install help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser docs test-docs test-slurm test-vllm lint format schema sanity calibration bench release-check clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -91,6 +91,14 @@ sanity: .venv/demo  ## put the metrics through the sanity checks on real texts, 
 	$(BIN)/snakemake --cores all results/sanity/$(CHECKED)/table.csv
 	cp results/sanity/$(CHECKED)/table.csv docs/reference/sanity-$(CHECKED).csv
 	cp results/sanity/$(CHECKED)/checks.png docs/images/sanity-$(CHECKED).png
+
+NEWS = test.csv
+calibration: .venv/dev  ## measure the tests of differences on AG news, NEWS=test.csv, and update docs; many hours, goes on where it was
+	$(BIN)/python benchmarks/calibration.py normal
+	$(BIN)/python benchmarks/calibration.py ag-news --news $(NEWS)
+	$(BIN)/python benchmarks/calibration.py generated
+	$(BIN)/python benchmarks/coverage.py --texts $(NEWS)
+	$(BIN)/python benchmarks/planned_n.py $(NEWS)
 
 bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/support.py

@@ -1,8 +1,8 @@
 """How often the 95 % intervals of a model's metrics contain the mean of fresh samples of the same size.
 
-Prints, for each metric, the mean over fresh samples of N references and N texts, the share of intervals that
-contain it, and the ratio of the mean deviation of an interval to the deviation of the fresh samples. Finished
-samples are kept in a file: an interrupted command goes on where it was.
+Tabulates, for each metric, the mean over fresh samples of N references and N texts, the share of intervals
+that contain it, and the ratio of the mean deviation of an interval to the deviation of the fresh samples.
+Finished samples are kept in a file: an interrupted command goes on where it was.
 
 Features: of normal distributions in d dimensions; those of the model are narrower by a tenth and shifted.
 Texts, if a file is given: drawn from it, with as many others as references.
@@ -23,8 +23,10 @@ import numpy as np
 import pandas as pd
 
 from textgamut.catalogue import FAMILIES
+from textgamut.files import to_csv
 from textgamut.inference.intervals import add_intervals
 
+REFERENCE = Path(__file__).parents[1] / "docs/reference"
 OF_FEATURES = ("support", "divergence", "vendi", "distance")
 OF_TEXTS = ("ngram", "compression")
 SETTINGS = {"k": 4, "seeds": (0, 1, 2, 3, 4), "clusters": None, "permutations": 1}
@@ -66,6 +68,7 @@ def main() -> None:
     parser.add_argument("--half-samples", type=int, default=200)
     parser.add_argument("--texts", type=Path, help="CSV whose last two columns are a text, such as AG news")
     parser.add_argument("--kept", type=Path, default=Path("coverage.jsonl"))
+    parser.add_argument("--table", type=Path, default=REFERENCE / "coverage.csv")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     texts = []
@@ -93,6 +96,7 @@ def main() -> None:
             inside = (own[:, 1] <= mean) & (mean <= own[:, 2])
             ratio = own[:, 3].mean() / deviation if deviation > 0 else np.nan
             rows.append({"metric": name, "mean": mean, "covered": inside.mean(), "deviation ratio": ratio})
+    arguments.table.write_bytes(to_csv(pd.DataFrame(rows)))
     print(pd.DataFrame(rows).to_string(float_format="%.3f", index=False))
     print(f"{arguments.samples} samples, {arguments.fresh} fresh ones, {time.monotonic() - start:.0f} s")
 

@@ -4,7 +4,8 @@
 
 AG news with planted differences (``setup_pairs.DESIGNS``). For each metric, the difference to be seen is
 the mean over fresh pairs of N = 400. A pilot, one pair more, has the deviations at N, N / 2 and N / 4.
-Printed are the N that they ask for, for a power of 0.8, and the share of fresh pairs of that N with p < 0.05.
+Tabulated are the N that they ask for, for a power of 0.8, and the share of fresh pairs of that N with
+p < 0.05.
 Finished pairs are kept in a file: an interrupted command goes on where it was.
 """
 
@@ -20,9 +21,11 @@ import pandas as pd
 from setup_pairs import compare, pair
 
 from textgamut.catalogue import METRICS
+from textgamut.files import to_csv
 from textgamut.inference.differences import Difference, cut_run
 from textgamut.inference.sample_sizes import needed_texts, pilot_deviations
 
+REFERENCE = Path(__file__).parents[1] / "docs/reference"
 PILOT, POWER = 400, 0.8
 CELLS = (
     ("dropped", "recall"),
@@ -41,6 +44,7 @@ def main() -> None:
     parser.add_argument("news", type=Path, help="test.csv of AG news")
     parser.add_argument("--pairs", type=int, default=200, help="fresh pairs, of both N")
     parser.add_argument("--kept", type=Path, default=Path("planned_n.jsonl"))
+    parser.add_argument("--table", type=Path, default=REFERENCE / "planned-n.csv")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     lines = arguments.kept.read_text().splitlines() if arguments.kept.exists() else []
@@ -69,6 +73,7 @@ def main() -> None:
                 found = np.array([test(design, metric, n, 10_000 + i) for i in range(arguments.pairs)])
                 row |= {"difference at N": found[:, 0].mean(), "power": (found[:, 1] < 0.05).mean()}
             rows.append(row)
+            arguments.table.write_bytes(to_csv(pd.DataFrame(rows)))
             print(pd.DataFrame(rows).to_string(float_format="%.4f", index=False), flush=True)
 
 

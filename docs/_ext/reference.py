@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import calibration_tables
 import command_line
 import configuration
 import metrics_tables
@@ -20,6 +21,10 @@ def pages() -> dict[str, str]:
     return {
         "command-line": command_line.commands(),
         "metrics": metrics_tables.families(),
+        "calibration-level": calibration_tables.level(),
+        "calibration-differing": calibration_tables.differing(),
+        "calibration-coverage": calibration_tables.coverage(),
+        "calibration-planned": calibration_tables.planned(),
         "sanity-checks": metrics_tables.checks(),
         "sanity-results": metrics_tables.results(),
         **{f"configuration-{name}": text for name, text in configuration.pages().items()},

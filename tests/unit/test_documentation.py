@@ -6,11 +6,13 @@ import importlib
 import inspect
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from helpers import ROOT
+from scipy import stats
 
 import textgamut
 from textgamut.catalogue import METRICS
@@ -140,6 +142,28 @@ def test_the_catalogue_names_the_checks_that_a_metric_fails() -> None:
     assert {name: metric.fails for name, metric in METRICS.items() if metric.fails} == {
         name: found for name, found in failed.items() if found
     }
+
+
+def test_the_level_of_the_tests_is_that_of_the_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = extension("calibration_tables")
+    monkeypatch.setattr(tables, "REFERENCE", tmp_path)
+    (tmp_path / "calibration-normal.csv").write_text(
+        "design,n,paired,family,metric,pairs,below_5,below_01,half_samples\n"
+        "equal,100,False,support,recall,200,10,0,\n"
+        "equal,100,True,support,recall,200,40,1,\n"
+        "lost,400,False,support,recall,50,25,5,10\n"
+    )
+    level = tables.level()
+    assert (
+        "In 2 cells, 5.0% to 20.0% of the p-values are below 5 %, and 0.25% of all are below 0.1 %" in level
+    )
+    assert "| recall | 5.0% | 20.0% |" in level
+    p_value = float(re.search(r"against 5 % is (\S+),", level)[1])
+    assert p_value == pytest.approx(2 * stats.binomtest(40, 200, 0.05).pvalue, rel=0.1)
+    assert "| metric | lost, independent (50 pairs) |" in tables.differing()
+    assert "| recall | 50.0% (20%) |" in tables.differing()
 
 
 def test_every_target_of_a_paper_is_listed(generated: dict[str, str]) -> None:

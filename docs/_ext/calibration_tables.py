@@ -1,0 +1,126 @@
+"""Tables of how often the tests of differences find one, from the results of the benchmarks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from markdown_text import table
+from metrics_tables import REFERENCE
+from scipy import stats
+
+from textgamut.catalogue import METRICS
+from textgamut.inference.differences import holm
+
+DATA = {
+    "normal": "Normal features, d = 8",
+    "ag-news": "AG news, features of MiniLM",
+    "generated": "Texts of SmolLM2 135M, features of MiniLM",
+}
+"""Kind of data -> its heading."""
+
+
+def level() -> str:
+    """Return the share of p-values below 5 % between equal models, for each kind of data."""
+    counts = _counts()
+    equal = counts[counts["design"] == "equal"]
+    equal = equal.assign(p_holm=holm(_binomial(equal)))
+    parts = [_summary(equal)]
+    for data, own in equal.groupby("data", sort=False):
+        parts += [f"### {DATA[data]}", _by_metric(own, ["n", "paired"], _kind)]
+    return "\n\n".join(parts) + "\n"
+
+
+def differing() -> str:
+    """Return the share of pairs of differing models that are told apart, for each kind of data."""
+    counts = _counts()
+    parts = []
+    for data, own in counts[counts["design"] != "equal"].groupby("data", sort=False):
+        parts += [f"### {DATA[data]}", _by_metric(own, ["design", "paired"], _design)]
+    return "\n\n".join(parts) + "\n"
+
+
+def coverage() -> str:
+    """Return how often intervals contain the mean of fresh samples."""
+    return _shown("coverage", ("mean", "covered", "deviation ratio"))
+
+
+def planned() -> str:
+    """Return the number of texts that a plan asks for, and the power that they had."""
+    return _shown("planned-n", ("design", "difference", "planned N", "difference at N", "power"))
+
+
+def _counts() -> pd.DataFrame:
+    found = [
+        pd.read_csv(path).assign(data=data)
+        for data in DATA
+        if (path := REFERENCE / f"calibration-{data}.csv").exists()
+    ]
+    return pd.concat(found, ignore_index=True)
+
+
+def _binomial(counts: pd.DataFrame) -> list[float]:
+    """Return the p-value of each cell: of a binomial test of its p-values below 5 % against 5 %."""
+    rows = zip(counts["below_5"], counts["pairs"], strict=True)
+    return [stats.binomtest(below, pairs, 0.05).pvalue for below, pairs in rows]
+
+
+def _summary(equal: pd.DataFrame) -> str:
+    rates = equal["below_5"] / equal["pairs"]
+    rare = equal["below_01"].sum() / equal["pairs"].sum()
+    return (
+        f"A cell is a metric at one N, with or without common prompts. In {len(equal):,} cells, "
+        f"{rates.min():.1%} to {rates.max():.1%} of the p-values are below 5 %, and {rare:.2%} of all are "
+        f"below 0.1 %. The smallest p-value of a binomial test of a cell against 5 % is {equal['p_holm'].min():.2g}, "
+        "after Holm's correction for all cells."
+    )
+
+
+def _by_metric(counts: pd.DataFrame, of: list[str], heading: Callable[..., str]) -> str:
+    cells = list(counts.groupby(of, sort=False))
+    header = ["metric", *(heading(*key, own) for key, own in cells)]
+    rows = []
+    for name in METRICS:
+        if name in set(counts["metric"]):
+            found = [own[own["metric"] == name].to_dict("records") for _, own in cells]
+            rows.append([METRICS[name].label, *(_rate(*row) if row else "" for row in found)])
+    return table(header, rows)
+
+
+def _kind(n: int, paired: bool, own: pd.DataFrame) -> str:
+    return f"N = {n:,}, {'same prompts' if paired else 'independent'} ({_pairs(own)})"
+
+
+def _design(design: str, paired: bool, own: pd.DataFrame) -> str:
+    return f"{design}, {'same prompts' if paired else 'independent'} ({_pairs(own)})"
+
+
+def _pairs(own: pd.DataFrame) -> str:
+    least, most = own["pairs"].min(), own["pairs"].max()
+    return f"{most:,} pairs" if least == most else f"{least:,} to {most:,} pairs"
+
+
+def _rate(row: dict[str, float]) -> str:
+    rate = f"{row['below_5'] / row['pairs']:.1%}"
+    half = row["half_samples"]
+    return rate if math.isnan(half) else f"{rate} ({half / row['pairs']:.0%})"
+
+
+def _shown(stem: str, columns: tuple[str, ...]) -> str:
+    parts = []
+    for path in sorted(REFERENCE.glob(f"{stem}*.csv")):
+        found = pd.read_csv(path)
+        cells = found[list(columns)].map(_cell)
+        labels = [METRICS[name].label for name in found["metric"]]
+        parts.append(
+            table(("metric", *columns), zip(labels, *(cells[name] for name in columns), strict=True))
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float | np.floating):
+        return "" if math.isnan(value) else f"{value:.3g}"
+    return str(value)
