@@ -72,9 +72,9 @@ def _summary(equal: pd.DataFrame) -> str:
     rare = equal["below_01"].sum() / equal["pairs"].sum()
     return (
         f"A cell is a metric at one N, with or without common prompts. In {len(equal):,} cells, "
-        f"{rates.min():.1%} to {rates.max():.1%} of the p-values are below 5 %, and {rare:.2%} of all are "
-        f"below 0.1 %. The smallest p-value of a binomial test of a cell against 5 % is {equal['p_holm'].min():.2g}, "
-        "after Holm's correction for all cells."
+        f"{rates.min():.1%} to {rates.max():.1%} of the p-values are below 5 %, and {rare:.2%} of all "
+        "are below 0.1 %. The smallest p-value of a binomial test of a cell against 5 % is "
+        f"{equal['p_holm'].min():.2g}, after Holm's correction for all cells."
     )
 
 
