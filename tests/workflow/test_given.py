@@ -164,7 +164,8 @@ def test_an_edited_file_reruns_its_model_alone(imported: Path, tmp_path: Path) -
     path = folder / "full.jsonl"
     path.write_text(path.read_text().replace(" the ", " The "))
     found = plan(folder)
-    assert found["import_texts"] == found["embed_texts"] == found["collect_generations"] == 1
+    assert found["import_texts"] == found["collect_generations"] == found["cut_texts"] == 1
+    assert found["embed_texts"] == 2  # whole, and at one length with human texts
     assert "generate_texts" not in found
 
 

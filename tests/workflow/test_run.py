@@ -122,13 +122,15 @@ def test_two_runs_in_one_folder_are_refused(edited: Path) -> None:
     assert (edited / "results/papers/tiny/news/scores.parquet").exists()
 
 
-def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path) -> None:
+def test_a_generation_job_resumes_from_its_journal(edited: Path) -> None:
     """Killed after its first batch, the job says so, does the rest, and ends with the same texts."""
     cell = edited / NEWS.format(model="chat", seed=1)
     output = cell / "shards/0-of-1.parquet"
+    shutil.rmtree(output.parent)
+    edit(edited / "config/models.yaml", "chat", "batch_size", value=2)  # on which texts depend in bfloat16
+    assert run_warm(edited, "--cores", "2", str(output.relative_to(edited))).returncode == 0
     expected = pd.read_parquet(output)
     shutil.rmtree(output.parent)
-    edit(edited / "config/models.yaml", "chat", "batch_size", value=2)
     journal = output.with_suffix(".journal.jsonl")
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "2", str(output.relative_to(edited))],
@@ -145,6 +147,5 @@ def test_a_generation_job_resumes_from_its_journal(finished: Path, edited: Path)
     done = run_warm(edited, "--cores", "2", str(output.relative_to(edited)))
     assert done.returncode == 0, done.stdout
     assert "resuming: " in done.stdout
-    # The last digits of the log-likelihoods depend on the size of the batch.
-    pd.testing.assert_frame_equal(pd.read_parquet(output), expected, rtol=1e-5)
+    pd.testing.assert_frame_equal(pd.read_parquet(output), expected)
     assert not journal.exists()

@@ -174,6 +174,8 @@ rule cut_texts:
         "embed/{task}/{model}"
     conda:
         "../../envs/cpu.yaml"
+    resources:  # as embed_texts, which may run at the same time in a job of the group
+        **request_gpus(resources.one_gpu),
     params:
         settings=bound(settings.cut_texts),
     message:
