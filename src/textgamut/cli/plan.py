@@ -190,7 +190,9 @@ def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
     if plan.embeddings:
         sets, texts = plan.embeddings - plan.embeddings_done, whole(plan.embedded_texts)
         done = f" ({plan.embeddings_done:,} sets are done)" if plan.embeddings_done else ""
-        console.print(Text(f"To embed with {plan.embedder}: {sets:,} sets of texts, {texts} in all{done}"))
+        console.print(
+            Text(f"To embed with {plan.embedder}: {sets:,} sets of texts, {texts} texts at most{done}")
+        )
     if plan.tests:
         done = f" ({plan.tests_done:,} are done)" if plan.tests_done else ""
         console.print(Text(f"To test differences: {plan.tests - plan.tests_done:,} pairs of methods{done}"))

@@ -65,9 +65,9 @@ def test_the_table_tells_what_is_known_and_what_is_not(project, capsys) -> None:
     assert " ".join(strange) == "t strange 0 of 2 2 0 800 80,000 ? ? ? ?"
     assert served[-3:] == ["?", "0", "?"]
     assert " ".join(total).endswith("240,000 ? 0.02 + ? 0.02 + ? ?")
-    assert "To embed with minilm: 8 sets of texts, 3,200 in all" in lines  # one is of held-out human texts
+    assert "To embed with minilm: 11 sets of texts, 6,800 texts at most" in lines  # three are of one length
     assert "To test differences: 6 pairs of methods" in lines  # three, and each with held-out human texts
-    assert "Disk, about: weights 2.0 GB + ?, texts 1.2 MB, features 13.1 MB" in lines
+    assert "Disk, about: weights 2.0 GB + ?, texts 1.2 MB, features 27.9 MB" in lines
     assert lines[-3].startswith("?: unknown.") or lines[-2].startswith("?: unknown.")
 
 

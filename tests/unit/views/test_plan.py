@@ -320,17 +320,14 @@ def test_counted_prompts_are_told(tmp_path) -> None:
 def test_sets_of_texts_are_embedded_once_each(tmp_path) -> None:
     config = configured({"fast": ["plain", "warm"]}, draws=[1, 2, 3])
     plan = make_plan(config, tmp_path)
-    assert (plan.embeddings, plan.embeddings_done, plan.embedded_texts.known) == (
-        8,
-        0,
-        8 * 400,
-    )  # one of held-out texts
-    assert plan.disk["features"].known == 8 * 400 * 1024 * 4
+    texts = (8 + 2 * 5) * 400  # one set is of held-out texts; two, with it and all references, of one length
+    assert (plan.embeddings, plan.embeddings_done, plan.embedded_texts.known) == (10, 0, texts)
+    assert plan.disk["features"].known == texts * 1024 * 4
     for folder in ("data/t/draw1", "results/t/fast/warm/seed2"):
         files.write_array(tmp_path / folder / "features/e.npy", np.zeros((400, 384), np.float32))
     plan = make_plan(config, tmp_path)
-    assert (plan.embeddings_done, plan.embedded_texts.known) == (2, 6 * 400)
-    assert plan.disk["features"].known == 6 * 400 * 384 * 4
+    assert (plan.embeddings_done, plan.embedded_texts.known) == (2, texts - 2 * 400)
+    assert plan.disk["features"].known == (texts - 2 * 400) * 384 * 4
 
 
 def test_recorded_log_likelihoods_save_a_second_pass(tmp_path) -> None:
