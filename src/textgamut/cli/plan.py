@@ -54,9 +54,8 @@ def plan(
     Raises:
         TextgamutError: If the experiment or a registry is not valid, or a metric, a difference or the folder.
     """
-    sizes = _sizes(detect, power, pilot, comparisons) if detect else {}
-    if sizes and configfile is None:
-        print_json(**sizes) if json else print_sizes(**sizes)
+    if detect and configfile is None:
+        _show_sizes(_sizes(detect, power, pilot, comparisons), json)
         return
     from textgamut.config.loading import load_config
     from textgamut.report.papers.target_page import printed_name
@@ -70,10 +69,11 @@ def plan(
     experiment = load_config(file, config)
     names = named_targets(experiment, target) if target is not None else []
     need = union(target_need(experiment, name) for name in names) if names else None
-    found = make_plan(experiment, need=need, afresh=bool(sizes))
-    if sizes:
+    found = make_plan(experiment, need=need, afresh=bool(detect))
+    if detect:
+        sizes = _sizes(detect, power, pilot, comparisons)
         sizes["texts"] = [row | {"cost": cost_of_texts(found, row["needed"])} for row in sizes["texts"]]
-        print_json(**sizes) if json else print_sizes(**sizes)
+        _show_sizes(sizes, json)
     elif json:
         print_json(configfile=str(file), targets=names, **asdict(found))
     else:
@@ -100,6 +100,13 @@ def _sizes(detect: Sequence[str], power: float, folder: Path | None, comparisons
         for of, difference, needed in planned(pilot, wanted, power, comparisons)
     ]
     return {"pilot": name, "power": power, "comparisons": comparisons, "texts": texts}
+
+
+def _show_sizes(sizes: Mapping[str, Any], json: bool) -> None:
+    if json:
+        print_json(**sizes)
+    else:
+        print_sizes(**sizes)
 
 
 def _difference(item: str) -> tuple[str, float]:

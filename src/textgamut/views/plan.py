@@ -48,7 +48,7 @@ from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import compares_features, generator_scores, scores_again
 from textgamut.workflow.inputs import loaded_model
-from textgamut.workflow.outputs import compared_pairs, cut_pairs, test_files, tested_embedders
+from textgamut.workflow.outputs import compared_pairs, cut_cells, test_files, tested_embedders
 from textgamut.workflow.paths import fill
 from textgamut.workflow.targets import Need, generated_cells, whole_need
 
@@ -561,8 +561,7 @@ def _embedded(
             for path, size in sizes.items():
                 features = fill(paths.FEATURES, folder=path, embedder=embedder)
                 yield (folder / features).exists(), size
-        for (model, decoding), _ in cut_pairs(config, task):  # at most: only where lengths differ
-            cell = next(cell for cell in config.cells(task) if cell[1:3] == (model, decoding))
+        for cell in cut_cells(config, task):  # at most: only where lengths differ
             features = fill(paths.CUT_FEATURES, cell, embedder=config.experiment.embedder)
             yield (folder / features).exists(), _product(texts, 2 + len(entry.draws))
 

@@ -163,6 +163,12 @@ def cut_pairs(config: Config, task: str) -> list[tuple[Method, Method]]:
     return [pair for pair in compared_pairs(config, task) if of_features and pair[1][0] == HUMAN]
 
 
+def cut_cells(config: Config, task: str) -> list[Cell]:
+    """Return the cells whose texts are cut to one length: the first of each method of :func:`cut_pairs`."""
+    compared = [pair[0] for pair in cut_pairs(config, task)]
+    return [next(cell for cell in config.cells(task) if cell[1:3] == method) for method in compared]
+
+
 def test_files(config: Config, task: str, embedder: str, pairs: Iterable[tuple[Method, Method]]) -> list[str]:
     """Return the tests of the differences between the methods of some pairs of :func:`compared_pairs`."""
     if not tested_families(config, task, held_out=False):
