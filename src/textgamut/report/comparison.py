@@ -29,6 +29,18 @@ CUT_NOTE = (
 )
 
 
+def first_pairs(sentences: Sequence[str], most: int) -> list[str]:
+    """Return the first sentences on pairs of models, and how many more there are.
+
+    Args:
+        sentences: From ``inference.verdicts.pair_verdicts``.
+        most: Maximum number of sentences.
+    """
+    left = len(sentences) - most
+    more = [f"... and {left:,} more; the table of differences has all pairs."] if left > 0 else []
+    return [*sentences[:most], *more]
+
+
 def models_table(scores: pd.DataFrame) -> pd.DataFrame:
     """Pivot scores to one row per model and group.
 

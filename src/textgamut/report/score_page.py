@@ -12,7 +12,7 @@ from textgamut.errors import printable
 from textgamut.features.reduce import SMALL_N
 from textgamut.metrics.rows import ALL, HUMANS
 from textgamut.progress import recorded_warnings
-from textgamut.report.comparison import facts_of, models_table
+from textgamut.report.comparison import facts_of, first_pairs, models_table
 from textgamut.report.experiment_page import (
     BEST_NOTE,
     MOST_PAIRS,
@@ -47,10 +47,8 @@ def verdicts_section(
         notes: What changes the reading of all of it, such as copies of texts.
     """
     said = [f"{name}: {' '.join(sentences)}" for name, sentences in verdicts.items() if sentences]
-    more = [f"... and {len(pairs) - MOST_PAIRS:,} more pairs."] if len(pairs) > MOST_PAIRS else []
-    return Section(
-        "verdicts", "Verdicts", [*notes, *said, *pairs[:MOST_PAIRS], *more], tables, overview=False
-    )
+    sentences = [*notes, *said, *first_pairs(pairs, MOST_PAIRS)]
+    return Section("verdicts", "Verdicts", sentences, tables, overview=False)
 
 
 def comparison_section(

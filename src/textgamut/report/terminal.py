@@ -18,7 +18,14 @@ from textgamut.metrics.rows import ALL, YARDSTICK, Row
 from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
-from textgamut.report.comparison import cells_of, facts_against, facts_of, models_table, pairs_table
+from textgamut.report.comparison import (
+    cells_of,
+    facts_against,
+    facts_of,
+    first_pairs,
+    models_table,
+    pairs_table,
+)
 from textgamut.report.names import shortened
 
 LONGEST = 80
@@ -102,7 +109,7 @@ def print_comparison(
     for name, sentences in verdicts.items():
         if sentences:
             console.print(Text(printable(name or "Between models"), style="bold"))
-            _print_sentences(console, sentences[:MOST_PAIRS] if not name else sentences)
+            _print_sentences(console, sentences if name else first_pairs(sentences, MOST_PAIRS))
             console.print()
     table = models_table(scores)
     metrics = [name for name in METRICS if name in table]

@@ -30,6 +30,7 @@ from textgamut.inference.verdicts import (
 )
 from textgamut.metrics.regions import Region
 from textgamut.metrics.rows import ALL, YARDSTICK
+from textgamut.report.comparison import first_pairs
 from textgamut.report.criteria import RankedMethods
 from textgamut.report.experiment_page import (
     BEST_NOTE,
@@ -188,7 +189,7 @@ def _verdicts(
     if (agreement := folder / task / "embedders.csv").as_posix() in results:
         said.append(f"{task}: {embedder_verdict(read_csv(agreement))}")
     between = pair_verdicts(differences, [name for name in names if name != YARDSTICK])
-    return [*said, *(f"{task}: {sentence}" for sentence in between[:MOST_PAIRS])], lost
+    return [*said, *(f"{task}: {sentence}" for sentence in first_pairs(between, MOST_PAIRS))], lost
 
 
 def _partly_read(entry: Mapping[str, Any], name: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from textgamut.report.comparison import cells_of, models_table, pairs_table
+from textgamut.report.comparison import cells_of, first_pairs, models_table, pairs_table
 
 SCORES = pd.DataFrame(
     [
@@ -45,3 +45,12 @@ def test_the_table_of_differences_has_a_row_for_each_pair() -> None:
     assert table[["model_1", "model_2"]].to_numpy().tolist() == [["b", "<a>"]]
     assert list(cells_of(table, "precision", "+")) == ["+0.500 [+0.300, +0.700] better"]
     assert list(cells_of(table, "recall", "+")) == ["-0.100"]
+
+
+def test_sentences_on_pairs_that_are_left_out_are_counted() -> None:
+    sentences = [f"pair {i}" for i in range(1203)]
+    assert first_pairs(sentences, 1203) == sentences
+    assert first_pairs(sentences, 2) == [
+        *sentences[:2],
+        "... and 1,201 more; the table of differences has all pairs.",
+    ]
