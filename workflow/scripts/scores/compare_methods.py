@@ -72,7 +72,7 @@ def of_family(
 
 
 def at_one_length(settings: Values, inputs: dict[str, Any], rows: list[Values]) -> list[Values]:
-    """Repeat the tests of the leading metrics of features on texts of one length, if lengths differ.
+    """Repeat the tests in the families of the leading metrics on texts of one length, if lengths differ.
 
     Returns:
         Rows of tests, with ``words``, to which the texts are cut.
