@@ -77,22 +77,23 @@ def at_one_length(settings: Values, inputs: dict[str, Any], rows: list[Values]) 
     Returns:
         Rows of tests, with ``words``, to which the texts are cut.
     """
+    if not inputs["cut_texts"]:
+        return []
+    cut = read_table(inputs["cut_texts"][0], ["place", "prompt_id", "text", "words"])
+    vectors = read_array(inputs["cut_features"][0])
+    sets = [(own, vectors[own.index]) for _, own in cut.groupby("place")]
+    cells = [
+        {TEXTS: list(own["text"]), PROMPT_IDS: list(own["prompt_id"]), FEATURES: of} for own, of in sets[:2]
+    ]
+    drawn = [{REFERENCE_FEATURES: of} for _, of in sets[2:]]
     leading = leading_metrics({row["metric"] for row in rows})
     families = [FAMILIES[name] for name in dict.fromkeys(METRICS[name].family for name in leading)]
-    found: list[Values] = []
-    for path, features in zip(inputs["cut_texts"], inputs["cut_features"], strict=True):  # one, or none
-        cut, vectors = read_table(path, ["place", "prompt_id", "text", "words"]), read_array(features)
-        sets = [(own, vectors[own.index]) for _, own in cut.groupby("place")]
-        cells = [
-            {TEXTS: list(own["text"]), PROMPT_IDS: list(own["prompt_id"]), FEATURES: of}
-            for own, of in sets[:2]
-        ]
-        drawn = [{REFERENCE_FEATURES: of} for _, of in sets[2:]]
-        for family in families if sets else ():
-            if family.of_features:
-                found += of_family(family, settings, cells, drawn, list(sets[2][0]["text"]))
-        found = [row | {"words": int(cut["words"].iloc[0])} for row in found]
-    return found
+    return [
+        row | {"words": int(cut["words"][0])}
+        for family in families
+        if family.of_features and sets
+        for row in of_family(family, settings, cells, drawn, list(sets[2][0]["text"]))
+    ]
 
 
 def read_draw(settings: Values, inputs: dict[str, Any], place: int) -> Values:
