@@ -2,10 +2,11 @@
 
     .venv/bin/python benchmarks/calibration.py ag-news --news test.csv
 
-Counts, for each design (see ``setup_pairs.DESIGNS``), N and metric, the pairs with a p-value below 0.05 and
-below 0.001. Where the models differ, the last column counts the pairs that a test by half-samples finds, with
-the same texts: the difference of each half, and a normal distribution. The counts are kept in a table, from
-which the documentation is made: another command goes on with the next pair.
+Counts, for each design (see ``setup_pairs.DESIGNS``), N and metric, the pairs with a p-value below 0.05,
+those with one below 0.001, and the 95 % intervals of the difference that contain 0. Where the models differ,
+``half_samples`` counts the pairs that a test by half-samples finds, with the same texts: the difference of
+each half, and a normal distribution. The counts are kept in a table, from which the documentation is made:
+another command goes on with the next pair.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from textgamut.metrics.support import half_sample_metrics, support_metrics
 HALF_SAMPLES = 200
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 INDEX = ["design", "n", "paired", "family", "metric"]
-COUNTS = ["pairs", "below_5", "below_01", "half_samples"]
+COUNTS = ["pairs", "below_5", "below_01", "half_samples", "intervals", "contain_0"]
 
 
 class Cell(NamedTuple):
@@ -70,12 +71,12 @@ def cells(arguments: argparse.Namespace) -> Iterator[Cell]:
 def counted(data: str, cell: Cell, number: int, news: Path | None) -> pd.DataFrame:
     """Return the counts of one pair."""
     run = pair(data, cell.design, cell.n, cell.paired, number, news)
-    found = {of.metric: of.p for of in compare(run, [cell.family], number)}
     half = half_sample_p_values(run) if cell.family == "support" and cell.design != "equal" else {}
-    rows = [
-        (*cell, metric, 1, p < 0.05, p < 0.001, half[metric] < 0.05 if metric in half else math.nan)
-        for metric, p in found.items()
-    ]
+    rows = []
+    for of in compare(run, [cell.family], number):
+        of_half = half[of.metric] < 0.05 if of.metric in half else math.nan
+        interval = of.low == of.low, of.low <= 0 <= of.high
+        rows.append((*cell, of.metric, 1, of.p < 0.05, of.p < 0.001, of_half, *interval))
     return pd.DataFrame(rows, columns=[*INDEX, *COUNTS]).set_index(INDEX).astype(float)
 
 
@@ -94,6 +95,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     path = arguments.table or REFERENCE / f"calibration-{arguments.data}.csv"
     table = pd.read_csv(path, index_col=INDEX) if path.exists() else pd.DataFrame(columns=COUNTS)
+    table = table.reindex(columns=COUNTS)
     done = table["pairs"].groupby(INDEX[:-1]).max().to_dict() if len(table) else {}
     wanted = [
         (cell, number)

@@ -22,6 +22,9 @@ DATA = {
 """Kind of data -> its heading."""
 
 
+LEAST_INTERVALS = 100
+
+
 def level() -> str:
     """Return the share of p-values below 5 % between equal models, for each kind of data."""
     counts = _counts()
@@ -74,7 +77,20 @@ def _summary(equal: pd.DataFrame) -> str:
         f"A cell is a metric at one N, with or without common prompts. In {len(equal):,} cells, "
         f"{rates.min():.1%} to {rates.max():.1%} of the p-values are below 5 %, and {rare:.2%} of all "
         "are below 0.1 %. The smallest p-value of a binomial test of a cell against 5 % is "
-        f"{equal['p_holm'].min():.2g}, after Holm's correction for all cells."
+        f"{equal['p_holm'].min():.2g}, after Holm's correction for all cells. {_contain_0(equal)}"
+    )
+
+
+def _contain_0(equal: pd.DataFrame) -> str:
+    """Say how many intervals of differences contain 0, in cells with enough of them."""
+    known = equal[equal["intervals"] >= LEAST_INTERVALS]
+    if known.empty:
+        return ""
+    shares = known["contain_0"] / known["intervals"]
+    return (
+        f"In {len(known):,} of them, the intervals of {known['intervals'].min():,.0f} and more differences were "
+        f"kept: {shares.min():.1%} to {shares.max():.1%} of a cell contain 0, and "
+        f"{known['contain_0'].sum() / known['intervals'].sum():.1%} of all."
     )
 
 

@@ -150,16 +150,17 @@ def test_the_level_of_the_tests_is_that_of_the_counts(
     tables = extension("calibration_tables")
     monkeypatch.setattr(tables, "REFERENCE", tmp_path)
     (tmp_path / "calibration-normal.csv").write_text(
-        "design,n,paired,family,metric,pairs,below_5,below_01,half_samples\n"
-        "equal,100,False,support,recall,200,10,0,\n"
-        "equal,100,True,support,recall,200,40,1,\n"
-        "lost,400,False,support,recall,50,25,5,10\n"
+        "design,n,paired,family,metric,pairs,below_5,below_01,half_samples,intervals,contain_0\n"
+        "equal,100,False,support,recall,200,10,0,,200,191\n"
+        "equal,100,True,support,recall,200,40,1,,99,3\n"
+        "lost,400,False,support,recall,50,25,5,10,50,20\n"
     )
     level = tables.level()
     assert (
         "In 2 cells, 5.0% to 20.0% of the p-values are below 5 %, and 0.25% of all are below 0.1 %" in level
     )
     assert "| recall | 5.0% | 20.0% |" in level
+    assert "In 1 of them, the intervals of 200 and more differences were kept: 95.5% to 95.5%" in level
     p_value = float(re.search(r"against 5 % is (\S+),", level)[1])
     assert p_value == pytest.approx(2 * stats.binomtest(40, 200, 0.05).pvalue, rel=0.1)
     assert "| metric | lost, independent (50 pairs) |" in tables.differing()
