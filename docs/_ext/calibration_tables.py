@@ -87,10 +87,10 @@ def _contain_0(equal: pd.DataFrame) -> str:
     if known.empty:
         return ""
     shares = known["contain_0"] / known["intervals"]
+    of_all = known["contain_0"].sum() / known["intervals"].sum()
     return (
-        f"In {len(known):,} of them, the intervals of {known['intervals'].min():,.0f} and more differences were "
-        f"kept: {shares.min():.1%} to {shares.max():.1%} of a cell contain 0, and "
-        f"{known['contain_0'].sum() / known['intervals'].sum():.1%} of all."
+        f"In {len(known):,} of them, the intervals of {known['intervals'].min():,.0f} and more differences "
+        f"were kept: {shares.min():.1%} to {shares.max():.1%} of a cell contain 0, and {of_all:.1%} of all."
     )
 
 
