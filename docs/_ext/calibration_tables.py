@@ -23,6 +23,9 @@ DATA = {
 
 
 LEAST_INTERVALS = 100
+"""Number of intervals of a cell from which on their coverage is told."""
+GOAL = (0.93, 0.97)
+"""Coverage that intervals of 95 % should have."""
 
 
 def level() -> str:
@@ -46,8 +49,20 @@ def differing() -> str:
 
 
 def coverage() -> str:
-    """Return how often intervals contain the mean of fresh samples."""
-    return _shown("coverage", ("mean", "covered", "deviation ratio"))
+    """Return how often intervals contain the mean of fresh samples, and which do too often or too rarely."""
+    path = REFERENCE / "coverage.csv"
+    found = pd.read_csv(path)
+    low, high = GOAL
+    parts = [
+        f"{which} {bound:.0%}: {', '.join(METRICS[name].label for name in found['metric'][beyond])}."
+        for which, bound, beyond in (
+            ("Less than", low, found["covered"] < low),
+            ("More than", high, found["covered"] > high),
+        )
+        if beyond.any()
+    ]
+    shown = _shown(path.stem, ("mean", "covered", "deviation ratio"))
+    return f"The aim is {low:.0%} to {high:.0%}. {' '.join(parts)}\n\n{shown}"
 
 
 def planned() -> str:
