@@ -33,9 +33,9 @@ def level() -> str:
     counts = _counts()
     equal = counts[counts["design"] == "equal"]
     equal = equal.assign(p_holm=holm(_binomial(equal)))
-    parts = [_summary(equal)]
+    parts = []
     for data, own in equal.groupby("data", sort=False):
-        parts += [f"### {DATA[data]}", _by_metric(own, ["n", "paired"], _kind)]
+        parts += [f"### {DATA[data]}", _summary(own), _by_metric(own, ["n", "paired"], _kind)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -89,10 +89,10 @@ def _summary(equal: pd.DataFrame) -> str:
     rates = equal["below_5"] / equal["pairs"]
     rare = equal["below_01"].sum() / equal["pairs"].sum()
     return (
-        f"A cell is a metric at one N, with or without common prompts. In {len(equal):,} cells, "
+        f"In {len(equal):,} cells, "
         f"{rates.min():.1%} to {rates.max():.1%} of the p-values are below 5 %, and {rare:.2%} of all "
         "are below 0.1 %. The smallest p-value of a binomial test of a cell against 5 % is "
-        f"{equal['p_holm'].min():.2g}, after Holm's correction for all cells. {_contain_0(equal)}"
+        f"{equal['p_holm'].min():.2g}, after Holm's correction for all cells of this page. {_contain_0(equal)}"
     )
 
 
@@ -140,15 +140,13 @@ def _rate(row: dict[str, float]) -> str:
 
 
 def _shown(stem: str, columns: tuple[str, ...]) -> str:
-    parts = []
-    for path in sorted(REFERENCE.glob(f"{stem}*.csv")):
-        found = pd.read_csv(path)
-        cells = found[list(columns)].map(_cell)
-        labels = [METRICS[name].label for name in found["metric"]]
-        parts.append(
-            table(("metric", *columns), zip(labels, *(cells[name] for name in columns), strict=True))
-        )
-    return "\n\n".join(parts) + "\n"
+    path = REFERENCE / f"{stem}.csv"
+    if not path.exists():
+        return "Not measured yet.\n"
+    found = pd.read_csv(path)
+    cells = found[list(columns)].map(_cell)
+    labels = (METRICS[name].label for name in found["metric"])
+    return table(("metric", *columns), zip(labels, *(cells[name] for name in columns), strict=True)) + "\n"
 
 
 def _cell(value: object) -> str:
