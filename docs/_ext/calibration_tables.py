@@ -89,10 +89,10 @@ def _summary(equal: pd.DataFrame) -> str:
     rates = equal["below_5"] / equal["pairs"]
     rare = equal["below_01"].sum() / equal["pairs"].sum()
     return (
-        f"In {len(equal):,} cells, "
-        f"{rates.min():.1%} to {rates.max():.1%} of the p-values are below 5 %, and {rare:.2%} of all "
-        "are below 0.1 %. The smallest p-value of a binomial test of a cell against 5 % is "
-        f"{equal['p_holm'].min():.2g}, after Holm's correction for all cells of this page. {_contain_0(equal)}"
+        f"In {len(equal):,} cells, {rates.min():.1%} to {rates.max():.1%} of the p-values are below 5 %, "
+        f"and {rare:.2%} of all are below 0.1 %. The smallest p-value of a binomial test of a cell against "
+        f"5 % is {equal['p_holm'].min():.2g}, after Holm's correction for all cells of this page. "
+        f"{_contain_0(equal)}"
     )
 
 
