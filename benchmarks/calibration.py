@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from setup_pairs import DESIGNS, FAMILIES, compare, pair
+from setup_pairs import DESIGNS, FAMILIES, REFERENCE, compare, pair
 from tqdm import tqdm
 
 from textgamut.features.reduce import reduce_features
@@ -28,7 +28,6 @@ from textgamut.inference.differences import Run
 from textgamut.metrics.support import half_sample_metrics, support_metrics
 
 HALF_SAMPLES = 200
-REFERENCE = Path(__file__).parents[1] / "docs/reference"
 INDEX = ["design", "n", "paired", "family", "metric"]
 COUNTS = ["pairs", "below_5", "below_01", "half_samples", "intervals", "contain_0"]
 

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from setup_pairs import REFERENCE
 
 from textgamut.catalogue import FAMILIES
 from textgamut.files import to_csv
 from textgamut.inference.intervals import add_intervals
 
-REFERENCE = Path(__file__).parents[1] / "docs/reference"
 OF_FEATURES = ("support", "divergence", "vendi", "distance")
 OF_TEXTS = ("ngram", "compression")
 SETTINGS = {"k": 4, "seeds": (0, 1, 2, 3, 4), "clusters": None, "permutations": 1}

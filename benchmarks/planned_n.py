@@ -18,14 +18,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from setup_pairs import compare, pair
+from setup_pairs import REFERENCE, compare, pair
 
 from textgamut.catalogue import METRICS
 from textgamut.files import to_csv
 from textgamut.inference.differences import Difference, cut_run
 from textgamut.inference.sample_sizes import needed_texts, pilot_deviations
 
-REFERENCE = Path(__file__).parents[1] / "docs/reference"
 PILOT, POWER = 400, 0.8
 CELLS = (
     ("dropped", "recall"),

@@ -24,6 +24,8 @@ from textgamut.inference.differences import Difference, Run, set_differences
 from textgamut.models.checkpoints import prepare
 from textgamut.sources.fetch import fetch
 
+REFERENCE = Path(__file__).parents[1] / "docs/reference"
+"""Folder of the tables that the documentation is made from."""
 SETTINGS = {"k": 4, "seeds": (0, 1, 2, 3, 4), "clusters": None, "tokenizer": None, "text_scores": {}}
 FAMILIES = {
     "normal": ("support", "divergence", "distance", "vendi"),

@@ -20,8 +20,6 @@ DATA = {
     "generated": "Texts of SmolLM2 135M, features of MiniLM",
 }
 """Kind of data -> its heading."""
-
-
 LEAST_INTERVALS = 100
 """Number of intervals of a cell from which on their coverage is told."""
 GOAL = (0.93, 0.97)
@@ -50,8 +48,7 @@ def differing() -> str:
 
 def coverage() -> str:
     """Return how often intervals contain the mean of fresh samples, and which do too often or too rarely."""
-    path = REFERENCE / "coverage.csv"
-    found = pd.read_csv(path)
+    found = pd.read_csv(REFERENCE / "coverage.csv")
     low, high = GOAL
     parts = [
         f"{which} {bound:.0%}: {', '.join(METRICS[name].label for name in found['metric'][beyond])}."
@@ -61,13 +58,16 @@ def coverage() -> str:
         )
         if beyond.any()
     ]
-    shown = _shown(path.stem, ("mean", "covered", "deviation ratio"))
+    shown = _shown(found, ("mean", "covered", "deviation ratio"))
     return f"The aim is {low:.0%} to {high:.0%}. {' '.join(parts)}\n\n{shown}"
 
 
 def planned() -> str:
     """Return the number of texts that a plan asks for, and the power that they had."""
-    return _shown("planned-n", ("design", "difference", "planned N", "difference at N", "power"))
+    path = REFERENCE / "planned-n.csv"
+    if not path.exists():
+        return "Not measured yet.\n"
+    return _shown(pd.read_csv(path), ("design", "difference", "planned N", "difference at N", "power"))
 
 
 def _counts() -> pd.DataFrame:
@@ -139,11 +139,7 @@ def _rate(row: dict[str, float]) -> str:
     return rate if math.isnan(half) else f"{rate} ({half / row['pairs']:.0%})"
 
 
-def _shown(stem: str, columns: tuple[str, ...]) -> str:
-    path = REFERENCE / f"{stem}.csv"
-    if not path.exists():
-        return "Not measured yet.\n"
-    found = pd.read_csv(path)
+def _shown(found: pd.DataFrame, columns: tuple[str, ...]) -> str:
     cells = found[list(columns)].map(_cell)
     labels = (METRICS[name].label for name in found["metric"])
     return table(("metric", *columns), zip(labels, *(cells[name] for name in columns), strict=True)) + "\n"

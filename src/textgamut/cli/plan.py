@@ -37,8 +37,8 @@ def plan(
     tokens_per_second in the registry.
 
     Args:
-        configfile: Configuration file of the experiment. Defaults to config/demo.yaml. With --detect, the
-            experiment whose models would generate the texts: the hours that takes are printed, too.
+        configfile: Configuration file of the experiment. Defaults to config/demo.yaml. With --detect, also
+            print how long it takes to generate the texts with the models of this experiment.
         config: Folder of your own registries. Defaults to the nearest folder above the experiment that has
             any, or ./config.
         target: Table or figure of the experiment, such as table_1a, to plan nothing else for; table_1 stands

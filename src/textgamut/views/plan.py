@@ -223,36 +223,40 @@ def make_plan(
     left = [texts for done, texts in sets if not done]
     texts = Sum.of(*left)
     dimensions = _dimensions(config.experiment.embedder, folder)
-    named = {cell.model for cell in generated}
-    for task, families in need.families.items():
-        models = config.metrics(task).models().items()
-        named |= {model for setting, model in models if setting.split(".")[0] in families}
-    named |= {base for name in named if (base := config.base_of(name))}
-    weights = [
-        None if (size := config.models[name].gigabytes) is None else size * 1e9
-        for name in sorted(named)
-        if not isinstance(config.models[name].source, OpenAISource | GenerationsSource)
-        and not (folder / fill(paths.MODEL_CARD, model=name)).exists()
-    ]
     disk = {
-        "weights": Sum.of(*weights),
+        "weights": Sum.of(*_weights(config, need, {cell.model for cell in generated}, folder)),
         "texts": _times(totals["new_tokens"], BYTES_PER_TOKEN),
         "features": _times(texts, dimensions * 4),
     }
     done = sum(done for done, _ in sets)
     judgings = list(_judgings(config, need, prompts, lengths, folder))
     recorded = _recorded(config, need, prompts, lengths, folder)
-    tested = () if config.experiment.targets else need.families
-    tests = [
-        file
-        for task in tested
-        for embedder in tested_embedders(config, task)
-        for file in test_files(config, task, embedder, compared_pairs(config, task))
-    ]
+    tests = list(_tests(config, need))
     return Plan(
         lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
         len(tests), sum((folder / file).exists() for file in tests), disk,
     )  # fmt: skip
+
+
+def _weights(config: Config, need: Need, generators: set[str], folder: Path) -> Iterator[float | None]:
+    """Yield the bytes of each model that is not fetched yet."""
+    named = set(generators)
+    for task, families in need.families.items():
+        models = config.metrics(task).models().items()
+        named |= {model for setting, model in models if setting.split(".")[0] in families}
+    named |= {base for name in named if (base := config.base_of(name))}
+    for name in sorted(named):
+        model = config.models[name]
+        fetched = (folder / fill(paths.MODEL_CARD, model=name)).exists()
+        if not isinstance(model.source, OpenAISource | GenerationsSource) and not fetched:
+            yield None if model.gigabytes is None else model.gigabytes * 1e9
+
+
+def _tests(config: Config, need: Need) -> Iterator[str]:
+    """Yield the files with tests of differences."""
+    for task in () if config.experiment.targets else need.families:
+        for embedder in tested_embedders(config, task):
+            yield from test_files(config, task, embedder, compared_pairs(config, task))
 
 
 def cost_of_texts(plan: Plan, n: int) -> dict[str, Sum]:

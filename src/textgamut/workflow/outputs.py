@@ -158,8 +158,7 @@ def tested_embedders(config: Config, task: str) -> list[str]:
 
 def cut_pairs(config: Config, task: str) -> list[tuple[Method, Method]]:
     """Return the compared pairs whose tests are repeated on texts of one length."""
-    families = map(FAMILIES.get, tested_families(config, task, held_out=True))
-    of_features = any(family and family.of_features for family in families)
+    of_features = any(FAMILIES[name].of_features for name in tested_families(config, task, held_out=True))
     return [pair for pair in compared_pairs(config, task) if of_features and pair[1][0] == HUMAN]
 
 

@@ -227,7 +227,8 @@ def experiment_files(config: Config) -> list[str]:
 
 def page_files(config: Config, tasks: Collection[str]) -> list[str]:
     """Return the tables and figures that a page reads; users may edit the others."""
-    read = (".svg", ".parquet", "/texts.csv", "/ranking.csv", "differences.csv", "/embedders.csv")
+    tables = ("texts", "ranking", "differences", "cut-differences", "embedders")
+    read = (".svg", ".parquet", *(f"/{table}.csv" for table in tables))
     measured = [config.experiment.tasks[task] for task in config.measured() if task in tasks]
     cards = {paths.fill(paths.DATASET_CARD, dataset=task.dataset) for task in measured}
     return sorted(cards) + [file for file in result_files(config, tasks) if file.endswith(read)]

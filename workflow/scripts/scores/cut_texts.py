@@ -21,23 +21,21 @@ def cut_texts(generations: Path, human: Path, references: list[Path], texts: Pat
     words = common_length([list(frame["text"]) for frame in sets]) if len(sets[1]) else None
     if words is None:  # nothing to cut, or no texts could be held out
         logger.info("the lengths are alike")
-        sets = []
-    else:
-        logger.info("cut to %d words", words)
+        write_table(texts, pd.DataFrame(columns=["place", "prompt_id", "text", "words"]))
+        return
+    logger.info("cut to %d words", words)
     cut = [
         pd.DataFrame(
             {
                 "place": place,
                 "prompt_id": frame.get("prompt_id"),
-                "text": [cut_words(text, words or 0) for text in frame["text"]],
+                "text": [cut_words(text, words) for text in frame["text"]],
                 "words": words,
             }
         )
         for place, frame in enumerate(sets)
     ]
-    columns = {"place": int, "prompt_id": str, "text": str, "words": int}
-    empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
-    write_table(texts, pd.concat(cut or [empty], ignore_index=True))
+    write_table(texts, pd.concat(cut, ignore_index=True))
 
 
 if __name__ == "__main__":
