@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/planned_n.py test.csv
 
 AG news with planted differences (``setup_pairs.DESIGNS``). For each metric, the difference to be seen is
-the mean over fresh pairs of N = 400. A pilot, one pair more, has the deviations at N, N / 2 and N / 4.
+the mean over fresh pairs of N = 400. A pilot, one pair more, has the deviations of all texts, of halves and
+of quarters.
 Tabulated are the N that they ask for, for a power of 0.8, and the share of fresh pairs of that N with
 p < 0.05.
 Finished pairs are kept in a file: an interrupted command goes on where it was.
@@ -22,7 +23,7 @@ from setup_pairs import REFERENCE, compare, pair
 
 from textgamut.catalogue import METRICS
 from textgamut.files import to_csv
-from textgamut.inference.differences import Difference, cut_run
+from textgamut.inference.differences import Difference, parts_of
 from textgamut.inference.sample_sizes import needed_texts, pilot_deviations
 
 PILOT, POWER = 400, 0.8
@@ -82,7 +83,7 @@ def differences(
     """Return the difference of a metric between the models of a pair, in all texts or in parts of them."""
     run = pair("ag-news", design, n, False, number, news)
     families = [METRICS[metric].family]
-    found = [of for part in parts for of in compare(cut_run(run, part), families, number)]
+    found = [of for count in parts for part in parts_of(run, count) for of in compare(part, families, number)]
     return [of for of in found if of.metric == metric]
 
 

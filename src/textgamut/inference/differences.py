@@ -6,7 +6,7 @@ import contextlib
 import math
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -140,23 +140,33 @@ def set_differences(
     return found
 
 
-def cut_run(run: Run, parts: int) -> Run:
-    """Return the first of several equal parts of a run: of the references, and of the texts or prompts.
+def parts_of(run: Run, count: int) -> Iterator[Run]:
+    """Divide a run into equal parts: of the references, and of the texts or prompts.
 
     Args:
-        run: The run, in which each model has at least ``parts`` texts.
-        parts: Number of parts.
+        run: The run, in which each model has at least ``count`` texts.
+        count: Number of parts.
     """
     n = min(len(next(iter(own.values()))) for own in run.own)
     rows = (list(range(n)), list(range(n))) if run.prompts is None else align(*run.prompts)
-    first, second = (np.array(of[: len(of) // parts], dtype=np.intp) for of in rows)
-    own = chosen_rows(run.own[0], first), chosen_rows(run.own[1], second)
-    prompts = run.prompts and (chosen_rows(run.prompts[0], first), chosen_rows(run.prompts[1], second))
-    common = dict(run.common)
-    if (references := common.get(REFERENCE_FEATURES)) is not None:
-        common[REFERENCE_FEATURES] = references[: len(references) // parts]
-    clusters = run.clusters and (chosen_rows(run.clusters[0], first), chosen_rows(run.clusters[1], second))
-    return Run(own, common, prompts, run.number, clusters)
+    references = run.common.get(REFERENCE_FEATURES)
+    for part in range(count):
+        first, second = (np.array(_part(of, part, count), dtype=np.intp) for of in rows)
+        own = chosen_rows(run.own[0], first), chosen_rows(run.own[1], second)
+        prompts = run.prompts and (chosen_rows(run.prompts[0], first), chosen_rows(run.prompts[1], second))
+        clusters = run.clusters and (
+            chosen_rows(run.clusters[0], first),
+            chosen_rows(run.clusters[1], second),
+        )
+        common = dict(run.common)
+        if references is not None:
+            common[REFERENCE_FEATURES] = _part(references, part, count)
+        yield Run(own, common, prompts, run.number, clusters)
+
+
+def _part(values: Any, part: int, count: int) -> Any:
+    size = len(values) // count
+    return values[part * size : (part + 1) * size]
 
 
 def _share_prompts(run: Run) -> bool:

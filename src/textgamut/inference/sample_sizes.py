@@ -42,16 +42,20 @@ def pilot_deviations(table: pd.DataFrame) -> list[Deviation]:
     Args:
         table: The columns of ``COLUMNS``: a table of differences, with which those of fewer texts may stand.
             Of several pairs, the largest deviation at the largest N counts. Where a pair has three N, the
-            slope over them is fitted, and used if it differs by more than 0.1 from that of a mean, -1/2.
+            slope over them is fitted, and used if it differs from that of a mean, -1/2, by more than 0.1 and
+            by more than twice its standard error.
     """
+    from scipy.stats import linregress
+
     found = []
     known = table[(table["deviation"] > 0) & (table["n"] > 1)]
     for (metric, paired), own in known.groupby(["metric", "paired"], sort=False):
         slope = USUAL_SLOPE
         for _, of_pair in own.groupby(["model_1", "model_2"], sort=False):
             if of_pair["n"].nunique() > 2:
-                fitted = float(np.polyfit(np.log(of_pair["n"]), np.log(of_pair["deviation"]), 1)[0])
-                slope = fitted if abs(fitted - USUAL_SLOPE) > LEAST_CHANGE and fitted < 0 else USUAL_SLOPE
+                fit = linregress(np.log(of_pair["n"]), np.log(of_pair["deviation"]))
+                change = max(LEAST_CHANGE, 2 * fit.stderr)
+                slope = float(fit.slope) if abs(fit.slope - USUAL_SLOPE) > change and fit.slope < 0 else USUAL_SLOPE
         n, least = int(own["n"].max()), int(own["n"].min())
         largest = float(own.loc[own["n"] == n, "deviation"].max())
         found.append(Deviation(str(metric), bool(paired), n, largest, slope, least))

@@ -163,14 +163,14 @@ class Material:
         return name in self.texts.generated or name in self.humans(family)
 
     def deviations(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the deviations of differences at N, N / 2 and N / 4, see ``Comparison.deviations``.
+        """Return the deviations of differences in all texts, halves and quarters, see ``Comparison.deviations``.
 
         Args:
             table: The table of differences.
         """
         import pandas as pd
 
-        from textgamut.inference.differences import cut_run, set_differences
+        from textgamut.inference.differences import parts_of, set_differences
         from textgamut.inference.sample_sizes import COLUMNS
 
         table = table[table["group"] == ALL]
@@ -182,11 +182,10 @@ class Material:
                 if not self._scores(family, pair[1]):
                     continue
                 run = self._run(family, *pair)
-                for parts in (2, 4):
+                for part in (*parts_of(run, 2), *parts_of(run, 4)):
                     with warnings.catch_warnings():  # the tests of all texts have warned
                         warnings.simplefilter("ignore")
-                        cut = cut_run(run, parts)
-                        found = set_differences(family, [cut], pair, {}, RESAMPLES_OF_PARTS)
+                        found = set_differences(family, [part], pair, {}, RESAMPLES_OF_PARTS)
                     rows += [named | of._asdict() for of in found if of.group == ALL]
         return pd.DataFrame(rows, columns=COLUMNS)
 

@@ -288,7 +288,7 @@ class Comparison:
 
         Columns ``metric``, ``model_1``, ``model_2``, ``paired``, ``n`` and ``deviation``: those of
         ``differences`` and, of the metrics of sets of the first pair with common prompts, and of the first
-        pair without, those of the first half and the first quarter of the texts.
+        pair without, those of both halves and of the four quarters of the texts.
         """
         return self.material.deviations(self.differences)
 
