@@ -29,7 +29,7 @@ class SupportSettings(FamilySettings):
     """Precision, recall, density and coverage (PR section 4); k is a setting of the task."""
 
     bootstrap: Annotated[int, Field(ge=2, le=MOST_HALF_SAMPLES)] = 200
-    """Number of half-samples for the 95 % intervals."""
+    """Number of half-samples for the 95 % intervals, also of other families."""
 
 
 FAMILY = Family(

@@ -1,4 +1,4 @@
-"""Intervals of the metrics of one model's texts, from half-samples of the texts and of the references."""
+"""Intervals of the metrics of one model's texts, from parts of the texts and of the references."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
 from textgamut.inference.resamples import seed_of
 from textgamut.metrics.rows import ALL, Columns, Row, Scores, numbered
-from textgamut.metrics.statistic import Masks, chosen_rows, in_group
+from textgamut.metrics.statistic import Masks, chosen_rows
 from textgamut.metrics.support import Interval, interval_of
 
-REVISION = 2
+REVISION = 3
 """Increase when the same scores get other intervals."""
 
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Share of the texts in a part, of metrics that compare texts with each other alone. A mean over a share s of
+N texts, drawn without replacement, has (1 - s) / s times the variance of a mean over N new texts; the number
+of pairs of equal texts, over that of texts, has 1 - s². For s² + s = 1, both need the same correction; with
+halves, the deviation of repeated n-grams is too small by sqrt(3 / 4)."""
 HALVES = 200
 """Number of half-samples in an experiment."""
 SLOW_HALVES = 50
@@ -43,9 +48,10 @@ def add_intervals(
 ) -> list[Row]:
     """Add 95 % intervals to the rows of the metrics that have none.
 
-    Means over single texts: Student's t for the means of the prompts. Metrics of sets: from half-samples. One
-    is a random half of the texts, or of the prompts with all their texts, and a random half of the
-    references. Half of N elements, drawn without replacement, vary about all as a new sample of N does.
+    Means over single texts: Student's t for the means of the prompts. Metrics that compare texts with
+    references: from half-samples. One is a random half of the texts, or of the prompts with all their texts,
+    and a random half of the references. Half of N elements, drawn without replacement, vary about all as a
+    new sample of N does. Other metrics of sets: from parts of a share of 0.618, see ``GOLDEN``.
 
     Args:
         scores: What the family's scorer returned.
@@ -97,8 +103,13 @@ def _of_mean(row: Row, columns: Columns, drawn_with: Sequence[Hashable] | None) 
 
 def _halves(rng: np.random.Generator, units: int, count: int) -> Masks:
     """Return (count, units): which units are in the first half; each half is followed by the other one."""
-    first = np.array([rng.permutation(units) < units // 2 for _ in range((count + 1) // 2)])
+    first = _parts(rng, units, (count + 1) // 2, units // 2)
     return np.stack([first, ~first], axis=1).reshape(-1, units)[:count]
+
+
+def _parts(rng: np.random.Generator, units: int, count: int, size: int) -> Masks:
+    """Return (count, units): which units are in a random part of a given size."""
+    return np.array([rng.permutation(units) < size for _ in range(count)]).reshape(count, units)
 
 
 def _replicates(
@@ -109,22 +120,28 @@ def _replicates(
     count: int,
     wanted: set[tuple[str, str]],
 ) -> Replicates:
-    """Return the values of the half-samples: from the family's fast statistics, and then from its scorer."""
+    """Return the values of parts of the texts: from the family's fast statistics, and then from its scorer.
+
+    They are scaled, so that they vary as the values of new samples of all texts do.
+    """
     rng = np.random.default_rng(seed_of(family.name))
-    texts = _halves(rng, int(units.max()) + 1, count)[:, units]
-    references = _halves(rng, len(common[REFERENCE_FEATURES]), count) if family.of_draws else None
+    of_units = int(units.max()) + 1
+    if family.of_draws:
+        texts, scale = _halves(rng, of_units, count)[:, units], 1.0
+        references = _halves(rng, len(common[REFERENCE_FEATURES]), count)
+    else:
+        size = round(GOLDEN * of_units)
+        texts, scale = _parts(rng, of_units, count, size)[:, units], math.sqrt(size / (of_units - size))
+        references = np.zeros((count, 0), dtype=np.bool_)
     found: Replicates = {}
     for statistic in family.prepare({**common, **own}) if family.resampled else ():
         some = slice(None, SLOW_HALVES if statistic.slow else None)
-        if statistic.halves is not None and references is not None:
-            halves = statistic.halves(references[some], texts[some])
-            found |= {(ALL, name): of for name, of in halves.items()}
-        elif not family.of_draws:
-            values = statistic.evaluate(texts[some])
-            found |= {in_group(key): of[0] for key, of in values.items()}
+        if statistic.part is not None:
+            parts = statistic.part(references[some], texts[some])
+            found |= {(ALL, name): of for name, of in parts.items()}
     if wanted - set(found):
         found = dict(_recomputed(family, own, common, texts[:SLOW_HALVES], references)) | found
-    return found
+    return {key: scale * of for key, of in found.items()}
 
 
 def _recomputed(
@@ -132,15 +149,15 @@ def _recomputed(
     own: Mapping[str, Any],
     common: Mapping[str, Any],
     texts: Masks,
-    references: Masks | None,
+    references: Masks,
 ) -> Iterator[tuple[tuple[str, str], NDArray[np.float64]]]:
-    """Yield the values of the half-samples as the family's scorer computes them."""
+    """Yield the values of the parts as the family's scorer computes them."""
     scored = []
     for place, of_texts in enumerate(texts):
         rows = np.flatnonzero(of_texts)
         half: dict[str, Any] = {name: chosen_rows(values, rows) for name, values in own.items()}
         settings = {**common, "bootstrap": 0}
-        if references is not None:
+        if family.of_draws:
             of_references = np.flatnonzero(references[place])
             settings[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][of_references]
         scores = family.score({**settings, **half})

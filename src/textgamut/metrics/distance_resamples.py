@@ -66,7 +66,7 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
             found[f"mmd_{name}"] = within[name] + pairs - 2 * far
         return found
 
-    def halves(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
+    def part(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
         a, b = (masks.sum(axis=1).astype(float) for masks in (of_references, of_texts))
         own = _pair_sums(pooled, pooled, (of_texts, of_texts), kernels, cosine)
         of_ref = _pair_sums(ref, ref, (of_references, of_references), kernels, cosine)
@@ -76,7 +76,7 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
             for name in kernels
         }
 
-    return Statistic(evaluate, halves=halves)
+    return Statistic(evaluate, part=part)
 
 
 def _pair_sums(
@@ -114,7 +114,7 @@ def _frechet(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Statistic
         spread = float(((own - own.mean(axis=0)) ** 2).sum() / (len(rows) - 1))
         return {"frechet": max(0.0, float(apart @ apart + trace + spread - 2 * shared))}
 
-    def halves(of_references: NDArray[np.intp], of_texts: NDArray[np.intp]) -> dict[str, float]:
+    def part(of_references: NDArray[np.intp], of_texts: NDArray[np.intp]) -> dict[str, float]:
         first, second = ref[of_references], pooled[of_texts]
         if max(len(first), len(second)) >= first.shape[1]:
             return {"frechet": frechet_distance(first, second)}
@@ -125,4 +125,4 @@ def _frechet(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Statistic
         shared = np.linalg.svd(a @ b.T, compute_uv=False).sum()
         return {"frechet": max(0.0, float(apart @ apart + (a**2).sum() + (b**2).sum() - 2 * shared))}
 
-    return recomputed(compute, halves)
+    return recomputed(compute, part)

@@ -60,7 +60,7 @@ def prepare_divergence(
                         found[name][side, part] += values / len(spaces)
         return found
 
-    def halves(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
+    def part(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
         found = {name: np.zeros(len(of_texts)) for name in SCORES}
         for references, members in spaces:
             sides = _histograms(of_references, references), _histograms(of_texts, members)
@@ -70,7 +70,7 @@ def prepare_divergence(
                     found[name][place] += values[0] / len(spaces)
         return found
 
-    return Statistic(evaluate, halves=halves)
+    return Statistic(evaluate, part=part)
 
 
 def _histograms(masks: Masks, members: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -178,8 +178,8 @@ def prepare_ngram(
 
     self_bleu = _SelfBleu(tokens, [grams[n].counts for n in ORDERS], self_bleu_sample)
     return (
-        Statistic(lambda masks: _of_both(of_set, masks, ~masks)),
-        Statistic(lambda masks: _of_both(self_bleu, masks, ~masks)),
+        Statistic(lambda masks: _of_both(of_set, masks, ~masks), part=lambda _, texts: of_set(texts)),
+        Statistic(lambda masks: _of_both(self_bleu, masks, ~masks), part=lambda _, texts: self_bleu(texts)),
     )
 
 
@@ -187,7 +187,7 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
     """Prepare the metrics of compression of two models, at equal length.
 
     Both sets of a resample are cut to the number of words of the shortest of them and of the references, by
-    leaving out their last texts. Homogenization is the mean over pairs of the pooled texts that are both in a
+    leaving out their last texts; a part of one model's texts to the same part of the references' words. Homogenization is the mean over pairs of the pooled texts that are both in a
     set.
 
     Args:
@@ -204,6 +204,10 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
         totals = [np.where(side, words, 0).cumsum(axis=1) for side in (masks, ~masks)]
         least = np.minimum(most, np.minimum(totals[0][:, -1], totals[1][:, -1]))[:, None]
         return masks & (totals[0] <= least), ~masks & (totals[1] <= least)
+
+    def cut_part(masks: Masks) -> Masks:
+        share = masks.mean(axis=1, keepdims=True)
+        return masks & (np.where(masks, words, 0).cumsum(axis=1) <= share * most)
 
     def of_set(masks: Masks) -> dict[str, NDArray[np.float64]]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -228,8 +232,12 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
         return {"compression_ratio": np.array(found)}
 
     return (
-        Statistic(lambda masks: _of_both(of_set, *cut(masks))),
-        Statistic(lambda masks: _of_both(ratio, *cut(masks)), slow=True),
+        Statistic(lambda masks: _of_both(of_set, *cut(masks)), part=lambda _, texts: of_set(cut_part(texts))),
+        Statistic(
+            lambda masks: _of_both(ratio, *cut(masks)),
+            slow=True,
+            part=lambda _, texts: ratio(cut_part(texts)),
+        ),
     )
 
 

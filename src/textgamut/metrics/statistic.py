@@ -50,10 +50,10 @@ class Statistic:
     """Metric that counts -> a value, also returned, that orders resamples with the same difference."""
     slow: bool = False
     """Whether an evaluation takes so long that fewer resamples are used."""
-    halves: Callable[[Masks, Masks], dict[str, NDArray[np.float64]]] | None = None
+    part: Callable[[Masks, Masks], dict[str, NDArray[np.float64]]] | None = None
     """Return the metrics of a part of the texts against a part of the references, for each of S resamples:
-    masks of the references (S, N) and of the texts (S, P) -> metric -> (S,). None if the references take no
-    part, or the metrics must be computed anew."""
+    masks of the references (S, N), or (S, 0) if they have no part, and of the texts (S, P) -> metric -> (S,).
+    None if the metrics must be computed anew."""
 
 
 def chosen_rows(values: Any, rows: NDArray[np.intp]) -> Any:
@@ -65,13 +65,13 @@ def chosen_rows(values: Any, rows: NDArray[np.intp]) -> Any:
 
 def recomputed(
     compute: Callable[[NDArray[np.intp]], Mapping[str, float]],
-    halves: Callable[[NDArray[np.intp], NDArray[np.intp]], Mapping[str, float]] | None = None,
+    part: Callable[[NDArray[np.intp], NDArray[np.intp]], Mapping[str, float]] | None = None,
 ) -> Statistic:
     """Return a statistic that computes its metrics anew for each set.
 
     Args:
         compute: Returns the metrics of the texts in the given rows, ascending.
-        halves: Returns the metrics of the texts in the given rows (second) against the references in the
+        part: Returns the metrics of the texts in the given rows (second) against the references in the
             given rows (first).
     """
 
@@ -85,9 +85,9 @@ def recomputed(
             for name in names
         }
 
-    def evaluate_halves(references: Masks, texts: Masks) -> dict[str, NDArray[np.float64]]:
-        assert halves is not None
-        found = [dict(halves(*map(np.flatnonzero, sides))) for sides in zip(references, texts, strict=True)]
+    def evaluate_part(references: Masks, texts: Masks) -> dict[str, NDArray[np.float64]]:
+        assert part is not None
+        found = [dict(part(*map(np.flatnonzero, sides))) for sides in zip(references, texts, strict=True)]
         return {name: np.array([of[name] for of in found]) for name in found[0]}
 
-    return Statistic(evaluate, slow=True, halves=evaluate_halves if halves else None)
+    return Statistic(evaluate, slow=True, part=evaluate_part if part else None)

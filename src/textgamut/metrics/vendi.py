@@ -137,13 +137,13 @@ def prepare_vendi(features: ArrayLike, reference_features: ArrayLike) -> Statist
         ratios = {"vendi_ratio": vendi / vendi_of_references, "rke_ratio": rke / rke_of_references}
         return {"vendi": vendi, "rke": rke} | ratios
 
-    def halves(of_references: NDArray[np.intp], of_texts: NDArray[np.intp]) -> dict[str, float]:
+    def part(of_references: NDArray[np.intp], of_texts: NDArray[np.intp]) -> dict[str, float]:
         own, vendi = compute(of_texts), vendi_score(ref[of_references])
         rke = vendi_score(ref[of_references], q=2)
         ratios = {"vendi_ratio": own["vendi"] / vendi, "rke_ratio": own["rke"] / rke}
         return own | {"vendi_reference": vendi} | ratios
 
-    return recomputed(compute, halves)
+    return recomputed(compute, part)
 
 
 def _order(q: float) -> float:

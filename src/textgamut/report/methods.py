@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES, METRICS, metrics_of
 from textgamut.catalogue.family import K
-from textgamut.inference.intervals import HALVES, SLOW_HALVES
+from textgamut.inference.intervals import GOLDEN, HALVES, SLOW_HALVES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,8 +67,9 @@ def interval_sentence(count: int = HALVES) -> str:
     """
     slow = min(SLOW_HALVES, count)
     return (
-        f"95 % intervals are from {count:,} half-samples of the texts and of the human texts ({slow:,} of "
-        "metrics that are computed anew for each); for means over texts, they are from Student's t."
+        f"95 % intervals are from {count:,} half-samples of the texts and of the human texts or, of metrics "
+        f"of wording, from as many parts of {100 * GOLDEN:.0f} % of the texts ({slow:,} of metrics that are computed "
+        "anew for each); for means over texts, they are from Student's t."
     )
 
 

@@ -78,7 +78,7 @@ class Options:
     bootstrap: int = field(
         default=200,
         metadata=_shown(
-            "Number of half-samples for the intervals of the support metrics; 0 for no intervals, and at "
+            "Number of random parts of the texts for the intervals; 0 for none of metrics of sets, and at "
             f"most {MOST_HALF_SAMPLES:,}. There are none for 4 k texts or fewer.",
             "N",
             least=0,

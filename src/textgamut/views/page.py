@@ -73,9 +73,9 @@ FIGURES = {
 """File name of a figure -> its title."""
 
 SCORES_NOTE = (
-    "In brackets: 95 % interval of one run, from half-samples of its texts (for means over texts, from "
+    "In brackets: 95 % interval of one run, from random parts of its texts (for means over texts, from "
     "Student's t), averaged over the runs. ±: standard deviation over the runs; of a single run, over "
-    "half-samples or k-means seeds. "
+    "such parts or k-means seeds. "
     f"{BEST_NOTE} Compare values only at the same N."
 )
 MOST_MISSED = 4

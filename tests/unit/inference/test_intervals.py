@@ -66,9 +66,9 @@ def test_the_halves_of_a_statistic_are_those_of_the_scorer(family: str) -> None:
     of_half = {row["metric"]: row["value"] for row in half.rows}
     for statistic in FAMILIES[family].prepare(COMMON | given(family)):
         every = np.ones((1, N), bool)
-        for name, values in statistic.halves(every, every).items():
+        for name, values in statistic.part(every, every).items():
             assert values[0] == pytest.approx(whole[name], rel=1e-6, abs=1e-7), name
-        for name, values in statistic.halves(first[None], ~first[None]).items():
+        for name, values in statistic.part(first[None], ~first[None]).items():
             if not name.startswith("mmd"):  # its kernel has the scale of all texts
                 assert values[0] == pytest.approx(of_half[name], rel=1e-9), name
 
@@ -79,9 +79,9 @@ def test_the_distance_of_halves_with_fewer_texts_than_dimensions() -> None:
     reference, texts = sets / np.linalg.norm(sets, axis=2, keepdims=True)
     masks = np.random.default_rng(2).permuted(np.tile(np.arange(40) < 20, (3, 1)), axis=1)
     [found] = [
-        of.halves(masks, ~masks)["frechet"]
+        of.part(masks, ~masks)["frechet"]
         for of in FAMILIES["distance"].prepare({"features": texts, "reference_features": reference})
-        if "frechet" in of.halves(masks[:1], masks[:1])
+        if "frechet" in of.part(masks[:1], masks[:1])
     ]
     expected = [frechet_distance(reference[mask], texts[~mask]) for mask in masks]
     assert found == pytest.approx(expected, rel=1e-6)
@@ -127,15 +127,30 @@ def test_the_deviation_is_that_of_a_mean() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_texts_of_a_prompt_are_drawn_together() -> None:
-    texts = [f"{i // 10} {i // 10} {i // 10}" for i in range(N)]
+    texts = [f"{i}" if i // 10 % 2 else "same" for i in range(N)]
     own = {"texts": texts}
     scores = FAMILIES["ngram"].score(COMMON | own)
     alone, together = (
         {row["metric"]: row for row in add_intervals(scores, FAMILIES["ngram"], own, COMMON, prompts, 100)}
         for prompts in (None, [f"p{i // 10}" for i in range(N)])
     )
-    # Four of eight prompts have half of the words, and as many texts as before.
-    assert together["distinct_1"]["deviation"] < alone["distinct_1"]["deviation"]
+    assert together["distinct_1"]["deviation"] > 2 * alone["distinct_1"]["deviation"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_deviation_is_that_of_a_number_of_pairs() -> None:
+    """Texts of one of 2,000 pairs of words each, at random: the variance of distinct-2 is known exactly."""
+    n, kinds = 200, 2000
+    missed, both_missed = (1 - 1 / kinds) ** n, (1 - 2 / kinds) ** n
+    exact = kinds * missed + kinds * (kinds - 1) * both_missed - (kinds * missed) ** 2
+    found, rng = [], np.random.default_rng(0)
+    for _ in range(60):
+        texts = [f"{word} {word}" for word in rng.integers(kinds, size=n)]
+        rows = FAMILIES["ngram"].score(COMMON | {"texts": texts}).rows
+        of_2 = Scores([row for row in rows if row["metric"] == "distinct_2"])
+        [row] = add_intervals(of_2, FAMILIES["ngram"], {"texts": texts}, COMMON, None, 200)
+        found.append(row["deviation"] ** 2)
+    assert np.mean(found) == pytest.approx(exact / n**2, rel=0.12)  # of halves it is 0.75 times as large
 
 
 @pytest.mark.filterwarnings("ignore")
