@@ -54,8 +54,8 @@ def pilot_deviations(table: pd.DataFrame) -> list[Deviation]:
         for _, of_pair in own.groupby(["model_1", "model_2"], sort=False):
             if of_pair["n"].nunique() > 2:
                 fit = linregress(np.log(of_pair["n"]), np.log(of_pair["deviation"]))
-                change = max(LEAST_CHANGE, 2 * fit.stderr)
-                slope = float(fit.slope) if abs(fit.slope - USUAL_SLOPE) > change and fit.slope < 0 else USUAL_SLOPE
+                clearly = abs(fit.slope - USUAL_SLOPE) > max(LEAST_CHANGE, 2 * fit.stderr)
+                slope = float(fit.slope) if clearly and fit.slope < 0 else USUAL_SLOPE
         n, least = int(own["n"].max()), int(own["n"].min())
         largest = float(own.loc[own["n"] == n, "deviation"].max())
         found.append(Deviation(str(metric), bool(paired), n, largest, slope, least))

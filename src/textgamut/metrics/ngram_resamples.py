@@ -187,8 +187,8 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
     """Prepare the metrics of compression of two models, at equal length.
 
     Both sets of a resample are cut to the number of words of the shortest of them and of the references, by
-    leaving out their last texts; a part of one model's texts to the same part of the references' words. Homogenization is the mean over pairs of the pooled texts that are both in a
-    set.
+    leaving out their last texts; a part of one model's texts to the same part of the references' words.
+    Homogenization is the mean over pairs of the pooled texts that are both in a set.
 
     Args:
         texts: The pooled texts.

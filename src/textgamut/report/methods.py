@@ -68,8 +68,8 @@ def interval_sentence(count: int = HALVES) -> str:
     slow = min(SLOW_HALVES, count)
     return (
         f"95 % intervals are from {count:,} half-samples of the texts and of the human texts or, of metrics "
-        f"of wording, from as many parts of {100 * GOLDEN:.0f} % of the texts ({slow:,} of metrics that are computed "
-        "anew for each); for means over texts, they are from Student's t."
+        f"of wording, from as many parts of {100 * GOLDEN:.0f} % of the texts ({slow:,} of metrics that are "
+        "computed anew for each); for means over texts, they are from Student's t."
     )
 
 

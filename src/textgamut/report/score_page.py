@@ -26,7 +26,8 @@ from textgamut.report.figures.precision_recall import comparison_figure
 from textgamut.report.figures.style import render
 
 SPREAD_NOTES = {
-    "_low": "In brackets: 95 % intervals from random parts of the texts; for means over texts, from Student's t.",
+    "_low": "In brackets: 95 % intervals from random parts of the texts; for means over texts, from "
+    "Student's t.",
     "_sd": "±: deviation over k-means seeds, not over samples of texts.",
 }
 """Suffix of a column -> how to read it."""

@@ -163,7 +163,7 @@ class Material:
         return name in self.texts.generated or name in self.humans(family)
 
     def deviations(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the deviations of differences in all texts, halves and quarters, see ``Comparison.deviations``.
+        """Return the deviations of differences in all texts and in parts, see ``Comparison.deviations``.
 
         Args:
             table: The table of differences.

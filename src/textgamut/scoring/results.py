@@ -205,8 +205,8 @@ class ScoreResult:
         Returns:
             One row per metric and group, with the columns ``group`` ("all", or "column=label"), ``metric``,
             ``value``, ``low`` and ``high`` (95 % interval), ``deviation`` (standard deviation: over
-            parts of the texts or, without these, of divergence metrics over k-means seeds; of means over texts the
-            standard error), ``n`` (texts per side) and ``k``; NaN where a column does not apply.
+            parts of the texts or, without these, of divergence metrics over k-means seeds; of means over
+            texts the standard error), ``n`` (texts per side) and ``k``; NaN where a column does not apply.
         """
         import pandas as pd
 

@@ -66,7 +66,9 @@ def test_slopes_are_fitted_within_a_pair_and_used_where_they_differ() -> None:
     assert planned([recall, mmd], {"recall": 0.1}, 0.8, 1) == [(recall, 0.1, needed_texts(recall, 0.1, 0.8))]
 
 
-@pytest.mark.parametrize(("quarters", "slope"), [((0.4, 0.6, 0.9, 1.3), -0.5), ((0.78, 0.8, 0.8, 0.82), -1.0)])
+@pytest.mark.parametrize(
+    ("quarters", "slope"), [((0.4, 0.6, 0.9, 1.3), -0.5), ((0.78, 0.8, 0.8, 0.82), -1.0)]
+)
 def test_a_slope_that_parts_do_not_agree_on_is_not_used(quarters: tuple[float, ...], slope: float) -> None:
     deviations = [0.2, 0.39, 0.41, *quarters]
     table = pd.DataFrame({"deviation": deviations, "n": [400, 200, 200, 100, 100, 100, 100]})
