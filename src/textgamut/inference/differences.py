@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
 from textgamut.errors import DataError
-from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, seed_of
+from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, sampled_deviations, seed_of
 from textgamut.metrics.rows import ALL, group_name
 from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 5
+REVISION = 6
 """Increase when the same texts or scores produce other differences, also by a family's ``resampled``."""
 
 ROUNDING = 1e-12
@@ -53,10 +53,12 @@ class Difference(NamedTuple):
     """The same where both models share one space (one PCA, one clustering, one length), in which it is
     tested."""
     low: float
-    """Ends of the 95 % interval of the tested difference; NaN if it is not known."""
+    """Ends of the 95 % interval of the tested difference, whether the models are equal or not; NaN if it is
+    not known."""
     high: float
     deviation: float
-    """Standard deviation of the difference: over the resamples or, of means, its standard error."""
+    """Standard deviation of the difference if the models are equal: over the resamples or, of means, its
+    standard error."""
     p: float
     """Two-sided p-value of no difference, for this comparison alone; NaN if there is no interval."""
     n: int
@@ -104,7 +106,8 @@ def set_differences(
         runs: What it reads, for each run and draw of references. The values are averaged over them.
         models: Names of the two models, which decide the resamples together with the family.
         values: Metric, of all texts or of a group -> difference between the values of the two models.
-        resamples: Number of resamples. Defaults to as many as the p-values need.
+        resamples: Number of resamples; intervals are then from these alone. Defaults to as many as the
+            p-values need.
 
     Warns:
         UserWarning: If texts are left out, because their prompts have fewer texts of the other model.
@@ -130,12 +133,15 @@ def set_differences(
     n = min(len(pool.first) // 2 for _, pool in ready)
     for place in range(len(ready[0][0])):
         parts = [(statistics[place], pool) for statistics, pool in ready]
-        tests = resampled_tests(parts, paired, seed_of(family.name, *models), resamples)
+        seed = seed_of(family.name, *models)
+        tests = resampled_tests(parts, paired, seed, resamples)
+        sampled = sampled_deviations(parts, paired, seed) if resamples is None else {}
         for key, test in tests.items():
             group, name = in_group(key)
             size = n if group == ALL else min(pool.in_groups.get(group, 0) for _, pool in ready)
             if name in METRICS:
-                of_all = _difference(name, test, values.get(key, math.nan), size, paired)
+                deviation = max(test.deviation, sampled.get(key, 0.0))
+                of_all = _difference(name, test, values.get(key, math.nan), size, paired, deviation)
                 found.append(of_all._replace(group=group))
     return found
 
@@ -204,7 +210,9 @@ def _prepare(
     statistics = family.prepare(common | pooled) if family.resampled else (_slow(family, common, pooled),)
     keys = _units_of(run, chosen, paired)
     unit = np.array([units.setdefault(key, len(units)) for key in keys], dtype=np.intp)
-    return statistics, Pool(np.tile([True, False], n), unit, run.number, _sizes(pooled.get(GROUPS, {})))
+    of_draws = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
+    in_groups = _sizes(pooled.get(GROUPS, {}))
+    return statistics, Pool(np.tile([True, False], n), unit, run.number, of_draws, in_groups)
 
 
 def _sizes(groups: Mapping[str, Sequence[str | None]]) -> dict[str, int]:
@@ -261,12 +269,14 @@ def _slow(family: Family, common: Mapping[str, Any], pooled: Mapping[str, Any]) 
             scores = family.score({**common, **own})
         return {row["metric"]: row["value"] for row in scores.rows if row["metric"] in names}
 
-    return recomputed(compute)
+    return recomputed(compute, None if family.of_draws else lambda _, rows: compute(rows))
 
 
-def _difference(name: str, test: Tested, difference: float, n: int, paired: bool) -> Difference:
+def _difference(
+    name: str, test: Tested, difference: float, n: int, paired: bool, deviation: float
+) -> Difference:
     low, high = METRICS[name].range
-    reach = 1.96 * test.deviation
+    reach = 1.96 * deviation
     ends = max(test.difference - reach, low - high), min(test.difference + reach, high - low)
     tested = test.difference, *ends, test.deviation, test.p, n, test.resamples, test.fitted
     return Difference(name, difference, *tested, paired)

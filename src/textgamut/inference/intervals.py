@@ -11,31 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.catalogue import METRICS
-from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
-from textgamut.inference.resamples import seed_of
-from textgamut.metrics.rows import ALL, Columns, Row, Scores, numbered
-from textgamut.metrics.statistic import Masks, chosen_rows
+from textgamut.catalogue.family import REFERENCE_FEATURES, UNITS, Family, K
+from textgamut.inference.resamples import LEAST_UNITS, SLOW_PARTS, draw_parts, seed_of
+from textgamut.metrics.rows import Columns, Row, Scores, numbered
+from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
 REVISION = 3
 """Increase when the same scores get other intervals."""
 
-GOLDEN = (math.sqrt(5) - 1) / 2
-"""Share of the texts in a part, of metrics that compare texts with each other alone. A mean over a share s of
-N texts, drawn without replacement, has (1 - s) / s times the variance of a mean over N new texts; the number
-of pairs of equal texts, over that of texts, has 1 - s². For s² + s = 1, both need the same correction; with
-halves, the deviation of repeated n-grams is too small by sqrt(3 / 4)."""
-HALVES = 200
-"""Number of half-samples in an experiment."""
-SLOW_HALVES = 50
-"""Largest number of half-samples of a family that computes its metrics anew for each."""
 LEAST_FOR_QUANTILES = 100
-"""Number of half-samples whose quantiles are known well enough; with fewer, their deviation is used."""
-LEAST = 8
-"""Smallest number of texts, or of prompts, of which half says something."""
+"""Number of parts whose quantiles are known well enough; with fewer, their deviation is used."""
 
 Replicates = dict[tuple[str, str], NDArray[np.float64]]
-"""(group, metric) -> its value in each half-sample; NaN where it has none."""
+"""(group, metric) -> its value in each part; NaN where it has none."""
 
 
 def add_intervals(
@@ -60,10 +49,10 @@ def add_intervals(
         common: Settings and references by name.
         drawn_with: What is drawn as a whole with each text: its prompt, or another cluster; None for a text
             of its own. None if there is nothing.
-        count: Number of half-samples, at most ``SLOW_HALVES`` of a family that computes its metrics anew.
+        count: Number of parts, at most ``SLOW_PARTS`` of metrics that are computed anew for each.
 
     Returns:
-        The rows, with ``low``, ``high`` and ``deviation`` (over the half-samples, or the standard error).
+        The rows, with ``low``, ``high`` and ``deviation`` (over the parts, or the standard error).
     """
     rows = [_of_mean(row, scores.columns or {}, drawn_with) for row in scores.rows]
     if not family.tested:
@@ -74,7 +63,7 @@ def add_intervals(
         own = {name: chosen_rows(values, np.arange(n)) for name, values in own.items()}
         common = {**common, REFERENCE_FEATURES: common[REFERENCE_FEATURES][:n]}
     units = numbered(drawn_with, n)
-    few = units.max() + 1 < LEAST or (K in family.reads and n <= 4 * common[K])
+    few = units.max() + 1 < LEAST_UNITS or (K in family.reads and n <= 4 * common[K])
     wanted = {(row["group"], row["metric"]) for row in rows if "low" not in row}
     wanted = {key for key in wanted if METRICS[key[1]].level != "text" and not METRICS[key[1]].p_value}
     if few or not count or not wanted:
@@ -95,21 +84,10 @@ def _of_mean(row: Row, columns: Columns, drawn_with: Sequence[Hashable] | None) 
     unit, known = numbered(drawn_with, len(values)), np.isfinite(values)
     sums = np.bincount(unit[known], values[known]), np.bincount(unit[known])
     means = sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
-    if len(means) < LEAST:
+    if len(means) < LEAST_UNITS:
         return row
     error = float(means.std(ddof=1)) / math.sqrt(len(means))
     return _about(row, error, float(stdtrit(len(means) - 1, 0.975)))
-
-
-def _halves(rng: np.random.Generator, units: int, count: int) -> Masks:
-    """Return (count, units): which units are in the first half; each half is followed by the other one."""
-    first = _parts(rng, units, (count + 1) // 2, units // 2)
-    return np.stack([first, ~first], axis=1).reshape(-1, units)[:count]
-
-
-def _parts(rng: np.random.Generator, units: int, count: int, size: int) -> Masks:
-    """Return (count, units): which units are in a random part of a given size."""
-    return np.array([rng.permutation(units) < size for _ in range(count)]).reshape(count, units)
 
 
 def _replicates(
@@ -125,22 +103,20 @@ def _replicates(
     They are scaled, so that they vary as the values of new samples of all texts do.
     """
     rng = np.random.default_rng(seed_of(family.name))
-    of_units = int(units.max()) + 1
-    if family.of_draws:
-        texts, scale = _halves(rng, of_units, count)[:, units], 1.0
-        references = _halves(rng, len(common[REFERENCE_FEATURES]), count)
-    else:
-        size = round(GOLDEN * of_units)
-        texts, scale = _parts(rng, of_units, count, size)[:, units], math.sqrt(size / (of_units - size))
-        references = np.zeros((count, 0), dtype=np.bool_)
+    drawn, scale = draw_parts(rng, int(units.max()) + 1, count, family.of_draws)
+    texts = drawn[:, units]
+    of_draws = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
+    references, _ = draw_parts(rng, of_draws, count, True)
     found: Replicates = {}
-    for statistic in family.prepare({**common, **own}) if family.resampled else ():
-        some = slice(None, SLOW_HALVES if statistic.slow else None)
+    # Support has drawn its own half-samples, with groups; its other metrics are computed anew.
+    fast = family.resampled and UNITS not in family.reads
+    for statistic in family.prepare({**common, **own}) if fast else ():
+        some = slice(None, SLOW_PARTS if statistic.slow else None)
         if statistic.part is not None:
             parts = statistic.part(references[some], texts[some])
-            found |= {(ALL, name): of for name, of in parts.items()}
+            found |= {in_group(key): of for key, of in parts.items()}
     if wanted - set(found):
-        found = dict(_recomputed(family, own, common, texts[:SLOW_HALVES], references)) | found
+        found = dict(_recomputed(family, own, common, texts[:SLOW_PARTS], references)) | found
     return {key: scale * of for key, of in found.items()}
 
 

@@ -29,6 +29,17 @@ EXCEEDANCES = 10
 """Number of resamples with a difference at least as large as the given one that a p-value needs."""
 SLOW_FIRST, SLOW_MOST, SLOW_EXCEEDANCES = 100, 1000, 20
 """The same of slow statistics, whose tests stop once p is clearly large (Besag and Clifford 1991)."""
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Share of the texts in a part, of metrics that compare texts with each other alone. A mean over a share s of
+N texts, drawn without replacement, has (1 - s) / s times the variance of a mean over N new texts; the number
+of pairs of equal texts, over that of texts, has 1 - s². For s² + s = 1, both need the same correction; with
+halves, the deviation of repeated n-grams is too small by sqrt(3 / 4)."""
+PARTS = 200
+"""Number of random parts of the texts, over which a metric's deviation is known."""
+SLOW_PARTS = 50
+"""The same of slow statistics, and of metrics that are computed anew for each part."""
+LEAST_UNITS = 8
+"""Smallest number of texts, or of prompts, of which a part says something."""
 LEAST_FOR_TAIL = 300
 """Smallest number of resamples to which a tail is fitted in place of more resamples."""
 LEAST_FITTED = 1e-8
@@ -48,6 +59,8 @@ class Pool(NamedTuple):
     """(P,): number of the prompt, or of another cluster, that is moved as a whole."""
     run: int = 0
     """Number of the run: independent sets are divided anew within each run."""
+    references: int = 0
+    """Number of references that the texts are compared with."""
     in_groups: Mapping[str, int] = MappingProxyType({})
     """Name of each group -> number of its texts, of the model that has fewer."""
 
@@ -120,6 +133,69 @@ def resampled_tests(
         if not undecided:
             break
     return tested
+
+
+def draw_parts(rng: np.random.Generator, units: int, count: int, halves: bool) -> tuple[Masks, float]:
+    """Draw random parts of some units, without replacement.
+
+    Args:
+        rng: Source of the random numbers.
+        units: Number of units.
+        count: Number of parts.
+        halves: Whether they are halves, each followed by the other one; else they have the share ``GOLDEN``.
+
+    Returns:
+        (count, units) which units are in each part, and the factor for a deviation over the parts that makes
+        it the deviation over new samples of as many units.
+    """
+    size = units // 2 if halves else round(GOLDEN * units)
+    drawn = (count + 1) // 2 if halves else count
+    parts = np.array([rng.permutation(units) < size for _ in range(drawn)]).reshape(drawn, units)
+    if not halves:
+        return parts, math.sqrt(size / (units - size))
+    return np.stack([parts, ~parts], axis=1).reshape(2 * drawn, units)[:count], 1.0
+
+
+def sampled_deviations(parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed: int) -> dict[Key, float]:
+    """Return the deviation of the difference of each metric over samples of two models, equal or not.
+
+    From the differences in random parts of both models' texts and of the references. If the models differ,
+    it can be twice as large as that over resamples of equal models: a distance of two distributions varies
+    little where they are equal.
+
+    Args:
+        parts: As :func:`resampled_tests`.
+        paired: As :func:`resampled_tests`; the same prompts of both models are drawn.
+        seed: Seed of the parts.
+
+    Returns:
+        Metric -> deviation, of the metrics of statistics with a ``part``; none for few texts or prompts.
+    """
+    units = 1 + max(int(pool.unit.max()) for _, pool in parts)
+    stratum = np.zeros(units, np.intp)
+    for _, pool in parts:
+        stratum[pool.unit] = 0 if paired else 2 * pool.run + pool.first
+    within = [np.flatnonzero(stratum == number) for number in np.unique(stratum)]
+    if any(statistic.part is None for statistic, _ in parts) or min(map(len, within)) < LEAST_UNITS:
+        return {}
+    rng, count = np.random.default_rng(seed), SLOW_PARTS if any(of.slow for of, _ in parts) else PARTS
+    sizes = sorted({pool.references for _, pool in parts})
+    references = {size: draw_parts(rng, size, count, True)[0] for size in sizes}
+    chosen, scale = np.empty((count, units), bool), 1.0
+    for own in within:
+        chosen[:, own], scale = draw_parts(rng, len(own), count, sizes[-1] > 0)
+    found = []
+    for statistic, pool in parts:
+        assert statistic.part is not None
+        sides = (pool.first, ~pool.first)
+        first, second = (
+            statistic.part(references[pool.references], chosen[:, pool.unit] & side) for side in sides
+        )
+        found.append({key: first[key] - second[key] for key in first if key in second})
+    common = [key for key in found[0] if all(key in of for of in found)]
+    means = {key: np.mean([of[key] for of in found], axis=0) for key in common}
+    known = {key: of[np.isfinite(of)] for key, of in means.items()}
+    return {key: scale * float(of.std(ddof=1)) for key, of in known.items() if len(of) > 1}
 
 
 def _relabelled(

@@ -187,7 +187,7 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
     """Prepare the metrics of compression of two models, at equal length.
 
     Both sets of a resample are cut to the number of words of the shortest of them and of the references, by
-    leaving out their last texts; a part of one model's texts to the same part of the references' words.
+    leaving out their last texts; a part of one model's texts to the same share of the references' words.
     Homogenization is the mean over pairs of the pooled texts that are both in a set.
 
     Args:
@@ -206,8 +206,9 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
         return masks & (totals[0] <= least), ~masks & (totals[1] <= least)
 
     def cut_part(masks: Masks) -> Masks:
-        share = masks.mean(axis=1, keepdims=True)
-        return masks & (np.where(masks, words, 0).cumsum(axis=1) <= share * most)
+        share = masks.sum(axis=1, keepdims=True) / masks.any(axis=0).sum()
+        within: Masks = np.where(masks, words, 0).cumsum(axis=1) <= share * most
+        return masks & within
 
     def of_set(masks: Masks) -> dict[str, NDArray[np.float64]]:
         with np.errstate(invalid="ignore", divide="ignore"):

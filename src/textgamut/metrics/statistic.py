@@ -50,10 +50,10 @@ class Statistic:
     """Metric that counts -> a value, also returned, that orders resamples with the same difference."""
     slow: bool = False
     """Whether an evaluation takes so long that fewer resamples are used."""
-    part: Callable[[Masks, Masks], dict[str, NDArray[np.float64]]] | None = None
+    part: Callable[[Masks, Masks], Mapping[Any, NDArray[np.float64]]] | None = None
     """Return the metrics of a part of the texts against a part of the references, for each of S resamples:
-    masks of the references (S, N), or (S, 0) if they have no part, and of the texts (S, P) -> metric -> (S,).
-    None if the metrics must be computed anew."""
+    masks of the references (S, N), or (S, 0) if they have no part, and of the texts (S, P) -> key -> (S,).
+    Each text of the model is in some part. None if the metrics must be computed anew."""
 
 
 def chosen_rows(values: Any, rows: NDArray[np.intp]) -> Any:
@@ -85,9 +85,10 @@ def recomputed(
             for name in names
         }
 
-    def evaluate_part(references: Masks, texts: Masks) -> dict[str, NDArray[np.float64]]:
+    def evaluate_part(references: Masks, texts: Masks) -> dict[Key, NDArray[np.float64]]:
         assert part is not None
         found = [dict(part(*map(np.flatnonzero, sides))) for sides in zip(references, texts, strict=True)]
-        return {name: np.array([of[name] for of in found]) for name in found[0]}
+        names = dict.fromkeys(name for of_part in found for name in of_part)
+        return {name: np.array([of_part.get(name, np.nan) for of_part in found]) for name in names}
 
     return Statistic(evaluate, slow=True, part=evaluate_part if part else None)

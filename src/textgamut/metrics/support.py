@@ -395,9 +395,16 @@ def half_samples(
         count = int(of_rows.max()) + 1
         drawn = np.array([rng.permutation(count) < count // 2 for _ in range(replicates)])
         halves.append(drawn[:, of_rows])
-    balls, covered = _half_samples(references, texts, halves[0], halves[1], k)
-    around, _ = _half_samples(texts, references, halves[1], halves[0], k)
-    return HalfSamples(halves[0], halves[1], balls, covered, around > 0, k)
+    return compare_halves(references, texts, halves[0], halves[1], k)
+
+
+def compare_halves(
+    references: Points, texts: Points, of_references: NDArray[np.bool_], of_texts: NDArray[np.bool_], k: int
+) -> HalfSamples:
+    """Compare half-samples of references and of as many texts; which ones is (R, N) each."""
+    balls, covered = _half_samples(references, texts, of_references, of_texts, k)
+    around, _ = _half_samples(texts, references, of_texts, of_references, k)
+    return HalfSamples(of_references, of_texts, balls, covered, around > 0, k)
 
 
 def interval_of(metric: str, value: float, replicates: NDArray[np.float64], level: float = 0.95) -> Interval:

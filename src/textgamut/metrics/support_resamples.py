@@ -21,7 +21,7 @@ from textgamut.metrics.distances_in_blocks import (
 )
 from textgamut.metrics.rows import Groups, group_name
 from textgamut.metrics.statistic import InGroup, Key, Masks, Statistic, Values
-from textgamut.metrics.support import equivalent_shares
+from textgamut.metrics.support import compare_halves, equivalent_shares
 from textgamut.models.devices import choose_device
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ class _Part(NamedTuple):
     """Which of them belong to it."""
     key: Callable[[str], Key]
     """Returns the key of a metric of this part."""
+
+    def members(self, size: int) -> NDArray[np.bool_]:
+        """Return which ones of all (size,) belong to it."""
+        found = np.zeros(size, dtype=np.bool_)
+        found[self.rows] = True
+        return found
 
 
 WHOLE = _Part(slice(None), str)
@@ -97,7 +103,20 @@ def prepare_support(
         found["symmetric_recall"] = np.minimum(recall, found["coverage"])
         return found
 
-    return Statistic(evaluate, companions)
+    def part(in_references: Masks, in_texts: Masks) -> dict[Key, NDArray[np.float64]]:
+        own = np.flatnonzero(in_texts.any(axis=0))
+        [of_model] = prepare([pooled[own]], choose_device(None))
+        drawn = compare_halves(references, of_model, in_references, in_texts[:, own], k)
+        found: dict[Key, NDArray[np.float64]] = {}
+        for group in of_texts:
+            values = drawn.metrics(texts=group.members(len(pooled))[own])
+            found |= {group.key(name): values[name] for name in ("precision", "density")}
+        for group in of_references:
+            values = drawn.metrics(references=group.members(len(ref)))
+            found |= {group.key(name): values[name] for name in ("recall", "coverage")}
+        return found
+
+    return Statistic(evaluate, companions, part=part)
 
 
 def _parts(groups: Groups, number: Callable[[NDArray[np.bool_]], Any]) -> Iterator[_Part]:

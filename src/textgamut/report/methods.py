@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES, METRICS, metrics_of
 from textgamut.catalogue.family import K
-from textgamut.inference.intervals import GOLDEN, HALVES, SLOW_HALVES
+from textgamut.inference.resamples import GOLDEN, PARTS, SLOW_PARTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,13 +59,13 @@ def metric_sentences(families: Collection[str], computed: Collection[str], k: in
     return sentences
 
 
-def interval_sentence(count: int = HALVES) -> str:
+def interval_sentence(count: int = PARTS) -> str:
     """Say how intervals were computed.
 
     Args:
         count: Number of half-samples.
     """
-    slow = min(SLOW_HALVES, count)
+    slow = min(SLOW_PARTS, count)
     return (
         f"95 % intervals are from {count:,} half-samples of the texts and of the human texts or, of metrics "
         f"of wording, from as many parts of {100 * GOLDEN:.0f} % of the texts ({slow:,} of metrics that are "

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from textgamut.catalogue import FAMILIES
-from textgamut.inference.intervals import LEAST, SLOW_HALVES, add_intervals
+from textgamut.inference.intervals import add_intervals
+from textgamut.inference.resamples import LEAST_UNITS, SLOW_PARTS
 from textgamut.metrics.distance import frechet_distance
 from textgamut.metrics.rows import Scores, metric_row
 from textgamut.metrics.support import half_samples, support_metrics
@@ -159,8 +160,8 @@ def test_there_are_none_for_few_texts() -> None:
     common = COMMON | {"reference_features": COMMON["reference_features"][:16]}
     scores = FAMILIES["support"].score(common | own)
     assert not any("low" in row for row in add_intervals(scores, FAMILIES["support"], own, common, None, 20))
-    few = [f"p{i % (LEAST - 1)}" for i in range(N)]
+    few = [f"p{i % (LEAST_UNITS - 1)}" for i in range(N)]
     scores = FAMILIES["ngram"].score(COMMON | given("ngram"))
     rows = add_intervals(scores, FAMILIES["ngram"], given("ngram"), COMMON, few, 20)
     assert not any("low" in row for row in rows)
-    assert SLOW_HALVES < 100
+    assert SLOW_PARTS < 100

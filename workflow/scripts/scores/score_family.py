@@ -22,7 +22,8 @@ from textgamut.catalogue.family import (
 )
 from textgamut.config.entries.sources import OpenAISource, parse_source
 from textgamut.files import read_array, read_table, write_json, write_scores
-from textgamut.inference.intervals import HALVES, add_intervals
+from textgamut.inference.intervals import add_intervals
+from textgamut.inference.resamples import PARTS
 from textgamut.metrics.lengths import check_lengths
 from textgamut.metrics.overlap import check_overlap
 from textgamut.metrics.rows import (
@@ -136,7 +137,7 @@ def with_intervals(family: Family, values: dict[str, Any], scores: Scores) -> li
         return scores.rows
     own = {name: values[name] for name in PER_TEXT if name in family.reads and values.get(name) is not None}
     common = {name: value for name, value in values.items() if name not in PER_TEXT}
-    return add_intervals(scores, family, own, common, values["units"], HALVES)
+    return add_intervals(scores, family, own, common, values["units"], PARTS)
 
 
 def read(
