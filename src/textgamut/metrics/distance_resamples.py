@@ -67,10 +67,12 @@ def _discrepancy(ref: NDArray[np.float64], pooled: NDArray[np.float64]) -> Stati
         return found
 
     def part(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
+        rows = np.flatnonzero(of_texts.any(axis=0))
+        texts, of_texts = pooled[rows], of_texts[:, rows]
         a, b = (masks.sum(axis=1).astype(float) for masks in (of_references, of_texts))
-        own = _pair_sums(pooled, pooled, (of_texts, of_texts), kernels, cosine)
+        own = _pair_sums(texts, texts, (of_texts, of_texts), kernels, cosine)
         of_ref = _pair_sums(ref, ref, (of_references, of_references), kernels, cosine)
-        far = _pair_sums(ref, pooled, (of_references, of_texts), kernels, cosine)
+        far = _pair_sums(ref, texts, (of_references, of_texts), kernels, cosine)
         return {
             f"mmd_{name}": of_ref[name] / (a * (a - 1)) + own[name] / (b * (b - 1)) - 2 * far[name] / (a * b)
             for name in kernels

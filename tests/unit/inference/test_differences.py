@@ -114,6 +114,22 @@ def test_a_worse_model_is_found() -> None:
     assert (table["n"] == 100).all()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_the_interval_is_that_of_models_that_differ() -> None:
+    """Near equality, a squared distance varies little; resamples of equal models know no other variance."""
+
+    def drawn(number: int) -> Difference:
+        sets = np.random.default_rng(number).normal(size=(3, 80, 3))
+        away = {"features": sets[2] + [0, 0, 1.5]}
+        found = run_of("distance", {"features": sets[1]}, away, reference_features=sets[0])
+        return next(of for of in found if of.metric == "mmd_gaussian")
+
+    several = [drawn(number) for number in range(30)]
+    truth = np.std([of.tested for of in several], ddof=1)
+    assert np.mean([of.deviation for of in several]) < 0.8 * truth
+    assert np.mean([(of.high - of.low) / 3.92 for of in several]) == pytest.approx(truth, rel=0.25)
+
+
 def test_a_group_that_got_worse_is_found() -> None:
     """The texts of one of three groups move away: its precision is lower, that of the others is not."""
     sets = np.random.default_rng(0).normal(size=(3, 120, 3))

@@ -15,6 +15,7 @@ from textgamut.inference.resamples import (
     Pool,
     align,
     resampled_tests,
+    sampled_deviations,
     seed_of,
     tail_probability,
 )
@@ -31,7 +32,10 @@ def mean_of(values: np.ndarray, slow: bool = False) -> Statistic:
     def evaluate(masks: Masks) -> Values:
         return {"mean": np.stack([side @ values / side.sum(axis=1) for side in (masks, ~masks)])}
 
-    return Statistic(evaluate, slow=slow)
+    def part(references: Masks, texts: Masks) -> dict[str, np.ndarray]:
+        return {"mean": texts @ values / texts.sum(axis=1)}
+
+    return Statistic(evaluate, slow=slow, part=part)
 
 
 def alone(n: int) -> Pool:
@@ -182,3 +186,19 @@ def test_texts_of_the_same_prompts_are_aligned() -> None:
     assert align(["a", "a", "a", "b"], ["b", "a", "x", "a"]) == ([0, 1, 3], [1, 3, 0])
     assert align([None, "a"], ["a", None]) == ([1], [0])
     assert align(["a"], ["b"]) == ([], [])
+
+
+@pytest.mark.parametrize("references", [0, 30], ids=["alone", "halves"])
+def test_the_sampled_deviation_of_means_is_that_of_their_difference(references: int) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=400) + rng.normal(size=200).repeat(2)
+    values[0::2] += 5
+    apart = values[0::2] - values[1::2]
+    paired = sampled_deviations([(mean_of(values), pool(200)._replace(references=references))], True, 0)
+    assert paired["mean"] == pytest.approx(apart.std() / np.sqrt(200), rel=0.12)
+    independent = sampled_deviations(
+        [(mean_of(values), alone(200)._replace(references=references))], False, 0
+    )
+    variance = values[0::2].var() + values[1::2].var()
+    assert independent["mean"] == pytest.approx(np.sqrt(variance / 200), rel=0.12)
+    assert sampled_deviations([(mean_of(values[:14]), pool(7))], True, 0) == {}
