@@ -97,7 +97,7 @@ calibration: .venv/dev  ## measure the tests of differences on AG news, NEWS=tes
 	$(BIN)/python benchmarks/calibration.py normal
 	$(BIN)/python benchmarks/calibration.py ag-news --news $(NEWS)
 	$(BIN)/python benchmarks/calibration.py generated
-	$(BIN)/python benchmarks/coverage.py --texts $(NEWS)
+	$(BIN)/python benchmarks/coverage.py $(NEWS)
 	$(BIN)/python benchmarks/planned_n.py $(NEWS)
 
 bench: .venv/dev  ## compare speed and memory with other packages

@@ -1,11 +1,12 @@
-"""How often the 95 % intervals of a model's metrics contain the mean of fresh samples of the same size.
+"""How often the 95 % intervals of metrics contain the mean of fresh samples of the same size.
 
 Tabulates, for each metric, the mean over fresh samples of N references and N texts, the share of intervals
 that contain it, and the ratio of the mean deviation of an interval to the deviation of the fresh samples.
 Finished samples are kept in a file: an interrupted command goes on where it was.
 
-Features: of normal distributions in d dimensions; those of the model are narrower by a tenth and shifted.
-Texts, if a file is given: drawn from it, with as many others as references.
+Of a model: features of normal distributions in d dimensions, the model's narrower by a tenth and shifted;
+texts of AG news, with as many others as references. Of a difference: AG news, of which the second model lacks
+a topic; the samples with intervals are also those of the mean.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from setup_pairs import REFERENCE
+from setup_pairs import REFERENCE, compare, pair
 
 from textgamut.catalogue import FAMILIES
 from textgamut.files import to_csv
 from textgamut.inference.intervals import add_intervals
 
+DESIGN = "dropped"
 OF_FEATURES = ("support", "divergence", "vendi", "distance")
 OF_TEXTS = ("ngram", "compression")
 SETTINGS = {"k": 4, "seeds": (0, 1, 2, 3, 4), "clusters": None, "permutations": 1}
@@ -40,10 +42,9 @@ def sample(
     reference, generated = rng.normal(size=(2, n, d))
     for name in OF_FEATURES:
         yield name, {"features": 0.9 * generated + 0.2}, {"reference_features": reference}
-    if texts:
-        drawn = random.Random(number).sample(texts, 2 * n)
-        for name in OF_TEXTS:
-            yield name, {"texts": drawn[:n]}, {"references": drawn[n:]}
+    drawn = random.Random(number).sample(texts, 2 * n)
+    for name in OF_TEXTS:
+        yield name, {"texts": drawn[:n]}, {"references": drawn[n:]}
 
 
 def measured(number: int, n: int, d: int, half_samples: int, texts: list[str]) -> dict[str, list[float]]:
@@ -59,46 +60,68 @@ def measured(number: int, n: int, d: int, half_samples: int, texts: list[str]) -
     return found
 
 
+def differences(number: int, n: int, news: Path) -> dict[str, list[float]]:
+    """Return the difference of each metric between two models, its interval and the deviation of that."""
+    found = compare(pair("ag-news", DESIGN, n, False, number, news), (*OF_FEATURES, *OF_TEXTS), number)
+    return {of.metric: [of.tested, of.low, of.high, (of.high - of.low) / 2 / 1.96] for of in found}
+
+
+def row_of(of: str, metric: str, fresh: pd.Series[float], own: list[list[float]]) -> dict[str, Any]:
+    """Return the row of a metric: from its values in fresh samples, and [value, low, high, deviation]."""
+    _, low, high, deviation = np.array(own).T
+    inside = (low <= fresh.mean()) & (fresh.mean() <= high)
+    ratio = deviation.mean() / fresh.std() if fresh.std() > 0 else np.nan
+    return {
+        "of": of,
+        "metric": metric,
+        "mean": fresh.mean(),
+        "covered": inside.mean(),
+        "deviation ratio": ratio,
+        "samples": len(own),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("news", type=Path, help="test.csv of AG news")
     parser.add_argument("--n", type=int, default=400)
     parser.add_argument("--dimensions", type=int, default=8)
     parser.add_argument("--samples", type=int, default=200, help="samples with intervals")
     parser.add_argument("--fresh", type=int, default=400, help="samples for the mean")
     parser.add_argument("--half-samples", type=int, default=200)
-    parser.add_argument("--texts", type=Path, help="CSV whose last two columns are a text, such as AG news")
+    parser.add_argument("--pairs", type=int, default=100, help="pairs of models with differences")
     parser.add_argument("--kept", type=Path, default=Path("coverage.jsonl"))
     parser.add_argument("--table", type=Path, default=REFERENCE / "coverage.csv")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    texts = []
-    if arguments.texts:
-        rows = pd.read_csv(arguments.texts, header=None).iloc[:, -2:].astype(str)
-        texts = (rows.iloc[:, 0] + " " + rows.iloc[:, 1]).tolist()
+    columns = pd.read_csv(arguments.news, header=None).iloc[:, -2:].astype(str)
+    texts = (columns.iloc[:, 0] + " " + columns.iloc[:, 1]).tolist()
     lines = arguments.kept.read_text().splitlines() if arguments.kept.exists() else []
     done = {tuple(key): found for key, found in map(json.loads, lines)}
     start = time.monotonic()
     n, d = arguments.n, arguments.dimensions
     wanted = [(i, n, d, arguments.half_samples) for i in range(arguments.samples)]
     wanted += [(10**6 + i, n, d, 0) for i in range(arguments.fresh)]
+    pairs = [(DESIGN, i, n) for i in range(arguments.pairs)]
     with arguments.kept.open("a") as file:
-        for key in wanted:
+        for key in (*wanted, *pairs):
             if key not in done:
-                done[key] = measured(*key, texts)
+                of_pair = key[0] == DESIGN
+                done[key] = differences(*key[1:], arguments.news) if of_pair else measured(*key, texts)
                 file.write(json.dumps([key, done[key]]) + "\n")
                 file.flush()
     fresh = pd.DataFrame([{name: of[0] for name, of in done[key].items()} for key in wanted if not key[3]])
     rows = []
     for name in fresh:
-        own = np.array([done[key][name] for key in wanted if key[3] and name in done[key]])
-        if own.ndim == 2 and own.shape[1] == 4:
-            mean, deviation = fresh[name].mean(), fresh[name].std()
-            inside = (own[:, 1] <= mean) & (mean <= own[:, 2])
-            ratio = own[:, 3].mean() / deviation if deviation > 0 else np.nan
-            rows.append({"metric": name, "mean": mean, "covered": inside.mean(), "deviation ratio": ratio})
+        own = [done[key][name] for key in wanted if key[3] and name in done[key]]
+        if own and all(len(of) == 4 for of in own):
+            rows.append(row_of("model", name, fresh[name], own))
+    for name in done[pairs[0]] if pairs else ():
+        own = [done[key][name] for key in pairs]
+        rows.append(row_of("difference", name, pd.Series([of[0] for of in own]), own))
     arguments.table.write_bytes(to_csv(pd.DataFrame(rows)))
     print(pd.DataFrame(rows).to_string(float_format="%.3f", index=False))
-    print(f"{arguments.samples} samples, {arguments.fresh} fresh ones, {time.monotonic() - start:.0f} s")
+    print(f"{time.monotonic() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ DATA = {
     "generated": "Texts of SmolLM2 135M, features of MiniLM",
 }
 """Kind of data -> its heading."""
+INTERVALS = {"model": "Of a model", "difference": "Of a difference between two models"}
+"""What intervals are of -> its heading."""
 LEAST_INTERVALS = 100
 """Number of intervals of a cell from which on their coverage is told."""
 GOAL = (0.93, 0.97)
@@ -49,6 +51,12 @@ def differing() -> str:
 def coverage() -> str:
     """Return how often intervals contain the mean of fresh samples, and which do too often or too rarely."""
     found = pd.read_csv(REFERENCE / "coverage.csv")
+    return "\n".join(
+        f"### {heading}\n\n{_coverage(found[found['of'] == of])}" for of, heading in INTERVALS.items()
+    )
+
+
+def _coverage(found: pd.DataFrame) -> str:
     low, high = GOAL
     parts = [
         f"{which} {bound:.0%}: {', '.join(METRICS[name].label for name in found['metric'][beyond])}."
