@@ -20,7 +20,9 @@ DIFFERENCES_NOTE = (
     "random divisions of all texts, with a difference at least as large. Metrics of a text: Student's t for "
     "their means over the prompts. p is corrected for all rows of the table, those of groups on their own "
     "(Holm 1979); from 0.05 on, and where the values differ in the other direction, one cannot tell which "
-    "model is better: a single test would see the difference beside it in four of five cases."
+    "model is better: a single test would see the difference beside it in four of five cases. Intervals are "
+    "those of models that differ, and can be wider than those of equal ones, for which p is: verdicts follow "
+    "p."
 )
 
 CUT_NOTE = (
