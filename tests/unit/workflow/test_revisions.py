@@ -29,8 +29,6 @@ NOT_NEEDED = {
     ("make_page", "features.projection"): "it needs the names of projections only",
     ("make_page", "features.reduce"): "it reduces no features",
     ("make_page", "metrics.neighbours"): "it needs the names of the sides only",
-    ("make_page", "metrics.support"): "it says the number of half-samples",
-    ("make_page", "inference.intervals"): "it says the number of half-samples",
     ("make_page", "metrics.regions"): "it reads regions, and computes none",
     ("make_result", "metrics.vendi"): "of the measures of completions it needs cosines only",
     ("make_target", "features.reduce"): "of the divergence metrics it needs the F-score of a curve only",
