@@ -23,8 +23,8 @@ from setup_pairs import REFERENCE, compare, pair
 
 from textgamut.catalogue import METRICS
 from textgamut.files import to_csv
-from textgamut.inference.differences import Difference, parts_of
-from textgamut.inference.sample_sizes import needed_texts, pilot_deviations
+from textgamut.inference.differences import Difference
+from textgamut.inference.sample_sizes import needed_texts, parts_of, pilot_deviations
 
 PILOT, POWER = 400, 0.8
 CELLS = (

@@ -6,7 +6,7 @@ import contextlib
 import math
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -146,35 +146,6 @@ def set_differences(
     return found
 
 
-def parts_of(run: Run, count: int) -> Iterator[Run]:
-    """Divide a run into equal parts: of the references, and of the texts or prompts.
-
-    Args:
-        run: The run, in which each model has at least ``count`` texts.
-        count: Number of parts.
-    """
-    n = min(len(next(iter(own.values()))) for own in run.own)
-    rows = (list(range(n)), list(range(n))) if run.prompts is None else align(*run.prompts)
-    references = run.common.get(REFERENCE_FEATURES)
-    for part in range(count):
-        first, second = (np.array(_part(of, part, count), dtype=np.intp) for of in rows)
-        own = chosen_rows(run.own[0], first), chosen_rows(run.own[1], second)
-        prompts = run.prompts and (chosen_rows(run.prompts[0], first), chosen_rows(run.prompts[1], second))
-        clusters = run.clusters and (
-            chosen_rows(run.clusters[0], first),
-            chosen_rows(run.clusters[1], second),
-        )
-        common = dict(run.common)
-        if references is not None:
-            common[REFERENCE_FEATURES] = _part(references, part, count)
-        yield Run(own, common, prompts, run.number, clusters)
-
-
-def _part(values: Any, part: int, count: int) -> Any:
-    size = len(values) // count
-    return values[part * size : (part + 1) * size]
-
-
 def _share_prompts(run: Run) -> bool:
     return run.prompts is not None and not set(run.prompts[0]).isdisjoint(set(run.prompts[1]) - {None})
 
@@ -210,9 +181,9 @@ def _prepare(
     statistics = family.prepare(common | pooled) if family.resampled else (_slow(family, common, pooled),)
     keys = _units_of(run, chosen, paired)
     unit = np.array([units.setdefault(key, len(units)) for key in keys], dtype=np.intp)
-    of_draws = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
+    references = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
     in_groups = _sizes(pooled.get(GROUPS, {}))
-    return statistics, Pool(np.tile([True, False], n), unit, run.number, of_draws, in_groups)
+    return statistics, Pool(np.tile([True, False], n), unit, run.number, references, in_groups)
 
 
 def _sizes(groups: Mapping[str, Sequence[str | None]]) -> dict[str, int]:

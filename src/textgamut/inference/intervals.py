@@ -105,8 +105,8 @@ def _replicates(
     rng = np.random.default_rng(seed_of(family.name))
     drawn, scale = draw_parts(rng, int(units.max()) + 1, count, family.of_draws)
     texts = drawn[:, units]
-    of_draws = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
-    references, _ = draw_parts(rng, of_draws, count, True)
+    size = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
+    references, _ = draw_parts(rng, size, count, True)
     found: Replicates = {}
     # Support has drawn its own half-samples, with groups; its other metrics are computed anew.
     fast = family.resampled and UNITS not in family.reads

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from textgamut.inference.differences import LEVEL
+from textgamut.catalogue.family import REFERENCE_FEATURES
+from textgamut.inference.differences import LEVEL, Run
+from textgamut.inference.resamples import align
+from textgamut.metrics.statistic import chosen_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,3 +93,32 @@ def planned(
         for of in pilot
         if of.metric == metric
     ]
+
+
+def parts_of(run: Run, count: int) -> Iterator[Run]:
+    """Divide a run into equal parts: of the references, and of the texts or prompts.
+
+    Args:
+        run: The run, in which each model has at least ``count`` texts.
+        count: Number of parts.
+    """
+    n = min(len(next(iter(own.values()))) for own in run.own)
+    rows = (list(range(n)), list(range(n))) if run.prompts is None else align(*run.prompts)
+    references = run.common.get(REFERENCE_FEATURES)
+    for part in range(count):
+        first, second = (np.array(_part(of, part, count), dtype=np.intp) for of in rows)
+        own = chosen_rows(run.own[0], first), chosen_rows(run.own[1], second)
+        prompts = run.prompts and (chosen_rows(run.prompts[0], first), chosen_rows(run.prompts[1], second))
+        clusters = run.clusters and (
+            chosen_rows(run.clusters[0], first),
+            chosen_rows(run.clusters[1], second),
+        )
+        common = dict(run.common)
+        if references is not None:
+            common[REFERENCE_FEATURES] = _part(references, part, count)
+        yield Run(own, common, prompts, run.number, clusters)
+
+
+def _part(values: Any, part: int, count: int) -> Any:
+    size = len(values) // count
+    return values[part * size : (part + 1) * size]

@@ -45,13 +45,13 @@ LEAST_IN_GROUP = 8
 coverage), of a group that is tested."""
 
 
-class _Part(NamedTuple):
-    """A part of the pooled texts, or of the references: all, or a group."""
+class _Group(NamedTuple):
+    """A group of the pooled texts or of the references, or all of them."""
 
     rows: NDArray[np.intp] | slice
     """Which of them belong to it."""
     key: Callable[[str], Key]
-    """Returns the key of a metric of this part."""
+    """Returns the key of a metric of this group."""
 
     def members(self, size: int) -> NDArray[np.bool_]:
         """Return which ones of all (size,) belong to it."""
@@ -60,7 +60,7 @@ class _Part(NamedTuple):
         return found
 
 
-WHOLE = _Part(slice(None), str)
+WHOLE = _Group(slice(None), str)
 
 
 def prepare_support(
@@ -85,14 +85,14 @@ def prepare_support(
     """
     ref, pooled = reduce_features(reference_features, features)
     references, texts = prepare([ref, pooled], choose_device(None))
-    of_texts = [WHOLE, *_parts(groups or {}, lambda of: min(of[::2].sum(), of[1::2].sum()))]
+    of_texts = [WHOLE, *_groups(groups or {}, lambda of: min(of[::2].sum(), of[1::2].sum()))]
     cut = {column: labels[: len(ref)] for column, labels in (reference_groups or {}).items()}
-    of_references = [WHOLE, *_parts(cut, np.sum)]
+    of_references = [WHOLE, *_groups(cut, np.sum)]
     fixed = _FixedBalls(references, texts, k, of_texts, of_references)
     moving = _MovingBalls(references, texts, k, of_references)
     companions: dict[Key, Key] = {
-        part.key(name): part.key(beside)
-        for part in {of.key: of for of in (*of_texts, *of_references)}.values()
+        group.key(name): group.key(beside)
+        for group in {of.key: of for of in (*of_texts, *of_references)}.values()
         for name, beside in COMPANIONS.items()
     }
 
@@ -119,13 +119,13 @@ def prepare_support(
     return Statistic(evaluate, companions, part=part)
 
 
-def _parts(groups: Groups, number: Callable[[NDArray[np.bool_]], Any]) -> Iterator[_Part]:
+def _groups(groups: Groups, number: Callable[[NDArray[np.bool_]], Any]) -> Iterator[_Group]:
     """Yield the groups with enough members; ``number`` counts them."""
     for column, labels in groups.items():
         of_rows = np.array(labels, dtype=object)
         for label in sorted({of for of in labels if of is not None}):
             if number(members := of_rows == label) >= LEAST_IN_GROUP:
-                yield _Part(np.flatnonzero(members), partial(InGroup, group_name(column, label)))
+                yield _Group(np.flatnonzero(members), partial(InGroup, group_name(column, label)))
 
 
 class _FixedBalls:
@@ -136,13 +136,13 @@ class _FixedBalls:
         references: Points,
         texts: Points,
         k: int,
-        parts_of_texts: Sequence[_Part],
-        parts_of_references: Sequence[_Part],
+        groups_of_texts: Sequence[_Group],
+        groups_of_references: Sequence[_Group],
     ) -> None:
         from scipy.sparse import csr_array
 
         self.n, self.k = len(references.exact), k
-        self.parts_of_texts, self.parts_of_references = parts_of_texts, parts_of_references
+        self.groups_of_texts, self.groups_of_references = groups_of_texts, groups_of_references
         radii = radii_of(references, [(self.n, k)])[self.n, k]
         limit = radii.median()
         found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]] = []
@@ -169,31 +169,31 @@ class _FixedBalls:
 
     def _of_texts(self, masks: Masks) -> Values:
         found: Values = {}
-        for part in self.parts_of_texts:
-            chosen = masks[:, part.rows]
+        for group in self.groups_of_texts:
+            chosen = masks[:, group.rows]
             sides = np.stack([chosen, ~chosen]).astype(np.float64)
             with np.errstate(invalid="ignore"):  # no text of a group
-                means = sides @ self.of_texts[part.rows] / sides.sum(axis=2, keepdims=True) / self.scales
-            found |= {part.key("precision"): means[..., 0], part.key("density"): means[..., 1]}
-            if part is WHOLE:
+                means = sides @ self.of_texts[group.rows] / sides.sum(axis=2, keepdims=True) / self.scales
+            found |= {group.key("precision"): means[..., 0], group.key("density"): means[..., 1]}
+            if group is WHOLE:
                 found["clipped_density"] = np.minimum(means[..., 2], 1.0)
         return found
 
     def _of_references(self, masks: Masks) -> Values:
-        coverage, contents = np.empty((2, len(self.parts_of_references), 2, len(masks)))
+        coverage, contents = np.empty((2, len(self.groups_of_references), 2, len(masks)))
         clipped = np.empty((2, len(masks)))
         for some in blocks(len(masks), self.n):
             for side, of in enumerate((masks[some], ~masks[some])):
                 counts = self.pairs @ of.T.astype(np.float32)
-                for place, part in enumerate(self.parts_of_references):
-                    in_part = counts[part.rows]
-                    coverage[place, side, some] = (in_part > 0).mean(axis=0)
-                    contents[place, side, some] = in_part.mean(axis=0, dtype=np.float64) / self.k
+                for place, group in enumerate(self.groups_of_references):
+                    in_group = counts[group.rows]
+                    coverage[place, side, some] = (in_group > 0).mean(axis=0)
+                    contents[place, side, some] = in_group.mean(axis=0, dtype=np.float64) / self.k
                 clipped[side, some] = np.minimum(counts, self.k).sum(axis=0, dtype=np.float64)
         shares = equivalent_shares(clipped / (self.k * self.n), self.n, self.k)
         found: Values = {"clipped_coverage": shares}
-        for place, part in enumerate(self.parts_of_references):
-            found |= {part.key("coverage"): coverage[place], part.key("contents"): contents[place]}
+        for place, group in enumerate(self.groups_of_references):
+            found |= {group.key("coverage"): coverage[place], group.key("contents"): contents[place]}
         return found
 
 
@@ -205,8 +205,8 @@ class _MovingBalls:
     k of them, except once in 10^10 balls. Then the distances of the text to all others are computed.
     """
 
-    def __init__(self, references: Points, texts: Points, k: int, parts: Sequence[_Part]) -> None:
-        self.references, self.texts, self.k, self.parts = references, texts, k, parts
+    def __init__(self, references: Points, texts: Points, k: int, groups: Sequence[_Group]) -> None:
+        self.references, self.texts, self.k, self.groups = references, texts, k, groups
         self.n, pooled = len(references.exact), len(texts.exact)
         listed = min(pooled - 1, 12 * k)
         # Two extra neighbours, because float32 cannot order neighbours at almost equal distances.
@@ -238,18 +238,18 @@ class _MovingBalls:
         np.minimum.at(self.first, self.owners, self.ranks)
 
     def evaluate(self, masks: Masks) -> Values:
-        recall, balls = np.empty((2, len(self.parts), 2, len(masks)))
+        recall, balls = np.empty((2, len(self.groups), 2, len(masks)))
         filled = np.empty((2, len(masks)))
         for place, mask in enumerate(masks):
             counts, of_texts = self._balls(mask)
-            for number, part in enumerate(self.parts):
-                in_part = counts[:, part.rows]
-                recall[number, :, place] = (in_part > 0).mean(axis=1)
-                balls[number, :, place] = in_part.mean(axis=1) / self.k
+            for number, group in enumerate(self.groups):
+                in_group = counts[:, group.rows]
+                recall[number, :, place] = (in_group > 0).mean(axis=1)
+                balls[number, :, place] = in_group.mean(axis=1) / self.k
             filled[:, place] = of_texts[mask].mean(), of_texts[~mask].mean()
         found: Values = {"filled": filled}
-        for number, part in enumerate(self.parts):
-            found |= {part.key("recall"): recall[number], part.key("balls"): balls[number]}
+        for number, group in enumerate(self.groups):
+            found |= {group.key("recall"): recall[number], group.key("balls"): balls[number]}
         return found
 
     def _balls(self, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

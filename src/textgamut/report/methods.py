@@ -63,7 +63,7 @@ def interval_sentence(count: int = PARTS) -> str:
     """Say how intervals were computed.
 
     Args:
-        count: Number of half-samples.
+        count: Number of half-samples, and of other parts.
     """
     slow = min(SLOW_PARTS, count)
     return (

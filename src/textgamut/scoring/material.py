@@ -170,8 +170,8 @@ class Material:
         """
         import pandas as pd
 
-        from textgamut.inference.differences import parts_of, set_differences
-        from textgamut.inference.sample_sizes import COLUMNS
+        from textgamut.inference.differences import set_differences
+        from textgamut.inference.sample_sizes import COLUMNS, parts_of
 
         table = table[table["group"] == ALL]
         rows: list[dict[Any, Any]] = table[COLUMNS].to_dict("records")

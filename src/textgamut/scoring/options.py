@@ -78,7 +78,7 @@ class Options:
     bootstrap: int = field(
         default=200,
         metadata=_shown(
-            "Number of random parts of the texts for the intervals; 0 for none of metrics of sets, and at "
+            "Number of random parts of the texts for the intervals of metrics of sets; 0 for none, and at "
             f"most {MOST_HALF_SAMPLES:,}. There are none for 4 k texts or fewer.",
             "N",
             least=0,
