@@ -25,7 +25,7 @@ from tqdm import tqdm
 from textgamut.features.reduce import reduce_features
 from textgamut.files import atomic, to_csv
 from textgamut.inference.differences import Run
-from textgamut.metrics.support import half_sample_metrics, support_metrics
+from textgamut.metrics.support import half_samples, support_metrics
 
 HALF_SAMPLES = 200
 INDEX = ["design", "n", "paired", "family", "metric"]
@@ -48,7 +48,7 @@ def half_sample_p_values(run: Run) -> dict[str, float]:
     for own in run.own:
         reduced = reduce_features(reference, own["features"])
         result = support_metrics(*reduced, k)
-        halves.append(half_sample_metrics(*reduced, result, HALF_SAMPLES))
+        halves.append(half_samples(*reduced, result, HALF_SAMPLES).metrics())
         values.append(result)
     found = {}
     for name in halves[0]:

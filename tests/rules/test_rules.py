@@ -20,7 +20,6 @@ from textgamut.errors import TextgamutError
 from textgamut.files import digest
 from textgamut.inference.verdicts import findings, of_pair
 from textgamut.metrics.rows import YARDSTICK
-from textgamut.metrics.support_scores import HALF_SAMPLED
 from textgamut.report import tables
 from textgamut.report.tables import read_differences
 from textgamut.text import count_words
@@ -361,7 +360,7 @@ def test_score_support_scores_every_draw(features: Path) -> None:
     assert (table["n"] == 50).all()
     assert value[7, "precision"] == value[7, "recall"] == 1.0
     assert value[8, "precision"] < 0.1  # the references are one tight corner of the sphere
-    assert (table["low"] <= table["value"]).sum() == 2 * len(HALF_SAMPLED)
+    assert (table["low"] <= table["value"]).all()
     meta = files.read_json(features / "scores.json.meta.json")
     [copies] = meta["warnings"]  # those of small N are shown once per run
     assert copies.startswith("50 of 50 generated texts (100.0%) are also among the references")

@@ -22,7 +22,7 @@ from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, r
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 6
+REVISION = 7
 """Increase when the same texts or scores produce other differences, also by a family's ``resampled``."""
 
 ROUNDING = 1e-12

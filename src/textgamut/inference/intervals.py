@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.catalogue import METRICS
-from textgamut.catalogue.family import REFERENCE_FEATURES, UNITS, Family, K
+from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
 from textgamut.inference.resamples import LEAST_UNITS, SLOW_PARTS, draw_parts, seed_of
 from textgamut.metrics.rows import Columns, Row, Scores, numbered
 from textgamut.metrics.statistic import Masks, chosen_rows, in_group
@@ -108,9 +108,7 @@ def _replicates(
     size = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
     references, _ = draw_parts(rng, size, count, True)
     found: Replicates = {}
-    # Support has drawn its own half-samples, with groups; its other metrics are computed anew.
-    fast = family.resampled and UNITS not in family.reads
-    for statistic in family.prepare({**common, **own}) if fast else ():
+    for statistic in family.prepare({**common, **own}) if family.resampled else ():
         some = slice(None, SLOW_PARTS if statistic.slow else None)
         if statistic.part is not None:
             parts = statistic.part(references[some], texts[some])

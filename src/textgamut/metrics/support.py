@@ -38,7 +38,7 @@ from textgamut.models.devices import choose_device
 if TYPE_CHECKING:
     import torch
 
-REVISION = 4
+REVISION = 5
 """Increase when the same features produce different values."""
 
 
@@ -284,44 +284,34 @@ def bootstrap_intervals(
         device: As ``support_metrics``.
 
     Returns:
-        The interval of each metric (``precision``, ``recall``, ``density``, ``coverage``): the metric plus
-        the quantiles of the replicates about their own mean, since half-samples have a different bias. Shares
-        are clipped to [0, 1].
+        The interval of each metric, by name: the metric plus the quantiles of the replicates about their own
+        mean, since half-samples have a different bias. Shares are clipped to [0, 1].
 
     Raises:
         TextgamutError: As ``support_metrics``, or if there are too few texts or replicates, or the level is
             outside (0, 1).
     """
     level = _share_inside(level)
-    values = half_sample_metrics(reference, generated, result, replicates, seed, device)
-    return {name: interval_of(name, getattr(result, name), found, level) for name, found in values.items()}
-
-
-def half_sample_metrics(
-    reference: ArrayLike,
-    generated: ArrayLike,
-    result: SupportMetrics,
-    replicates: int = 200,
-    seed: int = 0,
-    device: str | None = None,
-) -> dict[str, NDArray[np.float64]]:
-    """Compute the support metrics of the half-samples of :func:`bootstrap_intervals`.
-
-    The rows of a half-sample depend on N, the number of replicates and the seed only. With the same ones,
-    replicate i of two models is of the same references, and of the same rows of their generated texts.
-
-    Args, Raises:
-        As ``bootstrap_intervals``.
-
-    Returns:
-        The values of each metric, (replicates,) each.
-    """
     result = validation.instance("result", result, SupportMetrics, "the result of support_metrics")
     replicates, seed = (
         validation.integer("replicates", replicates, 2, MOST_HALF_SAMPLES),
         validation.seed("seed", seed),
     )
-    return half_samples(reference, generated, result, replicates, seed, device).metrics()
+    values = half_samples(reference, generated, result, replicates, seed, device).all_metrics()
+    return {name: interval_of(name, getattr(result, name), found, level) for name, found in values.items()}
+
+
+class _Balls(NamedTuple):
+    """The balls of half-samples of one set, compared with half-samples of the other one."""
+
+    inside: NDArray[np.int32]
+    """(R, N): number of the other set's points in each ball."""
+    around: NDArray[np.int32]
+    """(R, N): number of balls around each point of the other set."""
+    clipped: NDArray[np.int32]
+    """(R, N): the same of balls of at most the median radius."""
+    most: NDArray[np.int64]
+    """(R,): the sum over the half-sample's points of min(others' balls around it, k), of such balls."""
 
 
 class HalfSamples(NamedTuple):
@@ -331,12 +321,10 @@ class HalfSamples(NamedTuple):
     """(R, N): which references are in each half-sample."""
     texts: NDArray[np.bool_]
     """(R, N): which generated texts are."""
-    balls: NDArray[np.int32]
-    """(R, N): number of the half-sample's reference balls around each of its texts."""
-    covered: NDArray[np.bool_]
-    """(R, N): which balls of the half-sample's references contain a text."""
-    in_generated: NDArray[np.bool_]
-    """(R, N): which references of the half-sample lie inside the support of its texts."""
+    of_references: _Balls
+    """The balls of the references."""
+    of_texts: _Balls
+    """The balls of the texts."""
     k: int
 
     def metrics(
@@ -357,10 +345,26 @@ class HalfSamples(NamedTuple):
             return found
 
         return {
-            "precision": mean(self.balls > 0, of_texts),
-            "recall": mean(self.in_generated, of_references),
-            "density": mean(self.balls, of_texts) / self.k,
-            "coverage": mean(self.covered, of_references),
+            "precision": mean(self.of_references.around > 0, of_texts),
+            "recall": mean(self.of_texts.around > 0, of_references),
+            "density": mean(self.of_references.around, of_texts) / self.k,
+            "coverage": mean(self.of_references.inside > 0, of_references),
+        }
+
+    def all_metrics(self) -> dict[str, NDArray[np.float64]]:
+        """Return all support metrics of each half-sample, (R,) each."""
+        found, k = self.metrics(), self.k
+        texts, references = self.texts.sum(axis=1), self.references.sum(axis=1)
+        inside, clipped = (
+            np.minimum(of, k).sum(axis=1) for of in (self.of_references.inside, self.of_references.clipped)
+        )
+        density = clipped / texts / np.maximum(self.of_references.most / references, 1 / references)
+        filled = (self.of_texts.inside > 0).sum(axis=1) / texts
+        return found | {
+            "clipped_density": np.minimum(density, 1.0),
+            "clipped_coverage": equivalent_shares(inside / (k * references), int(references[0]), k),
+            "symmetric_precision": np.minimum(found["precision"], filled),
+            "symmetric_recall": np.minimum(found["recall"], found["coverage"]),
         }
 
 
@@ -373,8 +377,9 @@ def half_samples(
     device: str | None = None,
     units: NDArray[np.intp] | None = None,
 ) -> HalfSamples:
-    """Draw the half-samples of :func:`half_sample_metrics`.
+    """Draw the half-samples of :func:`bootstrap_intervals`.
 
+    The rows of a half-sample depend on N, the number of replicates, the seed and the units only.
     ``units`` is (N,), the number, from 0, of what is drawn as a whole with each text; by default, each text
     is drawn alone.
 
@@ -402,9 +407,9 @@ def compare_halves(
     references: Points, texts: Points, of_references: NDArray[np.bool_], of_texts: NDArray[np.bool_], k: int
 ) -> HalfSamples:
     """Compare half-samples of references and of as many texts; which ones is (R, N) each."""
-    balls, covered = _half_samples(references, texts, of_references, of_texts, k)
-    around, _ = _half_samples(texts, references, of_texts, of_references, k)
-    return HalfSamples(of_references, of_texts, balls, covered, around > 0, k)
+    balls = _half_samples(references, texts, of_references, of_texts, k, clip=True)
+    own = _half_samples(texts, references, of_texts, of_references, k, clip=False)
+    return HalfSamples(of_references, of_texts, balls, own, k)
 
 
 def interval_of(metric: str, value: float, replicates: NDArray[np.float64], level: float = 0.95) -> Interval:
@@ -555,9 +560,14 @@ def _expected_clipped_coverage(n: int, k: int) -> NDArray[np.float64]:
 
 
 def _half_samples(
-    owners: Points, others: Points, owners_drawn: NDArray[np.bool_], others_drawn: NDArray[np.bool_], k: int
-) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return the number of balls around each other point, and which balls are full, in each replicate.
+    owners: Points,
+    others: Points,
+    owners_drawn: NDArray[np.bool_],
+    others_drawn: NDArray[np.bool_],
+    k: int,
+    clip: bool,
+) -> _Balls:
+    """Compare the balls of half-samples of one set with half-samples of the other one.
 
     ``owners_drawn`` and ``others_drawn`` are (replicates, N). The radius of a ball in a replicate is the
     distance to its owner's k-th nearest neighbour in the half-sample.
@@ -567,36 +577,45 @@ def _half_samples(
     replicates, n = owners_drawn.shape
     # Enough neighbours that a half-sample contains at least k of them, except once in 10^10 balls.
     count = min(n - 1, int(2 * k + 7 * np.sqrt(2 * k) + 24))
-    around = np.zeros((replicates, n), np.int32)
-    full = np.zeros((replicates, n), bool)
-    balls = radii_of(owners, [(n, count)])[n, count]
+    radii = radii_of(owners, [(n, count)])[n, count]
+    near, neighbours = radii.near[:, :count], radii.neighbours[:, :count]
+    reach = np.empty((replicates, n), np.int32)
+    """Place of the neighbour that a ball extends to, from 0."""
+    limits, most = np.full(replicates, np.inf, np.float32), np.zeros(replicates, np.int64)
+    for replicate, drawn in enumerate(owners_drawn):
+        order = drawn[neighbours].cumsum(axis=1, dtype=np.int32)
+        reach[replicate] = np.minimum((order < k).sum(axis=1), count - 1)
+        if clip:
+            squares = near[np.arange(n), reach[replicate]]
+            limits[replicate] = np.median(np.sqrt(np.maximum(squares[drawn], 0))) ** 2
+            within = (near <= np.minimum(squares, limits[replicate])[:, None]) & drawn[:, None]
+            fellows = np.bincount(neighbours[within], minlength=n)[drawn]
+            most[replicate] = np.minimum(fellows, k).sum()
+    inside, around, clipped = (np.zeros((replicates, n), np.int32) for _ in range(3))
     one_at_a_time = threading.Lock()
 
     def draw(rows: slice, squared: torch.Tensor) -> None:
-        near, neighbours = balls.near[rows, :count], balls.neighbours[rows, :count]
-        reach = np.empty((replicates, len(near)), np.int32)
-        for replicate, drawn in enumerate(owners_drawn):
-            order = drawn[neighbours].cumsum(axis=1, dtype=np.int32)
-            reach[replicate] = np.minimum((order < k).sum(axis=1), count - 1)
-        pairs = (squared < squared.new_tensor(near[:, -1:])).nonzero().cpu().numpy()
+        pairs = (squared < squared.new_tensor(near[rows, -1:])).nonzero().cpu().numpy()
         distance = squared[*torch.from_numpy(pairs.T)].cpu().numpy()
         for part in blocks(len(pairs), replicates):
             row, column = pairs[part].T
+            row = row + rows.start
             # A ball that extends to neighbour number m (from 0) contains the pair if that one is farther.
             rank = (near[row] <= distance[part][:, None]).sum(axis=1)
-            hit = (reach[:, row] >= rank) & owners_drawn[:, row + rows.start] & others_drawn[:, column]
+            hit = (reach[:, row] >= rank) & owners_drawn[:, row] & others_drawn[:, column]
+            targets = [(inside, row, hit), (around, column, hit)]
+            if clip:
+                targets.append((clipped, column, hit & (distance[part] < limits[:, None])))
             with one_at_a_time:
-                for target, index, join in (
-                    (full, row + rows.start, np.logical_or),
-                    (around, column, np.add),
-                ):
+                for target, index, counted in targets:
                     order = np.argsort(index, kind="stable")
                     starts = np.flatnonzero(np.diff(index[order], prepend=-1))
-                    of_points = join.reduceat(hit[:, order], starts, axis=1, dtype=target.dtype)
-                    target[:, index[order][starts]] = join(target[:, index[order][starts]], of_points)
+                    target[:, index[order][starts]] += np.add.reduceat(
+                        counted[:, order], starts, axis=1, dtype=target.dtype
+                    )
 
     over_blocks(draw, owners, others)
-    return around, full
+    return _Balls(inside, around, clipped, most)
 
 
 def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: int, closed: bool) -> None:

@@ -19,8 +19,8 @@ from textgamut.metrics.support import (
     support_metrics,
 )
 
-HALF_SAMPLED = ("precision", "recall", "density", "coverage")
-"""The metrics that have values for groups, and intervals from half-samples."""
+OF_GROUPS = ("precision", "recall", "density", "coverage")
+"""The metrics that have values for groups."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ def score(
     numbers = numbered(units, result.n)
     few = not bootstrap or result.n <= 4 * k or numbers.max() == 0
     halves = None if few else half_samples(*reduced, result, bootstrap, units=numbers)
-    of_all = halves.metrics() if halves else {}
+    of_all = halves.all_metrics() if halves else {}
     rows = [
         _row(result, ALL, name, getattr(result, name), of_all.get(name)) for name in metrics_of("support")
     ]
@@ -77,7 +77,7 @@ def score(
             of_group = halves.metrics(*members) if halves else {}
             rows += [
                 _row(result, group_name(column, group), name, value, of_group.get(name))
-                for name in HALF_SAMPLED
+                for name in OF_GROUPS
                 if not np.isnan(value := getattr(metrics, name))
             ]
     return SupportScores(

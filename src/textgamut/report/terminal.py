@@ -15,7 +15,7 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import FAILS_NOTE
 from textgamut.errors import printable
 from textgamut.metrics.rows import ALL, YARDSTICK, Row
-from textgamut.metrics.support_scores import HALF_SAMPLED
+from textgamut.metrics.support_scores import OF_GROUPS
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
 from textgamut.report.comparison import (
@@ -78,9 +78,9 @@ def print_scores(
         if row["group"] != ALL:
             values.setdefault(row["group"], {})[row["metric"]] = row["value"]
     if values:
-        groups = _table("group", *HALF_SAMPLED)
+        groups = _table("group", *OF_GROUPS)
         for group, found in values.items():
-            of_group = (f"{found[name]:.4f}" if name in found else "—" for name in HALF_SAMPLED)
+            of_group = (f"{found[name]:.4f}" if name in found else "—" for name in OF_GROUPS)
             groups.add_row(Text(printable(group)), *(Text(cell) for cell in of_group))
         console.print()
         console.print(groups)
@@ -130,7 +130,7 @@ def print_comparison(
         _print_columns(
             console,
             [("group", list(groups["group"])), ("model", list(groups["model"]))],
-            [(name, cells_of(groups, name)) for name in HALF_SAMPLED],
+            [(name, cells_of(groups, name)) for name in OF_GROUPS],
         )
     notes = {
         "_low": "[ ]: 95 % interval",

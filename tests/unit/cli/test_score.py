@@ -16,7 +16,7 @@ from textgamut.catalogue import METRICS, metrics_of
 from textgamut.cli.main import main
 from textgamut.metrics.ngram import diversity, self_bleu
 from textgamut.metrics.rows import USED_REFERENCES
-from textgamut.metrics.support_scores import HALF_SAMPLED
+from textgamut.metrics.support_scores import OF_GROUPS
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "over", "under", "mat", "road", "then", "and"]
 
@@ -268,7 +268,7 @@ class TestSeveralModels:
         in_groups = [row for row in together["differences"] if row["group"] != "all"]
         assert in_groups
         assert {row["group"].split("=")[0] for row in in_groups} == {"topic"}
-        assert {row["metric"] for row in in_groups} <= set(HALF_SAMPLED)
+        assert {row["metric"] for row in in_groups} <= set(OF_GROUPS)
         assert {tuple(row[name] for name in names[1:]) for row in in_groups} == {("a", "b")}
         assert set(together["verdicts"]) == {"a", "b"}
         assert together["pairs"] == ["The pair of models cannot be told apart in precision and recall."]

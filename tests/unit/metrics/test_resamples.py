@@ -15,7 +15,7 @@ from textgamut.metrics.ngram_resamples import prepare_compression, prepare_ngram
 from textgamut.metrics.statistic import InGroup, Masks, Values, recomputed
 from textgamut.metrics.support import group_metrics, support_metrics
 from textgamut.metrics.support_resamples import prepare_support
-from textgamut.metrics.support_scores import HALF_SAMPLED
+from textgamut.metrics.support_scores import OF_GROUPS
 from textgamut.metrics.vendi import prepare_vendi, vendi_score
 
 SUPPORT = (
@@ -97,12 +97,12 @@ def test_support_metrics_of_groups_are_exact() -> None:
         found = group_metrics(
             support_metrics(ref, both_models[rows], k), of_references, np.array(labels)[rows]
         )
-        parts = ((group, name) for group in groups for name in HALF_SAMPLED)
+        parts = ((group, name) for group in groups for name in OF_GROUPS)
         return {InGroup(*part): getattr(found[part[0][-1]], part[1]) for part in parts}
 
     statistic = prepare_support(pooled, reference, k, {"topic": labels}, {"topic": of_references})
     found = statistic.evaluate(masks)
-    names = [InGroup(group, name) for group in groups for name in HALF_SAMPLED]
+    names = [InGroup(group, name) for group in groups for name in OF_GROUPS]
     assert_equal(found, both(masks, compute), names, 1e-12)
     of_groups = {name for name in found if isinstance(name, InGroup)}
     assert {name.group for name in of_groups if name.metric == "recall"} == set(groups)

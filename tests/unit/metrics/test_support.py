@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from textgamut.catalogue import metrics_of
 from textgamut.errors import SmallSampleWarning, TextgamutError
 from textgamut.features import reduce as reduction
 from textgamut.metrics import distances_in_blocks
@@ -374,12 +375,14 @@ class TestBootstrap:
         monkeypatch.setattr(reduction, "BLOCK_BYTES", 8 * 80 * 13)
         seen: dict[int, Any] = {}
         monkeypatch.setattr(np, "quantile", lambda values, _: seen.setdefault(len(seen), values)[:2])
-        intervals_of(reference, generated, k=3, replicates=5, seed=3)
+        names = list(intervals_of(reference, generated, k=3, replicates=5, seed=3))
+        assert names == metrics_of("support")
         rng = np.random.default_rng(3)
         halves = [[rng.permutation(80) < 40 for _ in range(5)] for _ in range(2)]
-        found = [brute_force(reference[ref], generated[gen], 3) for ref, gen in zip(*halves, strict=True)]
-        for place, name in enumerate(METRICS):
-            values = np.array([replicate[name] for replicate in found])
+        found = [support_metrics(reference[ref], generated[gen], 3) for ref, gen in zip(*halves, strict=True)]
+        for place, name in enumerate(names):
+            values = np.array([getattr(of_half, name) for of_half in found])
+            assert values.std() > 0
             assert seen[place] == pytest.approx(values - values.mean(), abs=1e-12), name
 
     def test_the_deviation_is_that_over_fresh_samples(self) -> None:
@@ -393,7 +396,7 @@ class TestBootstrap:
         pairs = [sample() for _ in range(60)]
         metrics = [support_metrics(*pair) for pair in pairs]
         claimed = [intervals_of(*pair, replicates=100) for pair in pairs[:20]]
-        for name in METRICS:
+        for name in metrics_of("support"):
             truth = np.std([getattr(result, name) for result in metrics], ddof=1)
             mean = np.mean([intervals[name].deviation for intervals in claimed])
             assert 0.7 < mean / truth < 1.4, (name, mean, truth)
