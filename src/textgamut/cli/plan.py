@@ -158,7 +158,8 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
     console.print(table)
     note = (
         f"Deviations: {pilot}. With N they change as those of means do, by a slope of -0.50 (of logarithms); "
-        "where the pilot has another one, it is used. "
+        "where the pilot has another one, it is used. A plan has at least half of the pilot's texts, since "
+        "differences of a metric change with N. "
     )
     note += (
         "Hours: of generating so many texts with each model, decoding setting and seed of the experiment."

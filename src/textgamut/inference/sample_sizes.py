@@ -20,6 +20,9 @@ COLUMNS = ["metric", "model_1", "model_2", "paired", "n", "deviation"]
 """Columns of a table of deviations."""
 USUAL_SLOPE = -0.5
 """Slope of the logarithm of a deviation over that of N, for means."""
+LEAST_SHARE = 0.5
+"""Share of the pilot's texts that a plan has at least: with far fewer, the difference between two models is
+another one. MAUVE has a cluster for ten texts, and at a quarter of the texts half of the difference."""
 LEAST_CHANGE = 0.1
 """Difference from the usual slope at which the one of the pilot is used."""
 
@@ -35,8 +38,6 @@ class Deviation(NamedTuple):
     deviation: float
     slope: float = USUAL_SLOPE
     """Slope of its logarithm over that of N."""
-    least: int = 2
-    """Smallest number of texts that the slope is known for; no fewer are recommended."""
 
 
 def pilot_deviations(table: pd.DataFrame) -> list[Deviation]:
@@ -59,16 +60,16 @@ def pilot_deviations(table: pd.DataFrame) -> list[Deviation]:
                 fit = linregress(np.log(of_pair["n"]), np.log(of_pair["deviation"]))
                 clearly = abs(fit.slope - USUAL_SLOPE) > max(LEAST_CHANGE, 2 * fit.stderr)
                 slope = float(fit.slope) if clearly and fit.slope < 0 else USUAL_SLOPE
-        n, least = int(own["n"].max()), int(own["n"].min())
+        n = int(own["n"].max())
         largest = float(own.loc[own["n"] == n, "deviation"].max())
-        found.append(Deviation(str(metric), bool(paired), n, largest, slope, least))
+        found.append(Deviation(str(metric), bool(paired), n, largest, slope))
     return found
 
 
 def needed_texts(pilot: Deviation, difference: float, power: float, comparisons: int = 1) -> int:
     """Return how many texts of each side a two-sided test needs to see a difference.
 
-    At least as many as the smallest N of the pilot: below, its slope is not known.
+    At least half as many as the pilot has, see ``LEAST_SHARE``.
 
     Args:
         pilot: The deviation of the difference at the N of the pilot.
@@ -80,7 +81,7 @@ def needed_texts(pilot: Deviation, difference: float, power: float, comparisons:
 
     reach = float(ndtri(power) - ndtri(LEVEL / 2 / comparisons))
     factor: float = (difference / (reach * pilot.deviation)) ** (1 / pilot.slope)
-    return max(pilot.least, math.ceil(pilot.n * factor))
+    return math.ceil(pilot.n * max(factor, LEAST_SHARE))
 
 
 def planned(

@@ -32,7 +32,7 @@ def test_the_number_is_that_of_a_mean() -> None:
     assert needed_texts(PILOT, 0.05, 0.8, comparisons=20) > 1.5 * 503
     assert needed_texts(PILOT, 0.025, 0.8) == pytest.approx(4 * 503, abs=4)
     assert needed_texts(PILOT._replace(slope=-1.0), 0.025, 0.8) == pytest.approx(2 * 503 * 0.89, rel=0.01)
-    assert needed_texts(PILOT._replace(least=100), 10, 0.8) == 100
+    assert needed_texts(PILOT, 10, 0.8) == 200  # no fewer than half of the pilot's
 
 
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
@@ -61,7 +61,7 @@ def test_slopes_are_fitted_within_a_pair_and_used_where_they_differ() -> None:
     none = other | {"metric": "mauve", "deviation": 0.0}
     table = pd.DataFrame([*rows("recall", -0.55), *rows("mmd_gaussian", -1.0), other, none])
     recall, mmd = pilot_deviations(table)
-    assert recall == Deviation("recall", True, 400, 0.3, -0.5, 100)  # the largest deviation, the usual slope
+    assert recall == Deviation("recall", True, 400, 0.3, -0.5)  # the largest deviation, the usual slope
     assert mmd.slope == pytest.approx(-1.0)
     assert planned([recall, mmd], {"recall": 0.1}, 0.8, 1) == [(recall, 0.1, needed_texts(recall, 0.1, 0.8))]
 
@@ -74,4 +74,4 @@ def test_a_slope_that_parts_do_not_agree_on_is_not_used(quarters: tuple[float, .
     table = pd.DataFrame({"deviation": deviations, "n": [400, 200, 200, 100, 100, 100, 100]})
     [found] = pilot_deviations(table.assign(metric="recall", model_1="a", model_2="b", paired=True))
     assert found.slope == pytest.approx(slope, abs=0.01)
-    assert (found.n, found.deviation, found.least) == (400, 0.2, 100)
+    assert (found.n, found.deviation) == (400, 0.2)
