@@ -145,6 +145,28 @@ def _sampled(masks: Masks, share: float | None) -> Masks:
     return found
 
 
+class _Homogenization:
+    """The mean ROUGE-L of many sets of the same texts, over pairs of them, all or a sample."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        from scipy.sparse import csr_array
+
+        found = np.array(list(compression.alike_pairs(list(map(compression.rouge_tokens, texts)))))
+        places = found[:, 0].astype(np.intp), found[:, 1].astype(np.intp)
+        shape = (len(texts), len(texts))
+        self.alike, self.compared = (
+            csr_array((of, places), shape=shape) for of in (found[:, 2], np.ones(len(found)))
+        )
+
+    def __call__(self, masks: Masks) -> NDArray[np.float64]:
+        means = []
+        for part in blocks(len(masks), masks.shape[1]):
+            chosen = np.ascontiguousarray(masks[part].T, dtype=np.float64)
+            total, pairs = (((of @ chosen) * chosen).sum(axis=0) for of in (self.alike, self.compared))
+            means.append(total / pairs)
+        return np.concatenate(means)
+
+
 def _information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return count · log(count) of each count, 0 for none."""
     exact = counts.astype(np.float64)
@@ -198,7 +220,7 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
     most = sum(map(count_words, references))
     tokens = [text.split() for text in texts]
     grams = {n: _Grams(tokens, n) for n in ORDERS}
-    firsts, seconds, alike = _pairs_alike(texts)
+    homogenization = _Homogenization(texts)
 
     def cut(masks: Masks) -> tuple[Masks, Masks]:
         totals = [np.where(side, words, 0).cumsum(axis=1) for side in (masks, ~masks)]
@@ -213,16 +235,10 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
     def of_set(masks: Masks) -> dict[str, NDArray[np.float64]]:
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = [of.distinct(masks) / (masks @ of.lengths) for of in grams.values()]
-            homogenization = [
-                float(np.mean(alike[mask[firsts] & mask[seconds]], dtype=np.float64))
-                if (mask[firsts] & mask[seconds]).any()
-                else math.nan
-                for mask in masks
-            ]
             return {
                 "ngram_diversity": np.sum(shares, axis=0),
                 "self_repetition": grams[4].repeated(masks),
-                "homogenization": np.array(homogenization),
+                "homogenization": homogenization(masks),
             }
 
     def ratio(masks: Masks) -> dict[str, NDArray[np.float64]]:
@@ -247,9 +263,3 @@ def _of_both(
 ) -> Values:
     found = [of_set(side) for side in (first, second)]
     return {name: np.stack([of_side[name] for of_side in found]) for name in found[0]}
-
-
-def _pairs_alike(texts: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Return pairs of texts, and the ROUGE-L of each."""
-    found = np.array(list(compression.alike_pairs(list(map(compression.rouge_tokens, texts)))))
-    return found[:, 0].astype(np.intp), found[:, 1].astype(np.intp), found[:, 2]
