@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from setup_pairs import REFERENCE, compare, pair
+from setup_pairs import REFERENCE, compare, pair, read_news
 
 from textgamut.catalogue import FAMILIES
 from textgamut.files import to_csv
@@ -94,8 +94,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, default=REFERENCE / "coverage.csv")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    columns = pd.read_csv(arguments.news, header=None).iloc[:, -2:].astype(str)
-    texts = (columns.iloc[:, 0] + " " + columns.iloc[:, 1]).tolist()
+    texts, _ = read_news(arguments.news)
     lines = arguments.kept.read_text().splitlines() if arguments.kept.exists() else []
     done = {tuple(key): found for key, found in map(json.loads, lines)}
     start = time.monotonic()

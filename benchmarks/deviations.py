@@ -7,10 +7,11 @@ texts of a model. The table is ``src/textgamut/views/deviations.csv``.
 from __future__ import annotations
 
 import argparse
-import csv
 import random
 import warnings
 from pathlib import Path
+
+from setup_pairs import read_news
 
 import textgamut
 from textgamut.files import to_csv
@@ -24,8 +25,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("src/textgamut/views/deviations.csv"))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    with arguments.texts.open(newline="", encoding="utf-8") as file:
-        texts = [f"{title} {text}".replace("\\", " ") for _, title, text in csv.reader(file)]
+    texts = [text.replace("\\", " ") for text in read_news(arguments.texts)[0]]
     random.Random(0).shuffle(texts)
     found = textgamut.compare(texts[:2000], {"aggen": texts[2000:3000]}, metrics=FAMILIES)
     arguments.output.write_bytes(to_csv(found.deviations))

@@ -147,13 +147,17 @@ def _references(texts: Sequence[str], features: np.ndarray, rows: np.ndarray) ->
     return SETTINGS | {"reference_features": features[rows], "references": chosen}
 
 
-@cache
-def _embedded_news(path: Path) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the texts of AG news, their topics from 1 to 4, and their features."""
+def read_news(path: Path) -> tuple[list[str], np.ndarray]:
+    """Return the texts of ``test.csv`` of AG news, and their topics from 1 to 4."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = [(int(topic), f"{title} {text}") for topic, title, text in csv.reader(file)]
-    texts = [text for _, text in rows]
-    return texts, np.array([topic for topic, _ in rows]), _features(texts)
+    return [text for _, text in rows], np.array([topic for topic, _ in rows])
+
+
+@cache
+def _embedded_news(path: Path) -> tuple[list[str], np.ndarray, np.ndarray]:
+    texts, topics = read_news(path)
+    return texts, topics, _features(texts)
 
 
 @cache

@@ -201,14 +201,14 @@ class _MovingBalls:
     """The balls of the generated texts.
 
     A text's ball contains a reference if fewer than k texts of its set are at most as far from the text as
-    the reference is. The 12 k nearest neighbours of each text in the pool are listed; a random half contains
-    k of them, except once in 10^10 balls. Then the distances of the text to all others are computed.
+    the reference is. Enough of the nearest neighbours of each text in the pool are listed that a random half
+    contains k of them, except once in 10^6 balls. Then the distances of the text to all others are computed.
     """
 
     def __init__(self, references: Points, texts: Points, k: int, groups: Sequence[_Group]) -> None:
         self.references, self.texts, self.k, self.groups = references, texts, k, groups
         self.n, pooled = len(references.exact), len(texts.exact)
-        listed = min(pooled - 1, 12 * k)
+        listed = min(pooled - 1, int(2 * k + 5 * np.sqrt(2 * k) + 13))
         # Two extra neighbours, because float32 cannot order neighbours at almost equal distances.
         near = radii_of(texts, [(pooled, listed)])[pooled, listed]
         squares = exact_squares(texts, np.arange(pooled)[:, None], texts, near.neighbours)
@@ -255,7 +255,7 @@ class _MovingBalls:
     def _balls(self, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the number of balls of each set around each reference (2, N), and which are filled."""
         fellows = (mask[self.neighbours] == mask[:, None]).cumsum(
-            axis=1, dtype=np.min_scalar_type(12 * self.k)
+            axis=1, dtype=np.min_scalar_type(self.neighbours.shape[1])
         )
         last = (fellows < self.k).sum(axis=1)  # place of the k-th fellow, from 0
         hit = self.ranks <= last[self.owners]
