@@ -70,8 +70,8 @@ def add_intervals(
         return rows
     with warnings.catch_warnings():  # scoring has already warned
         warnings.simplefilter("ignore")
-        found = _replicates(family, own, common, units, count, wanted)
-    return [_with_interval(row, found.get((row["group"], row["metric"]))) for row in rows]
+        found, scale = _replicates(family, own, common, units, count, wanted)
+    return [_with_interval(row, found.get((row["group"], row["metric"])), scale) for row in rows]
 
 
 def _of_mean(row: Row, columns: Columns, drawn_with: Sequence[Hashable] | None) -> Row:
@@ -97,10 +97,10 @@ def _replicates(
     units: NDArray[np.intp],
     count: int,
     wanted: set[tuple[str, str]],
-) -> Replicates:
+) -> tuple[Replicates, float]:
     """Return the values of parts of the texts: from the family's fast statistics, and then from its scorer.
 
-    They are scaled, so that they vary as the values of new samples of all texts do.
+    The second value is the factor with which they vary as the values of new samples of all texts do.
     """
     rng = np.random.default_rng(seed_of(family.name))
     drawn, scale = draw_parts(rng, int(units.max()) + 1, count, family.of_draws)
@@ -115,7 +115,7 @@ def _replicates(
             found |= {in_group(key): of for key, of in parts.items()}
     if wanted - set(found):
         found = dict(_recomputed(family, own, common, texts[:SLOW_PARTS], references)) | found
-    return {key: scale * of for key, of in found.items()}
+    return found, scale
 
 
 def _recomputed(
@@ -140,15 +140,15 @@ def _recomputed(
         yield key, np.array([of.get(key, np.nan) for of in scored])
 
 
-def _with_interval(row: Row, replicates: NDArray[np.float64] | None) -> Row:
+def _with_interval(row: Row, replicates: NDArray[np.float64] | None, scale: float) -> Row:
     if "low" in row or replicates is None:
         return row
     known = replicates[np.isfinite(replicates)]
     if len(known) < 2:
         return row
     if len(known) >= LEAST_FOR_QUANTILES:
-        return row | interval_of(row["metric"], row["value"], known)._asdict()
-    return _about(row, float(known.std(ddof=1)), 1.96)
+        return row | interval_of(row["metric"], row["value"], known, scale=scale)._asdict()
+    return _about(row, scale * float(known.std(ddof=1)), 1.96)
 
 
 def _about(row: Row, deviation: float, width: float) -> Row:

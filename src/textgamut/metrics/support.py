@@ -352,7 +352,10 @@ class HalfSamples(NamedTuple):
         }
 
     def all_metrics(self) -> dict[str, NDArray[np.float64]]:
-        """Return all support metrics of each half-sample, (R,) each."""
+        """Return all support metrics of each half-sample, (R,) each.
+
+        Clipped density is not cut to 1: where many half-samples have 1, their quantiles would say too little.
+        """
         found, k = self.metrics(), self.k
         texts, references = self.texts.sum(axis=1), self.references.sum(axis=1)
         inside, clipped = (
@@ -361,7 +364,7 @@ class HalfSamples(NamedTuple):
         density = clipped / texts / np.maximum(self.of_references.most / references, 1 / references)
         filled = (self.of_texts.inside > 0).sum(axis=1) / texts
         return found | {
-            "clipped_density": np.minimum(density, 1.0),
+            "clipped_density": density,
             "clipped_coverage": equivalent_shares(inside / (k * references), int(references[0]), k),
             "symmetric_precision": np.minimum(found["precision"], filled),
             "symmetric_recall": np.minimum(found["recall"], found["coverage"]),
@@ -412,7 +415,9 @@ def compare_halves(
     return HalfSamples(of_references, of_texts, balls, own, k)
 
 
-def interval_of(metric: str, value: float, replicates: NDArray[np.float64], level: float = 0.95) -> Interval:
+def interval_of(
+    metric: str, value: float, replicates: NDArray[np.float64], level: float = 0.95, scale: float = 1.0
+) -> Interval:
     """Return the interval of a metric.
 
     A mean over half of N elements, drawn without replacement, has the variance (2 / N - 1 / N) s^2 = s^2 / N
@@ -421,16 +426,19 @@ def interval_of(metric: str, value: float, replicates: NDArray[np.float64], leve
     Args:
         metric: Name of the metric.
         value: The metric of the whole sets.
-        replicates: (R,) the metric of each half-sample.
+        replicates: (R,) the metric of each half-sample, or of another part. Some may be beyond its range, for
+            the quantiles; they are cut for the deviation.
         level: Share of the replicates inside the interval, in (0, 1).
+        scale: Factor of the replicates' distances from their mean.
 
     Raises:
         TextgamutError: If the level is outside (0, 1).
     """
     tail = (1 - _share_inside(level)) / 2
-    low, high = value + np.quantile(replicates - replicates.mean(), [tail, 1 - tail])
+    low, high = value + scale * np.quantile(replicates - replicates.mean(), [tail, 1 - tail])
     bottom, top = METRICS[metric].range
-    return Interval(max(float(low), bottom), min(float(high), top), float(replicates.std(ddof=1)))
+    deviation = scale * float(replicates.clip(bottom, top).std(ddof=1))
+    return Interval(max(float(low), bottom), min(float(high), top), deviation)
 
 
 def _share_inside(level: float) -> float:

@@ -108,6 +108,7 @@ def prepare_support(
         [of_model] = prepare([pooled[own]], choose_device(None))
         drawn = compare_halves(references, of_model, in_references, in_texts[:, own], k)
         found = dict[Key, NDArray[np.float64]](drawn.all_metrics().items())
+        found["clipped_density"] = np.minimum(found["clipped_density"], 1.0)
         for group in of_texts:
             values = drawn.metrics(texts=group.members(len(pooled))[own])
             found |= {group.key(name): values[name] for name in ("precision", "density")}
