@@ -638,6 +638,37 @@ def test_held_out_texts_are_the_yardstick(score) -> None:
     assert found.humans[USED_REFERENCES].values == score(MANY, MANY[:30], metrics=["length", "ngram"]).values
 
 
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_human_texts_are_compared_whatever_is_known_of_the_models(
+    compare, asked: bool, grouped: bool, clustered: bool
+) -> None:
+    """They have neither prompts nor clusters."""
+    models = {"a": GENERATED, "b": sentences(LOW, 5)}
+    prompts = [f"p{i % 15}" for i in range(30)]
+    found = compare(
+        MANY,
+        models,
+        metrics=["support", "vendi", "ngram", "compression", *["completions"] * asked],
+        bootstrap=20,
+        prompts=dict.fromkeys(models, prompts) if asked else None,
+        clusters=dict.fromkeys(models, list("ab") * 15) if clustered else None,
+        groups={"topic": (["x", "y"] * 45, dict.fromkeys(models, ["x", "y"] * 15))} if grouped else None,
+    )
+    table = found.differences
+    human = table[table["model_2"] == YARDSTICK]
+    families = ("support", "vendi", "ngram", "compression")
+    of_sets = {name for family in families for name in metrics_of(family) if name != "vendi_reference"}
+    whole = set(human.loc[human["group"] == "all", "metric"])
+    assert of_sets - whole <= {"ead"}
+    assert set(human["group"]) == ({"all", "topic=x", "topic=y"} if grouped else {"all"})
+    assert not human["paired"].any()
+    assert table.loc[table["model_2"] == "b", "paired"].any() == asked
+    assert set(found.verdicts) == set(models)
+    assert len(found.deviations) > len(table[table["group"] == "all"])
+
+
 @pytest.mark.parametrize(
     ("references", "why"),
     [

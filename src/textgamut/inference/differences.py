@@ -81,7 +81,7 @@ class Run(NamedTuple):
     common: Mapping[str, Any]
     """Settings and references by name."""
     prompts: tuple[Sequence[Hashable], Sequence[Hashable]] | None
-    """Prompt of each text of each model, None for a text without one; None if the sets are independent."""
+    """Prompt of each text of each model, None for a text without one; None if no text has one."""
     number: int = 0
     """Runs of the same texts, with several draws of references, have the same number."""
     clusters: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None
@@ -98,8 +98,8 @@ def set_differences(
 ) -> list[Difference]:
     """Compute the differences of the metrics of sets between two models, by resamples of their texts.
 
-    If the models have common prompts, the texts of a prompt are swapped, those of fewer than
-    ``LEAST_PROMPTS`` prompts one by one; else all texts are permuted.
+    If the models have common prompts, the texts of a prompt are swapped; else all texts are permuted, those
+    of one model and prompt together. Texts of fewer than ``LEAST_PROMPTS`` prompts are moved one by one.
 
     Args:
         family: The family.
@@ -123,7 +123,7 @@ def set_differences(
         ]
         negative = {name: -value for name, value in values.items()}
         return [_negative(of) for of in set_differences(family, turned, models[::-1], negative, resamples)]
-    paired = all(_share_prompts(run) for run in runs)
+    paired = all(share_prompts(run) for run in runs)
     units: dict[Hashable, int] = {}
     prepared = [_prepare(family, run, paired, units) for run in runs]
     if any(found is None for found in prepared):
@@ -146,7 +146,8 @@ def set_differences(
     return found
 
 
-def _share_prompts(run: Run) -> bool:
+def share_prompts(run: Run) -> bool:
+    """Return whether a text of each model has the same prompt, so that the models can be paired."""
     return run.prompts is not None and not set(run.prompts[0]).isdisjoint(set(run.prompts[1]) - {None})
 
 
@@ -174,7 +175,8 @@ def _prepare(
             stacklevel=3,
         )
     chosen = [of[:n] for of in rows]
-    pooled = {name: _in_turn([own[name] for own in run.own], chosen) for name in run.own[0]}
+    known = [name for name in run.own[0] if name in run.own[1]]  # human texts have no prompts
+    pooled = {name: _in_turn([own[name] for own in run.own], chosen) for name in known}
     common = dict(run.common)
     if family.of_draws:
         common[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][:n]
@@ -199,11 +201,13 @@ def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool) -> list[Has
     """Return what is moved as a whole with each pooled text: its cluster, its prompt, or the text alone."""
     keys: list[Hashable] = [("text", run.number, row) for row in range(2 * len(rows[0]))]
     if not paired:
-        if run.clusters is not None:
-            for side, of_side in enumerate(rows):
-                for place, row in enumerate(of_side):
-                    if (label := run.clusters[side][row]) is not None:
-                        keys[2 * place + side] = ("cluster", run.number, side, label)
+        for side, labels in enumerate(run.clusters or run.prompts or ()):
+            own = [labels[row] for row in rows[side]]
+            if run.clusters is None and len(set(own)) < LEAST_PROMPTS:
+                continue
+            for place, label in enumerate(own):
+                if label is not None:
+                    keys[2 * place + side] = ("cluster", run.number, side, label)
         return keys
     assert run.prompts is not None
     asked = [run.prompts[0][row] for row in rows[0]]

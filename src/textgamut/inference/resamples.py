@@ -211,6 +211,9 @@ def _relabelled(
     first, most = (SLOW_FIRST, SLOW_MOST) if slow else (FIRST, min(MOST, max(FIRST, MOST_TEXTS // texts)))
     if resamples is not None:
         first = most = resamples
+    texts_of = np.zeros(units, np.intp)
+    for pool in pools:
+        texts_of = np.maximum(texts_of, np.bincount(pool.unit, minlength=units))
     done = 0
     while done < most:
         count = min(first if slow else max(first, done), most - done)
@@ -220,9 +223,34 @@ def _relabelled(
         else:
             chosen = np.empty((count, units), bool)
             for own in (run_of == run for run in np.unique(run_of)):
-                chosen[:, own] = rng.permuted(np.tile(of_first[own], (count, 1)), axis=1)
+                chosen[:, own] = _divided(rng, of_first[own], texts_of[own], count)
             yield [chosen[:, pool.unit] for pool in pools]
         done += count
+
+
+def _divided(
+    rng: np.random.Generator, first: NDArray[np.bool_], texts: NDArray[np.intp], count: int
+) -> Masks:
+    """Divide units between two sides, both with as many units as given, if all units have as many texts.
+
+    Else each unit is on either side with probability 1/2, given that both sides have nearly as many texts:
+    within a twentieth, or within the largest unit, but no fewer than half.
+
+    Args:
+        rng: Source of the random numbers.
+        first: (units,) which ones are the first model's.
+        texts: (units,) their numbers of texts.
+        count: Number of divisions.
+    """
+    if (texts == texts[0]).all():
+        return rng.permuted(np.tile(first, (count, 1)), axis=1)
+    half = texts.sum() / 2
+    reach = min(max(half / 20, texts.max()), half / 2)
+    found = np.empty((0, len(texts)), bool)
+    while len(found) < count:  # a tenth of them, or more, is near enough
+        drawn = rng.integers(2, size=(count, len(texts)), dtype=bool)
+        found = np.concatenate([found, drawn[np.abs(drawn @ texts - half) <= reach]])
+    return found[:count]
 
 
 def _values(

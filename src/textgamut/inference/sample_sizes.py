@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from textgamut.catalogue.family import REFERENCE_FEATURES
-from textgamut.inference.differences import LEVEL, Run
+from textgamut.inference.differences import LEVEL, Run, share_prompts
 from textgamut.inference.resamples import align
 from textgamut.metrics.statistic import chosen_rows
 
@@ -104,7 +104,9 @@ def parts_of(run: Run, count: int) -> Iterator[Run]:
         count: Number of parts.
     """
     n = min(len(next(iter(own.values()))) for own in run.own)
-    rows = (list(range(n)), list(range(n))) if run.prompts is None else align(*run.prompts)
+    rows = list(range(n)), list(range(n))
+    if run.prompts and share_prompts(run):
+        rows = align(*run.prompts)
     references = run.common.get(REFERENCE_FEATURES)
     for part in range(count):
         first, second = (np.array(_part(of, part, count), dtype=np.intp) for of in rows)

@@ -150,11 +150,11 @@ class Material:
         from textgamut.inference.differences import Run
 
         read = [self.own(family, name) for name in (first, second)]
-        prompts = [own["prompt_ids"] for own in read]
+        prompts = [_keys(own["prompt_ids"] or [None] * len(own["texts"])) for own in read]
         return Run(
             (_given(family, read[0]), _given(family, read[1])),
             self.common(family),
-            None if None in prompts else (_keys(prompts[0]), _keys(prompts[1])),
+            (prompts[0], prompts[1]),
             clusters=(read[0]["units"], read[1]["units"]) if self.texts.clusters else None,
         )
 

@@ -295,6 +295,18 @@ def test_clusters_are_moved_as_a_whole() -> None:
     assert np.mean(np.array(found[True]) < 0.05) <= 0.2
 
 
+def test_completions_of_a_prompt_are_permuted_together() -> None:
+    """Between texts without common prompts, one of which is alone; those of few prompts one by one."""
+    rows = range(50)
+    prompts = [f"p{row // 2}" for row in rows]
+    run = Run(({}, {}), {}, (prompts, [None] * 50))
+    units = _units_of(run, (rows, rows), paired=False)
+    assert units[0] == units[2] == ("cluster", 0, 0, "p0")
+    assert len(set(units)) == 25 + 50
+    few = run._replace(prompts=([f"p{row // 5}" for row in rows], [None] * 50))
+    assert len(set(_units_of(few, (rows, rows), paired=False))) == 100
+
+
 def test_a_cluster_of_prompts_is_swapped_as_a_whole() -> None:
     rows = range(8)
     prompts = [f"p{row}" for row in rows]

@@ -64,6 +64,20 @@ def test_the_p_value_of_permutations_is_that_of_the_exact_test() -> None:
     assert found.p == pytest.approx(exact, abs=3 * np.sqrt(exact * (1 - exact) / found.resamples))
 
 
+def test_units_of_unequal_size_are_divided_into_nearly_equal_sets() -> None:
+    """Against all divisions with 4 to 10 of 14 texts: the largest unit has 3."""
+    rng = np.random.default_rng(1)
+    unit = np.repeat(np.arange(9), [3, 1, 1, 2, 2, 2, 1, 1, 1])
+    first, values = unit < 4, rng.normal(size=14) + rng.normal(size=9)[unit]
+    every = np.array([np.array(chosen)[unit] for chosen in itertools.product([False, True], repeat=9)])
+    every = every[(every.sum(axis=1) >= 4) & (every.sum(axis=1) <= 10)]
+    apart = [values[side].mean() - values[~side].mean() for side in every]
+    exact = np.mean(np.abs(apart) >= abs(values[first].mean() - values[~first].mean()) - 1e-12)
+    found = resampled_tests([(mean_of(values), Pool(first, unit))], False, 0)["mean"]
+    assert found.p == pytest.approx(exact, abs=3 * np.sqrt(exact * (1 - exact) / found.resamples))
+    assert found.deviation == pytest.approx(np.sqrt(np.mean(np.square(apart))), rel=0.1)
+
+
 def test_all_texts_of_a_prompt_are_swapped_together() -> None:
     """Copies of a text within prompts are no evidence: two prompts have four swaps."""
     values = np.repeat([1.0, 0.0, 3.0, 2.0], 10)[np.arange(40).reshape(4, 10).T.ravel()]
