@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from helpers import ROOT, do_job
 from safetensors.numpy import save_file
+from scipy import stats
 from servers import JudgeServer
 
 from textgamut import files
@@ -543,6 +544,32 @@ def test_differences_from_human_texts_are_tested_again_on_texts_of_one_length(tm
     files.write_array(features, np.empty((0, 0), np.float32))
     do_job("compare_methods", settings, inputs, {"tests": tests})
     assert files.read_json(tests) == whole
+
+
+def test_methods_without_prompts_are_compared_in_all_seeds(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    paths = []
+    for place, most in enumerate((12, 12, 18, 18)):  # the first method's seeds, and the second's
+        texts = [" ".join(["word"] * int(rng.integers(8, most))) for _ in range(30)]
+        ids = [f"sample-{i}" for i in range(30)]
+        paths.append(tmp_path / f"{place}.parquet")
+        files.write_table(paths[-1], pd.DataFrame({"id": ids, "prompt_id": ids, "text": texts}))
+    settings = {
+        "methods": ["m/d", "n/d"], "paired": False, "groups": [],
+        "families": {"length": {"family": "length", "revision": 1}},
+    }  # fmt: skip
+    kinds = ("features", "references", "reference_features", "grouped", "dataset", "text_scores", "cut_texts")
+    inputs = {"texts": paths, "cut_features": []} | {name: [] for name in kinds}
+    do_job("compare_methods", settings, inputs, {"tests": tmp_path / "tests.json"})
+    [words] = files.read_json(tmp_path / "tests.json")
+    sides = [
+        np.concatenate([[len(text.split()) for text in pd.read_parquet(path)["text"]] for path in own])
+        for own in (paths[:2], paths[2:])
+    ]
+    expected = stats.ttest_ind(*sides, equal_var=False)
+    assert (words["metric"], words["n"], words["paired"]) == ("text_words", 60, False)
+    assert words["p"] == pytest.approx(expected.pvalue, rel=1e-9)
+    assert words["tested"] == pytest.approx(sides[0].mean() - sides[1].mean())
 
 
 def test_differences_and_similarity_are_of_methods(features: Path, scores: Path) -> None:

@@ -646,7 +646,7 @@ def test_human_texts_are_compared_whatever_is_known_of_the_models(
 ) -> None:
     """They have neither prompts nor clusters."""
     models = {"a": GENERATED, "b": sentences(LOW, 5)}
-    prompts = [f"p{i % 15}" for i in range(30)]
+    prompts = [None, *(f"p{i % 15}" for i in range(29))]
     found = compare(
         MANY,
         models,

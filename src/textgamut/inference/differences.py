@@ -64,7 +64,7 @@ class Difference(NamedTuple):
     n: int
     """Number of texts of each model (of the group) or, for metrics of single texts, of prompts."""
     resamples: int = 0
-    """Number of resamples; 0 for Student's t."""
+    """Number of resamples; 0 for tests by t."""
     fitted: bool = False
     """Whether the p-value is from a tail that was fitted to the largest differences."""
     paired: bool = False
@@ -295,11 +295,11 @@ def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) ->
 
 
 def text_differences(first: pd.DataFrame | None, second: pd.DataFrame | None) -> list[Difference]:
-    """Compute the differences of the metrics of single texts that two models have for a common prompt.
+    """Compute the differences of the metrics of single texts that two sets of texts have.
 
     Args:
-        first: A column for each metric, indexed by prompt, which may have several texts; None without any.
-        second: The same of the second model.
+        first: A column for each metric; see :func:`text_difference` for the index. None without any.
+        second: The same of the second set.
     """
     if first is None or second is None:
         return []
@@ -313,40 +313,59 @@ def text_differences(first: pd.DataFrame | None, second: pd.DataFrame | None) ->
 
 
 def text_difference(metric: str, first: pd.Series[float], second: pd.Series[float]) -> Difference:
-    """Compute the difference of the mean of a metric of single texts, paired by prompt.
+    """Compute the difference of the mean of a metric of single texts, paired by prompt where there are pairs.
 
-    The texts of a prompt are averaged, and the means of the prompts that both models have are compared by
-    Student's t for pairs. Prompts without a value are left out. If all differences are equal but not 0, there
-    is no p-value: nothing is known of their spread.
+    The texts of a prompt are averaged, and the means of the prompts that both sets have are compared by
+    Student's t for pairs, or those of sets without a common prompt by Welch's t for independent ones, of
+    fewer than ``LEAST_PROMPTS`` prompts each text on its own. Texts without a value are left out. If all
+    values, or all differences of pairs, are equal but not 0, there is no p-value: nothing is known of their
+    spread.
 
     Args:
         metric: Name of the metric.
-        first: Values of the first model, indexed by prompt; a prompt may have several.
-        second: Values of the second model.
+        first: Values of the first set, indexed by prompt, which may have several, or numbered if no text has
+            a prompt.
+        second: Values of the second set.
 
     Raises:
-        DataError: If the models share no prompt with values.
+        DataError: If a set has no value.
     """
     import pandas as pd
     from scipy.special import stdtr, stdtrit
 
-    means = [of.dropna().groupby(level=0).mean() for of in (first, second)]
-    both = pd.concat(means, axis=1, join="inner").sort_index().to_numpy(dtype=float)
-    if not len(both):
-        raise DataError(f"{metric}: the two models share no prompt with a value")
-    apart = both[:, 0] - both[:, 1]
-    difference, low, high, error, p = float(apart.mean()), math.nan, math.nan, math.nan, math.nan
-    if len(apart) > 1:
-        error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
-        reach = error * float(stdtrit(len(apart) - 1, 0.975))
+    known = [of.dropna() for of in (first, second)]
+    if not all(map(len, known)):
+        raise DataError(f"{metric}: no text of a set has a value")
+    asked = not any(isinstance(of.index, pd.RangeIndex) for of in (first, second))
+    paired = asked and not known[0].index.intersection(known[1].index).empty
+    if paired:
+        means = [of.groupby(level=0, sort=False).mean() for of in known]
+        both = pd.concat(means, axis=1, join="inner").sort_index().to_numpy(dtype=float)
+        samples = [both[:, 0] - both[:, 1]]
+    else:
+        samples = [np.sort(_means_of_prompts(of).to_numpy(dtype=float)) for of in known]
+    mean, *other = (float(of.mean()) for of in samples)
+    difference = mean - sum(other)
+    low, high, error, p = (math.nan,) * 4
+    n = min(map(len, samples))
+    if n > 1:
+        squares = np.array([of.var(ddof=1) / len(of) for of in samples])
+        error = math.sqrt(squares.sum())
+        weights = squares**2 / [len(of) - 1 for of in samples]
+        freedom = float(error**4 / weights.sum()) if error > 0 else n - 1.0
+        reach = error * float(stdtrit(freedom, 0.975))
         low, high = difference - reach, difference + reach
-        rounding = float(np.abs(both).max()) * ROUNDING
+        rounding = max(float(of.abs().max()) for of in known) * ROUNDING
         if error > rounding:
-            p = float(2 * stdtr(len(apart) - 1, -abs(difference) / error))
+            p = float(2 * stdtr(freedom, -abs(difference) / error))
         elif abs(difference) <= rounding:
             p = 1.0
-    paired = not isinstance(first.index, pd.RangeIndex)  # rows of independent sets have no prompts
-    return Difference(metric, difference, difference, low, high, error, p, len(apart), paired=paired)
+    return Difference(metric, difference, difference, low, high, error, p, n, paired=paired)
+
+
+def _means_of_prompts(values: pd.Series[float]) -> pd.Series[float]:
+    """Average the texts of each prompt, if there are many prompts."""
+    return values.groupby(level=0, sort=False).mean() if values.index.nunique() >= LEAST_PROMPTS else values
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -91,7 +91,8 @@ def test_sentences(*tables: pd.DataFrame) -> list[str]:
         f"Differences of metrics of sets were tested by {how} in one space for both sides, with up to "
         f"{most:,} resamples and a fitted tail for small p-values (95 % intervals: 1.96 times the larger one "
         "of the deviations over the resamples and over random parts of both sides), those of metrics of "
-        f"single texts by Student's t; the {rows:,} p-values are corrected by Holm's method{own} (level 5 %)"
+        f"single texts by Student's t or, without common prompts, Welch's t; the {rows:,} p-values are "
+        f"corrected by Holm's method{own} (level 5 %)"
         f"{_cited(TESTS)}."
     ]
 

@@ -122,7 +122,7 @@ class Material:
         from textgamut.progress import Progress
 
         models = [name for name in values if name in self.texts.generated]
-        tables = _by_prompt({name: texts[name] for name in models})
+        tables = {name: _by_prompt(table) for name, table in texts.items()}
         human = next((name for name in HUMANS if name in values), None)
         pairs = [*itertools.combinations(models, 2), *((name, human) for name in models if human)]
         progress = Progress(len(pairs) * len(self._tested), "tests of differences", "tests")
@@ -134,8 +134,7 @@ class Material:
                 if self._scores(family, second):
                     yield from self._set_differences(family, first, second, apart)
                 progress.advance(1)
-            both = tables if second in models else texts
-            yield from text_differences(both[first], both[second])
+            yield from text_differences(tables[first], tables[second])
 
         return differences_table((*pair, differences(*pair)) for pair in pairs)
 
@@ -204,10 +203,10 @@ def _keys(prompts: Sequence[str | None]) -> list[str | None]:
     return [prompt or None for prompt in prompts]
 
 
-def _by_prompt(texts: Mapping[str, pd.DataFrame]) -> Mapping[str, pd.DataFrame]:
-    """Index the texts of each model by prompt if all models have common prompts, else by row."""
-    if not all("prompt" in table for table in texts.values()):
+def _by_prompt(texts: pd.DataFrame) -> pd.DataFrame:
+    """Index texts by prompt, if there are prompts; a text without one stands alone."""
+    import pandas as pd
+
+    if "prompt" not in texts:
         return texts
-    by_prompt = {name: table[table["prompt"] != ""].set_index("prompt") for name, table in texts.items()}
-    common = set.intersection(*(set(table.index) for table in by_prompt.values()))
-    return by_prompt if common else texts
+    return texts.set_index(pd.Index([prompt or object() for prompt in texts["prompt"]], dtype=object))

@@ -266,14 +266,14 @@ class Comparison:
         standard deviation if the two do not differ), ``p``, ``p_holm`` (corrected for all rows of ``all``, or
         for all of groups, Holm 1979), ``verdict`` on the first model (better, worse, higher, lower, or cannot
         tell, where ``p_holm`` is 0.05 or more), ``n`` (texts of each model, or prompts), ``resamples`` (0 for
-        Student's t), ``fitted`` (whether p is from a fitted tail) and ``paired`` (whether texts of the same
+        tests by t), ``fitted`` (whether p is from a fitted tail) and ``paired`` (whether texts of the same
         prompts are compared).
 
         Metrics of sets are tested by resamples. If the models have prompts in common, the texts of a prompt
         are swapped at random; else all texts are divided at random. Both models then share one PCA, one
         clustering and one length, so that ``tested`` may differ a little from ``difference``; where the signs
         differ, one cannot tell. Metrics of single texts: Student's t for the means of the prompts or, if the
-        models have no prompts in common, of the rows. Each interval is that of a single pair: of many pairs,
+        models have no prompts in common, Welch's t. Each interval is that of a single pair: of many pairs,
         some intervals exclude 0 by chance. The resamples are computed when the differences are first asked
         for.
         """

@@ -69,13 +69,37 @@ def test_texts_are_compared_by_the_paired_t_test_of_the_means_of_their_prompts()
 
 def test_a_paired_test_sees_what_independent_samples_hide() -> None:
     prompts = RNG.normal(0, 10, 50)  # some prompts are harder than others
-    first, second = (pd.Series(prompts + shift + RNG.normal(0, 0.1, 50)) for shift in (0.2, 0))
+    names = [f"p{i}" for i in range(50)]
+    first, second = (pd.Series(prompts + shift + RNG.normal(0, 0.1, 50), names) for shift in (0.2, 0))
     assert text_difference("perplexity", first, second).p < 1e-6
-    assert stats.ttest_ind(first, second).pvalue > 0.5
+    assert text_difference("perplexity", first, second.reset_index(drop=True)).p > 0.5
+
+
+def test_texts_without_common_prompts_are_compared_by_the_t_test_of_welch() -> None:
+    a, b = RNG.normal(size=30), RNG.normal(0.3, 2, size=40)
+    expected = stats.ttest_ind(a, b, equal_var=False)
+    interval = expected.confidence_interval(0.95)
+    asked = pd.Series(np.concatenate([a - 1, a + 1]), [f"p{i}" for i in range(30)] * 2)
+    for first in (pd.Series(a), asked):  # two texts of a prompt count as one
+        found = text_difference("diversity", first, pd.Series(b))
+        assert (found.n, found.paired) == (30, False)
+        assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
+        assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
+    elsewhere = text_difference("diversity", pd.Series(a), pd.Series(b, [f"q{i}" for i in range(40)]))
+    assert elsewhere.p == pytest.approx(expected.pvalue, rel=1e-12)
+    few = text_difference("diversity", pd.Series(a, ["p"] * 30), pd.Series(b))
+    assert few.n == 30  # of one prompt
+
+
+def test_sorted_rows_of_independent_sets_are_not_paired() -> None:
+    a, b = RNG.normal(100, 20, size=(2, 50))
+    found = text_difference("text_words", pd.Series(a), pd.Series(b))
+    assert text_difference("text_words", pd.Series(np.sort(a)), pd.Series(np.sort(b))) == found
+    assert found.p > 0.05
 
 
 def test_texts_without_spread_or_in_a_single_pair() -> None:
-    same = pd.Series([1.0, 2.0, 3.0])
+    same = pd.Series([1.0, 2.0, 3.0], list("abc"))
     assert text_difference("diversity", same, same).p == 1
     apart = text_difference("diversity", same + 1, same)
     assert apart[1:5] == (1, 1, 1, 1)
@@ -86,8 +110,9 @@ def test_texts_without_spread_or_in_a_single_pair() -> None:
     alone = text_difference("diversity", same[:1], same)
     assert alone.difference == 0
     assert math.isnan(alone.p)
-    with pytest.raises(DataError, match="diversity: the two models share no prompt with a value"):
-        text_difference("diversity", same, pd.Series([1.0], ["elsewhere"]))
+    assert math.isnan(text_difference("diversity", same, pd.Series([1.0], ["elsewhere"])).p)
+    with pytest.raises(DataError, match="diversity: no text of a set has a value"):
+        text_difference("diversity", same, pd.Series([math.nan], ["a"]))
 
 
 def run_of(

@@ -64,7 +64,8 @@ def of_family(
     with lease(1, wait=False) if family.on_gpu else nullcontext():
         found = [of._asdict() for of in set_differences(family, runs, settings["methods"], {})]
     if family.of_wording and not settings["paired"]:
-        found += [of._asdict() for of in text_differences(*(single(family, cell, common) for cell in cells))]
+        sides = (of_texts(family, own, common) for own in (cells[:half], cells[half:]))
+        found += [of._asdict() for of in text_differences(*sides)]
     return [
         {name: value for name, value in of.items() if name != "difference" and value == value}
         for of in found  # a value that is not a number is not known
@@ -120,10 +121,10 @@ def read_cell(settings: Values, inputs: dict[str, Any], place: int) -> Values:
     return values
 
 
-def single(family: Family, cell: Values, common: Values) -> pd.DataFrame:
-    """Return the metrics of single texts of a cell: a row for each."""
-    scores = family.score(common | {TEXTS: cell[TEXTS]})
-    return pd.DataFrame(scores.columns or {}, index=range(len(cell[TEXTS])))
+def of_texts(family: Family, cells: list[Values], common: Values) -> pd.DataFrame:
+    """Return the metrics of the single texts of some cells: a row for each text."""
+    texts = [text for cell in cells for text in cell[TEXTS]]
+    return pd.DataFrame(family.score(common | {TEXTS: texts}).columns or {}, index=range(len(texts)))
 
 
 def tokenizer_of(named: Values) -> Any:
