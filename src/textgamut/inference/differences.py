@@ -7,6 +7,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
 from textgamut.errors import DataError
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, sampled_deviations, seed_of
-from textgamut.metrics.rows import ALL, group_name
+from textgamut.metrics.rows import ALL, group_name, numbered
 from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ COLUMNS = [
 """Columns of a table of differences."""
 
 
+Clusters = tuple[Sequence[Hashable], Sequence[Hashable]] | None
+"""Cluster of each text of two sets, None for a text that is a cluster of its own."""
+
+
 class Difference(NamedTuple):
     """The difference of a metric between two models, the first minus the second."""
 
@@ -62,7 +67,7 @@ class Difference(NamedTuple):
     p: float
     """Two-sided p-value of no difference, for this comparison alone; NaN if there is no interval."""
     n: int
-    """Number of texts of each model (of the group) or, for metrics of single texts, of prompts."""
+    """Number of texts of each model (of the group)."""
     resamples: int = 0
     """Number of resamples; 0 for tests by t."""
     fitted: bool = False
@@ -84,9 +89,8 @@ class Run(NamedTuple):
     """Prompt of each text of each model, None for a text without one; None if no text has one."""
     number: int = 0
     """Runs of the same texts, with several draws of references, have the same number."""
-    clusters: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None
-    """Cluster of each text of each model, such as its author or template, which is moved as a whole; None for
-    a text that is a cluster of its own."""
+    clusters: Clusters = None
+    """Clusters, such as authors or templates, are moved as a whole."""
 
 
 def set_differences(
@@ -294,12 +298,15 @@ def differences_table(found: Iterable[tuple[str, str, Iterable[Difference]]]) ->
     return table.assign(p_holm=corrected, verdict=words)
 
 
-def text_differences(first: pd.DataFrame | None, second: pd.DataFrame | None) -> list[Difference]:
+def text_differences(
+    first: pd.DataFrame | None, second: pd.DataFrame | None, clusters: Clusters = None
+) -> list[Difference]:
     """Compute the differences of the metrics of single texts that two sets of texts have.
 
     Args:
         first: A column for each metric; see :func:`text_difference` for the index. None without any.
         second: The same of the second set.
+        clusters: As for :func:`text_difference`.
     """
     if first is None or second is None:
         return []
@@ -308,24 +315,27 @@ def text_differences(first: pd.DataFrame | None, second: pd.DataFrame | None) ->
         if name in first and name in second:
             # A metric may have no values; scoring has already warned.
             with contextlib.suppress(DataError):
-                found.append(text_difference(name, first[name], second[name]))
+                found.append(text_difference(name, first[name], second[name], clusters))
     return found
 
 
-def text_difference(metric: str, first: pd.Series[float], second: pd.Series[float]) -> Difference:
+def text_difference(
+    metric: str, first: pd.Series[float], second: pd.Series[float], clusters: Clusters = None
+) -> Difference:
     """Compute the difference of the mean of a metric of single texts, paired by prompt where there are pairs.
 
     The texts of a prompt are averaged, and the means of the prompts that both sets have are compared by
-    Student's t for pairs, or those of sets without a common prompt by Welch's t for independent ones, of
-    fewer than ``LEAST_PROMPTS`` prompts each text on its own. Texts without a value are left out. If all
-    values, or all differences of pairs, are equal but not 0, there is no p-value: nothing is known of their
-    spread.
+    Student's t for pairs; sets without a common prompt by Welch's t, in which the texts of a prompt are not
+    independent of each other (of fewer than ``LEAST_PROMPTS`` prompts, they are). Texts without a value are
+    left out. If all differences are equal but not 0, there is no p-value: nothing is known of their spread.
 
     Args:
         metric: Name of the metric.
         first: Values of the first set, indexed by prompt, which may have several, or numbered if no text has
             a prompt.
         second: Values of the second set.
+        clusters: Texts of a cluster are not independent of each other, and neither are pairs of a cluster of
+            the first set.
 
     Raises:
         DataError: If a set has no value.
@@ -333,26 +343,29 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
     import pandas as pd
     from scipy.special import stdtr, stdtrit
 
-    known = [of.dropna() for of in (first, second)]
-    if not all(map(len, known)):
+    known = [of[of.notna()] for of in (first, second)]
+    labels: list[list[Hashable] | None] = [None, None]
+    if clusters is not None:
+        labels = [list(compress(*of)) for of in zip(clusters, (first.notna(), second.notna()), strict=True)]
+    n = min(map(len, known))
+    if not n:
         raise DataError(f"{metric}: no text of a set has a value")
     asked = not any(isinstance(of.index, pd.RangeIndex) for of in (first, second))
     paired = asked and not known[0].index.intersection(known[1].index).empty
     if paired:
         means = [of.groupby(level=0, sort=False).mean() for of in known]
-        both = pd.concat(means, axis=1, join="inner").sort_index().to_numpy(dtype=float)
-        samples = [both[:, 0] - both[:, 1]]
+        both = pd.concat(means, axis=1, join="inner").sort_index()
+        n = min(int(of.index.isin(both.index).sum()) for of in known)
+        of_prompt = dict(zip(known[0].index, labels[0] or (), strict=False))
+        samples = [_mean(both.iloc[:, 0] - both.iloc[:, 1], [of_prompt.get(prompt) for prompt in both.index])]
     else:
-        samples = [np.sort(_means_of_prompts(of).to_numpy(dtype=float)) for of in known]
-    mean, *other = (float(of.mean()) for of in samples)
-    difference = mean - sum(other)
+        samples = [_mean(*of) for of in zip(known, map(_units_of_texts, known, labels), strict=True)]
+    difference = samples[0].value - sum(of.value for of in samples[1:])
     low, high, error, p = (math.nan,) * 4
-    n = min(map(len, samples))
-    if n > 1:
-        squares = np.array([of.var(ddof=1) / len(of) for of in samples])
-        error = math.sqrt(squares.sum())
-        weights = squares**2 / [len(of) - 1 for of in samples]
-        freedom = float(error**4 / weights.sum()) if error > 0 else n - 1.0
+    if all(of.freedom > 0 for of in samples):
+        error = math.sqrt(sum(of.squared_error for of in samples))
+        weights = sum(of.squared_error**2 / of.freedom for of in samples)
+        freedom = error**4 / weights if weights > 0 else min(of.freedom for of in samples)
         reach = error * float(stdtrit(freedom, 0.975))
         low, high = difference - reach, difference + reach
         rounding = max(float(of.abs().max()) for of in known) * ROUNDING
@@ -363,9 +376,30 @@ def text_difference(metric: str, first: pd.Series[float], second: pd.Series[floa
     return Difference(metric, difference, difference, low, high, error, p, n, paired=paired)
 
 
-def _means_of_prompts(values: pd.Series[float]) -> pd.Series[float]:
-    """Average the texts of each prompt, if there are many prompts."""
-    return values.groupby(level=0, sort=False).mean() if values.index.nunique() >= LEAST_PROMPTS else values
+class _Mean(NamedTuple):
+    value: float
+    squared_error: float
+    freedom: int
+    """Degrees of freedom: number of units less 1."""
+
+
+def _mean(values: pd.Series[float], units: Sequence[Hashable] | None) -> _Mean:
+    """Return the mean of some values, whose error is that of the sums over units that are independent."""
+    unit = numbered(units, len(values))
+    mean = math.fsum(values) / len(values)
+    sums = np.bincount(unit, values.to_numpy(dtype=float) - mean)
+    freedom = len(sums) - 1
+    error = math.fsum(sums**2) / len(values) ** 2 * len(sums) / freedom if freedom else math.nan
+    return _Mean(mean, error, freedom)
+
+
+def _units_of_texts(
+    values: pd.Series[float], clusters: Sequence[Hashable] | None
+) -> Sequence[Hashable] | None:
+    """Return what depends on each other of a set: clusters, else the texts of a prompt, if there are many."""
+    if clusters is not None or values.index.nunique() < LEAST_PROMPTS:
+        return clusters
+    return list(values.index)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -81,7 +81,7 @@ class Material:
         generated = self.texts.of(name)
         asked = None if self.texts.prompts is None else self.texts.prompts.get(name)
         features = self._vectors(name)
-        clusters = (self.texts.clusters or {}).get(name, [None] * len(generated))
+        clusters = self._clusters(name)
         groups = self.texts.labels_of(name)
         if family.of_prompts and asked is not None:
             rows = [row for row, prompt in enumerate(asked) if prompt]
@@ -134,7 +134,8 @@ class Material:
                 if self._scores(family, second):
                     yield from self._set_differences(family, first, second, apart)
                 progress.advance(1)
-            yield from text_differences(tables[first], tables[second])
+            clusters = (self._clusters(first), self._clusters(second)) if self.texts.clusters else None
+            yield from text_differences(tables[first], tables[second], clusters)
 
         return differences_table((*pair, differences(*pair)) for pair in pairs)
 
@@ -156,6 +157,10 @@ class Material:
             (prompts[0], prompts[1]),
             clusters=(read[0]["units"], read[1]["units"]) if self.texts.clusters else None,
         )
+
+    def _clusters(self, name: str) -> Sequence[str | None]:
+        """Return the cluster of each text of a set; those of human texts are not known."""
+        return (self.texts.clusters or {}).get(name, [None] * len(self.texts.of(name)))
 
     def _scores(self, family: Family, name: str) -> bool:
         """Return whether a family scores a set of texts: those of models all, human ones in part."""

@@ -265,7 +265,7 @@ class Comparison:
         ``tested`` (the difference that is tested), ``low`` and ``high`` (its interval), ``deviation`` (its
         standard deviation if the two do not differ), ``p``, ``p_holm`` (corrected for all rows of ``all``, or
         for all of groups, Holm 1979), ``verdict`` on the first model (better, worse, higher, lower, or cannot
-        tell, where ``p_holm`` is 0.05 or more), ``n`` (texts of each model, or prompts), ``resamples`` (0 for
+        tell, where ``p_holm`` is 0.05 or more), ``n`` (texts of each model), ``resamples`` (0 for
         tests by t), ``fitted`` (whether p is from a fitted tail) and ``paired`` (whether texts of the same
         prompts are compared).
 

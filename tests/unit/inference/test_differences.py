@@ -80,15 +80,30 @@ def test_texts_without_common_prompts_are_compared_by_the_t_test_of_welch() -> N
     expected = stats.ttest_ind(a, b, equal_var=False)
     interval = expected.confidence_interval(0.95)
     asked = pd.Series(np.concatenate([a - 1, a + 1]), [f"p{i}" for i in range(30)] * 2)
-    for first in (pd.Series(a), asked):  # two texts of a prompt count as one
+    for first, n in ((pd.Series(a), 30), (asked, 40)):  # two texts of a prompt count as one
         found = text_difference("diversity", first, pd.Series(b))
-        assert (found.n, found.paired) == (30, False)
+        assert (found.n, found.paired) == (n, False)
         assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
         assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
     elsewhere = text_difference("diversity", pd.Series(a), pd.Series(b, [f"q{i}" for i in range(40)]))
     assert elsewhere.p == pytest.approx(expected.pvalue, rel=1e-12)
     few = text_difference("diversity", pd.Series(a, ["p"] * 30), pd.Series(b))
-    assert few.n == 30  # of one prompt
+    assert few.p == pytest.approx(expected.pvalue, rel=1e-12)
+
+
+def test_texts_of_a_cluster_are_not_independent() -> None:
+    """Of clusters of one size, the means of the clusters are compared."""
+    a, b = RNG.normal(size=(2, 40))
+    cluster = [f"c{i // 4}" for i in range(40)]
+    of_a, of_b = (of.reshape(10, 4).mean(axis=1) for of in (a, b))
+    prompts = [f"p{i}" for i in range(40)]
+    both = cluster, cluster
+    paired = text_difference("diversity", pd.Series(a, prompts), pd.Series(b, prompts), both)
+    assert paired.p == pytest.approx(stats.ttest_rel(of_a, of_b).pvalue, rel=1e-9)
+    apart = text_difference("diversity", pd.Series(a), pd.Series(b), both)
+    assert apart.p == pytest.approx(stats.ttest_ind(of_a, of_b, equal_var=False).pvalue, rel=1e-9)
+    single = text_difference("diversity", pd.Series(a), pd.Series(b), (cluster, [None] * 40))
+    assert single.p == pytest.approx(stats.ttest_ind(of_a, b, equal_var=False).pvalue, rel=1e-9)
 
 
 def test_sorted_rows_of_independent_sets_are_not_paired() -> None:

@@ -64,8 +64,8 @@ def of_family(
     with lease(1, wait=False) if family.on_gpu else nullcontext():
         found = [of._asdict() for of in set_differences(family, runs, settings["methods"], {})]
     if family.of_wording and not settings["paired"]:
-        sides = (of_texts(family, own, common) for own in (cells[:half], cells[half:]))
-        found += [of._asdict() for of in text_differences(*sides)]
+        first, second = (of_texts(family, own, common) for own in (cells[:half], cells[half:]))
+        found += [of._asdict() for of in text_differences(first, second)]
     return [
         {name: value for name, value in of.items() if name != "difference" and value == value}
         for of in found  # a value that is not a number is not known
