@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
 from textgamut.errors import DataError
+from textgamut.inference.intervals import mean_of_units
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, sampled_deviations, seed_of
-from textgamut.metrics.rows import ALL, group_name, numbered
+from textgamut.metrics.rows import ALL, group_name
 from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
 
 if TYPE_CHECKING:
@@ -357,9 +358,13 @@ def text_difference(
         both = pd.concat(means, axis=1, join="inner").sort_index()
         n = min(int(of.index.isin(both.index).sum()) for of in known)
         of_prompt = dict(zip(known[0].index, labels[0] or (), strict=False))
-        samples = [_mean(both.iloc[:, 0] - both.iloc[:, 1], [of_prompt.get(prompt) for prompt in both.index])]
+        sides = both.to_numpy(dtype=float)
+        samples = [mean_of_units(sides[:, 0] - sides[:, 1], [of_prompt.get(prompt) for prompt in both.index])]
     else:
-        samples = [_mean(*of) for of in zip(known, map(_units_of_texts, known, labels), strict=True)]
+        samples = [
+            mean_of_units(of.to_numpy(dtype=float), _units_of_texts(of, own))
+            for of, own in zip(known, labels, strict=True)
+        ]
     difference = samples[0].value - sum(of.value for of in samples[1:])
     low, high, error, p = (math.nan,) * 4
     if all(of.freedom > 0 for of in samples):
@@ -374,23 +379,6 @@ def text_difference(
         elif abs(difference) <= rounding:
             p = 1.0
     return Difference(metric, difference, difference, low, high, error, p, n, paired=paired)
-
-
-class _Mean(NamedTuple):
-    value: float
-    squared_error: float
-    freedom: int
-    """Degrees of freedom: number of units less 1."""
-
-
-def _mean(values: pd.Series[float], units: Sequence[Hashable] | None) -> _Mean:
-    """Return the mean of some values, whose error is that of the sums over units that are independent."""
-    unit = numbered(units, len(values))
-    mean = math.fsum(values) / len(values)
-    sums = np.bincount(unit, values.to_numpy(dtype=float) - mean)
-    freedom = len(sums) - 1
-    error = math.fsum(sums**2) / len(values) ** 2 * len(sums) / freedom if freedom else math.nan
-    return _Mean(mean, error, freedom)
 
 
 def _units_of_texts(

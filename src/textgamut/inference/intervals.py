@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from textgamut.metrics.rows import Columns, Row, Scores, numbered
 from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
-REVISION = 3
+REVISION = 4
 """Increase when the same scores get other intervals."""
 
 LEAST_FOR_QUANTILES = 100
@@ -81,13 +82,35 @@ def _of_mean(row: Row, columns: Columns, drawn_with: Sequence[Hashable] | None) 
     if METRICS[row["metric"]].level != "text" or row["metric"] not in columns:
         return row
     values = columns[row["metric"]]
-    unit, known = numbered(drawn_with, len(values)), np.isfinite(values)
-    sums = np.bincount(unit[known], values[known]), np.bincount(unit[known])
-    means = sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
-    if len(means) < LEAST_UNITS:
+    known = np.isfinite(values)
+    mean = mean_of_units(values[known], list(compress(drawn_with, known)) if drawn_with else None)
+    if mean.freedom < LEAST_UNITS - 1:
         return row
-    error = float(means.std(ddof=1)) / math.sqrt(len(means))
-    return _about(row, error, float(stdtrit(len(means) - 1, 0.975)))
+    return _about(row, math.sqrt(mean.squared_error), float(stdtrit(mean.freedom, 0.975)))
+
+
+class Mean(NamedTuple):
+    """A mean of values, of which those of a unit depend on each other."""
+
+    value: float
+    squared_error: float
+    """Square of the standard error, from the sums of the deviations over units; NaN for one unit."""
+    freedom: int
+    """Degrees of freedom: number of units less 1."""
+
+
+def mean_of_units(values: NDArray[np.float64], units: Sequence[Hashable] | None) -> Mean:
+    """Return the mean of (N,) values, and its error.
+
+    Args:
+        values: One or more values.
+        units: What each belongs to; None for a unit of its own.
+    """
+    mean = math.fsum(values) / len(values)
+    sums = np.bincount(numbered(units, len(values)), values - mean)
+    freedom = len(sums) - 1
+    error = math.fsum(sums**2) / len(values) ** 2 * len(sums) / freedom if freedom else math.nan
+    return Mean(mean, error, freedom)
 
 
 def _replicates(
