@@ -701,6 +701,13 @@ def test_every_metric_of_sets_has_an_interval_also_of_groups(result) -> None:
         assert row["low"] <= row["value"] <= row["high"], row
 
 
+def test_texts_of_one_prompt_have_intervals_too(score) -> None:
+    options = {"bootstrap": 20, "metrics": ["support", "ngram", "length"]}
+    asked = score(REFERENCE, GENERATED, prompts=["Write."] * 30, **options)
+    assert asked.intervals
+    assert asked.intervals == score(REFERENCE, GENERATED, **options).intervals
+
+
 def test_features_are_kept_by_content_and_order(score, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TEXTGAMUT_CACHE", str(tmp_path))
     embedded: list[int] = []

@@ -18,7 +18,7 @@ from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
 from textgamut.errors import DataError
 from textgamut.inference.intervals import mean_of_units
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, sampled_deviations, seed_of
-from textgamut.metrics.rows import ALL, group_name
+from textgamut.metrics.rows import ALL, group_name, units_of_prompts
 from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ CANNOT_TELL = "cannot tell"
 
 LEVEL = 0.05
 """Corrected p-value below which two sets are told apart."""
-
-LEAST_PROMPTS = 20
-"""Number of common prompts from which on all completions of a prompt are swapped together."""
 
 COLUMNS = [
     "group", "metric", "model_1", "model_2", "difference", "tested", "low", "high", "deviation", "p",
@@ -104,7 +101,7 @@ def set_differences(
     """Compute the differences of the metrics of sets between two models, by resamples of their texts.
 
     If the models have common prompts, the texts of a prompt are swapped; else all texts are permuted, those
-    of one model and prompt together. Texts of fewer than ``LEAST_PROMPTS`` prompts are moved one by one.
+    of one model and prompt together. Texts of fewer than 20 prompts are moved one by one.
 
     Args:
         family: The family.
@@ -208,9 +205,7 @@ def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool) -> list[Has
     if not paired:
         for side, labels in enumerate(run.clusters or run.prompts or ()):
             own = [labels[row] for row in rows[side]]
-            if run.clusters is None and len(set(own)) < LEAST_PROMPTS:
-                continue
-            for place, label in enumerate(own):
+            for place, label in enumerate(own if run.clusters else units_of_prompts(own) or ()):
                 if label is not None:
                     keys[2 * place + side] = ("cluster", run.number, side, label)
         return keys
@@ -223,9 +218,7 @@ def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool) -> list[Has
             for prompt, label in zip(asked, labels, strict=True)
         ]
     else:
-        # A swap of few prompts says little; the completions of one prompt are exchangeable, too.
-        several = len(set(asked)) >= LEAST_PROMPTS
-        pairs = [prompt if several else ("pair", key) for prompt, key in zip(asked, keys, strict=False)]
+        pairs = list(units_of_prompts(asked) or (("pair", key) for key in keys[: len(asked)]))
     return [pair for pair in pairs for _ in (0, 1)]
 
 
@@ -327,7 +320,7 @@ def text_difference(
 
     The texts of a prompt are averaged, and the means of the prompts that both sets have are compared by
     Student's t for pairs; sets without a common prompt by Welch's t, in which the texts of a prompt are not
-    independent of each other (of fewer than ``LEAST_PROMPTS`` prompts, they are). Texts without a value are
+    independent of each other (of fewer than 20 prompts, they are). Texts without a value are
     left out. If all differences are equal but not 0, there is no p-value: nothing is known of their spread.
 
     Args:
@@ -358,7 +351,7 @@ def text_difference(
         both = pd.concat(means, axis=1, join="inner").sort_index()
         n = min(int(of.index.isin(both.index).sum()) for of in known)
         of_prompt = dict(zip(known[0].index, labels[0] or (), strict=False))
-        sides = both.to_numpy(dtype=float)
+        sides: NDArray[np.float64] = both.to_numpy(dtype=float)
         samples = [mean_of_units(sides[:, 0] - sides[:, 1], [of_prompt.get(prompt) for prompt in both.index])]
     else:
         samples = [
@@ -385,9 +378,7 @@ def _units_of_texts(
     values: pd.Series[float], clusters: Sequence[Hashable] | None
 ) -> Sequence[Hashable] | None:
     """Return what depends on each other of a set: clusters, else the texts of a prompt, if there are many."""
-    if clusters is not None or values.index.nunique() < LEAST_PROMPTS:
-        return clusters
-    return list(values.index)
+    return clusters or units_of_prompts(list(values.index))
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

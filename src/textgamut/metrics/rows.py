@@ -141,6 +141,18 @@ def groups_of_prompts(
     return groups_of(dataset.set_index("id").reindex(prompt_ids), columns)
 
 
+LEAST_PROMPTS = 20
+"""Number of prompts from which on the texts of a prompt are drawn, and moved between sets, together."""
+
+
+def units_of_prompts(prompts: Sequence[Hashable]) -> Sequence[Hashable] | None:
+    """Return the prompt of each text, as what is drawn as a whole; None if there are too few prompts.
+
+    A draw of few prompts says little, and the texts of one prompt do not depend on each other otherwise.
+    """
+    return prompts if len(set(prompts) - {None}) >= LEAST_PROMPTS else None
+
+
 def numbered(units: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
     """Number what is drawn as a whole with each of the first n texts; None is a text of its own."""
     import numpy as np

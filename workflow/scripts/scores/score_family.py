@@ -32,6 +32,7 @@ from textgamut.metrics.rows import (
     groups_of_prompts,
     prompt_rows,
     prompts_of_texts,
+    units_of_prompts,
     without_prompts,
 )
 from textgamut.models.devices import lease
@@ -145,7 +146,8 @@ def read(
 ) -> dict[str, Any]:
     """Read what belongs to the cell: what the family reads -> its value."""
     values: dict[str, Any] = {"texts": list(texts["text"]), "prompt_ids": list(texts["prompt_id"])}
-    values["units"] = values["prompt_ids"]
+    asked = values["prompt_ids"]
+    values["units"] = asked if family.of_prompts else units_of_prompts(asked)
     if "features" in inputs:
         values["features"] = read_array(inputs["features"])
     if "prompts" in inputs:
