@@ -351,11 +351,11 @@ def text_difference(
         both = pd.concat(means, axis=1, join="inner").sort_index()
         n = min(int(of.index.isin(both.index).sum()) for of in known)
         of_prompt = dict(zip(known[0].index, labels[0] or (), strict=False))
-        sides: NDArray[np.float64] = both.to_numpy(dtype=float)
+        sides = both.to_numpy(dtype=float)
         samples = [mean_of_units(sides[:, 0] - sides[:, 1], [of_prompt.get(prompt) for prompt in both.index])]
     else:
         samples = [
-            mean_of_units(of.to_numpy(dtype=float), _units_of_texts(of, own))
+            mean_of_units(np.asarray(of, np.float64), _units_of_texts(of, own))
             for of, own in zip(known, labels, strict=True)
         ]
     difference = samples[0].value - sum(of.value for of in samples[1:])
