@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
 from textgamut.errors import DataError
-from textgamut.inference.intervals import mean_of_units
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, sampled_deviations, seed_of
-from textgamut.metrics.rows import ALL, group_name, units_of_prompts
+from textgamut.metrics.rows import ALL, group_name, mean_of_units, units_of_prompts
 from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
 from textgamut.inference.resamples import LEAST_UNITS, SLOW_PARTS, draw_parts, seed_of
-from textgamut.metrics.rows import Columns, Row, Scores, numbered
+from textgamut.metrics.rows import Columns, Row, Scores, mean_of_units, numbered
 from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
@@ -87,30 +87,6 @@ def _of_mean(row: Row, columns: Columns, drawn_with: Sequence[Hashable] | None) 
     if mean.freedom < LEAST_UNITS - 1:
         return row
     return _about(row, math.sqrt(mean.squared_error), float(stdtrit(mean.freedom, 0.975)))
-
-
-class Mean(NamedTuple):
-    """A mean of values, of which those of a unit depend on each other."""
-
-    value: float
-    squared_error: float
-    """Square of the standard error, from the sums of the deviations over units; NaN for one unit."""
-    freedom: int
-    """Degrees of freedom: number of units less 1."""
-
-
-def mean_of_units(values: NDArray[np.float64], units: Sequence[Hashable] | None) -> Mean:
-    """Return the mean of (N,) values, and its error.
-
-    Args:
-        values: One or more values.
-        units: What each belongs to; None for a unit of its own.
-    """
-    mean = math.fsum(values) / len(values)
-    sums = np.bincount(numbered(units, len(values)), values - mean)
-    freedom = len(sums) - 1
-    error = math.fsum(sums**2) / len(values) ** 2 * len(sums) / freedom if freedom else math.nan
-    return Mean(mean, error, freedom)
 
 
 def _replicates(

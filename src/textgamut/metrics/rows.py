@@ -5,11 +5,12 @@ The caller adds the columns of the cell.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from textgamut.errors import DataError, TextgamutError
 from textgamut.text import count_words
@@ -160,6 +161,32 @@ def numbered(units: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
     keys = [("text", row) if units is None or units[row] is None else units[row] for row in range(n)]
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
+
+
+class Mean(NamedTuple):
+    """A mean of values, of which those of a unit depend on each other."""
+
+    value: float
+    squared_error: float
+    """Square of the standard error, from the sums of the deviations over units; NaN for one unit."""
+    freedom: int
+    """Degrees of freedom: number of units less 1."""
+
+
+def mean_of_units(values: NDArray[np.float64], units: Sequence[Hashable] | None) -> Mean:
+    """Return the mean of (N,) values, and its error.
+
+    Args:
+        values: One or more values.
+        units: What each belongs to; None for a unit of its own.
+    """
+    import numpy as np
+
+    mean = math.fsum(values) / len(values)
+    sums = np.bincount(numbered(units, len(values)), values - mean)
+    freedom = len(sums) - 1
+    error = math.fsum(sums**2) / len(values) ** 2 * len(sums) / freedom if freedom else math.nan
+    return Mean(mean, error, freedom)
 
 
 def without_prompts(texts: Iterable[str], prompts: Iterable[str]) -> list[str]:
