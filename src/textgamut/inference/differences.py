@@ -100,7 +100,7 @@ def set_differences(
     """Compute the differences of the metrics of sets between two models, by resamples of their texts.
 
     If the models have common prompts, the texts of a prompt are swapped; else all texts are permuted, those
-    of one model and prompt together. Texts of fewer than 20 prompts are moved one by one.
+    of one model and prompt together. Texts of few prompts are moved one by one, see ``units_of_prompts``.
 
     Args:
         family: The family.
@@ -319,8 +319,9 @@ def text_difference(
 
     The texts of a prompt are averaged, and the means of the prompts that both sets have are compared by
     Student's t for pairs; sets without a common prompt by Welch's t, in which the texts of a prompt are not
-    independent of each other (of fewer than 20 prompts, they are). Texts without a value are
-    left out. If all differences are equal but not 0, there is no p-value: nothing is known of their spread.
+    independent of each other, unless there are few prompts, see ``units_of_prompts``. Texts without a value
+    are left out. If all differences are equal but not 0, there is no p-value: nothing is known of their
+    spread.
 
     Args:
         metric: Name of the metric.
@@ -354,7 +355,7 @@ def text_difference(
         samples = [mean_of_units(sides[:, 0] - sides[:, 1], [of_prompt.get(prompt) for prompt in both.index])]
     else:
         samples = [
-            mean_of_units(np.asarray(of, np.float64), _units_of_texts(of, own))
+            mean_of_units(np.asarray(of, np.float64), own or units_of_prompts(list(of.index)))
             for of, own in zip(known, labels, strict=True)
         ]
     difference = samples[0].value - sum(of.value for of in samples[1:])
@@ -371,13 +372,6 @@ def text_difference(
         elif abs(difference) <= rounding:
             p = 1.0
     return Difference(metric, difference, difference, low, high, error, p, n, paired=paired)
-
-
-def _units_of_texts(
-    values: pd.Series[float], clusters: Sequence[Hashable] | None
-) -> Sequence[Hashable] | None:
-    """Return what depends on each other of a set: clusters, else the texts of a prompt, if there are many."""
-    return clusters or units_of_prompts(list(values.index))
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

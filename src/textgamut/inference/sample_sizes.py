@@ -21,8 +21,9 @@ COLUMNS = ["metric", "model_1", "model_2", "paired", "n", "deviation"]
 USUAL_SLOPE = -0.5
 """Slope of the logarithm of a deviation over that of N, for means."""
 LEAST_SHARE = 0.5
-"""Share of the pilot's texts that a plan has at least: with far fewer, the difference between two models is
-another one. MAUVE has a cluster for ten texts, and at a quarter of the texts half of the difference."""
+"""Share of the pilot's texts that a plan has at least: with fewer, the difference between two models is
+another one. MAUVE has a cluster for ten texts, and with half of the texts three quarters of the difference
+(``benchmarks/planned_n.py``)."""
 LEAST_CHANGE = 0.1
 """Difference from the usual slope at which the one of the pilot is used."""
 
