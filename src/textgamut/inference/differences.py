@@ -23,7 +23,7 @@ from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, r
 if TYPE_CHECKING:
     import pandas as pd
 
-REVISION = 7
+REVISION = 8
 """Increase when the same texts or scores produce other differences, also by a family's ``resampled``."""
 
 ROUNDING = 1e-12
@@ -100,7 +100,8 @@ def set_differences(
     """Compute the differences of the metrics of sets between two models, by resamples of their texts.
 
     If the models have common prompts, the texts of a prompt are swapped; else all texts are permuted, those
-    of one model and prompt together. Texts of few prompts are moved one by one, see ``units_of_prompts``.
+    of one model and prompt together. Texts of few prompts are moved one by one, unless the family compares
+    those of a prompt with each other, see ``units_of_prompts``.
 
     Args:
         family: The family.
@@ -182,7 +183,7 @@ def _prepare(
     if family.of_draws:
         common[REFERENCE_FEATURES] = common[REFERENCE_FEATURES][:n]
     statistics = family.prepare(common | pooled) if family.resampled else (_slow(family, common, pooled),)
-    keys = _units_of(run, chosen, paired)
+    keys = _units_of(run, chosen, paired, family.of_prompts)
     unit = np.array([units.setdefault(key, len(units)) for key in keys], dtype=np.intp)
     references = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
     in_groups = _sizes(pooled.get(GROUPS, {}))
@@ -198,13 +199,13 @@ def _sizes(groups: Mapping[str, Sequence[str | None]]) -> dict[str, int]:
     return found
 
 
-def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool) -> list[Hashable]:
+def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool, together: bool) -> list[Hashable]:
     """Return what is moved as a whole with each pooled text: its cluster, its prompt, or the text alone."""
     keys: list[Hashable] = [("text", run.number, row) for row in range(2 * len(rows[0]))]
     if not paired:
         for side, labels in enumerate(run.clusters or run.prompts or ()):
             own = [labels[row] for row in rows[side]]
-            for place, label in enumerate(own if run.clusters else units_of_prompts(own) or ()):
+            for place, label in enumerate(own if run.clusters else units_of_prompts(own, together) or ()):
                 if label is not None:
                     keys[2 * place + side] = ("cluster", run.number, side, label)
         return keys
@@ -217,7 +218,7 @@ def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool) -> list[Has
             for prompt, label in zip(asked, labels, strict=True)
         ]
     else:
-        pairs = list(units_of_prompts(asked) or (("pair", key) for key in keys[: len(asked)]))
+        pairs = list(units_of_prompts(asked, together) or (("pair", key) for key in keys[: len(asked)]))
     return [pair for pair in pairs for _ in (0, 1)]
 
 

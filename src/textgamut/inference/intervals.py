@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import REFERENCE_FEATURES, Family, K
 from textgamut.inference.resamples import LEAST_UNITS, SLOW_PARTS, draw_parts, seed_of
-from textgamut.metrics.rows import Columns, Row, Scores, mean_of_units, numbered, units_of_prompts
+from textgamut.metrics.rows import Columns, Row, Scores, mean_of_units, numbered
 from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
@@ -26,14 +26,6 @@ LEAST_FOR_QUANTILES = 100
 
 Replicates = dict[tuple[str, str], NDArray[np.float64]]
 """(group, metric) -> its value in each part; NaN where it has none."""
-
-
-def units_of(family: Family, prompts: Sequence[Hashable]) -> Sequence[Hashable] | None:
-    """Return what is drawn as a whole with each text of a family, by its prompt; None if each is alone.
-
-    A family that compares the completions of one prompt always needs them together.
-    """
-    return prompts if family.of_prompts else units_of_prompts(prompts)
 
 
 def add_intervals(

@@ -146,12 +146,17 @@ LEAST_PROMPTS = 20
 """Number of prompts from which on the texts of a prompt are drawn, and moved between sets, together."""
 
 
-def units_of_prompts(prompts: Sequence[Hashable]) -> Sequence[Hashable] | None:
+def units_of_prompts(prompts: Sequence[Hashable], together: bool = False) -> Sequence[Hashable] | None:
     """Return the prompt of each text, as what is drawn as a whole; None if there are too few prompts.
 
     A draw of few prompts says little, and the texts of one prompt do not depend on each other otherwise.
+
+    Args:
+        prompts: Prompt of each text; None for a text without one.
+        together: Whether the texts of a prompt are always drawn together, however few prompts there are: the
+            metrics compare them with each other.
     """
-    return prompts if len(set(prompts) - {None}) >= LEAST_PROMPTS else None
+    return prompts if together or len(set(prompts) - {None}) >= LEAST_PROMPTS else None
 
 
 def numbered(units: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:

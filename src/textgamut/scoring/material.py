@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
-from textgamut.metrics.rows import ALL, HUMANS, USED_REFERENCES, YARDSTICK
+from textgamut.metrics.rows import ALL, HUMANS, USED_REFERENCES, YARDSTICK, units_of_prompts
 from textgamut.scoring.check import Texts
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
@@ -78,8 +78,6 @@ class Material:
 
         A family that compares the completions of one prompt reads the texts with a prompt only.
         """
-        from textgamut.inference.intervals import units_of
-
         generated = self.texts.of(name)
         asked = None if self.texts.prompts is None else self.texts.prompts.get(name)
         features = self._vectors(name)
@@ -96,7 +94,9 @@ class Material:
             "continuations": generated,
             "prompts": None if asked is None else [prompt or "" for prompt in asked],
             "prompt_ids": asked,
-            "units": clusters if self.texts.clusters else asked and units_of(family, _keys(asked)),
+            "units": clusters
+            if self.texts.clusters
+            else asked and units_of_prompts(_keys(asked), family.of_prompts),
             "features": features,
             "groups": groups,
         }

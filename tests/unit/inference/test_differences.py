@@ -340,20 +340,38 @@ def test_completions_of_a_prompt_are_permuted_together() -> None:
     rows = range(50)
     prompts = [f"p{row // 2}" for row in rows]
     run = Run(({}, {}), {}, (prompts, [None] * 50))
-    units = _units_of(run, (rows, rows), paired=False)
+    units = _units_of(run, (rows, rows), paired=False, together=False)
     assert units[0] == units[2] == ("cluster", 0, 0, "p0")
     assert len(set(units)) == 25 + 50
     few = run._replace(prompts=([f"p{row // 5}" for row in rows], [None] * 50))
-    assert len(set(_units_of(few, (rows, rows), paired=False))) == 100
+    assert len(set(_units_of(few, (rows, rows), paired=False, together=False))) == 100
+    assert len(set(_units_of(few, (rows, rows), paired=False, together=True))) == 10 + 50
+
+
+def test_completions_of_few_prompts_are_permuted_together() -> None:
+    """Completions of some prompts differ more; one by one, a third of equal models are told apart."""
+    rng = np.random.default_rng(0)
+    found = []
+    for number in range(30):
+        own = []
+        for side in "ab":
+            prompts = [f"{side}{i // 4}" for i in range(40)]
+            spread = np.repeat(rng.uniform(0.1, 2, 10), 4)[:, None]
+            own.append({"features": 1 + spread * rng.normal(size=(40, 5)), "prompt_ids": prompts})
+        run = Run((own[0], own[1]), {}, (own[0]["prompt_ids"], own[1]["prompt_ids"]))
+        names = f"a{number}", f"b{number}"
+        found += set_differences(FAMILIES["completions"], [run], names, {}, 100)
+    for metric in ("completion_cosine", "conditional_vendi", "distinct_completions"):
+        assert np.mean([of.p < 0.05 for of in found if of.metric == metric]) <= 0.15
 
 
 def test_a_cluster_of_prompts_is_swapped_as_a_whole() -> None:
     rows = range(8)
     prompts = [f"p{row}" for row in rows]
     run = Run(({}, {}), {}, (prompts, prompts), clusters=(["x"] * 4 + [None] * 4, [None] * 8))
-    units = _units_of(run, (rows, rows), paired=True)
+    units = _units_of(run, (rows, rows), paired=True, together=False)
     assert units[:8] == [("cluster", "x")] * 8
     assert len(set(units[8:])) == 4
-    apart = _units_of(run._replace(prompts=None), (rows, rows), paired=False)
+    apart = _units_of(run._replace(prompts=None), (rows, rows), paired=False, together=False)
     assert apart[0:8:2] == [("cluster", 0, 0, "x")] * 4
     assert len(set(apart)) == 1 + 4 + 8

@@ -22,7 +22,7 @@ from textgamut.catalogue.family import (
 )
 from textgamut.config.entries.sources import OpenAISource, parse_source
 from textgamut.files import read_array, read_table, write_json, write_scores
-from textgamut.inference.intervals import add_intervals, units_of
+from textgamut.inference.intervals import add_intervals
 from textgamut.inference.resamples import PARTS
 from textgamut.metrics.lengths import check_lengths
 from textgamut.metrics.overlap import check_overlap
@@ -32,6 +32,7 @@ from textgamut.metrics.rows import (
     groups_of_prompts,
     prompt_rows,
     prompts_of_texts,
+    units_of_prompts,
     without_prompts,
 )
 from textgamut.models.devices import lease
@@ -145,7 +146,7 @@ def read(
 ) -> dict[str, Any]:
     """Read what belongs to the cell: what the family reads -> its value."""
     values: dict[str, Any] = {"texts": list(texts["text"]), "prompt_ids": list(texts["prompt_id"])}
-    values["units"] = units_of(family, values["prompt_ids"])
+    values["units"] = units_of_prompts(values["prompt_ids"], family.of_prompts)
     if "features" in inputs:
         values["features"] = read_array(inputs["features"])
     if "prompts" in inputs:
