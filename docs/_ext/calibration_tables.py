@@ -75,7 +75,9 @@ def planned() -> str:
     path = REFERENCE / "planned-n.csv"
     if not path.exists():
         return "Not measured yet.\n"
-    return _shown(pd.read_csv(path), ("design", "difference", "planned N", "difference at N", "power"))
+    return _shown(
+        pd.read_csv(path), ("design", "difference", "planned N", "planned power", "difference at N", "power")
+    )
 
 
 def _counts() -> pd.DataFrame:

@@ -95,10 +95,7 @@ def _sizes(detect: Sequence[str], power: float, folder: Path | None, comparisons
         if metric not in {of.metric for of in pilot}:
             known = ", ".join(dict.fromkeys(of.metric for of in pilot))
             raise DataError(f"--detect {metric}: the pilot has no deviation of it ({name}); it has: {known}")
-    texts = [
-        of._asdict() | {"difference": difference, "needed": needed, "factor": needed / of.n}
-        for of, difference, needed in planned(pilot, wanted, power, comparisons)
-    ]
+    texts = planned(pilot, wanted, power, comparisons)
     return {"pilot": name, "power": power, "comparisons": comparisons, "texts": texts}
 
 
@@ -148,12 +145,24 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
     console.print(Text(title, style="bold"))
     table = Table("metric", "difference", "comparison", box=None, pad_edge=False, header_style="dim")
     cost = texts[0].get("cost", {})
-    for column in ("texts", "times the pilot", "deviation at N", "slope", *(COSTS[name] for name in cost)):
+    for column in (
+        "texts",
+        "power",
+        "times the pilot",
+        "deviation at N",
+        "slope",
+        *(COSTS[name] for name in cost),
+    ):
         table.add_column(column, justify="right", no_wrap=True)
     for row in texts:
         kind = "same prompts" if row["paired"] else "independent texts"
-        cells = [row["metric"], f"{row['difference']:g}", kind, f"{row['needed']:,}", f"{row['factor']:.2g}"]
-        cells += [f"{row['deviation']:.3g} at {row['n']:,}", f"{row['slope']:.2f}"]
+        cells = [row["metric"], f"{row['difference']:g}", kind, f"{row['needed']:,}"]
+        cells += [
+            f"{row['power']:.2f}",
+            f"{row['factor']:.2g}",
+            f"{row['deviation']:.3g} at {row['n']:,}",
+            f"{row['slope']:.2f}",
+        ]
         table.add_row(*cells, *(decimal(row["cost"][name]) for name in cost))
     console.print(table)
     note = (

@@ -85,16 +85,32 @@ def needed_texts(pilot: Deviation, difference: float, power: float, comparisons:
     return math.ceil(pilot.n * max(factor, LEAST_SHARE))
 
 
+def expected_power(pilot: Deviation, difference: float, n: int, comparisons: int = 1) -> float:
+    """Return the probability of seeing a difference, above 0, with n texts of each side."""
+    from scipy.special import ndtr, ndtri
+
+    deviation = pilot.deviation * (n / pilot.n) ** pilot.slope
+    return float(ndtr(difference / deviation + ndtri(LEVEL / 2 / comparisons)))
+
+
 def planned(
     pilot: Sequence[Deviation], wanted: Mapping[str, float], power: float, comparisons: int
-) -> list[tuple[Deviation, float, int]]:
-    """Return the number of texts for each difference to be seen: pilot's deviation, difference, number."""
-    return [
-        (of, difference, needed_texts(of, difference, power, comparisons))
-        for metric, difference in wanted.items()
-        for of in pilot
-        if of.metric == metric
-    ]
+) -> list[dict[str, Any]]:
+    """Return the numbers of texts for each difference to be seen.
+
+    Returns:
+        The fields of the pilot's deviations, with ``difference``, ``needed``, ``factor`` (times the pilot)
+        and ``power`` (with so many texts: as wanted, or more where half of the pilot's texts are needed).
+    """
+    rows = []
+    for metric, difference in wanted.items():
+        for of in pilot:
+            if of.metric == metric:
+                needed = needed_texts(of, difference, power, comparisons)
+                reached = expected_power(of, difference, needed, comparisons)
+                found = {"difference": difference, "needed": needed, "factor": needed / of.n}
+                rows.append(of._asdict() | found | {"power": reached})
+    return rows
 
 
 def parts_of(run: Run, count: int) -> Iterator[Run]:

@@ -9,16 +9,11 @@ from scipy import stats
 
 from textgamut.inference.sample_sizes import (
     Deviation,
+    expected_power,
     needed_texts,
     pilot_deviations,
     planned,
 )
-
-
-def expected_power(pilot: Deviation, difference: float, n: int, comparisons: int = 1) -> float:
-    """The probability that a test with n texts of each side sees a difference."""
-    deviation = pilot.deviation * (n / pilot.n) ** pilot.slope
-    return float(stats.norm.cdf(difference / deviation - stats.norm.isf(0.05 / 2 / comparisons)))
 
 
 PILOT = Deviation("recall", paired=False, n=400, deviation=0.02)
@@ -48,6 +43,8 @@ def test_the_power_is_that_of_simulated_means() -> None:
     drawn = rng.normal(0.15, 1.0, size=(4000, n))
     found = stats.ttest_1samp(drawn, 0, axis=1).pvalue < 0.05
     assert found.mean() == pytest.approx(0.8, abs=0.03)
+    found = stats.ttest_1samp(drawn[:, : n // 2], 0, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(expected_power(pilot, 0.15, n // 2), abs=0.03)
 
 
 def test_slopes_are_fitted_within_a_pair_and_used_where_they_differ() -> None:
@@ -63,7 +60,11 @@ def test_slopes_are_fitted_within_a_pair_and_used_where_they_differ() -> None:
     recall, mmd = pilot_deviations(table)
     assert recall == Deviation("recall", True, 400, 0.3, -0.5)  # the largest deviation, the usual slope
     assert mmd.slope == pytest.approx(-1.0)
-    assert planned([recall, mmd], {"recall": 0.1}, 0.8, 1) == [(recall, 0.1, needed_texts(recall, 0.1, 0.8))]
+    [row] = planned([recall, mmd], {"recall": 0.1}, 0.8, 1)
+    assert row["needed"] == needed_texts(recall, 0.1, 0.8)
+    assert row["power"] == pytest.approx(0.8, abs=0.01)
+    [row] = planned([recall, mmd], {"recall": 1.5}, 0.8, 1)  # half of the pilot's texts are more than needed
+    assert row["power"] == pytest.approx(stats.norm.cdf(1.5 / (0.3 * 2**0.5) - 1.96), abs=0.001)
 
 
 @pytest.mark.parametrize(
