@@ -60,6 +60,7 @@ FAMILY = Family(
     settings=CompletionsSettings,
     reads=(FEATURES, PROMPT_IDS, TEXT_SCORES),
     scorer="textgamut.metrics.completions:score",
+    resampled="textgamut.metrics.completion_resamples:prepare_completions",
     tasks=("continuation", "biographies", "creative", "prompted"),
     needs="needs prompts, which tasks of this kind lack",
     revisions=("metrics.completions", "metrics.vendi", "features.reduce"),

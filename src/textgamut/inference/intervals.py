@@ -18,7 +18,7 @@ from textgamut.metrics.rows import Columns, Row, Scores, mean_of_units, numbered
 from textgamut.metrics.statistic import Masks, chosen_rows, in_group
 from textgamut.metrics.support import Interval, interval_of
 
-REVISION = 4
+REVISION = 5
 """Increase when the same scores get other intervals."""
 
 LEAST_FOR_QUANTILES = 100

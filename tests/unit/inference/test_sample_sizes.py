@@ -15,7 +15,6 @@ from textgamut.inference.sample_sizes import (
     planned,
 )
 
-
 PILOT = Deviation("recall", paired=False, n=400, deviation=0.02)
 
 

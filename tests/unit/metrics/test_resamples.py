@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 from textgamut.features.reduce import reduce_features
-from textgamut.metrics import compression, ngram
+from textgamut.metrics import completions, compression, ngram
+from textgamut.metrics.completion_resamples import prepare_completions
 from textgamut.metrics.distance import frechet_distance
 from textgamut.metrics.distance_resamples import prepare_distance
 from textgamut.metrics.divergence import cluster_labels, f_beta, frontier_integral, mauve, pr_curve
@@ -257,6 +260,37 @@ def test_self_bleu_of_resamples_is_exact(longest: int, share: float | None) -> N
             tokens = [pooled[row].split() for row in np.flatnonzero(mask)]
             expected = ngram.self_bleu(tokens, sample=share) if len(tokens) > 1 else np.nan
             assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("first", [None, 3])
+def test_metrics_of_completions_are_exact(first: int | None) -> None:
+    """Prompts have one to six completions, which are moved together or one by one."""
+    rng = np.random.default_rng(0)
+    prompts = rng.choice(12, size=60, p=np.arange(1, 13) / 78).tolist()
+    pooled = rng.normal(size=(60, 4))
+    settings = {
+        "threshold": 0.3,
+        "first": first,
+        "quality": {"metric": "words", "at_least": 3},
+        "text_scores": {"words": rng.integers(1, 9, 60)},
+    }
+    of_prompts = rng.random((20, 12)) < 0.5
+    masks = np.concatenate([of_prompts[:, prompts], rng.random((20, 60)) < 0.5, np.ones((1, 60), bool)])
+
+    def compute(rows):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            own = settings | {"text_scores": {"words": settings["text_scores"]["words"][rows]}}
+            scores = completions.score(pooled[rows], [prompts[row] for row in rows], **own)
+        return {row["metric"]: row["value"] for row in scores.rows}
+
+    statistic = prepare_completions(pooled, prompts, **settings)
+    expected = both(masks, compute)
+    assert len(expected) == 4
+    assert_equal(statistic.evaluate(masks), expected, expected, 1e-12)
+    assert statistic.part
+    part = statistic.part(np.empty((41, 0), bool), masks)
+    assert all((part[name] == statistic.evaluate(masks)[name][0]).all() for name in expected if first is None)
 
 
 def test_metrics_of_compression_are_exact_at_equal_length() -> None:
