@@ -268,12 +268,12 @@ def _exceedances(
     """Return the number of differences that are at least as large, of either sign, as the given one.
 
     Those of the same size are ordered by a companion, in the direction of the difference: a statistic as good
-    as any, with few ties where a count has many.
+    as any, with few ties where a count has many. A metric that is the same in all resamples has no companion.
     """
     tie = TIE * float(np.nanstd(drawn)) + LEAST_TIE
     apart = np.abs(drawn) - abs(given)
     larger, same = apart > tie, np.abs(apart) <= tie
-    if beside is not None:
+    if beside is not None and (larger.any() or abs(given) > tie):
         own, others = beside
         least = own * np.sign(given) if abs(given) > tie else abs(own)
         signed = np.where(np.abs(drawn) > tie, others * np.sign(drawn), np.abs(others))

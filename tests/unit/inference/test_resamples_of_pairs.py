@@ -138,6 +138,17 @@ def test_a_companion_orders_resamples_with_the_same_difference() -> None:
     assert stats.binomtest(int(share * 400), 400, 0.05).pvalue > 0.01
 
 
+def test_a_metric_that_is_always_the_same_is_never_different() -> None:
+    score = np.arange(40) * (-1.0) ** np.arange(40)
+
+    def evaluate(masks: Masks) -> Values:
+        return {"share": np.ones((2, len(masks))), "score": np.stack([masks @ score, ~masks @ score])}
+
+    found = resampled_tests([(Statistic(evaluate, {"share": "score"}), pool(20))], True, 0)
+    assert (found["share"].p, found["share"].difference) == (1, 0)
+    assert found["score"].p < 1e-3
+
+
 def test_the_same_texts_are_divided_alike_for_each_draw_of_references() -> None:
     """Averaged over draws, the texts count once; independent runs are divided each on its own, in halves."""
     values = np.random.default_rng(1).normal(size=(2, 40))
