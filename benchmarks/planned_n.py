@@ -52,24 +52,25 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     lines = arguments.kept.read_text().splitlines() if arguments.kept.exists() else []
-    done = {tuple(key): found for key, *found in map(json.loads, lines)}
+    done = {tuple(key): found for key, found in map(json.loads, lines)}
     rows = []
     with arguments.kept.open("a") as file:
 
         def test(design: str, metric: str, n: int, number: int) -> tuple[float, float]:
             """Return the difference and the p-value of a pair."""
-            key = design, metric, n, number
+            key = design, METRICS[metric].family, n, number
             if key not in done:
-                found = differences(design, metric, n, number, arguments.news)[0]
-                done[key] = [found.tested, found.p]
-                file.write(json.dumps([key, *done[key]]) + "\n")
+                found = differences(design, key[1], n, number, arguments.news)
+                done[key] = {of.metric: (of.tested, of.p) for of in found}
+                file.write(json.dumps([key, done[key]]) + "\n")
                 file.flush()
-            return done[key][0], done[key][1]
+            return done[key][metric]
 
         for design, metric in CELLS:
             fresh = np.array([test(design, metric, PILOT, 1 + i)[0] for i in range(arguments.pairs)])
-            of_pilot = differences(design, metric, PILOT, 0, arguments.news, parts=(1, 2, 4))
-            table = pd.DataFrame([of._asdict() for of in of_pilot]).assign(model_1="a", model_2="b")
+            of_pilot = differences(design, METRICS[metric].family, PILOT, 0, arguments.news, parts=(1, 2, 4))
+            own = [of._asdict() for of in of_pilot if of.metric == metric]
+            table = pd.DataFrame(own).assign(model_1="a", model_2="b")
             [pilot] = pilot_deviations(table)
             n = needed_texts(pilot, abs(fresh.mean()), POWER)
             row = {"design": design, "metric": metric, "difference": fresh.mean(), "planned N": n}
@@ -83,13 +84,11 @@ def main() -> None:
 
 
 def differences(
-    design: str, metric: str, n: int, number: int, news: Path, parts: tuple[int, ...] = (1,)
+    design: str, family: str, n: int, number: int, news: Path, parts: tuple[int, ...] = (1,)
 ) -> list[Difference]:
-    """Return the difference of a metric between the models of a pair, in all texts or in parts of them."""
+    """Return the differences between the models of a pair, in all texts or in parts of them."""
     run = pair("ag-news", design, n, False, number, news)
-    families = [METRICS[metric].family]
-    found = [of for count in parts for part in parts_of(run, count) for of in compare(part, families, number)]
-    return [of for of in found if of.metric == metric]
+    return [of for count in parts for part in parts_of(run, count) for of in compare(part, [family], number)]
 
 
 if __name__ == "__main__":
