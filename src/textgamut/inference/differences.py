@@ -17,8 +17,9 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
 from textgamut.errors import DataError
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, sampled_deviations, seed_of
-from textgamut.metrics.rows import ALL, group_name, mean_of_units, units_of_prompts
+from textgamut.metrics.rows import ALL, LEAST_PROMPTS, group_name, mean_of_units, units_of_prompts
 from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
+from textgamut.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,10 @@ REVISION = 8
 
 ROUNDING = 1e-12
 """Differences and deviations below this share of the values are due to rounding."""
+
+LEAST_FREEDOM = 3
+"""Degrees of freedom that both sets need for Welch's formula; with fewer, the smaller number is used. With 1
+or 2 against 119, the formula tells 12 or 8 % of equal sets apart."""
 
 CANNOT_TELL = "cannot tell"
 
@@ -112,7 +117,8 @@ def set_differences(
             p-values need.
 
     Warns:
-        UserWarning: If texts are left out, because their prompts have fewer texts of the other model.
+        UserWarning: If texts are left out, because their prompts have fewer texts of the other model, or if
+            there are too few clusters for a test.
     """
     if models[0] > models[1]:  # the resamples do not depend on the order of the models
         turned = [
@@ -132,6 +138,8 @@ def set_differences(
         return []
     found: list[Difference] = []
     ready = [of for of in prepared if of is not None]
+    if not (paired or all(_exchangeable(family, pool) for _, pool in ready)):
+        return []
     n = min(len(pool.first) // 2 for _, pool in ready)
     for place in range(len(ready[0][0])):
         parts = [(statistics[place], pool) for statistics, pool in ready]
@@ -188,6 +196,28 @@ def _prepare(
     references = len(common[REFERENCE_FEATURES]) if family.of_draws else 0
     in_groups = _sizes(pooled.get(GROUPS, {}))
     return statistics, Pool(np.tile([True, False], n), unit, run.number, references, in_groups)
+
+
+def _exchangeable(family: Family, pool: Pool) -> bool:
+    """Return whether what is moved as a whole is alike enough in two independent sets, and warn if not.
+
+    If all texts of a model are of one cluster, no division of the texts is as extreme as the given one, even
+    if models do not differ. Of equal models, 30 to 37 % were told apart with one or two clusters of 120 texts
+    against 120 texts, 4 to 7 % with half as many clusters as the other model or with 20.
+
+    Warns:
+        UserWarning: If it is not.
+    """
+    few, many = sorted(len(np.unique(pool.unit[side])) for side in (pool.first, ~pool.first))
+    alike = many <= 2 * few or few >= LEAST_PROMPTS
+    if not alike:
+        warnings.warn(
+            f"no tests of {family.name}: the texts of one set are of {counted(few, 'cluster')}, those of the "
+            f"other of {many}, so that equal sets would be told apart; at least {LEAST_PROMPTS} are needed, "
+            "or half as many",
+            stacklevel=3,
+        )
+    return alike
 
 
 def _sizes(groups: Mapping[str, Sequence[str | None]]) -> dict[str, int]:
@@ -364,7 +394,8 @@ def text_difference(
     if all(of.freedom > 0 for of in samples):
         error = math.sqrt(sum(of.squared_error for of in samples))
         weights = sum(of.squared_error**2 / of.freedom for of in samples)
-        freedom = error**4 / weights if weights > 0 else min(of.freedom for of in samples)
+        fewest = min(of.freedom for of in samples)
+        freedom = error**4 / weights if weights > 0 and fewest >= LEAST_FREEDOM else fewest
         reach = error * float(stdtrit(freedom, 0.975))
         low, high = difference - reach, difference + reach
         rounding = max(float(of.abs().max()) for of in known) * ROUNDING

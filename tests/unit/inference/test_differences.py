@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -102,6 +103,9 @@ def test_texts_of_a_cluster_are_not_independent() -> None:
     assert paired.p == pytest.approx(stats.ttest_rel(of_a, of_b).pvalue, rel=1e-9)
     apart = text_difference("diversity", pd.Series(a), pd.Series(b), both)
     assert apart.p == pytest.approx(stats.ttest_ind(of_a, of_b, equal_var=False).pvalue, rel=1e-9)
+    two = text_difference("diversity", pd.Series(a), pd.Series(b), (["x", "y"] * 20, [None] * 40))
+    statistic = stats.ttest_ind(a.reshape(20, 2).mean(axis=0), b, equal_var=False).statistic
+    assert two.p == pytest.approx(2 * stats.t.sf(abs(statistic), 1), rel=1e-9)  # one degree of freedom
     single = text_difference("diversity", pd.Series(a), pd.Series(b), (cluster, [None] * 40))
     assert single.p == pytest.approx(stats.ttest_ind(of_a, b, equal_var=False).pvalue, rel=1e-9)
 
@@ -333,6 +337,23 @@ def test_clusters_are_moved_as_a_whole() -> None:
             found[clustered].append({of.metric: of.p for of in tests}["density"])
     assert np.mean(np.array(found[False]) < 0.05) > 0.3
     assert np.mean(np.array(found[True]) < 0.05) <= 0.2
+
+
+@pytest.mark.parametrize(("clusters", "others", "tested"), [(1, 40, 0), (4, 40, 0), (4, 8, 4), (20, 40, 4)])
+def test_few_clusters_are_not_compared_with_many(clusters: int, others: int, tested: int) -> None:
+    """The given division would be the most extreme one, also of equal models."""
+    own = [{"features": of} for of in FEATURES[:2]]
+    labels = [[row % of for row in range(40)] for of in (clusters, others)]
+    run = Run((own[0], own[1]), {"reference_features": FEATURES[2]}, None, clusters=(labels[0], labels[1]))
+    with warnings.catch_warnings(record=True) as caught:
+        found = set_differences(FAMILIES["vendi"], [run], ("a", "b"), {}, 20)
+    assert len(found) == tested
+    told = [str(of.message) for of in caught if "no tests" in str(of.message)]
+    if tested:
+        assert not told
+    else:
+        assert told[0].startswith("no tests of vendi: the texts of one set are of ")
+        assert f"of {clusters} cluster" in told[0]
 
 
 def test_completions_of_a_prompt_are_permuted_together() -> None:
