@@ -39,6 +39,8 @@ CELLS = (
     ("repeated", "vendi"),
 )
 """Design, and the metric that is to see it."""
+RESAMPLES = 1000
+"""Resamples of a test: enough to know whether p < 0.05."""
 MOST = 2000
 """Largest N for which AG news has enough texts."""
 
@@ -88,7 +90,12 @@ def differences(
 ) -> list[Difference]:
     """Return the differences between the models of a pair, in all texts or in parts of them."""
     run = pair("ag-news", design, n, False, number, news)
-    return [of for count in parts for part in parts_of(run, count) for of in compare(part, [family], number)]
+    return [
+        of
+        for count in parts
+        for part in parts_of(run, count)
+        for of in compare(part, [family], number, RESAMPLES)
+    ]
 
 
 if __name__ == "__main__":

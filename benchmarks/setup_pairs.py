@@ -75,16 +75,22 @@ def pair(data: str, design: str, n: int, paired: bool, number: int, news: Path |
     return _generated(design, n, rng)
 
 
-def compare(run: Run, families: Sequence[str], number: int) -> list[Difference]:
+def compare(run: Run, families: Sequence[str], number: int, resamples: int | None = None) -> list[Difference]:
     """Test the differences of some families between the models of a pair.
 
     The names of the models decide the resamples, which differ between pairs.
+
+    Args:
+        run: The pair.
+        families: Names of families.
+        number: Number of the pair.
+        resamples: Number of resamples; defaults to as many as the p-values need.
     """
     found: list[Difference] = []
     for family in (catalogue.FAMILIES[name] for name in families):
         first, second = ({name: of[name] for name in family.reads if name in of} for of in run.own)
         own = run._replace(own=(first, second))
-        found += set_differences(family, [own], (f"a{number}", f"b{number}"), {})
+        found += set_differences(family, [own], (f"a{number}", f"b{number}"), {}, resamples)
     return found
 
 
