@@ -39,8 +39,8 @@ CELLS = (
     ("repeated", "vendi"),
 )
 """Design, and the metric that is to see it."""
-RESAMPLES = {"support": 1000, "divergence": 1000}
-"""Resamples of a family's tests: enough to know whether p < 0.05. Slow families stop before on their own."""
+RESAMPLES = {"support": 1000, "divergence": 1000, "distance": 300, "vendi": 300}
+"""Resamples of a family's tests: enough to know whether p < 0.05."""
 MOST = 2000
 """Largest N for which AG news has enough texts."""
 
@@ -95,7 +95,7 @@ def differences(
         of
         for count in parts
         for part in parts_of(run, count)
-        for of in compare(part, [family], number, RESAMPLES.get(family))
+        for of in compare(part, [family], number, RESAMPLES[family])
     ]
 
 
