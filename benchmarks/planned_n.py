@@ -5,8 +5,8 @@
 AG news with planted differences (``setup_pairs.DESIGNS``). For each metric, the difference to be seen is
 the mean over fresh pairs of N = 400. A pilot, one pair more, has the deviations of all texts, of halves and
 of quarters.
-Tabulated are the N that they ask for, for a power of 0.8, the difference at that N, the power that the
-plan states for it, and the share of fresh pairs of that N with p < 0.05.
+Tabulated are the N that they ask for, for a power of 0.8, the power that the plan states (more where N is
+half of the pilot's), the difference at that N, and the share of fresh pairs of that N with p < 0.05.
 Finished pairs are kept in a file: an interrupted command goes on where it was.
 """
 
@@ -76,11 +76,10 @@ def main() -> None:
             [pilot] = pilot_deviations(table)
             n = needed_texts(pilot, abs(fresh.mean()), POWER)
             row = {"design": design, "metric": metric, "difference": fresh.mean(), "planned N": n}
+            row["planned power"] = expected_power(pilot, abs(fresh.mean()), n)
             if n <= MOST:
                 found = np.array([test(design, metric, n, 10_000 + i) for i in range(arguments.pairs)])
-                row["difference at N"] = found[:, 0].mean()
-                row["planned power"] = expected_power(pilot, abs(row["difference at N"]), n)
-                row["power"] = (found[:, 1] < 0.05).mean()
+                row |= {"difference at N": found[:, 0].mean(), "power": (found[:, 1] < 0.05).mean()}
             rows.append(row)
             arguments.table.write_bytes(to_csv(pd.DataFrame(rows)))
             print(pd.DataFrame(rows).to_string(float_format="%.4f", index=False), flush=True)

@@ -76,7 +76,7 @@ def planned() -> str:
     if not path.exists():
         return "Not measured yet.\n"
     return _shown(
-        pd.read_csv(path), ("design", "difference", "planned N", "difference at N", "planned power", "power")
+        pd.read_csv(path), ("design", "difference", "planned N", "planned power", "difference at N", "power")
     )
 
 

@@ -653,7 +653,7 @@ def test_human_texts_are_compared_whatever_is_known_of_the_models(
         metrics=["support", "vendi", "ngram", "compression", *["completions"] * asked],
         bootstrap=20,
         prompts=dict.fromkeys(models, prompts) if asked else None,
-        clusters=dict.fromkeys(models, list("ab") * 15) if clustered else None,
+        clusters={name: [f"c{i % 20}" for i in range(30)] for name in models} if clustered else None,
         groups={"topic": (["x", "y"] * 45, dict.fromkeys(models, ["x", "y"] * 15))} if grouped else None,
     )
     table = found.differences

@@ -321,7 +321,7 @@ class TestSeveralModels:
 
     def test_clusters_are_a_column_of_the_generated_files(self, texts: Path, capsys) -> None:
         for name in "xy":
-            write(texts / f"{name}.jsonl", sentences(5), author=[f"{name}{i // 3}" for i in range(30)])
+            write(texts / f"{name}.jsonl", sentences(5), author=[f"{name}{i // 2}" for i in range(30)])
         found = {}
         for option in ([], ["--cluster", "author"]):
             _, out, _ = run(capsys, *self.NGRAM, "x.jsonl", "y.jsonl", *option)
