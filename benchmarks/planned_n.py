@@ -48,7 +48,7 @@ MOST = 2000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("news", type=Path, help="test.csv of AG news")
-    parser.add_argument("--pairs", type=int, default=200, help="fresh pairs, of both N")
+    parser.add_argument("--pairs", type=int, default=100, help="fresh pairs, of both N")
     parser.add_argument("--kept", type=Path, default=Path("planned_n.jsonl"))
     parser.add_argument("--table", type=Path, default=REFERENCE / "planned-n.csv")
     arguments = parser.parse_args()

@@ -156,8 +156,11 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
         table.add_column(column, justify="right", no_wrap=True)
     for row in texts:
         kind = "same prompts" if row["paired"] else "independent texts"
-        cells = [row["metric"], f"{row['difference']:g}", kind, f"{row['needed']:,}"]
-        cells += [
+        cells = [
+            row["metric"],
+            f"{row['difference']:g}",
+            kind,
+            f"{row['needed']:,}",
             f"{row['power']:.2f}",
             f"{row['factor']:.2g}",
             f"{row['deviation']:.3g} at {row['n']:,}",

@@ -32,7 +32,7 @@ ROUNDING = 1e-12
 
 LEAST_FREEDOM = 3
 """Degrees of freedom that both sets need for Welch's formula; with fewer, the smaller number is used. With 1
-or 2 against 119, the formula tells 12 or 8 % of equal sets apart."""
+or 2 against 119, the formula tells 11 or 8 % of equal sets apart (``benchmarks/few_clusters.py``)."""
 
 CANNOT_TELL = "cannot tell"
 
@@ -201,9 +201,10 @@ def _prepare(
 def _exchangeable(family: Family, pool: Pool) -> bool:
     """Return whether what is moved as a whole is alike enough in two independent sets, and warn if not.
 
-    If all texts of a model are of one cluster, no division of the texts is as extreme as the given one, even
-    if models do not differ. Of equal models, 30 to 37 % were told apart with one or two clusters of 120 texts
-    against 120 texts, 4 to 7 % with half as many clusters as the other model or with 20.
+    If all texts of a model are of one cluster, and those of the other are single, no division is as extreme
+    as the given one, even if the models do not differ. ``benchmarks/few_clusters.py``: of equal sets, 38 and
+    14 % are told apart with 1 and 4 clusters against 120, and 4 to 7 % with 20, or with half as many as the
+    other set.
 
     Warns:
         UserWarning: If it is not.

@@ -100,7 +100,7 @@ def planned(
 
     Returns:
         The fields of the pilot's deviations, with ``difference``, ``needed``, ``factor`` (times the pilot)
-        and ``power`` (with so many texts: as wanted, or more where half of the pilot's texts are needed).
+        and ``power`` (with so many texts: as wanted, or more where a plan has half of the pilot's texts).
     """
     rows = []
     for metric, difference in wanted.items():

@@ -31,15 +31,15 @@ def prepare_completions(
 ) -> Statistic:
     """Prepare the metrics of ``metrics.completions.score`` of two models.
 
-    All are means over the prompts, of which each has few different sets of completions in all resamples. The
-    metrics of such a set are computed once.
+    All are means over the prompts. In all resamples, a prompt has few different sets of completions, and the
+    metrics of each are computed once.
 
     Args:
         features: (2 N, d) features of the pooled texts.
         prompt_ids: (2 N,) the prompt of each.
-        threshold: As for ``metrics.completions.score``, and so are the others.
-        first: Number k of completions for distinct_k, or None.
-        quality: The bar of quality, or None.
+        threshold: Cosine from which on two completions are the same.
+        first: Number k of completions for distinct_k. Defaults to the fewest that a prompt has.
+        quality: The bar of quality. Without it, there is no effective diversity.
         text_scores: Metric of the bar -> (2 N,) its values.
     """
     points = checked_set(features)

@@ -143,7 +143,8 @@ def groups_of_prompts(
 
 
 LEAST_PROMPTS = 20
-"""Number of prompts from which on the texts of a prompt are drawn, and moved between sets, together."""
+"""Number of prompts from which on the texts of a prompt are drawn, and moved between sets, together, and of
+clusters from which on a set can be compared with one of many more."""
 
 
 def units_of_prompts(prompts: Sequence[Hashable], together: bool = False) -> Sequence[Hashable] | None:
