@@ -356,14 +356,14 @@ def divergence_frontier(
     return x, y
 
 
-def smoothed(hist: NDArray[np.float64], n: int, bins: int) -> NDArray[np.float64]:
+def smoothed(hist: NDArray[np.float64], n: int | NDArray[np.int64], bins: int) -> NDArray[np.float64]:
     """Add one half to each count of a histogram (Krichevsky and Trofimov 1981; Pillutla et al. 2023).
 
     Empty bins then count less as evidence of a difference, of which few texts have many.
 
     Args:
-        hist: Shares of n texts in bins.
-        n: Number of texts.
+        hist: (..., bins) shares of n texts in bins.
+        n: Number of texts, of all histograms or (..., 1) of each.
         bins: Number of bins.
     """
     shares: NDArray[np.float64] = (hist * n + 0.5) / (n + 0.5 * bins)

@@ -56,18 +56,18 @@ def prepare_divergence(
             for side, of_side in enumerate((masks, ~masks)):
                 hists = _histograms(of_side, members)
                 for part in blocks(len(masks), MEASURES * bins):
-                    for name, values in _scores(p_hist, hists[part], len(ref)).items():
+                    for name, values in _scores(p_hist[None], hists[part], len(ref)).items():
                         found[name][side, part] += values / len(spaces)
         return found
 
     def part(of_references: Masks, of_texts: Masks) -> dict[str, NDArray[np.float64]]:
         found = {name: np.zeros(len(of_texts)) for name in SCORES}
         for references, members in spaces:
-            sides = _histograms(of_references, references), _histograms(of_texts, members)
-            for place, (p_hist, q_hist) in enumerate(zip(*sides, strict=True)):
-                count = int(of_references[place].sum())
-                for name, values in _scores(p_hist, q_hist[None], count).items():
-                    found[name][place] += values[0] / len(spaces)
+            p_hists, q_hists = _histograms(of_references, references), _histograms(of_texts, members)
+            counts = of_references.sum(axis=1, keepdims=True)
+            for rows in blocks(len(of_texts), MEASURES * bins):
+                for name, values in _scores(p_hists[rows], q_hists[rows], counts[rows]).items():
+                    found[name][rows] += values / len(spaces)
         return found
 
     return Statistic(evaluate, part=part)
@@ -80,32 +80,36 @@ def _histograms(masks: Masks, members: NDArray[np.float64]) -> NDArray[np.float6
     return shares
 
 
-def _scores(p: NDArray[np.float64], q: NDArray[np.float64], n: int) -> dict[str, NDArray[np.float64]]:
-    """Return the metrics of a histogram p (K,) and each row of q (S, K), as in ``metrics.divergence``."""
-    mauve, integral, mauve_star, integral_star = _frontier_scores(p, q, n)
-    of_curve = np.concatenate([_f_scores(p, q[part]) for part in blocks(len(q), WIDTH * len(p))], axis=1)
-    return dict(zip(SCORES, (mauve, integral, *of_curve, mauve_star, integral_star), strict=True))
+def _scores(
+    p: NDArray[np.float64], q: NDArray[np.float64], n: int | NDArray[np.int64]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the metrics of each row of p (S, K) and q (S, K), as in ``metrics.divergence``; p may have one.
+
+    n, or (S, 1) for each row, is the number of texts.
+    """
+    p = np.broadcast_to(p, q.shape)
+    of_curve = [_f_scores(p[part], q[part]) for part in blocks(len(q), WIDTH * q.shape[1])]
+    smooth = smoothed(p, n, q.shape[1]), smoothed(q, n, q.shape[1])
+    scores = (*_frontier_scores(p, q), *np.concatenate(of_curve, axis=1), *_frontier_scores(*smooth))
+    return dict(zip(SCORES, scores, strict=True))
 
 
-def _frontier_scores(p: NDArray[np.float64], q: NDArray[np.float64], n: int) -> list[NDArray[np.float64]]:
-    """Return MAUVE and the frontier integral of each row, then both of smoothed histograms.
+def _frontier_scores(
+    p: NDArray[np.float64], q: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return MAUVE and the frontier integral of each row.
 
-    They are sums over the bins. In many rows a bin has the same share: what it adds is computed once.
+    They are sums over the bins. Many bins have the same two shares: what these add is computed once.
     """
     from scipy.sparse import csr_array
 
     rows, bins = q.shape
-    _, first, place = np.unique(np.arange(bins) + q / 2, return_index=True, return_inverse=True)
-    sides = p[first % bins], q.ravel()[first]
-    both = sides, tuple(smoothed(of, n, bins) for of in sides)
-    added = [np.concatenate([*bin_divergences(*of), _integrals(*of)[None]]) for of in both]
+    _, first, place = np.unique(p + 1j * q, return_index=True, return_inverse=True)
+    sides = p.ravel()[first], q.ravel()[first]
+    added = np.concatenate([*bin_divergences(*sides), _integrals(*sides)[None]])
     members = csr_array((np.ones(q.size), place.ravel(), np.arange(rows + 1) * bins), (rows, len(first)))
-    sums = np.split(members @ np.concatenate(added).T, 2, axis=1)
-    found = []
-    for of in sums:
-        divergences = of[:, :-1].reshape(rows, 2, -1).transpose(1, 0, 2)
-        found += [areas_under(divergences), of[:, -1].clip(0, 1)]
-    return found
+    sums = members @ added.T
+    return areas_under(sums[:, :-1].reshape(rows, 2, -1).transpose(1, 0, 2)), sums[:, -1].clip(0, 1)
 
 
 def _integrals(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,8 +125,6 @@ def _integrals(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.flo
 
 def _f_scores(p: NDArray[np.float64], q: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Return F_1/8 and F_8 of each row, the maxima over a curve, from sums over sorted bins."""
-    used = p > 0  # the other bins add nothing
-    p, q = np.broadcast_to(p[used], (len(q), used.sum())), q[:, used]
     # A bin adds q where q / p is at most the slope, else slope p. Slopes are compared as shares of a right
     # angle, to which the row is added, so that one search finds the places of all.
     angles = np.arctan2(q, p) / (np.pi / 2)
