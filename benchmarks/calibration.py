@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from textgamut.features.reduce import reduce_features
 from textgamut.files import atomic, to_csv
-from textgamut.inference.differences import Run
+from textgamut.inference.set_differences import Run
 from textgamut.metrics.support import half_samples, support_metrics
 
 HALF_SAMPLES = 200

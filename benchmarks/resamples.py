@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from textgamut.catalogue import FAMILIES
-from textgamut.inference.differences import Run, set_differences
+from textgamut.inference.set_differences import Run, set_differences
 
 SETTINGS = {"k": 4, "seeds": (0, 1, 2, 3, 4), "clusters": None}
 

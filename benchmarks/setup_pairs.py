@@ -20,7 +20,8 @@ from textgamut.datasets.extract import extract
 from textgamut.features.cache import cached_features
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.journal import Journal
-from textgamut.inference.differences import Difference, Run, set_differences
+from textgamut.inference.differences import Difference
+from textgamut.inference.set_differences import Run, set_differences
 from textgamut.models.checkpoints import prepare
 from textgamut.sources.fetch import fetch
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from textgamut.catalogue.family import REFERENCE_FEATURES
-from textgamut.inference.differences import LEVEL, Run, share_prompts
+from textgamut.inference.differences import LEVEL
 from textgamut.inference.resamples import align
+from textgamut.inference.set_differences import Run, share_prompts
 from textgamut.metrics.statistic import chosen_rows
 
 if TYPE_CHECKING:

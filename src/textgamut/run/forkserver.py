@@ -41,6 +41,8 @@ MODULES = (
     "textgamut.metrics.ngram",
     "textgamut.metrics.likelihood_scores",
     "textgamut.inference.differences",
+    "textgamut.inference.set_differences",
+    "textgamut.inference.text_differences",
     "textgamut.inference.intervals",
     "textgamut.report.papers.shapes",
     "textgamut.report.tables",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from textgamut.features.embed import Features
-    from textgamut.inference.differences import Difference, Run
+    from textgamut.inference.differences import Difference
+    from textgamut.inference.set_differences import Run
     from textgamut.metrics.rows import Row, Scores
     from textgamut.metrics.statistic import Key
 
@@ -120,7 +121,8 @@ class Material:
             values: Name of each set, the models first -> metric, of all texts or of a group -> value.
             texts: Name of each set -> its texts with their metrics.
         """
-        from textgamut.inference.differences import differences_table, text_differences
+        from textgamut.inference.differences import differences_table
+        from textgamut.inference.text_differences import text_differences
         from textgamut.progress import Progress
 
         models = [name for name in values if name in self.texts.generated]
@@ -144,12 +146,12 @@ class Material:
     def _set_differences(
         self, family: Family, first: str, second: str, apart: Mapping[Key, float]
     ) -> list[Difference]:
-        from textgamut.inference.differences import set_differences
+        from textgamut.inference.set_differences import set_differences
 
         return set_differences(family, [self._run(family, first, second)], (first, second), apart)
 
     def _run(self, family: Family, first: str, second: str) -> Run:
-        from textgamut.inference.differences import Run
+        from textgamut.inference.set_differences import Run
 
         read = [self.own(family, name) for name in (first, second)]
         prompts = [_keys(own["prompt_ids"] or [None] * len(own["texts"])) for own in read]
@@ -176,8 +178,8 @@ class Material:
         """
         import pandas as pd
 
-        from textgamut.inference.differences import set_differences
         from textgamut.inference.sample_sizes import COLUMNS, parts_of
+        from textgamut.inference.set_differences import set_differences
 
         table = table[table["group"] == ALL]
         rows: list[dict[Any, Any]] = table[COLUMNS].to_dict("records")

@@ -49,7 +49,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "sweep_support": ("metrics.sweep_scores", "metrics.support", "features.reduce"),
     "cut_texts": ("metrics.lengths",),
-    "compare_methods": ("inference.differences", "models.checkpoints"),
+    "compare_methods": ("inference.set_differences", "inference.text_differences", "models.checkpoints"),
     "explain_support": ("metrics.support", "features.reduce", "metrics.neighbours", "metrics.regions"),
     "project_features": ("features.projection",),
     "make_result": (
@@ -60,6 +60,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.figures.text_figures",
         "report.html",
         "inference.differences",
+        "inference.text_differences",
         "inference.verdicts",
         "features.reduce",
         "report.figures.differences",

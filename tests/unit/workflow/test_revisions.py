@@ -26,6 +26,7 @@ NOT_NEEDED = {
     ("import_texts", "generation"): "it generates no texts",
     ("score_perplexity", "generation"): "it renders prompts; the texts and their likelihoods are its input",
     ("project_features", "features.reduce"): "it checks features, but does not reduce them",
+    ("compare_methods", "inference.differences"): "p-values are corrected where all of them are known",
     ("make_page", "features.projection"): "it needs the names of projections only",
     ("make_page", "features.reduce"): "it reduces no features",
     ("make_page", "metrics.neighbours"): "it needs the names of the sides only",

@@ -13,7 +13,8 @@ from textgamut.calls import call
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import read_array, read_csv, read_json, read_table, to_csv, write_bytes
-from textgamut.inference.differences import Difference, differences_table, text_differences
+from textgamut.inference.differences import Difference, differences_table
+from textgamut.inference.text_differences import text_differences
 from textgamut.inference.verdicts import embedder_agreement, embedder_verdict
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
 from textgamut.report.comparison import CUT_NOTE, DIFFERENCES_NOTE

@@ -18,7 +18,8 @@ from textgamut.catalogue.family import (
 )
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_array, read_table, write_json
-from textgamut.inference.differences import Run, set_differences, text_differences
+from textgamut.inference.set_differences import Run, set_differences
+from textgamut.inference.text_differences import text_differences
 from textgamut.metrics.rows import groups_of, groups_of_prompts
 from textgamut.models.devices import lease
 from textgamut.run.script import run
