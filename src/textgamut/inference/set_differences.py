@@ -81,7 +81,8 @@ def set_differences(
         return []
     found: list[Difference] = []
     ready = [of for of in prepared if of is not None]
-    if not (paired or all(_exchangeable(family, pool) for _, pool in ready)):
+    moved = "cluster" if runs[0].clusters else "prompt"
+    if not (paired or all(_exchangeable(family, pool, moved) for _, pool in ready)):
         return []
     n = min(len(pool.first) // 2 for _, pool in ready)
     for place in range(len(ready[0][0])):
@@ -141,7 +142,7 @@ def _prepare(
     return statistics, Pool(np.tile([True, False], n), unit, run.number, references, in_groups)
 
 
-def _exchangeable(family: Family, pool: Pool) -> bool:
+def _exchangeable(family: Family, pool: Pool, moved: str) -> bool:
     """Return whether what is moved as a whole is alike enough in two independent sets, and warn if not.
 
     If all texts of a model are of one cluster, and those of the other are single, no division is as extreme
@@ -156,7 +157,7 @@ def _exchangeable(family: Family, pool: Pool) -> bool:
     alike = many <= 2 * few or few >= LEAST_PROMPTS
     if not alike:
         warnings.warn(
-            f"no tests of {family.name}: the texts of one set are of {counted(few, 'cluster')}, those of the "
+            f"no tests of {family.name}: the texts of one set are of {counted(few, moved)}, those of the "
             f"other of {many}, so that equal sets would be told apart; at least {LEAST_PROMPTS} are needed, "
             "or half as many",
             stacklevel=3,

@@ -217,6 +217,15 @@ def test_few_clusters_are_not_compared_with_many(clusters: int, others: int, tes
         assert f"of {clusters} cluster" in told[0]
 
 
+def test_few_prompts_are_not_compared_with_many() -> None:
+    asked = [f"p{row // 10}" for row in range(40)], [f"q{row // 2}" for row in range(40)]
+    own = [{"features": of, "prompt_ids": ids} for of, ids in zip(FEATURES[:2], asked, strict=True)]
+    with pytest.warns(UserWarning, match="the texts of one set are of 4 prompts, those of the other of 20"):
+        assert (
+            set_differences(FAMILIES["completions"], [Run((own[0], own[1]), {}, asked)], ("a", "b"), {}) == []
+        )
+
+
 def test_completions_of_a_prompt_are_permuted_together() -> None:
     """Between texts without common prompts, one of which is alone; those of few prompts one by one."""
     rows = range(50)
