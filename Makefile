@@ -95,7 +95,9 @@ sanity: .venv/demo  ## put the metrics through the sanity checks on real texts, 
 NEWS = test.csv
 calibration: .venv/dev  ## measure the tests of differences on AG news, NEWS=test.csv, and update docs; many hours, goes on where it was
 	$(BIN)/python benchmarks/calibration.py normal
+	$(BIN)/python benchmarks/calibration.py normal --designs equal --n 2000 --pairs 200
 	$(BIN)/python benchmarks/calibration.py ag-news --news $(NEWS)
+	$(BIN)/python benchmarks/calibration.py ag-news --news $(NEWS) --designs equal --n 2000 --pairs 200 --families support divergence distance
 	$(BIN)/python benchmarks/calibration.py generated
 	$(BIN)/python benchmarks/coverage.py $(NEWS)
 	$(BIN)/python benchmarks/planned_n.py $(NEWS)
