@@ -4,8 +4,8 @@
 
 Two sets of 120 numbers have the same distribution, and half of their variance is common to a cluster. Shown
 are the shares of p-values below 5 % of two tests of their means, which textgamut does not use where they are
-wrong: by divisions of whole clusters (see ``differences._exchangeable``), and by Welch's formula for the
-means of clusters (see ``differences.LEAST_FREEDOM``).
+wrong: by divisions of whole clusters (see ``set_differences._exchangeable``), and by Welch's formula for the
+means of clusters (see ``text_differences.LEAST_FREEDOM``).
 """
 
 from __future__ import annotations
