@@ -96,7 +96,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=1000, help="of equal models; of others, a fifth")
     parser.add_argument("--designs", nargs="+", help="default: all of the data")
     parser.add_argument("--families", nargs="+", help="default: all that read such data")
-    parser.add_argument("--no-intervals", dest="intervals", action="store_false")
+    parser.add_argument(
+        "--no-intervals", dest="intervals", action="store_false", help="leave the intervals out"
+    )
     parser.add_argument("--table", type=Path, help="default: the table of the documentation")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")

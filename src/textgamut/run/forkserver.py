@@ -40,7 +40,6 @@ MODULES = (
     "textgamut.metrics.divergence",
     "textgamut.metrics.ngram",
     "textgamut.metrics.likelihood_scores",
-    "textgamut.inference.differences",
     "textgamut.inference.set_differences",
     "textgamut.inference.text_differences",
     "textgamut.inference.intervals",
