@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import calibration_tables
 import command_line
 import configuration
+import errata_tables
 import metrics_tables
 import paper_tables
 import shipped
@@ -29,6 +30,7 @@ def pages() -> dict[str, str]:
         "sanity-results": metrics_tables.results(),
         **{f"configuration-{name}": text for name, text in configuration.pages().items()},
         **{f"shipped-{name}": text for name, text in shipped.entries_tables().items()},
+        **errata_tables.tables(),
         **{f"papers-{name}": text for name, text in paper_tables.targets().items()},
     }
 

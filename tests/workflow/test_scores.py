@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import dry_run, edit, plan, run_warm
+from helpers import dry_run, edit, jobs, plan, run_warm
 
 from textgamut.cli.main import main
 from textgamut.config.loading import load_config
@@ -145,3 +145,13 @@ def test_the_tables_of_mc_come_from_a_file_of_the_form_of_that_of_its_authors(pr
     winners = pd.read_csv(folder / "all/ranking/winners.csv").query("of == 'method' and which == 'most'")
     named = winners["label"].str.rpartition(",")[0].map({"Mistral 7B v0.3": "Mistral 3"}).dropna()
     assert counts["Mistral 3"] == winners.loc[named.index, "count"].sum() > 0
+
+    edit(path, "targets", "table_11", "merge", value="by-position")
+    chosen = ["--configfile", str(path), "--", "table_11"]
+    assert jobs(dry_run(project, *chosen).stdout) == {"table_11": 1, "total": 1}
+    done = run_warm(project, "--cores", "2", *chosen)
+    assert done.returncode == 0, done.stdout
+    ranks = pd.read_csv(folder / "table_11.csv").pivot(index="row", columns="column", values="ours")
+    by_name = found["table_11"].query("column == 'Rank'").set_index("row")["ours"]
+    assert (ranks["Rank, counts added by name"] == by_name[ranks.index]).all()
+    assert (ranks["Rank"] != by_name[ranks.index]).mean() > 0.9

@@ -17,6 +17,7 @@ from textgamut.config.target_shapes import (
     TargetBase,
     TextParameterFigure,
     TokensPerWord,
+    Worths,
 )
 from textgamut.config.task_kinds import BiographiesTask
 from textgamut.errors import nearest
@@ -41,6 +42,9 @@ def unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]:
                 yield f"{key}.{field}: unknown metric {name!r}; {nearest(name, METRICS)}"
     if isinstance(target, TextParameterFigure):
         yield from _unheld_parameters(config, key, target)
+    merged = isinstance(target, Worths) and target.merge == "by-position"
+    if merged and (config.experiment.paper, key, len(target.tasks)) != ("mc", "targets.table_11", 3):
+        yield f"{key}.merge: by-position is for table_11 of the paper mc, with three tasks"
     if isinstance(target, TokensPerWord):
         for name in target.models:
             yield from not_loaded(f"{key}.models", name, config)

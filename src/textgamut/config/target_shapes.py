@@ -261,6 +261,10 @@ class Worths(OfRanking):
     shape: Literal["worths"]
     first: Count | None = None
     """Number of methods to show, besides those that the paper prints. Defaults to all."""
+    merge: Literal["by-name", "by-position"] = "by-name"
+    """How counts of several corpora are added. ``by-position`` makes Table 11 as it was printed: MC's authors
+    added the counts of methods at the same position of lists in different orders."""
+    reads: ClassVar[Sequence[str]] = ("ranking", "dominance")
 
 
 class DominatingPairs(OfRanking):

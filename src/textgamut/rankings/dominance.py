@@ -126,6 +126,32 @@ def dominance_table(counts: DominanceCounts, methods: Sequence[str]) -> pd.DataF
     return pd.DataFrame(columns | {"wins": wins, "share": wins / counts.prompts})
 
 
+def merged_by_position(
+    tables: Sequence[pd.DataFrame], orders: Sequence[Sequence[str]], prompts: int
+) -> DominanceCounts:
+    """Add the counts of several corpora by the positions of the methods, as MC's authors did for Table 11.
+
+    Methods are in another order in each corpus, so that counts of different methods are added. See "Errata of
+    the papers" in the documentation.
+
+    Args:
+        tables: From :func:`dominance_table`, of each corpus.
+        orders: (M,) methods of each corpus.
+        prompts: Number of prompts of all corpora.
+
+    Returns:
+        The counts, in the order of the last corpus.
+    """
+    wins = np.zeros((len(orders[0]),) * 2, dtype=np.int64)
+    for table, order in zip(tables, orders, strict=True):
+        place = {method: position for position, method in enumerate(order)}
+        rows, columns = (table[name].map(place).to_numpy() for name in ("method_1", "method_2"))
+        wins[rows, columns] += table["wins"].to_numpy()
+    ties = prompts - wins - wins.T
+    np.fill_diagonal(ties, 0)
+    return DominanceCounts(wins, ties, prompts)
+
+
 def dominance_summary(counts: DominanceCounts) -> DominanceSummary:
     """Count the pairs of methods with and without a clear dominance (MC appendix C, text)."""
     wins = counts.wins[~np.eye(len(counts.wins), dtype=bool)]

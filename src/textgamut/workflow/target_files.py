@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textgamut.config.cells import Cell, Config
-from textgamut.config.target_shapes import LabelCounts, TargetBase, TextMeans, TokensPerWord
+from textgamut.config.target_shapes import LabelCounts, TargetBase, TextMeans, TokensPerWord, Worths
 from textgamut.files import meta_path, read_csv, read_json, read_table, reading
 from textgamut.workflow import paths
 from textgamut.workflow.families import computed_families, score_files, text_score_files
@@ -89,6 +89,14 @@ def _ranking_files(*names: str) -> Callable[[Config, TargetBase], list[str]]:
     return files
 
 
+def _dominance_files(config: Config, target: TargetBase) -> list[str]:
+    """Return the counts of dominance of each task, if a target adds them by position."""
+    if not isinstance(target, Worths) or target.merge == "by-name":
+        return []
+    folders = [fill(paths.RANKING, paper=config.experiment.name, ranked=task) for task in target.tasks]
+    return [f"{folder}/{name}.csv" for folder in folders for name in ("dominance", "pairs")]
+
+
 def _ranked_files(config: Config, target: TargetBase) -> list[str]:
     paper = config.experiment.name
     return [fill(paths.ALL_TEXT_SCORES, paper=paper, task=task) for task in target.tasks]
@@ -116,6 +124,13 @@ def _read_ranking(files: Sequence[Path | str]) -> dict[str, Any]:
         with reading(record):
             notes = list(read_json(record)["notes"])
     return {Path(path).stem: read_csv(Path(path)) for path in files} | {"notes": notes}
+
+
+def _read_dominance(files: Sequence[Path | str]) -> list[tuple[pd.DataFrame, int]]:
+    """Return the counts of dominance of each task, and its number of prompts."""
+    tables = [read_csv(Path(path)) for path in files]
+    pairs = zip(tables[::2], tables[1::2], strict=True)
+    return [(dominance, int(of["prompts"].iloc[0])) for dominance, of in pairs]
 
 
 def _read_ranked(files: Iterable[Path | str]) -> dict[str, pd.DataFrame]:
@@ -213,6 +228,7 @@ _FILES: dict[str, Callable[[Config, TargetBase], list[str]]] = {
     "generations": _generation_files,
     "prompts": _prompt_files,
     "ranking": _ranking_files("ranking", "winners", "orders", "dominance", "pairs"),
+    "dominance": _dominance_files,
     "tuning": _ranking_files("tuning"),
     "rated": _ranking_files("rated"),
     "ranked": _ranked_files,
@@ -230,6 +246,7 @@ _READERS: dict[str, Callable[[Sequence[Path | str]], Any]] = {
     "generations": _read_generations,
     "prompts": _read_prompts,
     "ranking": _read_ranking,
+    "dominance": _read_dominance,
     "tuning": _read_tables,
     "rated": _read_tables,
     "ranked": _read_ranked,

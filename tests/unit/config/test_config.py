@@ -582,6 +582,19 @@ def test_all_methods_of_a_file_are_ranked_if_there_are_no_cells() -> None:
         load(tasks(s=bare) | {"targets": {"table_1": target}})
 
 
+def test_counts_are_added_by_position_in_the_table_that_was_printed_so_alone() -> None:
+    entries = {name: SCORES | {"corpus": name} for name in ("a", "b", "c")}
+    target = {"shape": "worths", "title": "T", "tasks": ["a", "b", "c"], "merge": "by-position"}
+    assert load(tasks(**entries) | {"paper": "mc", "targets": {"table_11": target}})
+    for refused in (
+        {"targets": {"table_11": target}},
+        {"paper": "mc", "targets": {"table_10": target}},
+        {"paper": "mc", "targets": {"table_11": target | {"tasks": ["a"]}}},
+    ):
+        with pytest.raises(TextgamutError, match=r"merge: by-position is for table_11 of the paper mc, with"):
+            load(tasks(**entries) | refused)
+
+
 def test_kinds_of_task_load_with_their_defaults() -> None:
     loaded = load(tasks(b=BIOGRAPHIES, c=CREATIVE, p=PROMPTED | {"completions": 20, "keep": 10})).experiment
     assert {name: task.completions for name, task in loaded.tasks.items()} == {"b": 1, "c": 1, "p": 20}

@@ -20,6 +20,8 @@ from textgamut.config.target_shapes import AgreementFigure, Continuations, Winne
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import TextgamutError
 from textgamut.rankings.agreement import agreement as rank_correlations
+from textgamut.rankings.bradley_terry import Separation, fit_bradley_terry
+from textgamut.rankings.dominance import merged_by_position
 from textgamut.rankings.ranking import DIGITS, q_text_of_texts
 from textgamut.report.figures.hasse import hasse_figure
 from textgamut.report.figures.scatter import scatter_figure
@@ -31,11 +33,14 @@ from textgamut.text import cut_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-REVISION = 2
+REVISION = 3
 """Increase when the same rankings produce a different table or figure."""
 
 MOST_PAIRS = 50
 """Maximum number of pairs in a table besides those that the paper prints."""
+
+_BY = {"worth": "Estimated worth parameter", "dominance": "Net dominance"}
+"""Column that methods are ranked by -> its label."""
 
 TEXT = ["model", "decoding", "seed", "id"]
 """Columns that identify a text of a task."""
@@ -62,33 +67,78 @@ def best_and_worst(settings: Settings, ranking: RankingTables) -> PaperResult:
     return PaperResult(table, notes=(*notes, *_reasons(ranking, "worth", "depth", "Q*Text")))
 
 
-def worths(settings: TargetSettings[Worths], ranking: RankingTables) -> PaperResult:
-    """Rank the methods by worth, or by net dominance if the worth does not exist (MC Tables 3, 8 to 11)."""
+def worths(
+    settings: TargetSettings[Worths],
+    ranking: RankingTables,
+    dominance: Sequence[tuple[pd.DataFrame, int]] = (),
+) -> PaperResult:
+    """Rank the methods by worth, or by net dominance if the worth does not exist (MC Tables 3, 8 to 11).
+
+    Args:
+        settings: Settings of the target.
+        ranking: The ranking of all tasks.
+        dominance: Counts of dominance of each task, and its number of prompts, to be added by position; empty
+            if the counts are those of the ranking.
+    """
     printed, labels = settings.published, _names(settings)
     methods, paper = _table(ranking, "ranking"), _printed_ranks(printed)
-    by = "worth" if "worth" in methods else "dominance"
-    ranks, values = {}, {}
-    if len(methods):
-        names = methods["method"].map(labels)
-        ranks = dict(zip(names, map(int, methods[f"rank_{by}"]), strict=True))
-        values = dict(zip(names, map(float, methods[by]), strict=True))
-    shown = list(ranks)[: settings.target.first]
-    rows = in_printed_order(shown, list(paper))
-    entries = [[Entry(ranks.get(row), paper=paper.get(row)), Entry(values.get(row))] for row in rows]
-    notes = []
+    paper_worths = dict(zip(printed.get("best", ()), printed.get("worths", ()), strict=False))
+    by = "worth" if "worth" in methods or methods.empty else "dominance"
+    names = [labels[method] for method in methods["method"]] if len(methods) else []
+    ranks: dict[str, int] = dict(zip(names, methods.get(f"rank_{by}", ()), strict=True))
+    values: dict[str, float] = dict(zip(names, methods.get(by, ()), strict=True))
+    columns, by_name, notes = ["Rank", _BY[by]], ranks, [*_reasons(ranking, "worth")]
+    if dominance:
+        columns.append("Rank, counts added by name")
+        try:
+            by, values = "worth", _worths_by_position(dominance, printed["orders"], labels)
+        except Separation as error:
+            ranks, values, notes = {}, {}, [*notes, f"Counts added by position: {error}."]
+        else:
+            order = pd.Series(values).round(DIGITS).rank(ascending=False, method="min")
+            ranks = dict(zip(values, map(int, order), strict=True))
+        columns[1] = _BY["worth"]
+    entries = {
+        row: [
+            Entry(ranks.get(row), paper=paper.get(row)),
+            Entry(values.get(row), paper=paper_worths.get(row) if by == "worth" else None),
+            *([Entry(by_name.get(row))] if dominance else []),
+        ]
+        for row in in_printed_order(list(ranks)[: settings.target.first], list(paper))
+    }
     both = [label for label in paper if label in ranks]
     if len(both) > 2:
         rho = _correlations([ranks[label] for label in both], [paper[label] for label in both])[0]
-        notes.append(f"Spearman's correlation with the paper's order: {rho:.3f}, over {len(both)} methods.")
-    if by == "dominance" and len(methods):
+        notes.insert(
+            0, f"Spearman's correlation with the paper's order: {rho:.3f}, over {len(both)} methods."
+        )
+    if by == "dominance":
         notes.append(
             "Ranked by net dominance: the share of comparisons with another method on a prompt that are won, "
             "less the share of those lost."
         )
-    column = "Estimated worth parameter" if by == "worth" or methods.empty else "Net dominance"
     absent = _absent(paper, labels)
-    table = PaperTable(rows, ["Rank", column], entries, "Method", decimals=6, absent=absent)
-    return PaperResult(table, notes=(*notes, *_reasons(ranking, "worth")))
+    table = PaperTable(list(entries), columns, list(entries.values()), "Method", decimals=6, absent=absent)
+    return PaperResult(table, notes=tuple(notes))
+
+
+def _worths_by_position(
+    dominance: Sequence[tuple[pd.DataFrame, int]], orders: Sequence[Sequence[str]], labels: Mapping[str, str]
+) -> dict[str, float]:
+    """Return the worth of each method, the greatest first, from counts that are added by position.
+
+    Methods that the experiment lacks are left out of the orders.
+
+    Raises:
+        Separation: If there is no worth.
+    """
+    known = set(labels.values())
+    orders = [[label for label in order if label in known] for order in orders]
+    names = ["method_1", "method_2"]
+    tables = [counts.assign(**{name: counts[name].map(labels) for name in names}) for counts, _ in dominance]
+    counts = merged_by_position(tables, orders, sum(prompts for _, prompts in dominance))
+    worth = fit_bradley_terry(counts.wins, counts.ties, orders[-1]).worth
+    return {label: worth[label] for label in sorted(worth, key=worth.__getitem__, reverse=True)}
 
 
 def dominating_pairs(settings: Settings, ranking: RankingTables) -> PaperResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from helpers import make_target
 from made_scores import method_scores, small_print, words
 
 from textgamut.config.metrics import Q_TEXT_CRITERIA
+from textgamut.rankings.bradley_terry import fit_bradley_terry
 from textgamut.rankings.ranking import rank_methods, ranking_tables
 from textgamut.report.papers.result import Entry, PaperResult
 from textgamut.report.published import published
@@ -86,7 +88,41 @@ def test_methods_are_in_printed_order_with_both_ranks(ranking: dict[str, Any]) -
     assert sum(worths) == pytest.approx(1)
     assert "GPT2XLtopk3" in result.table.absent
     assert "Mistral3CS0.6_15" not in result.table.absent
-    assert any("The worths could not be read" in note for note in result.notes)
+    assert any("Published ranks are those of the order" in note for note in result.notes)
+
+
+def test_counts_of_corpora_are_added_by_position_as_printed(ranking: dict[str, Any]) -> None:
+    """The methods of each corpus are in another order, so that counts of different methods are added."""
+    names = ["Mistral3CS0.6_15", "Mistral3beam50", "Minebeam50"]
+    chosen = settings("worths", "table_11", merge="by-position")
+    chosen["published"] = {
+        "best": names[:2],
+        "worths": [0.6, 0.1],
+        "orders": [[names[1], names[0], "not run", names[2]], ["not run", *names]],
+    }
+    methods = ["mistral, cs", "mistral, beam", "mine, beam"]
+    pairs = list(itertools.permutations(range(3), 2))
+    first, second = ([methods[pair[side]] for pair in pairs] for side in (0, 1))
+    counts = [
+        pd.DataFrame({"method_1": first, "method_2": second, "wins": wins})
+        for wins in ([5, 1, 2, 6, 3, 2], [2, 4, 2, 2, 3, 3])
+    ]
+    result = make_target(chosen, {"ranking": ranking, "dominance": [(counts[0], 9), (counts[1], 8)]})
+    assert result.table.columns == ["Rank", "Estimated worth parameter", "Rank, counts added by name"]
+    # The first corpus has the order beam, cs: its counts change places, the others' stay.
+    wins = np.add([[0, 2, 6], [5, 0, 1], [2, 3, 0]], [[0, 2, 4], [2, 0, 2], [3, 3, 0]])
+    ties = (17 - wins - wins.T) * (1 - np.eye(3, dtype=int))
+    expected = fit_bradley_terry(wins, ties, names).worth
+    found = entries(result)
+    assert found[names[0], "Estimated worth parameter"].paper == 0.6
+    for rank, name in enumerate(sorted(names, key=lambda name: -expected[name]), 1):
+        assert found[name, "Rank"].ours == rank
+        assert found[name, "Estimated worth parameter"].ours == pytest.approx(expected[name], rel=1e-12)
+    assert found[names[1], "Rank, counts added by name"].ours == 2
+    counts[0]["wins"] = counts[1]["wins"] = 0
+    tied = make_target(chosen, {"ranking": ranking, "dominance": [(counts[0], 9), (counts[1], 8)]})
+    assert entries(tied)[names[0], "Rank"] == Entry(None, paper=1)
+    assert any("Counts added by position: all comparisons of" in note for note in tied.notes)
 
 
 def test_the_order_is_correlated_with_the_paper_s(ranking: dict[str, Any]) -> None:
