@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 _WORD = re.compile(r"\S+")
 
+WordsEnd = Literal["at-white-space", "at-spaces"]
+"""Where words end: at any white space, or at each single space, as in PR's runs, where the words on both
+sides of a line break are one, and there is an empty word between two spaces."""
 
-def count_words(text: str) -> int:
-    """Count the words of a text: maximal runs of characters other than white space."""
-    return len(text.split())
+
+def count_words(text: str, end: WordsEnd = "at-white-space") -> int:
+    """Count the words of a text: by default, maximal runs of characters other than white space."""
+    return len(text.split() if end == "at-white-space" else text.split(" "))
 
 
 def counted(number: int, what: str) -> str:
@@ -19,11 +23,14 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def cut_words(text: str, n: int) -> str:
+def cut_words(text: str, n: int, words_end: WordsEnd = "at-white-space") -> str:
     """Cut a text after its n-th word, keeping the white space between words.
 
-    Leading white space is dropped; a text of n words or fewer keeps all its words.
+    Leading white space is dropped, unless words end at spaces. A text of n words or fewer keeps all its
+    words.
     """
+    if words_end == "at-spaces":
+        return " ".join(text.split(" ")[:n])
     end = 0
     for i, match in enumerate(_WORD.finditer(text)):
         if i == n:

@@ -18,6 +18,9 @@ Names = Annotated[list[str], Field(min_length=1), Distinct]
 Parameter = Literal["top_p", "top_k", "temperature"]
 """A parameter of decoding by sampling."""
 
+Average = Literal["variances", "deviations"]
+"""What the deviations of Table B.5 are averages of."""
+
 
 class TargetBase(Strict):
     """Settings of all targets."""
@@ -169,6 +172,9 @@ class Variance(_OfSupport):
     """Standard deviations over generation seeds, reference draws and both (PR Table B.5)."""
 
     shape: Literal["variance"]
+    average: Average = "variances"
+    """What is averaged over runs and models. With ``deviations`` as the paper did it: a mean of deviations of
+    two draws is 20 % too low, and that over all runs is the deviation neither of one source nor of both."""
 
 
 class _OfTexts(_OfMetrics):

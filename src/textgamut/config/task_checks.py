@@ -11,6 +11,7 @@ from textgamut.config.entries.sources import FileSource
 from textgamut.config.entry_checks import braces, not_decoded, not_loaded
 from textgamut.config.metrics import Q_TEXT_CRITERIA, Metrics
 from textgamut.config.task_kinds import (
+    BiographiesTask,
     CreativeTask,
     MeasuredTask,
     ScoresTask,
@@ -40,6 +41,8 @@ def unfit_task(config: Config, slug: str, task: Task) -> Iterator[str]:
         yield from _unfit_quality(slug, metrics)
         yield from _unfit_perplexity(config, slug, task, metrics)
         yield from _unfit_sizes(config, slug, task, metrics)
+    if isinstance(task, BiographiesTask) and task.truncate_prompts is not None:
+        yield from _unfit_truncation(config, slug, task, metrics)
     if task.ranking:
         yield from _unfit_ranking(slug, task, metrics)
     if isinstance(task, CreativeTask) and task.texts_of is not None:
@@ -181,6 +184,22 @@ def _unfit_perplexity(config: Config, slug: str, task: Task, metrics: Metrics) -
             )
 
 
+def _unfit_truncation(config: Config, slug: str, task: BiographiesTask, metrics: Metrics) -> Iterator[str]:
+    """Yield a message for prompts that cannot be truncated to a number of tokens, or are scored whole."""
+    for name in _models(task):
+        model = config.models.get(name)
+        if model and not model.given and model.engine != "transformers":
+            yield (
+                f"tasks.{slug}.truncate_prompts: model {name!r} has the engine {model.engine}, which writes "
+                "nothing beyond the context: use transformers"
+            )
+    if (likelihood := metrics.of("likelihood")) and likelihood.perplexity_of == "generator":
+        yield (
+            f"tasks.{slug}.truncate_prompts: perplexity_of: generator: the perplexity is that of a text "
+            "after its whole prompt: use perplexity_of: scorer"
+        )
+
+
 def _unfit_sizes(config: Config, slug: str, task: Task, metrics: Metrics) -> Iterator[str]:
     """Yield a message for metrics that depend on the number of texts, where it is not the same everywhere."""
     sizes = {config.size(cell) for cell in config.cells(slug)}
@@ -211,7 +230,7 @@ def _unfit_texts_of(config: Config, slug: str, task: CreativeTask) -> Iterator[s
         what = "is not a creative task with its own texts"
         yield f"tasks.{slug}.texts_of: {task.texts_of!r} {what}; {nearest(task.texts_of, creative)}"
         return
-    for name in ("n", "max_words", "prompts"):
+    for name in ("n", "max_words", "words_end", "prompts"):
         if getattr(task, name) != getattr(other, name):
             yield (
                 f"tasks.{slug}.{name}: {getattr(task, name)} differs from {getattr(other, name)}, the value "

@@ -11,7 +11,7 @@ from textgamut.config.entries.sources import FilesSource
 from textgamut.config.metrics import Metrics, RankingSettings
 from textgamut.errors import nearest
 from textgamut.fields import Count, Distinct, Seeds, Slug, Strict, Text, TwoOrMore
-from textgamut.text import counted
+from textgamut.text import WordsEnd, counted
 
 HUMAN = "human"
 """Decoding slug of human texts: subsets of a dataset, and references, for which it is also the model slug."""
@@ -173,7 +173,15 @@ class _SeededTask(_SizedTask):
     "varying Q" (Table B.5) varies the prompts, too."""
 
 
-class ContinuationTask(_SeededTask):
+class _CutAtWords(_SeededTask):
+    """A task whose texts are cut to a number of words, as PR's runs counted them or by any white space."""
+
+    words_end: WordsEnd = "at-white-space"
+    """Where words end: at any white space, which is a single space in prompts, or at each single space, as in
+    PR's runs, where line breaks stay in prompts and do not separate words."""
+
+
+class ContinuationTask(_CutAtWords):
     """Continue the first words of a human text (PR section 5.1, WebText generation)."""
 
     measures_all: ClassVar[bool] = True
@@ -282,6 +290,12 @@ class BiographiesTask(_SeededTask):
     examples_drawn: Literal["without-replacement", "with-replacement"] = "without-replacement"
     """How examples are drawn: without replacement from the people outside the references or, as in PR's runs,
     with replacement from all people (1.6 % of the prompts with 15 of 6,637 people have somebody twice)."""
+    max_words: Count | None  # type: ignore[assignment]
+    """Generated texts and references are cut to this many words; null for no limit, as in PR's runs."""
+    truncate_prompts: Count | None = None
+    """Longer prompts lose their end: number of tokens that are kept, at most the context of the model. New
+    tokens may then exceed the context, as in PR's runs with 4096. By default, a prompt that does not fit into
+    the context together with the longest answer is an error."""
     cells: Cells
     """Models and decoding settings that generate the texts."""
 
@@ -303,7 +317,7 @@ class ReferenceCell(Strict):
     """Entry of ``decoding.yaml``."""
 
 
-class CreativeTask(_SeededTask):
+class CreativeTask(_CutAtWords):
     """Continue creative prompts; one model's texts are the references (PR section 5.5, Table 1)."""
 
     formats: ClassVar[tuple[str, ...]] = ("creative",)

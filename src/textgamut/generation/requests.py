@@ -22,6 +22,8 @@ class Request(NamedTuple):
     """The rendered prompt."""
     templated: bool
     """Whether a chat template has added the special tokens, including BOS."""
+    most_tokens: int | None = None
+    """Number of tokens from the beginning of the prompt that are kept; None for all."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -64,7 +66,8 @@ def sample_table(samples: Sequence[Sample]) -> pd.DataFrame:
 
 def encode(request: Request, tokenizer: Any) -> list[int]:
     """Return the tokens of a request's prompt; see ``chat_formats.encode_prompt``."""
-    return encode_prompt(request.prompt_id, request.text, request.templated, tokenizer)
+    tokens = encode_prompt(request.prompt_id, request.text, request.templated, tokenizer)
+    return tokens[: request.most_tokens]
 
 
 def seed_of(request: Request, seed: int) -> int:

@@ -20,7 +20,9 @@ from textgamut.files import KEPT, read_attributes, read_table, write_table
 from textgamut.generation.engines.engine import Engine, open_engine
 from textgamut.generation.journal import Journal, fingerprint, read_samples
 from textgamut.generation.requests import COLUMNS, Request, Sample, sample_table
+from textgamut.models.checkpoint_files import read_config
 from textgamut.models.checkpoints import load_tokenizer, prepare
+from textgamut.models.context import context_length
 from textgamut.models.devices import choose_dtype, device_name
 from textgamut.progress import Progress
 from textgamut.tasks.chat_formats import render_for_server, render_prompt
@@ -159,7 +161,8 @@ class _Shard:
         task, n = job.settings.get("task", ""), job.settings.get("n")
         ids = set(draw_prompt_ids([id_ for id_, *_ in prompts], task, n))
         own = (prompt for prompt in prompts if prompt[0] in ids)
-        requests = [Request(id_, i, text, by_chat) for id_, text, by_chat in own for i in completions]
+        most = _most_tokens(model.entry, job.settings.get("truncate_prompts"))
+        requests = [Request(id_, i, text, by_chat, most) for id_, text, by_chat in own for i in completions]
         self.requests = requests[number::shards]
         self.journal = Journal(job.journal, self._fingerprint)
         if not self.journal.samples:
@@ -237,6 +240,15 @@ class _Shard:
             elif path.suffix == ".parquet" and read_fingerprint(path) == self._fingerprint:
                 samples: list[Any] = read_table(path, COLUMNS)[COLUMNS].to_dict("records")
                 yield path, samples, set(read_attributes(path)["engines"])
+
+
+def _most_tokens(model: TextModel, truncated: int | None) -> int | None:
+    """Return the number of tokens that prompts are truncated to, at most the context of the model."""
+    if truncated is None:
+        return None
+    folder = prepare(model.checkpoint)
+    context = context_length(read_config(folder), load_tokenizer(folder).model_max_length)
+    return min(truncated, context or truncated)
 
 
 def _unpinned_files(model: TextModel) -> list[tuple[str, int, int]]:

@@ -6,6 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 
+def goes_beyond_context(config: Mapping[str, Any]) -> bool:
+    """Return whether a model has positions for tokens beyond its context, as rotary ones are."""
+    keys = [*config, *(config.get("text_config") or {})]
+    return any(key.startswith(("rope", "rotary")) for key in keys)
+
+
 def context_length(
     config: Mapping[str, Any], tokenizer_limit: float = float("inf"), model: Any = None
 ) -> int | None:

@@ -18,12 +18,13 @@ import numpy as np
 import pandas as pd
 
 from textgamut.catalogue import METRICS
+from textgamut.config.target_shapes import Average
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import DataError
 from textgamut.files import read_csv
 from textgamut.metrics.rows import ALL
 
-REVISION = 4
+REVISION = 5
 """Increase when the same scores produce different tables."""
 
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
@@ -200,16 +201,20 @@ def mean_intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], tuple[flo
     }
 
 
-def variance_table(scores: pd.DataFrame) -> pd.DataFrame:
+def variance_table(scores: pd.DataFrame, average: Average = "variances") -> pd.DataFrame:
     """Compute the variability of precision and recall over generated and reference samples (PR Table B.5).
 
-    In each cell, the sample standard deviation is computed while varying Q (over generation seeds with the
-    reference draw fixed, then averaged over draws), P (over reference draws with the seed fixed, then
-    averaged over seeds), or both (over all runs). The table contains its mean and standard deviation over
-    cells.
+    The variance of a cell while Q varies is half the mean squared difference between two runs that differ in
+    their generation seed alone; P varies between runs that differ in their reference draw alone, and both
+    between runs that share neither. In balanced designs, this is the mean sample variance or, for both, the
+    unbiased estimate from the analysis of variance. The table contains the root of the mean variance over
+    cells, and the standard deviation over cells of their roots.
 
     Args:
         scores: Tidy scores of one task, embedder, N and k.
+        average: With ``deviations`` as in the paper: in each cell, the sample standard deviation over seeds,
+            averaged over draws, that over draws, averaged over seeds, and that over all runs; then their mean
+            over cells. A mean of deviations of few runs is too low, by 20 % for two.
 
     Returns:
         Six rows with the columns ``metric``, ``varying`` (Q, P, P and Q), ``mean`` and ``sd`` (in the unit of
@@ -219,18 +224,32 @@ def variance_table(scores: pd.DataFrame) -> pd.DataFrame:
         TextgamutError: See :func:`precision_recall_runs`.
     """
     runs = precision_recall_runs(scores, alike=["task", "embedder", "n", "k"])
-    cells = runs.groupby(CELL)
-    vary_both = (cells["seed"].nunique() > 1) & (cells["draw"].nunique() > 1)
+    of_cells = _mean_deviations if average == "deviations" else _root_variances
     rows = []
     for metric in ["precision", "recall"]:
-        spreads = {
-            "Q": runs.groupby([*CELL, "draw"])[metric].std(ddof=1).groupby(CELL).mean(),
-            "P": runs.groupby([*CELL, "seed"])[metric].std(ddof=1).groupby(CELL).mean(),
-            "P and Q": cells[metric].std(ddof=1).where(vary_both),
-        }
-        for varying, spread in spreads.items():
-            rows.append([metric, varying, spread.mean(), spread.std(ddof=1), spread.count()])
+        for varying, spread in of_cells(runs, metric).items():
+            mean = spread.mean() if average == "deviations" else np.sqrt((spread**2).mean())
+            rows.append([metric, varying, mean, spread.std(ddof=1), spread.count()])
     return pd.DataFrame(rows, columns=["metric", "varying", "mean", "sd", "cells"])
+
+
+def _root_variances(runs: pd.DataFrame, metric: str) -> dict[str, pd.Series[float]]:
+    runs = runs.sort_values([*CELL, "seed", "draw"])  # so that sums do not depend on the row order
+    pairs = runs.merge(runs, on=CELL, suffixes=("", "_other"))
+    seed, draw = (pairs[name] != pairs[f"{name}_other"] for name in ("seed", "draw"))
+    pairs["square"] = (pairs[metric] - pairs[f"{metric}_other"]) ** 2 / 2
+    chosen = {"Q": seed & ~draw, "P": draw & ~seed, "P and Q": seed & draw}
+    return {name: np.sqrt(pairs[of].groupby(CELL)["square"].mean()) for name, of in chosen.items()}
+
+
+def _mean_deviations(runs: pd.DataFrame, metric: str) -> dict[str, pd.Series[float]]:
+    cells = runs.groupby(CELL)
+    vary_both = (cells["seed"].nunique() > 1) & (cells["draw"].nunique() > 1)
+    return {
+        "Q": runs.groupby([*CELL, "draw"])[metric].std(ddof=1).groupby(CELL).mean(),
+        "P": runs.groupby([*CELL, "seed"])[metric].std(ddof=1).groupby(CELL).mean(),
+        "P and Q": cells[metric].std(ddof=1).where(vary_both),
+    }
 
 
 def texts_table(texts: pd.DataFrame) -> pd.DataFrame:

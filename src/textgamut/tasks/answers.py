@@ -10,7 +10,7 @@ import numpy as np
 
 from textgamut.errors import DataError
 from textgamut.tasks.templates import BIOGRAPHY_NAME_WORDS
-from textgamut.text import count_words, cut_continuation, cut_words
+from textgamut.text import WordsEnd, count_words, cut_continuation, cut_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +52,7 @@ def measured_answers(
     keep: int | None = None,
     max_characters: int | None = None,
     closing: str | None = None,
+    words_end: WordsEnd = "at-white-space",
 ) -> Answers:
     """Extract the texts to be measured from all samples of a cell.
 
@@ -64,6 +65,7 @@ def measured_answers(
         keep: Number of completions to keep per prompt, the longest ones; if None, all.
         max_characters: Maximum length of a text in characters; if None, only ``max_words`` counts.
         closing: The text that closes the thought in front of an answer; None for a model that does not think.
+        words_end: Where words end.
 
     Raises:
         TextgamutError: If a prompt has no sample, or a sample has no prompt.
@@ -87,7 +89,8 @@ def measured_answers(
         frame = keep_longest(frame, keep)
     pairs = list(zip(frame["prompt_id"], frame["continuation"], strict=True))
     whole = [measured_text(kind, beginnings[id_], text, None) for id_, text in pairs]
-    texts = [measured_text(kind, beginnings[id_], text, max_words, max_characters) for id_, text in pairs]
+    limits = (max_words, max_characters, words_end)
+    texts = [measured_text(kind, beginnings[id_], text, *limits) for id_, text in pairs]
     counts = {
         "samples": written,
         "shorter_than_max_words": sum(count_words(text) < max_words for text in texts) if max_words else 0,
@@ -148,7 +151,12 @@ def after_thought(continuation: str, closing: str) -> str:
 
 
 def measured_text(
-    kind: str, base: str, continuation: str, max_words: int | None, max_characters: int | None = None
+    kind: str,
+    base: str,
+    continuation: str,
+    max_words: int | None,
+    max_characters: int | None = None,
+    words_end: WordsEnd = "at-white-space",
 ) -> str:
     """Extract the text to be measured from a generated continuation.
 
@@ -159,6 +167,7 @@ def measured_text(
         max_words: Maximum length of the text in words; if None, it is not cut.
         max_characters: Maximum length of the text in characters, except for ``prompted``; if None, it is not
             cut.
+        words_end: Where words end, except for ``prompted``.
 
     Returns:
         Depending on the kind, and cut to these lengths: for ``continuation``, prompt and continuation; for
@@ -175,7 +184,7 @@ def measured_text(
         "unprompted": continuation.strip(),
     }[kind]
     whole = whole[:max_characters]
-    return whole if max_words is None else cut_words(whole, max_words)
+    return whole if max_words is None else cut_words(whole, max_words, words_end)
 
 
 def keep_longest(samples: pd.DataFrame, keep: int) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from textgamut.tasks.templates import (
     creative_prompt,
     dataset_prompt,
 )
-from textgamut.text import count_words, cut_continuation, cut_words
+from textgamut.text import WordsEnd, count_words, cut_continuation, cut_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -75,9 +75,9 @@ def _draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int | 
     task, n = settings["task"], settings["n"]
     match settings["kind"]:
         case "continuation":
-            min_words, words = settings["min_words"], settings["prompt_words"]
+            min_words, words, end = (settings[name] for name in ("min_words", "prompt_words", "words_end"))
             disjoint = settings["references_from"] == "other-texts"
-            return draw_continuation_prompts(texts, task, n, min_words, words, disjoint, seed)
+            return draw_continuation_prompts(texts, task, n, min_words, words, disjoint, seed, end)
         case "biographies":
             dataset, examples, draws = (settings[name] for name in ("dataset", "examples", "draws"))
             replacement = settings["examples_drawn"] == "with-replacement"
@@ -117,7 +117,15 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
             disjoint = settings["references_from"] == "other-texts"
             per_seed = settings["prompts"] == "per-seed"
             return draw_continuation_references(
-                texts, task, n, settings["min_words"], max_words, draw, disjoint, per_seed
+                texts,
+                task,
+                n,
+                settings["min_words"],
+                max_words,
+                draw,
+                disjoint,
+                per_seed,
+                settings["words_end"],
             )
         case "biographies":
             return draw_biography_references(texts, task, settings["dataset"], n, max_words, draw)
@@ -163,11 +171,12 @@ def draw_held_out(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFr
         The table of :func:`human_generations`; without rows if too few texts are left.
     """
     task, kind, max_words = (settings[name] for name in ("task", "kind", "max_words"))
+    end: WordsEnd = settings.get("words_end", "at-white-space")
     draws = [list(draw_references(texts, settings, draw)["id"]) for draw in settings["draws"]]
     n, used = len(draws[0]), {id_ for of_draw in draws for id_ in of_draw}
     pool = texts.set_index("id", drop=False)
     if kind in ("continuation", "unprompted"):
-        pool = _long_enough(texts, settings["min_words"])
+        pool = _long_enough(texts, settings["min_words"], end)
     left = set(pool.index)
     if kind == "continuation":
         disjoint, per_seed = (
@@ -182,7 +191,7 @@ def draw_held_out(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFr
         chosen = pool.loc[drawn].reset_index(drop=True)
         chosen = chosen.assign(text=[cut_continuation(text, max_words) for text in chosen["text"]])
     else:
-        chosen = _cut(pool, drawn, max_words)
+        chosen = _cut(pool, drawn, max_words, end)
     return human_generations(chosen, tokens=0)
 
 
@@ -208,6 +217,7 @@ def draw_continuation_prompts(
     prompt_words: int,
     disjoint: bool = True,
     seed: int | None = None,
+    words_end: WordsEnd = "at-white-space",
 ) -> pd.DataFrame:
     """Draw human texts and use their beginnings as prompts (PR appendix B.4).
 
@@ -219,6 +229,7 @@ def draw_continuation_prompts(
         prompt_words: Number of words from each text in its prompt.
         disjoint: Whether the references come from other texts.
         seed: Generation seed; None for the prompts that all seeds share.
+        words_end: Where words end.
 
     Returns:
         n rows: ``id`` of the text, and the variants ``base``, ``user``, ``start`` of the prompt.
@@ -227,7 +238,7 @@ def draw_continuation_prompts(
         TextgamutError: If there are fewer than 2 n texts, n for the prompts and n for the references; or, if
             they may be the same, fewer than n.
     """
-    texts = _long_enough(texts, min_words)
+    texts = _long_enough(texts, min_words, words_end)
     take(
         list(texts.index),
         2 * n if disjoint else n,
@@ -235,7 +246,8 @@ def draw_continuation_prompts(
     )
     pool, _ = _pools(texts, task, n, disjoint, seed is not None)
     ids = shuffled(pool, task, "prompts", *([] if seed is None else [seed]))[:n]
-    return _table(ids, (continuation_prompt(text, prompt_words) for text in texts.loc[ids, "text"]))
+    chosen = texts.loc[ids, "text"]
+    return _table(ids, (continuation_prompt(text, prompt_words, words_end) for text in chosen))
 
 
 def draw_continuation_references(
@@ -247,6 +259,7 @@ def draw_continuation_references(
     draw: int,
     disjoint: bool = True,
     prompts_per_seed: bool = False,
+    words_end: WordsEnd = "at-white-space",
 ) -> pd.DataFrame:
     """Draw one set of references, cut to the task's length.
 
@@ -259,6 +272,7 @@ def draw_continuation_references(
         draw: Seed of this draw.
         disjoint: Whether to exclude the texts of the prompts.
         prompts_per_seed: Whether each generation seed has its own prompts.
+        words_end: Where words end.
 
     Returns:
         n rows: ``id``, ``text`` and the dataset's other columns.
@@ -266,10 +280,10 @@ def draw_continuation_references(
     Raises:
         TextgamutError: If there are too few texts.
     """
-    texts = _long_enough(texts, min_words)
+    texts = _long_enough(texts, min_words, words_end)
     _, pool = _pools(texts, task, n, disjoint, prompts_per_seed)
     what = f"task {task!r}: texts of {min_words} words or more that remain for the references"
-    return _cut(texts, take(shuffled(pool, task, "references", draw), n, what), max_words)
+    return _cut(texts, take(shuffled(pool, task, "references", draw), n, what), max_words, words_end)
 
 
 def draw_labels(
@@ -568,15 +582,18 @@ def _pools(
     return prompts, set(texts.index) - set(prompts)
 
 
-def _long_enough(texts: pd.DataFrame, min_words: int) -> pd.DataFrame:
-    return texts[texts["text"].map(count_words) >= min_words].set_index("id", drop=False)
+def _long_enough(texts: pd.DataFrame, min_words: int, end: WordsEnd = "at-white-space") -> pd.DataFrame:
+    long = [count_words(text, end) >= min_words for text in texts["text"]]
+    return texts[long].set_index("id", drop=False)
 
 
-def _cut(texts: pd.DataFrame, ids: list[str], max_words: int | None) -> pd.DataFrame:
+def _cut(
+    texts: pd.DataFrame, ids: list[str], max_words: int | None, end: WordsEnd = "at-white-space"
+) -> pd.DataFrame:
     chosen = texts.loc[ids].reset_index(drop=True)
     if max_words is None:
         return chosen
-    return chosen.assign(text=[cut_words(text, max_words) for text in chosen["text"]])
+    return chosen.assign(text=[cut_words(text, max_words, end) for text in chosen["text"]])
 
 
 def _persons(people: pd.DataFrame, task: str, dataset: str, n: int, draw: int) -> list[str]:

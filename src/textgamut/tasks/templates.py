@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from textgamut.errors import DataError
-from textgamut.text import count_words, cut_words
+from textgamut.text import WordsEnd, count_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,20 +59,21 @@ def prompts_of(table: pd.DataFrame) -> dict[str, Prompt]:
     return dict(zip(ids, map(Prompt, *columns), strict=True))
 
 
-def continuation_prompt(text: str, words: int) -> Prompt:
+def continuation_prompt(text: str, words: int, words_end: WordsEnd = "at-white-space") -> Prompt:
     """Create the WebText prompt of PR Table B.3 from a human text.
 
     Args:
         text: A text of at least ``words`` words.
         words: Number of words from the beginning of the text in the prompt, at least 2 (paper: 10).
+        words_end: Where words end.
 
     Returns:
         The prompt. ``base`` contains these words; in the chat variant, the last word is the start of the
-        answer and the others are in the instruction. White space between words becomes a single space.
+        answer and the others are in the instruction. A single space separates words.
     """
-    if count_words(text) < words:
+    if count_words(text, words_end) < words:
         raise DataError(f"a prompt of {words} words cannot be made from {text!r}")
-    given = cut_words(text, words).split()
+    given = text.split(None if words_end == "at-white-space" else " ")[:words]
     return Prompt(
         base=" ".join(given),
         user=CONTINUE_INSTRUCTION.format(beginning=" ".join(given[:-1])),

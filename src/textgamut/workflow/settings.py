@@ -144,6 +144,7 @@ def draw_prompts(config: Config, wildcards: Any) -> Settings:
         "n",
         "min_words",
         "prompt_words",
+        "words_end",
         "references_from",
         "examples",
         "examples_drawn",
@@ -162,7 +163,7 @@ def draw_prompts(config: Config, wildcards: Any) -> Settings:
 def draw_references(config: Config, wildcards: Any) -> Settings:
     fields = ["kind", "dataset", "n", "min_words", "max_words", "group", "references"]
     if config.experiment.tasks[wildcards.task].kind == "continuation":
-        fields += ["references_from", "prompts"]
+        fields += ["references_from", "prompts", "words_end"]
     return _task(config, wildcards, *fields)
 
 
@@ -202,7 +203,7 @@ def check_prompts(config: Config, wildcards: Any) -> Settings:
     known = [n for n in sizes if n is not None]
     most = max(known) if sizes and known == sizes else config.experiment.tasks[task].n
     return {
-        **_task(config, wildcards, "examples"),
+        **_task(config, wildcards, "examples", "truncate_prompts"),
         "source": _source(config, wildcards.model),
         "chat": model.chat_settings._asdict(),
         "bos": model.bos,
@@ -222,10 +223,12 @@ def count_tokens(config: Config, wildcards: Any) -> Settings:
 @_rule
 def generate_texts(config: Config, wildcards: Any) -> Settings:
     size = config.size(wildcards)
+    truncated = getattr(config.experiment.tasks[wildcards.task], "truncate_prompts", None)
     return {
         "model": inputs.loaded_model(config, wildcards.model).science(),
         "decoding": config.decoding[wildcards.decoding].model_dump(mode="json"),
         "completions": size.completions,
+        **({"truncate_prompts": truncated} if truncated else {}),
         **_fewer_prompts(config, wildcards.task, size.n),
     }
 
@@ -254,7 +257,7 @@ def import_texts(config: Config, wildcards: Any) -> Settings:
 def collect_generations(config: Config, wildcards: Any) -> Settings:
     size, reasoning = config.size(wildcards), config.models[wildcards.model].reasoning
     return {
-        **_task(config, wildcards, "kind", "max_words", "max_characters", "keep"),
+        **_task(config, wildcards, "kind", "max_words", "max_characters", "words_end", "keep"),
         "strategy": config.decoding[wildcards.decoding].strategy,
         **({"closing": reasoning.strip} if reasoning else {}),
         **({} if size.keep is None else {"keep": size.keep}),

@@ -540,6 +540,7 @@ COMMON = {"n": 20, "seeds": [1, 2], "max_words": 50, "cells": CELLS}
 BIOGRAPHIES = COMMON | {
     "kind": "biographies", "dataset": "biographies-sample", "draws": [1], "examples": 3, "k": 2
 }  # fmt: skip
+TRUNCATED = BIOGRAPHIES | {"truncate_prompts": 4096}
 CREATIVE = COMMON | {
     "kind": "creative",
     "dataset": "creative",
@@ -637,6 +638,21 @@ def test_kinds_of_task_load_with_their_defaults() -> None:
         (
             {"c": CREATIVE, "d": CREATIVE | {"texts_of": "c", "n": 19}},
             "tasks.d.n: 19 differs from 20, the value of c, which provides the texts",
+        ),
+        (
+            {"c": CREATIVE, "d": CREATIVE | {"texts_of": "c", "words_end": "at-spaces"}},
+            "tasks.d.words_end: at-spaces differs from at-white-space, the value of c",
+        ),
+        (
+            {"b": TRUNCATED | {"cells": [{"models": ["gpt-3.5-turbo"], "decodings": ["nucleus-0.95"]}]}},
+            "tasks.b.truncate_prompts: model 'gpt-3.5-turbo' has the engine openai, which writes nothing",
+        ),
+        (
+            {
+                "b": TRUNCATED
+                | {"metrics": {"likelihood": {"scorer": "gemma-3-270m", "perplexity_of": "generator"}}}
+            },
+            "tasks.b.truncate_prompts: perplexity_of: generator: the perplexity is that of a text after its",
         ),
         (
             {"c": CREATIVE, "d": CREATIVE | {"texts_of": "c", "prompts": "per-seed"}},

@@ -76,9 +76,10 @@ def test_creative_texts_are_sampled_alike_from_all_models(pr: Config) -> None:
 
 
 AS_RUN = {
-    "continuation": {"references_from", "max_characters", "cells", "dataset"},  # 15,000 texts are enough
-    "creative": {"references", "texts_of", "cells"},
-    "biographies": {"examples_drawn", "cells"},
+    # 15,000 texts are enough
+    "continuation": {"references_from", "max_characters", "words_end", "cells", "dataset"},
+    "creative": {"references", "texts_of", "words_end", "cells"},
+    "biographies": {"examples_drawn", "max_words", "truncate_prompts", "metrics", "cells"},
     "subsets": set(),
 }
 """Kind of task -> the settings in which PR's runs differ from its print."""
@@ -90,9 +91,12 @@ def test_the_runs_differ_from_the_print_in_named_settings(pr: Config) -> None:
     assert len(tasks) == len(pr.experiment.tasks)
     assert list(as_run.experiment.targets) == list(pr.experiment.targets)
     for slug, task in pr.experiment.tasks.items():
-        slug_as_run = slug if task.kind == "subsets" else f"{slug}-as-run"
+        slug_as_run = f"{slug}-as-run"
         ours, theirs = task.model_dump(), tasks[slug_as_run].model_dump()
         assert {name for name in ours if ours[name] != theirs[name]} <= AS_RUN[task.kind], slug
+        assert as_run.metrics(slug_as_run).of("divergence").seeds == [1235]  # the authors' code
+        if task.kind == "biographies":  # all models, since longer prompts are truncated
+            slug = "biographies-1"
         cells = [cell._replace(task=slug_as_run) for cell in pr.cells(slug)]
         if task.kind != "subsets":
             cells = [cell._replace(decoding=f"{cell.decoding}-as-run") for cell in cells]
@@ -101,7 +105,11 @@ def test_the_runs_differ_from_the_print_in_named_settings(pr: Config) -> None:
         decoding = as_run.decoding[cell.decoding].model_dump()
         printed = pr.decoding[cell.decoding.removesuffix("-as-run")].model_dump()
         assert decoding == printed | {"top_k": 50, "spaces": "cleaned-up"}
-    assert tasks["webtext-4000-as-run"].max_characters == 370
-    assert {task.examples_drawn for task in tasks.values() if task.kind == "biographies"} == {
-        "with-replacement"
-    }
+    webtext, creative = (tasks[f"{name}-as-run"] for name in ("webtext-4000", "creative-llama"))
+    assert (webtext.max_characters, webtext.words_end, creative.words_end) == (370, "at-spaces", "at-spaces")
+    assert {
+        (task.examples_drawn, task.max_words, task.truncate_prompts)
+        for task in tasks.values()
+        if task.kind == "biographies"
+    } == {("with-replacement", None, 4096)}
+    assert as_run.experiment.targets["table_b5"].average == "deviations"

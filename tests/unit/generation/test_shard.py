@@ -105,6 +105,23 @@ def test_each_seed_has_its_own_prompts(cell: Cell) -> None:
     assert cell.generate(jobs[1], generator)["prompt_id"].tolist() == list(shared["id"][4:])
 
 
+def test_truncated_prompts_are_written_beyond_the_context(cell: Cell) -> None:
+    """The context has 16 tokens, of prompts that are equal up to there."""
+    folder = tiny.write_checkpoint(cell.folder / "short", max_position_embeddings=16)
+    source = {"kind": "file", "path": str(folder)}
+    cell.model = Model(label="Tiny", family="Tiny", source=source, chat="none", dtype="float32")
+    beginnings = [f"{'a b c d ' * 8}, {'e' * i}" for i in range(12)]
+    frame = pd.read_parquet(cell.folder / "prompts.parquet").assign(base=beginnings)
+    files.write_table(cell.folder / "prompts.parquet", frame)
+    job = cell.job(top_k=1, completions=1)
+    whole = cell.generate(job)
+    assert whole["continuation"].nunique() > 1
+    job = elsewhere(job._replace(settings=job.settings | {"truncate_prompts": 4096}))
+    truncated = cell.generate(job)
+    assert truncated["continuation"].nunique() == 1
+    assert (truncated["tokens"] <= 8).all()
+
+
 def test_shards_hold_the_same_samples(cell: Cell) -> None:
     whole = cell.generate(cell.job())
     parts = [cell.generate(elsewhere(cell.job(f"{i}-of-5"))) for i in range(5)]

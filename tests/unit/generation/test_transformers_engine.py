@@ -308,6 +308,13 @@ def test_dataset_text_that_spells_a_special_token_stays_text() -> None:
     assert encode(Request("p", 0, f"a{tiny.END}b", True), tokenizer)[1] == tokenizer.eos_token_id
 
 
+def test_a_truncated_prompt_loses_its_end() -> None:
+    tokenizer = tiny.tokenizer()
+    whole = encode(REQUESTS[0], tokenizer)
+    assert encode(REQUESTS[0]._replace(most_tokens=3), tokenizer) == whole[:3]
+    assert encode(REQUESTS[0]._replace(most_tokens=100), tokenizer) == whole
+
+
 def test_an_empty_prompt_needs_a_token_to_begin_with() -> None:
     tokenizer = tiny.tokenizer()
     assert encode(Request("p", 0, "", False), tokenizer) == [tokenizer.bos_token_id]

@@ -134,17 +134,53 @@ class TestSummary:
 class TestVariance:
     def test_each_source_of_variance_alone_and_both(self):
         table = variance_table(additive()).set_index(["metric", "varying"])
-        both = np.sqrt((3 * 2 * 0.01**2 + 2 * 2 * 0.03**2) / (6 - 1))
+        both = np.sqrt(2 * 0.01**2 + 0.03**2)
         for varying, spread in [("Q", 0.01 * np.sqrt(2)), ("P", 0.03), ("P and Q", both)]:
             assert table.loc[("precision", varying), "mean"] == pytest.approx(spread)
             assert table.loc[("recall", varying), "mean"] == pytest.approx(spread / 2)
         assert (table["cells"] == 1).all()
         assert table["sd"].isna().all()
 
+    def test_equal_to_the_analysis_of_variance(self):
+        """Of crossed runs, each with a part of its own."""
+        scores = additive(seeds=[0.0, 0.02, -0.03, 0.01], draws=[0.01, -0.02, 0.03])
+        scores["value"] += np.random.default_rng(0).normal(0, 0.02, len(scores))
+        of = scores[scores["metric"] == "precision"].pivot(index="seed", columns="draw", values="value")
+        values = of.to_numpy()
+        rest = values - values.mean(1, keepdims=True) - values.mean(0) + values.mean()
+        error = (rest**2).sum() / (3 * 2)
+        both = (
+            3 * values.mean(1).var(ddof=1) / 3
+            + 4 * values.mean(0).var(ddof=1) / 4
+            + error * (1 - 1 / 4 - 1 / 3)
+        )
+        expected = {
+            "Q": values.var(axis=0, ddof=1).mean(),
+            "P": values.var(axis=1, ddof=1).mean(),
+            "P and Q": both,
+        }
+        found = variance_table(scores).query("metric == 'precision'").set_index("varying")["mean"]
+        assert found.to_dict() == pytest.approx({name: np.sqrt(of) for name, of in expected.items()})
+
+    def test_a_mean_of_deviations_of_two_draws_is_a_fifth_too_low_and_the_root_of_their_variances_is_not(
+        self,
+    ):
+        rng = np.random.default_rng(1)
+        cells = [additive(f"m{i}", seeds=[0.0, 0.0], draws=rng.normal(0, 0.01, 2)) for i in range(400)]
+        scores = pd.concat(cells)
+        for average, expected in (("variances", 0.01), ("deviations", 0.01 * np.sqrt(2 / np.pi))):
+            found = variance_table(scores, average).set_index(["metric", "varying"])
+            assert found.loc[("precision", "P"), "mean"] == pytest.approx(expected, rel=0.06)
+
+    def test_over_all_runs_as_printed(self):
+        table = variance_table(additive(), "deviations").set_index(["metric", "varying"])
+        both = np.sqrt((3 * 2 * 0.01**2 + 2 * 2 * 0.03**2) / (6 - 1))
+        assert table.loc[("precision", "P and Q"), "mean"] == pytest.approx(both)
+
     def test_averaged_over_cells_with_its_own_spread(self):
         table = variance_table(pd.concat([additive("a"), additive("b", scale=2)]))
         row = table.set_index(["metric", "varying"]).loc[("precision", "P")]
-        assert row["mean"] == pytest.approx(0.045)
+        assert row["mean"] == pytest.approx(0.03 * np.sqrt((1 + 4) / 2))
         assert row["sd"] == pytest.approx(0.03 / np.sqrt(2))
         assert row["cells"] == 2
 

@@ -54,6 +54,14 @@ def test_characters_are_cut_before_words() -> None:
     assert measured_text("continuation", "one two", " three four", 3, 17) == "one two three"
 
 
+def test_words_may_end_at_spaces_alone() -> None:
+    written = "\n\nthree  four five"
+    assert measured_text("continuation", "one two", written, 4) == "one two\n\nthree  four"
+    assert measured_text("continuation", "one two", written, 4, None, "at-spaces") == "one two\n\nthree  four"
+    assert measured_text("continuation", "one two", written, 3, None, "at-spaces") == "one two\n\nthree "
+    assert measured_text("biographies", "- Biography of", " Ada: a\n\nb c", None) == "Ada:\n\na\n\nb c"
+
+
 def test_what_is_measured_uncut() -> None:
     assert measured_text("prompted", "one two", "  a\n b ", None) == "  a\n b "
 

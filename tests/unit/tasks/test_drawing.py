@@ -37,6 +37,7 @@ TEXTS = pd.DataFrame(
     }
 )
 SIZES = {"task": "news", "n": 30, "min_words": 11}
+CONTINUATION = SIZES | {"kind": "continuation", "words_end": "at-white-space"}
 
 
 def references(draw: int, texts: pd.DataFrame = TEXTS, **changes) -> pd.DataFrame:
@@ -76,7 +77,7 @@ def test_texts_are_cut_and_short_ones_left_out() -> None:
 
 def test_each_seed_may_have_its_own_prompts() -> None:
     """They are no references of any draw, and another seed changes no other's."""
-    news = SIZES | {"kind": "continuation", "max_words": 15, "prompt_words": 10}
+    news = CONTINUATION | {"max_words": 15, "prompt_words": 10}
     news |= {"references_from": "other-texts", "prompts": "per-seed"}
     drawn = draw_prompts(TEXTS, news | {"seeds": [3, 1, 2]})
     assert list(drawn) == [*PROMPT_COLUMNS, "seed"]
@@ -122,6 +123,24 @@ def test_prompts_are_the_first_words() -> None:
         assert row.base == " ".join(words)
         assert row.user == "Continue the following text:\n\n" + " ".join(words[:9])
         assert row.start == f" {words[9]}"
+
+
+def test_words_may_end_at_spaces_alone() -> None:
+    """As in PR's runs: a line break joins two words, and stays in the prompt."""
+    texts = TEXTS.assign(text=[f"Title {i}\n\nBy  them: " + "word " * 12 for i in range(200)])
+    sizes = SIZES | {"min_words": 16}
+    draw_continuation_prompts(texts, **sizes | {"min_words": 17}, prompt_words=4, words_end="at-spaces")
+    with pytest.raises(TextgamutError, match="texts of 18 words or more"):
+        draw_continuation_prompts(texts, **sizes | {"min_words": 18}, prompt_words=4, words_end="at-spaces")
+    prompts = draw_continuation_prompts(texts, **sizes, prompt_words=4, words_end="at-spaces")
+    number = prompts["id"].str[1:]
+    assert (prompts["base"] == "Title " + number + "\n\nBy  them:").all()
+    assert (prompts["user"] == "Continue the following text:\n\nTitle " + number + "\n\nBy ").all()
+    assert (prompts["start"] == " them:").all()
+    settings = CONTINUATION | {"words_end": "at-spaces", "max_words": 5, "draws": [1]}
+    settings |= {"references_from": "all-texts", "prompts": "shared"}
+    for drawn in (draw_references(texts, settings, 1), draw_held_out(texts, settings)):
+        assert (drawn["text"] == "Title " + drawn["id"].str[1:] + "\n\nBy  them: word").all()
 
 
 def test_labels_stand_in_equal_parts() -> None:
@@ -327,7 +346,7 @@ def test_without_prompts_all_texts_can_be_references() -> None:
 
 
 def test_a_task_draws_by_its_kind() -> None:
-    news = SIZES | {"kind": "continuation", "dataset": "d", "max_words": 15}
+    news = CONTINUATION | {"dataset": "d", "max_words": 15}
     news |= {"prompt_words": 10, "references_from": "other-texts", "prompts": "shared"}
     same = pd.testing.assert_frame_equal
     same(draw_prompts(TEXTS, news), draw_continuation_prompts(TEXTS, **SIZES, prompt_words=10))
@@ -367,8 +386,7 @@ def test_texts_of_humans_are_answers_to_themselves() -> None:
     assert human_generations(TEXTS, 0)["tokens"].eq(0).all()
 
 
-HELD_OUT = SIZES | {
-    "kind": "continuation",
+HELD_OUT = CONTINUATION | {
     "max_words": 15,
     "references_from": "other-texts",
     "draws": [1, 2],

@@ -41,7 +41,7 @@ def test_prompts_are_measured_as_the_model_reads_them() -> None:
 
 
 def test_a_prompt_that_does_not_fit_is_named() -> None:
-    assert check(548, 2048) == Lengths(2, 2400, 1200.0, 1500, 548, 2048)
+    assert check(548, 2048) == Lengths(2, 2400, 1200.0, 1500, 548, 2048, 0)
     assert check(10**6, None).context is None
     with pytest.raises(
         TextgamutError,
@@ -50,6 +50,12 @@ def test_a_prompt_that_does_not_fit_is_named() -> None:
         r"another model$",
     ):
         check(549, 2048)
+
+
+def test_a_truncated_prompt_fits_into_the_context() -> None:
+    assert check(1000, 2048, truncate=4096) == Lengths(2, 2400, 1200.0, 1500, 1000, 2048, 0)
+    assert check(1000, 1024, truncate=4096) == Lengths(2, 1924, 962.0, 1024, 1000, 1024, 1)
+    assert check(1000, None, truncate=800) == Lengths(2, 1600, 800.0, 800, 1000, None, 2)
 
 
 @pytest.mark.parametrize("room", range(1, 60))

@@ -33,6 +33,7 @@ def collect_generations(
             settings.get("keep"),
             settings.get("max_characters"),
             settings.get("closing"),
+            settings.get("words_end", "at-white-space"),
         )
     except TextgamutError as error:
         raise DataError(f"{prompts}: {error}: remove {samples[0].parent} to generate them again") from error

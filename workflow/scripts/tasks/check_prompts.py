@@ -12,7 +12,7 @@ from textgamut.draws import draw_prompt_ids
 from textgamut.files import read_table, write_json
 from textgamut.models.checkpoint_files import read_config
 from textgamut.models.checkpoints import load_tokenizer, prepare
-from textgamut.models.context import context_length
+from textgamut.models.context import context_length, goes_beyond_context
 from textgamut.run.script import run
 from textgamut.tasks import prompt_lengths
 from textgamut.tasks.templates import Prompt, prompts_of
@@ -21,11 +21,12 @@ logger = logging.getLogger("textgamut.check_prompts")
 
 
 class Loaded(NamedTuple):
-    """A model's tokenizer and context length, and whether that limits prompt and answer apart."""
+    """A model's tokenizer and context length, and whether that limits prompt and answer apart, or neither."""
 
     tokenizer: Any
     context: int | None
     apart: bool
+    exceeded: bool
 
 
 @contextmanager
@@ -34,7 +35,8 @@ def load(settings: dict[str, Any]) -> Iterator[Loaded]:
     tokenizer = load_tokenizer(folder, settings["bos"])
     config = read_config(folder)
     context = context_length(config, tokenizer.model_max_length)
-    yield Loaded(tokenizer, context, bool(config.get("is_encoder_decoder")))
+    apart = bool(config.get("is_encoder_decoder"))
+    yield Loaded(tokenizer, context, apart, goes_beyond_context(config))
 
 
 def check_prompts(settings: dict[str, Any], model: str, prompts: Path, lengths: Path, loaded: Loaded) -> None:
@@ -50,8 +52,11 @@ def check_prompts(settings: dict[str, Any], model: str, prompts: Path, lengths: 
         model,
         settings.get("examples"),
         loaded.apart,
+        settings.get("truncate_prompts") if loaded.exceeded else None,
     )
     logger.info("longest prompt: %d tokens, context: %s", found.max, found.context or "no limit")
+    if found.truncated:
+        logger.info("%d of %d prompts are truncated", found.truncated, found.prompts)
     write_json(lengths, found._asdict())
 
 

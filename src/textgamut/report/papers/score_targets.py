@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from textgamut.catalogue import METRICS
-from textgamut.config.target_shapes import Bars, Correlations, MetricsByModel, SweepFigure
+from textgamut.config.target_shapes import Bars, Correlations, MetricsByModel, SweepFigure, Variance
 from textgamut.metrics.divergence import f_beta
 from textgamut.metrics.rows import ALL
 from textgamut.report.figures.bars import bars_figure
@@ -26,7 +26,7 @@ from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_pr
 from textgamut.report.papers.target_settings import Settings, TargetSettings
 from textgamut.report.tables import variance_table
 
-REVISION = 2
+REVISION = 3
 """Increase when the same scores produce a different table or figure."""
 
 CONSTANT = "—: one of the metrics is constant, or fewer than three values have both."
@@ -284,12 +284,15 @@ def tokens_per_word(settings: Settings, tokens: Mapping[str, float]) -> PaperRes
     return PaperResult(PaperTable(rows, [column], entries, "Tokenizer"), notes=(note,))
 
 
-def variance(settings: Settings, scores: pd.DataFrame) -> PaperResult:
+def variance(settings: TargetSettings[Variance], scores: pd.DataFrame) -> PaperResult:
     """Tabulate the standard deviations over seeds and draws, averaged over models (PR Table B.5)."""
     printed = settings.published
     columns = {"Varying Q": "Q", "Varying P": "P", "Varying P and Q": "P and Q"}
     scores = scores[scores["group"] == ALL]
-    found = variance_table(scores).set_index(["metric", "varying"]) if len(scores) else pd.DataFrame()
+    average = settings.target.average
+    found = (
+        variance_table(scores, average).set_index(["metric", "varying"]) if len(scores) else pd.DataFrame()
+    )
     rows = []
     for metric in ("precision", "recall"):
         row = []
@@ -298,8 +301,12 @@ def variance(settings: Settings, scores: pd.DataFrame) -> PaperResult:
             row.append(with_paper(Entry(*map(known, ours)), printed, metric, column))
         rows.append(row)
     table = PaperTable(["√Var(Precision)", "√Var(Recall)"], list(columns), rows)
-    note = "±: standard deviation over the models of their standard deviations over runs."
-    return PaperResult(table, notes=(note,))
+    notes = ["±: standard deviation over the models of their standard deviations over runs."]
+    if average == "variances":
+        notes.insert(
+            0, "Ours: the root of the mean variance; in the last column, of two runs that share nothing."
+        )
+    return PaperResult(table, notes=tuple(notes))
 
 
 def heading(metric: str) -> str:
