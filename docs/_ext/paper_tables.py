@@ -15,6 +15,7 @@ from textgamut.config.yaml import read_yaml
 from textgamut.report.papers.shapes import make_target
 from textgamut.report.papers.target_page import printed_name
 from textgamut.report.papers.target_settings import TargetSettings
+from textgamut.report.published import published
 from textgamut.views.papers import TargetState, paper_state
 from textgamut.views.plan import decimal
 from textgamut.workflow.target_files import read_files, target_files
@@ -43,10 +44,13 @@ def _targets(path: Path) -> str:
             f"{target.cells:,}" if target.cells else "—",
             decimal(target.cost.gpu_hours) if target.cells else "—",
             ", ".join(_needs(config, target)) or "—",
-            f"{_published(config, target.name) or '—'}",
+            str(_published(config, target.name) or "—"),
         )
         for target in state.targets
     ]
+    paper = config.experiment.paper
+    left_out = published(paper, "left_out") if path.stem == paper else {}
+    rows += [(printed_name(name), f"*not made*: {reason}", *[""] * 4) for name, reason in left_out.items()]
     notes = [
         f"All together, with cells that they share counted once: {decimal(state.cost.gpu_hours)} GPU hours.",
         f"`make test-papers` makes {_all_or_some(tested, [*config.experiment.targets])} with small models.",

@@ -99,6 +99,7 @@ def test_draws_are_disjoint_on_disk(tmp_path: Path) -> None:
         "min_words": 5,
         "max_words": 6,
         "prompt_words": 3,
+        "words_end": "at-white-space",
         "references_from": "other-texts",
         "prompts": "shared",
     }

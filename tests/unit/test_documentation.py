@@ -167,9 +167,28 @@ def test_the_level_of_the_tests_is_that_of_the_counts(
     assert "| recall | 50.0% (20%) |" in tables.differing()
 
 
+def numbered(kind: str, *numbers: object) -> set[str]:
+    return {f"{kind} {number}" for number in numbers}
+
+
+NUMBERED = {
+    "pr": numbered("Table", 1, *(f"B.{i}" for i in range(1, 7)), "D.1", "D.2")
+    | numbered("Figure", *range(1, 9), *(f"A.{i}" for i in range(1, 6)), "B.1", "B.2"),
+    "nw": numbered("Table", *range(1, 9)) | numbered("Figure", *range(1, 6)) | {"Appendix table"},
+    "mc": numbered("Table", *range(1, 22)) | numbered("Figure", *range(1, 6)),
+}
+"""Paper -> all of its tables and figures."""
+
+
 def test_every_target_of_a_paper_is_listed(generated: dict[str, str]) -> None:
     for paper in ("pr", "nw", "mc", "mc-released"):
         config = textgamut.load_config(ROOT / f"config/papers/{paper}.yaml", ROOT / "config")
         text = generated[f"papers-{paper}"]
         assert re.findall(r"<br>`(\w+)` \|", text) == list(config.experiment.targets)
+        if paper in NUMBERED:
+            listed = {
+                re.sub(r"(?<=\d)[a-c]$", "", name)
+                for name in re.findall(r"^\| (.*?)(?:<br>| \|)", text, re.M)
+            }
+            assert listed - {"", "---"} == NUMBERED[paper], paper
         assert ("`make test-papers` makes all of them" in text) == (paper != "mc-released")

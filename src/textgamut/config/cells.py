@@ -124,6 +124,15 @@ class Config(NamedTuple):
             pairs = [pair for block in entry.cells for pair in block.pairs()]
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
 
+    def stated_prompts(self, task: str) -> int | None:
+        """Return the number of prompts that a task, or else its dataset, states."""
+        entry = self.experiment.tasks[task]
+        if entry.n is not None or entry.dataset not in self.datasets:
+            return entry.n
+        dataset = self.datasets[entry.dataset]
+        stated: int | None = getattr(dataset, "n", None) or dataset.texts
+        return stated
+
     def size(self, cell: Any) -> Size:
         """Return the numbers of texts of a cell: its block's if it sets them, else its task's.
 

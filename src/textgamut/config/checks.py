@@ -11,7 +11,7 @@ from textgamut.config.entries.sources import FinetunedSource
 from textgamut.config.entry_checks import braces, no_judge, not_loaded, unfit_entry, unfit_training
 from textgamut.config.metrics import Metrics
 from textgamut.config.target_checks import unfit_target
-from textgamut.config.target_shapes import EmbedderCorrelations, LabelCounts, TokensPerWord
+from textgamut.config.target_shapes import EmbedderCorrelations, LabelCounts, ModelSizes, TokensPerWord
 from textgamut.config.task_checks import unfit_task
 from textgamut.config.task_kinds import CreativeTask
 from textgamut.errors import nearest
@@ -70,7 +70,7 @@ def _named(config: Config) -> Iterator[_Named]:
     for slug, target in experiment.targets.items():
         if isinstance(target, TokensPerWord | LabelCounts):
             yield _Named(f"targets.{slug}.dataset", "datasets", target.dataset)
-        if isinstance(target, TokensPerWord):
+        if isinstance(target, TokensPerWord | ModelSizes):
             yield from (_Named(f"targets.{slug}.models", "models", name) for name in target.models)
         if isinstance(target, EmbedderCorrelations):
             yield from (_Named(f"targets.{slug}.embedders", "embedders", name) for name in target.embedders)

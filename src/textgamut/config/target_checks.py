@@ -10,6 +10,7 @@ from textgamut.config.entry_checks import not_loaded
 from textgamut.config.target_shapes import (
     Continuations,
     ExamplesFigure,
+    Grid,
     LabelCounts,
     OfRanking,
     Samples,
@@ -61,6 +62,8 @@ def unfit_target(config: Config, key: str, target: TargetBase) -> Iterator[str]:
     for name in target.tasks:
         if ranked and not config.cells(name):
             yield f"{key}.tasks: {name} has no cells: list the methods that the target shows"
+        if isinstance(target, Grid) and config.stated_prompts(name) is None:
+            yield f"{key}.tasks: {name} has an unknown number of prompts: set n, or texts of the dataset"
         if isinstance(target, Samples) and not tasks[name].generated:
             yield f"{key}.tasks: {name} has no prompts and no generated texts"
         if isinstance(target, SweepFigure) and not tasks[name].sweep:

@@ -245,6 +245,22 @@ class Samples(_OfTasks):
     reads: ClassVar[Sequence[str]] = ("generations", "prompts")
 
 
+class ModelSizes(TargetBase):
+    """Number of parameters and release date of models, as their entries state them (NW Table 2)."""
+
+    shape: Literal["model-sizes"]
+    models: Names
+    """Models, in the order of the rows."""
+    reads: ClassVar[Sequence[str]] = ()
+
+
+class Grid(_OfTasks):
+    """Values of each decoding strategy in the cells of tasks, and their number of texts (MC Table 1)."""
+
+    shape: Literal["grid"]
+    reads: ClassVar[Sequence[str]] = ()
+
+
 class OfRanking(_OfTasks):
     """A target that shows a ranking of methods, of one ranked task or of all of them together (MC)."""
 
@@ -347,6 +363,8 @@ Target = Annotated[
     | TextDeviationsFigure
     | LabelCounts
     | Samples
+    | ModelSizes
+    | Grid
     | BestAndWorst
     | Worths
     | DominatingPairs

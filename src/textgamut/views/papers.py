@@ -182,7 +182,7 @@ def _entries(config: Config, name: str) -> Iterator[Strict]:
     need, target = target_need(config, name), config.experiment.targets[name]
     yield target
     models = {cell.model for cell in generated_cells(config, need)}
-    if not target.tasks:
+    if "tokens" in target.reads:
         models |= set(target.models or ())
     if not TUNED.isdisjoint(target.reads):
         for task in target.tasks:

@@ -30,9 +30,7 @@ def count_prompts(config: Config, task: str, folder: Path) -> int | None:
     for path in (fill(paths.PROMPTS, task=task), fill(paths.TEXTS, dataset=entry.dataset)):
         if (folder / path).exists():
             return _rows(folder / path)
-    dataset = config.datasets[entry.dataset]
-    stated: int | None = getattr(dataset, "n", None) or dataset.texts
-    return stated
+    return config.stated_prompts(task)
 
 
 def _rows(path: Path) -> int:

@@ -95,6 +95,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "rankings.ranking",
         "rankings.ufg_depth",
         "report.papers.ranking_targets",
+        "report.papers.registry_targets",
         "report.papers.score_targets",
         "report.papers.text_targets",
         "report.papers.samples",

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 
 from textgamut.catalogue import text_metrics_of
 from textgamut.config.cells import Cell, Config
-from textgamut.config.target_shapes import EmbedderCorrelations, TargetBase, TokensPerWord
+from textgamut.config.target_shapes import (
+    EmbedderCorrelations,
+    Grid,
+    ModelSizes,
+    TargetBase,
+    TokensPerWord,
+)
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import ConfigError, nearest
 from textgamut.report.published import published
@@ -47,6 +53,8 @@ def whole_need(config: Config) -> Need:
 def target_need(config: Config, name: str) -> Need:
     """Return what a target reads."""
     target = config.experiment.targets[name]
+    if not target.reads:
+        return Need([], {}, [])
     tasks = [task for task in target.tasks if task in config.measured()]
     if ranks(target):
         # A ranking is of all methods, by the metrics of their single texts.
@@ -166,7 +174,7 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
     }
     slugs = {cell.model for found in cells.values() for cell in found}
     styles: dict[str, dict[str, Any]] = {}
-    if isinstance(target, TokensPerWord):
+    if isinstance(target, TokensPerWord | ModelSizes):
         slugs = set(target.models)
         styles = {slug: model_style(config.models[slug]) for slug in target.models}
     for task in target.tasks:
@@ -179,6 +187,11 @@ def target_settings(config: Config, name: str) -> dict[str, Any]:
             "ranking": ranking.model_dump(mode="json", exclude={"ratings"}),
         }
     decodings = dict.fromkeys(cell.decoding for found in cells.values() for cell in found)
+    if isinstance(target, Grid):
+        shown["facts"] = {task: config.stated_prompts(task) for task in target.tasks}
+    if isinstance(target, ModelSizes):
+        models = ((slug, config.models[slug]) for slug in target.models)
+        shown["facts"] = {slug: [model.parameters, model.released] for slug, model in models}
     return {
         "name": name,
         "paper": experiment.paper,

@@ -182,6 +182,10 @@ class Model(TextModel):
     """New tokens per second and job, for ``textgamut plan``."""
     gigabytes: Quantity | None = None
     """Size of the weights, for ``textgamut plan`` and the memory that a job requests."""
+    parameters: Quantity | None = None
+    """Number of parameters in billions, for a table of models."""
+    released: Annotated[str, Field(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")] | None = None
+    """Month in which the model was announced, such as ``2019-02``, for a table of models."""
 
     @model_validator(mode="after")
     def _runs(self) -> Self:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from textgamut.config.target_shapes import Target
-from textgamut.report.papers import ranking_targets, samples, score_targets, text_targets
+from textgamut.report.papers import (
+    ranking_targets,
+    registry_targets,
+    samples,
+    score_targets,
+    text_targets,
+)
 from textgamut.report.papers.result import PaperResult
 from textgamut.report.papers.target_settings import TargetSettings
 
@@ -28,6 +34,8 @@ SHAPES: dict[str, Callable[..., PaperResult]] = {
     "text-deviations": text_targets.text_deviations,
     "label-counts": text_targets.label_counts,
     "samples": samples.samples,
+    "model-sizes": registry_targets.model_sizes,
+    "grid": registry_targets.grid,
     "best-and-worst": ranking_targets.best_and_worst,
     "worths": ranking_targets.worths,
     "dominating-pairs": ranking_targets.dominating_pairs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
@@ -43,6 +43,9 @@ class TargetSettings(Generic[Kind]):
     """Task, model, decoding and seed of the cells that are shown; empty for a ranking."""
     methods: Sequence[Sequence[str]] = ()
     """Model, decoding and name of the methods of a ranking; empty for other targets."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What a table of facts shows of the registries: by model its size and month, or by task the number of
+    prompts; empty for other targets."""
     depth_of: int = 0
     """Number of methods whose orders have a depth; 0 if there is no ranking."""
 

@@ -155,6 +155,9 @@ def text_deviations(settings: TargetSettings[TextDeviationsFigure], texts: pd.Da
     ]
     if in_paper := printed.get("order_of_deviations"):
         notes.append(f"In the paper, which prints no deviations: {' > '.join(in_paper)}.")
+        first = [next((i for i, of in enumerate(order) if of.startswith(name)), -1) for name in in_paper]
+        if -1 not in first:
+            notes.append(f"Ours have {'the same' if first == sorted(first) else 'another'} order.")
     figure = text_bars_figure(
         wide, dict(zip(metrics, columns, strict=True)), target.title,
         "Standard deviations over the texts of each method, rescaled from the least to the greatest, 0.5 if "

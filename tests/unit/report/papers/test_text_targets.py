@@ -236,6 +236,11 @@ def test_deviations_are_rescaled_and_ordered_as_in_figure_5() -> None:
     assert [row[-1].ours for row in result.table.entries] == pytest.approx([0, 1, 4 / 9])
     assert "From greatest to least: BLOOM > Added > GPT-2." in result.notes
     assert any(note.endswith("GPT-3 > GPT-2 > BART > T5.") for note in result.notes)
+    assert not any("Ours have" in note for note in result.notes)  # not all of these
+    chosen = settings("text-deviations", "figure_5", cells)
+    for order, told in ((["BLOOM", "Added"], "the same"), (["GPT-2", "Added"], "another")):
+        chosen["published"] = {"order_of_deviations": order}
+        assert f"Ours have {told} order." in make_target(chosen, {"texts": found}).notes
     assert result.figure is not None
     [axes] = result.figure.axes
     assert [bars[0].get_height() for bars in axes.containers] == pytest.approx([0, 1, 4 / 9])
