@@ -8,7 +8,7 @@ from pathlib import Path
 from snakemake.cli import get_argument_parser
 from snakemake.exceptions import WorkflowError
 
-from textgamut.config.cells import HELD_OUT, HUMAN, PLACEHOLDER
+from textgamut.config.cells import HELD_OUT, HUMAN
 from textgamut.config.loading import load_config
 from textgamut.fields import SLUG_PATTERN
 from textgamut.errors import TextgamutError, reason
@@ -84,11 +84,6 @@ onstart:
     except OSError as error:
         raise WorkflowError(
             f"{paths.RUN_LOCK}: the folder cannot be locked: {reason(error)}"
-        )
-    if CONFIG.experiment.contact == PLACEHOLDER:
-        raise WorkflowError(
-            f"{EXPERIMENT}: contact: {PLACEHOLDER} is a placeholder: replace it with your mail address or project "
-            "page, which Wikipedia and Wikidata require"
         )
     for notice in small_tasks(CONFIG):
         logger.warning(notice)

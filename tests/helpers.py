@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from textgamut.calls import call
+from textgamut.config.cells import PLACEHOLDER
 from textgamut.config.yaml import read_yaml
 from textgamut.files import KEPT
 from textgamut.run import forkserver
@@ -117,6 +118,8 @@ def copy_project(folder: Path) -> Path:
     for name in ("config", "workflow", "profiles", "envs"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "Snakefile", folder)
+    for path in folder.glob("config/papers/*.yaml"):  # whose contact users must replace by their own
+        path.write_text(path.read_text("utf-8").replace(PLACEHOLDER, "me@example.com"), "utf-8")
     return folder
 
 

@@ -16,8 +16,8 @@ from textgamut.report.papers.shapes import make_target
 from textgamut.report.papers.target_page import printed_name
 from textgamut.report.papers.target_settings import TargetSettings
 from textgamut.report.published import published
-from textgamut.views.papers import TargetState, paper_state
-from textgamut.views.plan import decimal
+from textgamut.views.papers import LARGE, TargetState, paper_state
+from textgamut.views.plan import decimal, size
 from textgamut.workflow.target_files import read_files, target_files
 from textgamut.workflow.targets import TUNED, target_settings
 
@@ -52,7 +52,7 @@ def _targets(path: Path) -> str:
     left_out = published(paper, "left_out") if path.stem == paper else {}
     rows += [(printed_name(name), f"*not made*: {reason}", *[""] * 4) for name, reason in left_out.items()]
     notes = [
-        f"All together, with cells that they share counted once: {decimal(state.cost.gpu_hours)} GPU hours.",
+        f"All together, with cells that they share counted once: {state.cost.sentence}.",
         f"`make test-papers` makes {_all_or_some(tested, [*config.experiment.targets])} with small models.",
     ]
     costs = any(target.cells for target in state.targets)
@@ -70,10 +70,15 @@ def _shape(config: Config, name: str) -> str:
 
 
 def _needs(config: Config, target: TargetState) -> Iterator[str]:
-    """Yield what a target needs that is not public: keys of served models, and files of the user."""
+    """Yield what a target needs: keys, files of the user, a contact, licences, disk space."""
     yield from (f"`{name}`" for name in (*target.keys, *target.files))
+    if target.contact is not None:
+        yield "contact"
+    yield from (f"licence of {family}" for family in target.cost.gated)
     if not TUNED.isdisjoint(config.experiment.targets[target.name].reads):
         yield "human ratings"
+    if target.cost.disk.known >= LARGE:
+        yield f"{size(target.cost.disk)} of disk"
 
 
 def _published(config: Config, name: str) -> int:

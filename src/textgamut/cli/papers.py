@@ -206,6 +206,5 @@ def print_state(file: Path, name: str, state: PaperState) -> None:
             Text(printable(target.reason or ", ".join(target.needs))),
         )
     console.print(table)
-    hours, dollars = decimal(state.cost.gpu_hours), decimal(state.cost.dollars)
-    console.print(Text(f"In all, shared cells counted once: {hours} GPU hours, US$ {dollars}"))
+    console.print(Text(f"In all, shared cells counted once: {state.cost.sentence}"))
     console.print(Text("GPU hours and US$: of the cells that are not done\n", style="dim"))

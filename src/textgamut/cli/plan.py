@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from textgamut.errors import ConfigError, DataError, nearest
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from textgamut.views.plan import Plan, Sum
+    from textgamut.views.plan import Plan
 
 
 def plan(
@@ -60,6 +60,7 @@ def plan(
     from textgamut.config.loading import load_config
     from textgamut.report.papers.target_page import printed_name
     from textgamut.views.plan import cost_of_texts, make_plan
+    from textgamut.views.price import price
     from textgamut.workflow.arguments import check_place
     from textgamut.workflow.targets import named_targets, target_need, union
 
@@ -75,11 +76,10 @@ def plan(
         sizes["texts"] = [row | {"cost": cost_of_texts(found, row["needed"])} for row in sizes["texts"]]
         _show_sizes(sizes, json)
     elif json:
-        print_json(configfile=str(file), targets=names, **asdict(found))
+        print_json(configfile=str(file), targets=names, price=price(experiment, found), **asdict(found))
     else:
-        print_plan(
-            found, [f"{printed_name(name)}: {experiment.experiment.targets[name].title}" for name in names]
-        )
+        titles = [f"{printed_name(name)}: {experiment.experiment.targets[name].title}" for name in names]
+        print_plan(found, price(experiment, found), titles)
 
 
 def _sizes(detect: Sequence[str], power: float, folder: Path | None, comparisons: int) -> dict[str, Any]:
@@ -166,8 +166,11 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
             f"{row['deviation']:.3g} at {row['n']:,}",
             f"{row['slope']:.2f}",
         ]
-        table.add_row(*cells, *(decimal(row["cost"][name]) for name in cost))
+        table.add_row(*cells, *(decimal(replace(row["cost"][name], models=0)) for name in cost))
     console.print(table)
+    for name, total in cost.items():
+        if total.estimated:
+            console.print(Text(f"{COSTS[name]}: {total.estimated}"))
     note = (
         f"Deviations: {pilot}. With N they change as those of means do, by a slope of -0.50 (of logarithms); "
         "where the pilot has another one, it is used. A plan has at least half of the pilot's texts, since "
@@ -187,18 +190,19 @@ COSTS = {"hours": "job hours", "gpu_hours": "GPU hours", "dollars": "US$"}
 """What generating texts costs -> heading."""
 
 
-def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
+def print_plan(plan: Plan, price: str, titles: Sequence[str] = ()) -> None:
     """Print a plan as a table.
 
     Args:
         plan: The plan.
+        price: Its price in one sentence.
         titles: Tables and figures that it is made for.
     """
     from rich.console import Console
     from rich.text import Text
 
     from textgamut.errors import printable
-    from textgamut.views.plan import decimal, whole
+    from textgamut.views.plan import decimal, size, whole
 
     console = Console()
     if not console.is_terminal:
@@ -231,8 +235,9 @@ def print_plan(plan: Plan, titles: Sequence[str] = ()) -> None:
             "judged_completions": f"at most {asked} questions on completions",
         }
         console.print(Text(f"To ask {judging.judge} as judge: {about[judging.family]}, {cost}{done}"))
-    disk = ", ".join(f"{name} {_bytes(size)}" for name, size in plan.disk.items())
+    disk = ", ".join(f"{name} {size(of)}" for name, of in plan.disk.items())
     console.print(Text(f"Disk, about: {disk}"))
+    console.print(Text(f"Price: {price}", style="bold"))
     sums = [*plan.totals.values(), *plan.disk.values(), plan.embedded_texts]
     gaps = any(each.unknown for each in sums) or any(line.hours is None for line in plan.lines)
     if gaps or any(judging.dollars is None for judging in plan.judgings):
@@ -266,8 +271,9 @@ def _table(plan: Plan) -> Table:
     row = ["in all", "", f"{total['cells_done'].known:,} of {total['cells'].known:,}"]
     row += [f"{total['jobs'].known - total['jobs_done'].known:,}"]
     row += [whole(total[name]) for name in ("samples_done", "samples_left", "new_tokens", "prompt_tokens")]
-    row += ["", "", decimal(total["hours"]), decimal(total["gpu_hours"])]
-    row += [decimal(total["dollars"])] if paid else []
+    hours = ("hours", "gpu_hours", *(["dollars"] if paid else []))
+    # The price, which is told below, says how many models are estimated.
+    row += ["", "", *(decimal(replace(total[name], models=0)) for name in hours)]
     table.add_section()
     table.add_row(*map(Text, row), style="bold")
     return table
@@ -278,10 +284,3 @@ UNKNOWN = (
     "an extracted dataset, or its `texts` in datasets.yaml; prompt tokens, and therefore US$, need drawn "
     "prompts; US$ also need the model's prices; weights need the model's gigabytes."
 )
-
-
-def _bytes(size: Sum) -> str:
-    text = f"{size.known / 1e9:,.1f} GB" if size.known >= 1e8 else f"{size.known / 1e6:,.1f} MB"
-    if not size.unknown:
-        return text
-    return f"{text} + ?" if size.known else "?"

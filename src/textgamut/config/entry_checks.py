@@ -17,7 +17,7 @@ from textgamut.config.entries.sources import (
     FinetunedSource,
     GenerationsSource,
     OpenAISource,
-    needs_contact,
+    asks_for_contact,
 )
 from textgamut.config.entries.taggers import Tagger
 from textgamut.config.task_kinds import PromptedTask
@@ -42,8 +42,7 @@ def unfit_entry(config: Config, what: str, entry: Any) -> Iterator[str]:
         else:
             yield from _wrong_kind(f"{what}: {part}.{key}", entry, part, path)
         yield from braces(f"{what}: {part}.{key}", path)
-    addresses = [getattr(entry.source, key, None) for key in ("api", "sparql")]
-    if not config.experiment.contact and any(map(needs_contact, filter(None, addresses))):
+    if not config.experiment.contact and asks_for_contact(entry.source):
         yield f"contact: {what} is extracted from Wikipedia: give your mail address or project page"
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from textgamut.config.cells import Cell, Config
-from textgamut.config.entries.sources import OpenAISource
+from textgamut.config.cells import PLACEHOLDER, Cell, Config
+from textgamut.config.entries.sources import OpenAISource, asks_for_contact
 from textgamut.fields import Strict, own_paths
 from textgamut.files import meta_path, read_json, reading, write_bytes
 from textgamut.report.papers.index import IndexEntry, Made, index_page
 from textgamut.report.papers.result import PaperTable
-from textgamut.views.plan import Plan, Sum, decimal, make_plan, read_shards
+from textgamut.views.plan import Plan, Sum, decimal, make_plan, read_shards, size
+from textgamut.views.price import price
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, score_files
 from textgamut.workflow.paths import fill
@@ -34,6 +35,9 @@ from textgamut.workflow.targets import (
     union,
 )
 
+LARGE = 1e9
+"""Bytes from which on the disk space is among what a target needs."""
+
 AS_RUN = "{paper}-as-run"
 """Name of the experiment with the settings that the authors' code has, where they depart from the print."""
 
@@ -46,6 +50,12 @@ class Cost:
     """Hours to generate the texts."""
     dollars: Sum
     """US dollars for texts and answers of served models."""
+    disk: Sum
+    """Bytes of weights, texts and features."""
+    gated: list[str]
+    """Families of models whose licence must be accepted on the hub."""
+    sentence: str
+    """All of this, and what it is estimated for; see :func:`textgamut.views.price.price`."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +74,20 @@ class TargetState:
     """Environment variables with the keys of served models -> whether they are set."""
     files: Mapping[str, bool]
     """Files and folders of the user -> whether they exist."""
+    contact: bool | None
+    """Whether the contact for Wikipedia and Wikidata is set; None if none is needed."""
     reason: str | None
     """Why the target cannot be made on this machine."""
 
     @property
     def needs(self) -> list[str]:
-        """Keys and own files as texts, with a note if one is missing."""
+        """Keys, own files, the contact, licences and disk space as texts, with a note if one is missing."""
         keys = [key if found else f"{key} (not set)" for key, found in self.keys.items()]
-        return keys + [file if found else f"{file} (no such file)" for file, found in self.files.items()]
+        files = [file if found else f"{file} (no such file)" for file, found in self.files.items()]
+        contact = [] if self.contact is None else ["contact" if self.contact else "contact (a placeholder)"]
+        licences = [f"licence of {family}" for family in self.cost.gated]
+        disk = [f"disk: {size(self.cost.disk)}"] if self.cost.disk.known >= LARGE else []
+        return keys + files + contact + licences + disk
 
     @property
     def progress(self) -> str:
@@ -139,8 +155,16 @@ class _States:
             cost=self.cost(self.rest(name)),
             keys={key: key in os.environ for key in _keys(config, need)},
             files={path: os.path.exists(path) for path in own},
+            contact=self._contact(name),
             reason=reason,
         )
+
+    def _contact(self, name: str) -> bool | None:
+        """Return whether the contact is set that the datasets of a target need, if any does."""
+        entries = _entries(self._config, name)
+        if not any(asks_for_contact(getattr(entry, "source", None)) for entry in entries):
+            return None
+        return self._config.experiment.contact not in (None, PLACEHOLDER)
 
     def rest(self, name: str) -> Need:
         """Return what is needed for the cells of a target that are not done."""
@@ -154,8 +178,13 @@ class _States:
         if key not in self._plans:
             self._plans[key] = make_plan(self._config, self._folder, need, self._shards)
         plan = self._plans[key]
-        dollars = [plan.totals["dollars"], *(Sum.of(judging.dollars) for judging in plan.judgings)]
-        return Cost(plan.totals["gpu_hours"], sum(dollars[1:], dollars[0]))
+        return Cost(
+            plan.totals["gpu_hours"],
+            plan.dollars,
+            Sum(sum(of.known for of in plan.disk.values()), sum(of.unknown for of in plan.disk.values())),
+            plan.gated,
+            price(self._config, plan),
+        )
 
     @functools.cache  # noqa: B019 (lives as long as one list of states)
     def _left(self, name: str) -> list[Cell]:
@@ -253,13 +282,12 @@ def write_index(config: Config, folder: Path = Path()) -> Path:
         )
         for target in state.targets
     ]
-    rest = f"{decimal(state.cost.gpu_hours)} GPU hours, US$ {decimal(state.cost.dollars)}"
     page = folder / fill(paths.PAGE, page=experiment.name)
     pages = {
         task: (folder / fill(paths.PAGE, page=f"{experiment.name}/{task}")).exists()
         for task in config.measured()
     }
-    write_bytes(page, index_page(experiment.name, entries, rest, as_run, pages).encode())
+    write_bytes(page, index_page(experiment.name, entries, state.cost.sentence, as_run, pages).encode())
     return page
 
 

@@ -33,7 +33,7 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,7 +124,9 @@ class Sum:
     known: float
     """Sum of the known values."""
     unknown: int
-    """Number of unknown values."""
+    """Number of unknown values or, in a sum over models, of models with an unknown value."""
+    models: int = 0
+    """Number of models in a sum over models, 0 in other sums."""
 
     @classmethod
     def of(cls, *values: float | None) -> Sum:
@@ -132,9 +134,23 @@ class Sum:
         known = [value for value in values if value is not None]
         return cls(sum(known), len(values) - len(known))
 
+    @classmethod
+    def of_models(cls, values: Iterable[tuple[str, float | None]]) -> Sum:
+        """Return the sum of values of models, each with the name of its model."""
+        of: dict[str, list[float | None]] = defaultdict(list)
+        for model, value in values:
+            of[model].append(value)
+        total = cls.of(*(value for found in of.values() for value in found))
+        return cls(total.known, sum(None in found for found in of.values()), len(of))
+
+    @property
+    def estimated(self) -> str:
+        """How many models a sum over models contains, such as "1 of 6 models estimated"; "" if all."""
+        return f"{self.models - self.unknown} of {self.models} models estimated" if self.unknown else ""
+
     def __add__(self, other: Sum) -> Sum:
-        """Return the sum of both."""
-        return Sum(self.known + other.known, self.unknown + other.unknown)
+        """Return the sum of both, of different models."""
+        return Sum(self.known + other.known, self.unknown + other.unknown, self.models + other.models)
 
 
 @dataclass(frozen=True)
@@ -157,6 +173,13 @@ class Plan:
     tests_done: int
     disk: dict[str, Sum]
     """Bytes still to be written: ``weights``, ``texts`` and ``features``."""
+    gated: list[str]
+    """Families of models that are not fetched yet, and whose licence must be accepted on the hub."""
+
+    @property
+    def dollars(self) -> Sum:
+        """Price of texts and answers of served models in US dollars."""
+        return self.totals["dollars"] + Sum.of_models((of.judge, of.dollars) for of in self.judgings)
 
 
 class Shard(NamedTuple):
@@ -214,17 +237,21 @@ def make_plan(
         lines.append(_line(config, cells, prompts[task], reads, done_before, rates, lengths))
     summed = (
         "cells", "cells_done", "jobs", "jobs_done", "samples", "samples_done", "samples_left", "new_tokens",
-        "prompt_tokens", "hours", "gpu_hours",
+        "prompt_tokens",
     )  # fmt: skip
     totals = {name: Sum.of(*(getattr(line, name) for line in lines)) for name in summed}
-    totals["dollars"] = Sum.of(*(line.dollars for line in lines if line.paid))
+    for name in ("hours", "gpu_hours"):
+        totals[name] = Sum.of_models((line.model, getattr(line, name)) for line in lines)
+    totals["dollars"] = Sum.of_models((line.model, line.dollars) for line in lines if line.paid)
 
     sets = list(_embedded(config, need, prompts, folder))
     left = [texts for done, texts in sets if not done]
     texts = Sum.of(*left)
     dimensions = _dimensions(config.experiment.embedder, folder)
+    fetched = _not_fetched(config, need, {cell.model for cell in generated}, folder)
+    sizes = ((name, model.gigabytes) for name, model in fetched.items())
     disk = {
-        "weights": Sum.of(*_weights(config, need, {cell.model for cell in generated}, folder)),
+        "weights": _times(Sum.of_models(sizes), 1e9),
         "texts": _times(totals["new_tokens"], BYTES_PER_TOKEN),
         "features": _times(texts, dimensions * 4),
     }
@@ -235,21 +262,33 @@ def make_plan(
     return Plan(
         lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
         len(tests), sum((folder / file).exists() for file in tests), disk,
+        _gated(config, fetched.values(), need.embedders if sets else (), folder),
     )  # fmt: skip
 
 
-def _weights(config: Config, need: Need, generators: set[str], folder: Path) -> Iterator[float | None]:
-    """Yield the bytes of each model that is not fetched yet."""
+def _not_fetched(config: Config, need: Need, generators: set[str], folder: Path) -> dict[str, Model]:
+    """Return the models whose weights are not fetched yet."""
     named = set(generators)
     for task, families in need.families.items():
         models = config.metrics(task).models().items()
         named |= {model for setting, model in models if setting.split(".")[0] in families}
     named |= {base for name in named if (base := config.base_of(name))}
-    for name in sorted(named):
-        model = config.models[name]
-        fetched = (folder / fill(paths.MODEL_CARD, model=name)).exists()
-        if not isinstance(model.source, OpenAISource | GenerationsSource) and not fetched:
-            yield None if model.gigabytes is None else model.gigabytes * 1e9
+    return {
+        name: model
+        for name in sorted(named)
+        if not isinstance((model := config.models[name]).source, OpenAISource | GenerationsSource)
+        and not (folder / fill(paths.MODEL_CARD, model=name)).exists()
+    }
+
+
+def _gated(config: Config, models: Iterable[Model], embedders: Iterable[str], folder: Path) -> list[str]:
+    """Return the families of gated models, and the labels of gated embedders, that are not fetched yet."""
+    named = [model.family for model in models if model.gated]
+    for name in embedders:
+        fetched = (folder / fill(paths.EMBEDDER_CARD, embedder=name)).exists()
+        if config.embedders[name].gated and not fetched:
+            named.append(config.embedders[name].label)
+    return list(dict.fromkeys(named))
 
 
 def _tests(config: Config, need: Need) -> Iterator[str]:
@@ -271,7 +310,10 @@ def cost_of_texts(plan: Plan, n: int) -> dict[str, Sum]:
     """
     served = [line for line in plan.lines if line.paid]
     of = {"hours": plan.lines, "gpu_hours": plan.lines} | ({"dollars": served} if served else {})
-    return {name: _times(Sum.of(*(_per_text(line, name) for line in lines)), n) for name, lines in of.items()}
+    return {
+        name: _times(Sum.of_models((line.model, _per_text(line, name)) for line in lines), n)
+        for name, lines in of.items()
+    }
 
 
 def _per_text(line: Line, name: str) -> float | None:
@@ -503,7 +545,7 @@ def _recorded(
     config: Config, need: Need, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
 ) -> Recorded:
     """Add up the second passes of generators that are not needed, also of finished cells."""
-    hours: list[float | None] = []
+    hours: list[tuple[str, float | None]] = []
     for cell in need.cells:
         family = config.metrics(cell.task).of("likelihood")
         if "likelihood" not in need.families[cell.task] or not family or not generator_scores(config, cell):
@@ -513,15 +555,15 @@ def _recorded(
         size, gigabytes = config.size(cell), config.models[cell.model].gigabytes
         texts = _product(size.n or prompts[cell.task], size.kept)
         if texts is None or gigabytes is None:
-            hours.append(None)
+            hours.append((cell.model, None))
             continue
         read = _prompt_length(config, cell.task, cell.model, folder) or 0
         tokens = texts * (lengths.of(cell, config.decoding[cell.decoding]) + read)
         whole = family.dtype == "float32"
         computing = gigabytes * 1e9 * tokens / OPERATIONS["float32" if whole else "16 bits"]
         loading = gigabytes * 1e9 * (2 if whole else 1) / LOADING
-        hours.append((computing + loading) / 3600)
-    return Recorded(len(hours), Sum.of(*hours))
+        hours.append((cell.model, (computing + loading) / 3600))
+    return Recorded(len(hours), Sum.of_models(hours))
 
 
 def _prompt_length(config: Config, task: str, model: str, folder: Path) -> float | None:
@@ -604,7 +646,7 @@ def _plus(total: float | None, value: float | None) -> float | None:
 
 
 def _times(total: Sum, factor: float) -> Sum:
-    return Sum(total.known * factor, total.unknown)
+    return replace(total, known=total.known * factor)
 
 
 def _known(value: float | Sum | None, form: str) -> str:
@@ -613,7 +655,11 @@ def _known(value: float | Sum | None, form: str) -> str:
     if isinstance(value, int | float):
         return format(value, form)
     known = format(value.known, form)
-    return known if not value.unknown else f"{known} + ?" if value.known else "?"
+    if not value.unknown:
+        return known
+    if not value.models:
+        return f"{known} + ?" if value.known else "?"
+    return f"{known if value.unknown < value.models else '?'} ({value.estimated})"
 
 
 def whole(value: float | Sum | None) -> str:
@@ -625,3 +671,11 @@ def decimal(value: float | Sum | None) -> str:
     """Return a value, or a sum, as text with two decimals if it is small."""
     size = value if value is None or isinstance(value, int | float) else value.known
     return _known(value, ",.2f" if 0 < (size or 0) < 100 else ",.0f")
+
+
+def size(value: Sum) -> str:
+    """Return a number of bytes as text."""
+    unit, factor = ("GB", 1e9) if value.known >= 1e8 else ("MB", 1e6)
+    whole_units = value.known >= 1e10
+    text = _known(_times(value, 1 / factor), ",.0f" if whole_units else ",.1f")
+    return re.sub(r"^[\d.,]+", lambda number: f"{number[0]} {unit}", text)

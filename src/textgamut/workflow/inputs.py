@@ -24,10 +24,16 @@ from textgamut.catalogue.family import (
     TOKENIZER,
     Family,
 )
-from textgamut.config.cells import Cell, Config
+from textgamut.config.cells import PLACEHOLDER, Cell, Config
 from textgamut.config.entries.models import Model
-from textgamut.config.entries.sources import FileSource, FinetunedSource, GenerationsSource
+from textgamut.config.entries.sources import (
+    FileSource,
+    FinetunedSource,
+    GenerationsSource,
+    asks_for_contact,
+)
 from textgamut.config.task_kinds import HUMAN, ScoresTask
+from textgamut.errors import ConfigError
 from textgamut.fields import expanded
 from textgamut.workflow import outputs, paths
 from textgamut.workflow.families import family_of, generator_scores, text_score_files
@@ -96,8 +102,18 @@ def given_prompts(config: Config, wildcards: Any) -> list[str]:
 
 
 def dataset_files(config: Config, wildcards: Any) -> list[str]:
-    """Return the user's files that a dataset is read from."""
-    return source_files(config.datasets[wildcards.dataset].source)
+    """Return the user's files that a dataset is read from.
+
+    Raises:
+        ConfigError: If the dataset needs a contact, and that of the experiment is the placeholder.
+    """
+    source = config.datasets[wildcards.dataset].source
+    if config.experiment.contact == PLACEHOLDER and asks_for_contact(source):
+        raise ConfigError(
+            f"contact: {PLACEHOLDER} is a placeholder: replace it in the experiment by your mail address or "
+            f"project page, which Wikipedia and Wikidata require for the dataset {wildcards.dataset!r}"
+        )
+    return source_files(source)
 
 
 def model_files(config: Config, wildcards: Any) -> list[str]:

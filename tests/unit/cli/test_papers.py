@@ -30,7 +30,9 @@ def test_the_list_tells_state_cost_and_needs(folder, capsys) -> None:
     assert lines[0] == f"small ({FILE})"
     first, _, figure, essays = (" ".join(line.split()) for line in lines[2:6])
     assert first == "Table 1a table_1a Creative texts not begun 0 of 4 0.44 0"
-    assert figure == "Figure 1 figure_1 News not begun 0 of 1 0 ? PAPER_KEY (not set)"
+    assert (
+        figure == "Figure 1 figure_1 News not begun 0 of 1 0 ? (0 of 1 models estimated) PAPER_KEY (not set)"
+    )
     assert essays.startswith("Table 9 table_9 Essays cannot be made 0 of 1")
     assert "no file asap.tsv" in essays
     assert files(folder) == before

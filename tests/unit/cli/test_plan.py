@@ -67,7 +67,11 @@ def test_the_table_tells_what_is_known_and_what_is_not(project, capsys) -> None:
     assert " ".join(total).endswith("240,000 ? 0.02 + ? 0.02 + ? ?")
     assert "To embed with minilm: 11 sets of texts, 6,800 texts at most" in lines  # three are of one length
     assert "To test differences: 6 pairs of methods" in lines  # three, and each with held-out human texts
-    assert "Disk, about: weights 2.0 GB + ?, texts 1.2 MB, features 27.9 MB" in lines
+    disk = "weights 2.0 GB (1 of 2 models estimated), texts 1.2 MB, features 27.9 MB"
+    assert f"Disk, about: {disk}" in lines
+    price = "0.02 GPU hours (transformers; 2 of 3 models estimated)"
+    weights = "2.0 GB (1 of 2 models estimated) of weights"
+    assert f"Price: {price}; {weights}; US$ ? (0 of 1 models estimated)" in lines
     assert lines[-3].startswith("?: unknown.") or lines[-2].startswith("?: unknown.")
 
 
@@ -93,7 +97,8 @@ def test_json_says_the_same(project, capsys) -> None:
     assert content["configfile"] == "config/demo.yaml"
     fast, strange, served = content["lines"]
     assert (fast["samples_left"], fast["rate_from"], strange["hours"]) == (800, "stated", None)
-    assert content["totals"]["gpu_hours"] == {"known": fast["gpu_hours"], "unknown": 1}
+    assert content["totals"]["gpu_hours"] == {"known": fast["gpu_hours"], "unknown": 1, "models": 3}
+    assert content["price"].startswith("0.02 GPU hours (transformers; 2 of 3 models estimated)")
     assert served["paid"]
 
 
@@ -141,7 +146,7 @@ def test_a_finished_run_has_nothing_left(finished: Path, monkeypatch, capsys) ->
         assert line["rate_from"].startswith("measured on ")
         assert line["tokens_per_second"] > 0
     assert content["embeddings_done"] == content["embeddings"]
-    assert content["disk"]["weights"] == {"known": 0, "unknown": 0}
+    assert content["disk"]["weights"] == {"known": 0, "unknown": 0, "models": 0}
 
 
 # --- how many texts ----------------------------------------------------------------------------------------
@@ -175,12 +180,14 @@ def test_the_cost_of_so_many_texts(project, capsys) -> None:
     assert main([*words, "--json"]) == 0
     of_pair, _ = json.loads(capsys.readouterr().out)["texts"]
     hours = 2 * of_pair["needed"] * 100 / 1000 / 3600  # two seeds, at most 100 tokens, 1,000 per second
-    assert of_pair["cost"]["gpu_hours"] == {"known": pytest.approx(hours), "unknown": 1}  # "strange"
-    assert of_pair["cost"]["dollars"] == {"known": 0, "unknown": 1}  # prompts are not drawn
+    known = {"known": pytest.approx(hours), "unknown": 1, "models": 3}  # not "strange"
+    assert of_pair["cost"]["gpu_hours"] == known
+    assert of_pair["cost"]["dollars"] == {"known": 0, "unknown": 1, "models": 1}  # prompts are not drawn
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert all(heading in shown for heading in ("job hours", "GPU hours", "US$"))
     assert f"{hours:.2f} + ?" in shown
+    assert "\nGPU hours: 2 of 3 models estimated\n" in shown
     assert "Hours need the model's tokens_per_second" in " ".join(shown.split())
 
 

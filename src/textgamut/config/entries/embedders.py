@@ -31,10 +31,12 @@ class FeatureModel(Strict):
 class Embedder(FeatureModel):
     """A checkpoint that maps a text to a feature vector.
 
-    A change of ``label`` or ``batch_size`` causes no rerun.
+    A change of ``label``, ``gated`` or ``batch_size`` causes no rerun.
     """
 
     label: Text
     """Name in tables and figures."""
+    gated: Text | None = None
+    """Licence that the hub asks to accept before it gives the weights out, for ``textgamut plan``."""
     batch_size: Count = 64
     """Maximum number of texts per batch; a batch on a CPU has at most 2,048 tokens."""

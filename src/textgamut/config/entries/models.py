@@ -37,7 +37,7 @@ def _no_parameter(name: str) -> str:
 
 _OF_RUNS = {
     "adapter", "bos", "dtype", "engine", "batch_invariant", "batch_size", "gpus", "shards",
-    "tokens_per_second", "gigabytes",
+    "tokens_per_second", "speed_on", "speed_from", "gigabytes",
 }  # fmt: skip
 """Fields of a model that a run loads or asks."""
 
@@ -180,10 +180,16 @@ class Model(TextModel):
     reused."""
     tokens_per_second: Quantity | None = None
     """New tokens per second and job, for ``textgamut plan``."""
+    speed_on: Text | None = None
+    """GPU that ``tokens_per_second`` is of, such as ``A100 80 GB``."""
+    speed_from: Text | None = None
+    """Where ``tokens_per_second`` comes from: a paper, or a measurement of yours."""
     gigabytes: Quantity | None = None
     """Size of the weights, for ``textgamut plan`` and the memory that a job requests."""
     parameters: Quantity | None = None
     """Number of parameters in billions, for a table of models."""
+    gated: Text | None = None
+    """Licence that the hub asks to accept before it gives the weights out, for ``textgamut plan``."""
     released: Annotated[str, Field(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")] | None = None
     """Month in which the model was announced, such as ``2019-02``, for a table of models."""
 

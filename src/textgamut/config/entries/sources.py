@@ -277,3 +277,9 @@ def needs_contact(url: str) -> bool:
     """Return whether a service requires a contact, as the Wikimedia Foundation does."""
     host = urlsplit(url).hostname or ""
     return any(host == name or host.endswith(f".{name}") for name in WIKIMEDIA)
+
+
+def asks_for_contact(source: Any) -> bool:
+    """Return whether a source is a service that requires a contact."""
+    addresses = (getattr(source, key, None) for key in ("api", "sparql"))
+    return any(map(needs_contact, filter(None, addresses)))
