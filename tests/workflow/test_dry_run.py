@@ -27,7 +27,7 @@ EXPECTED = {
         "count_tokens": 4,
     },
     "papers/nw.yaml": {
-        "generate_texts": 57,  # 24 settings of GPT-2 for each of two tasks, 5 of other models, 4 of BART and T5
+        "generate_texts": 57,  # 24 settings of GPT-2 for each of two tasks, and 9 of other models
         "draw_training_texts": 2,
         "finetune_model": 2,
         "score_entities": 58,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,11 +12,12 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from textgamut.cli.common import Integer, NamedPath, experiment_file, print_json
-from textgamut.errors import ConfigError, DataError, nearest
+from textgamut.errors import ConfigError, DataError, ModelError, nearest
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from textgamut.config.cells import Config
     from textgamut.views.plan import Plan
 
 
@@ -24,6 +26,7 @@ def plan(
     configfile: Annotated[NamedPath | None, Parameter(metavar="FILE")] = None,
     config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     target: str | None = None,
+    measure: bool = False,
     detect: Annotated[tuple[str, ...], Parameter(metavar="METRIC=DIFFERENCE...", consume_multiple=1)] = (),
     power: Annotated[float, Parameter(metavar="P")] = 0.8,
     pilot: Annotated[NamedPath | None, Parameter("--from", metavar="FOLDER")] = None,
@@ -33,8 +36,8 @@ def plan(
     """Estimate the cost of an experiment before it runs, or the number of texts that it needs.
 
     Prints, for each task and model, the cells, jobs, samples, tokens, GPU hours and US dollars, how much is
-    already done, and the disk space. Rates are measured on finished shards if there are any, and default to
-    tokens_per_second in the registry.
+    already done, and the disk space. Rates are measured on finished shards if there are any, or by --measure,
+    and default to tokens_per_second in the registry.
 
     Args:
         configfile: Configuration file of the experiment. Defaults to config/demo.yaml. With --detect, also
@@ -43,6 +46,8 @@ def plan(
             any, or ./config.
         target: Table or figure of the experiment, such as table_1a, to plan nothing else for; table_1 stands
             for all its parts.
+        measure: Fetch and load each model, and time a few batches on this machine; the speeds are kept in
+            data/models, and replace stated ones in every plan.
         detect: Differences to be seen, such as recall=0.05: print how many texts of each side that takes, and
             nothing else.
         power: Probability of seeing such a difference if it exists, between 0 and 1.
@@ -71,6 +76,9 @@ def plan(
     names = named_targets(experiment, target) if target is not None else []
     need = union(target_need(experiment, name) for name in names) if names else None
     found = make_plan(experiment, need=need, afresh=bool(detect))
+    if measure:
+        failed = _measure(experiment, [line.model for line in found.lines])
+        found = make_plan(experiment, need=need, afresh=bool(detect))
     if detect:
         sizes = _sizes(detect, power, pilot, comparisons)
         sizes["texts"] = [row | {"cost": cost_of_texts(found, row["needed"])} for row in sizes["texts"]]
@@ -80,6 +88,21 @@ def plan(
     else:
         titles = [f"{printed_name(name)}: {experiment.experiment.targets[name].title}" for name in names]
         print_plan(found, price(experiment, found), titles)
+    if measure and failed:
+        raise ModelError(f"not measured: {'; '.join(failed)}")
+
+
+def _measure(config: Config, models: Sequence[str]) -> list[str]:
+    """Measure models, with a line for each on standard error; return what went wrong."""
+    from textgamut.views.measure import measure, measured_models
+
+    chosen, failed = measured_models(config, models), []
+    print(f"measuring {', '.join(chosen) or 'nothing: no model is loaded'}", file=sys.stderr)
+    for name, error in measure(config, chosen, Path()):
+        if error:
+            failed.append(f"model {name!r}: {error}")
+        print(f"  {name}: {'failed' if error else 'done'}", file=sys.stderr)
+    return failed
 
 
 def _sizes(detect: Sequence[str], power: float, folder: Path | None, comparisons: int) -> dict[str, Any]:

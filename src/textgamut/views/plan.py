@@ -9,7 +9,8 @@ The estimates are kept simple:
   contrastive search ``k`` times, since they compute that many. *GPU hours*: job hours times the model's
   ``gpus``; 0 if the rate was measured on a CPU.
 - *Tokens per second* of one job: measured, from the records of finished shards (the median over those on the
-  same device as the newest), else the registry's ``tokens_per_second``, else unknown, as are the hours.
+  same device as the newest) or else by ``textgamut plan --measure``, else the registry's
+  ``tokens_per_second``, else unknown, as are the hours.
 - *Done*: finished shards with the current settings of model and decoding. Journals of unfinished shards are
   not counted. Only ``snakemake -n`` lists exactly which jobs will run.
 - *Judging*: for ``judge`` one question per text and one per ten texts, so that each text is read twice; for
@@ -41,7 +42,7 @@ from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import GenerationsSource, OpenAISource
-from textgamut.files import meta_path, reading
+from textgamut.files import meta_path, read_json, reading
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.metrics.judged_completions import EQUIVALENCE
 from textgamut.workflow import paths
@@ -228,7 +229,7 @@ def make_plan(
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in generated:
         groups.setdefault((cell.task, cell.model), []).append(cell)
-    rates, lengths = _Rates(shards, config), _Lengths(of_cell, config)
+    rates, lengths = _Rates(shards, config, folder), _Lengths(of_cell, config)
     prompts = {task: count_prompts(config, task, folder) for task in config.measured()}
     lines = []
     for (task, model), cells in groups.items():
@@ -352,8 +353,8 @@ class _Rate(NamedTuple):
 class _Rates:
     """Tokens per second of one job: measured, or else stated in the registry."""
 
-    def __init__(self, shards: Iterable[Shard], config: Config) -> None:
-        self._config = config
+    def __init__(self, shards: Iterable[Shard], config: Config, folder: Path) -> None:
+        self._config, self._folder = config, folder
         self._measured: dict[tuple[str, str | None], list[Shard]] = defaultdict(list)
         for shard in sorted(shards, key=lambda shard: shard.age):
             if shard.seconds > 0 and shard.tokens:
@@ -366,6 +367,9 @@ class _Rates:
         if entry.given:
             return _Rate(None, "none", 0)
         found = self._measured.get((model, decoding)) or self._measured.get((model, None))
+        if not found and (speed := self._speed(model)):
+            gpus = entry.gpus if speed["device"] != "cpu" else 0
+            return _Rate(speed["tokens_per_second"], f"measured on {speed['device']}", gpus)
         if not found:
             origin = "none" if entry.tokens_per_second is None else "stated"
             return _Rate(entry.tokens_per_second, origin, entry.gpus)
@@ -378,6 +382,14 @@ class _Rates:
         gpus = entry.gpus if device != "cpu" else 0
         served = isinstance(entry.source, OpenAISource)
         return _Rate(statistics.median(rates), "measured" if served else f"measured on {device}", gpus)
+
+    def _speed(self, model: str) -> dict[str, Any] | None:
+        """Return the speed that was measured by itself, if there is one of the model as it is now."""
+        path = self._folder / fill(paths.SPEED, model=model)
+        if not path.exists():
+            return None
+        found: dict[str, Any] = read_json(path)
+        return found if found["model"] == loaded_model(self._config, model).science() else None
 
 
 class _Lengths:

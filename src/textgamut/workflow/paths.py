@@ -19,6 +19,8 @@ DATASET_PAGE = "data/{dataset}/card.md"
 TOKENS_PER_WORD = "data/{dataset}/tokens-per-word/{model}.json"
 
 MODEL_CARD = "data/models/{model}.json"
+SPEED = "data/models/{model}.speed.json"
+"""Speed of a model on this machine, measured by ``textgamut plan --measure``."""
 FINETUNED = "data/models/{model}.finetuned"
 """Folder of a model that a run fine-tunes."""
 TRAINING_TEXTS = f"{FINETUNED}/training.parquet"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 import yaml
 
 from textgamut.cli.main import main
@@ -100,6 +102,37 @@ def test_json_says_the_same(project, capsys) -> None:
     assert content["totals"]["gpu_hours"] == {"known": fast["gpu_hours"], "unknown": 1, "models": 3}
     assert content["price"].startswith("0.02 GPU hours (transformers; 2 of 3 models estimated)")
     assert served["paid"]
+
+
+@pytest.mark.slow
+def test_measured_speeds_replace_those_that_are_stated(project, capsys) -> None:
+    """One model is loaded, one cannot be, and the served one is not asked."""
+    tiny.write_checkpoint(project / "fast")
+    tiny.write_checkpoint(project / "strange")
+    (project / "strange/model.safetensors").write_bytes(b"no weights")
+    models = MODELS | {
+        name: MODELS[name] | {"source": {"kind": "file", "path": name}, "batch_size": 2, "gpus": 0}
+        for name in ("fast", "strange")
+    }
+    (project / "config/models.yaml").write_text(yaml.safe_dump(models))
+    assert main(["plan", "--measure"]) == 1
+    shown = capsys.readouterr()
+    assert "measuring fast, strange\n  fast: done\n  strange: failed\n" in shown.err
+    assert "not measured: model 'strange': " in " ".join(shown.err.split())
+    assert "model.safetensors" in shown.err
+    assert re.search(r"^t +fast .* measured on cpu ", shown.out, re.MULTILINE)
+    found = json.loads((project / "data/models/fast.speed.json").read_text())
+    assert (found["device"], found["batch_size"], found["model"]["chat"]) == ("cpu", 2, "none")
+    assert not (project / "data/models/strange.speed.json").exists()
+    assert main(["plan", "--json"]) == 0
+    fast, strange, _ = json.loads(capsys.readouterr().out)["lines"]
+    assert fast["tokens_per_second"] == found["tokens_per_second"]
+    assert (fast["rate_from"], strange["rate_from"]) == ("measured on cpu", "none")
+    tiny.write_checkpoint(project / "other")
+    models["fast"] |= {"source": {"kind": "file", "path": "other"}}
+    (project / "config/models.yaml").write_text(yaml.safe_dump(models))
+    assert main(["plan", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lines"][0]["rate_from"] == "stated"
 
 
 def test_nothing_is_changed_and_no_heavy_package_is_loaded(project) -> None:
