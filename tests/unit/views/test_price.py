@@ -1,4 +1,4 @@
-"""The price in one sentence, of targets of the papers and of what is measured, and that all of it is known."""
+"""The price in one sentence, of targets of the papers and of what is measured; what is unknown is told."""
 
 from __future__ import annotations
 
