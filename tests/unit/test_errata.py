@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,8 +14,14 @@ import pytest
 import rdata
 from helpers import ROOT
 
+from textgamut.config.loading import load_config
 from textgamut.rankings.bradley_terry import fit_bradley_terry
+from textgamut.report.papers.mc_labels import methods_by_label
+from textgamut.report.papers.result import PaperResult
+from textgamut.report.papers.shapes import make_target
+from textgamut.report.papers.target_settings import TargetSettings
 from textgamut.report.published import published
+from textgamut.workflow.targets import target_settings
 
 AUTHORS = ROOT.parent / "shared/data/mc-dominance"
 METHODS = ["A CS (('0.4', '10'))", "B-2 beam (3)", "C topp (0.6)", "D temp (1)"]
@@ -75,6 +82,24 @@ def test_counts_are_added_by_position_and_by_name(errata: SimpleNamespace, tmp_p
     assert (by_name != merged.wins).any()
 
 
+def by_position(corpora: list, bare: Callable[[str], str]) -> PaperResult:
+    """Make MC Table 11 as printed, from the authors' counts of each corpus."""
+    config = load_config(ROOT / "config/papers/mc.yaml")
+    record = target_settings(config, "table_11")
+    record["target"]["merge"] = "by-position"
+    pairs = [method[:2] for method in record["methods"]]
+    labels = methods_by_label(pairs, record["labels"], record["decodings"], "table_11")
+    names = {tuple(method[:2]): method[2] for method in record["methods"]}
+    dominance = []
+    for of in corpora:
+        methods = [names[labels[bare(method)]] for method in of.methods]
+        pairs = list(itertools.permutations(range(len(methods)), 2))
+        columns = {f"method_{side + 1}": [methods[pair[side]] for pair in pairs] for side in (0, 1)}
+        wins = [of.wins[pair] for pair in pairs]
+        dominance.append((pd.DataFrame(columns | {"wins": wins}), of.prompts))
+    return make_target(TargetSettings.of(record), {"ranking": {"notes": []}, "dominance": dominance})
+
+
 def test_the_page_has_the_figures_of_the_authors_files(errata: SimpleNamespace) -> None:
     if not AUTHORS.is_dir():
         pytest.skip("the authors' files are not there")
@@ -86,6 +111,11 @@ def test_the_page_has_the_figures_of_the_authors_files(errata: SimpleNamespace) 
         worth.to_dict(), abs=5e-7
     )
     assert shipped["orders"] == [[errata.bare(name) for name in of.methods] for of in corpora]
+    made = by_position(corpora, errata.bare)
+    assert [row[0].ours for row in made.table.entries] == list(range(1, 355))
+    for row in made.table.entries:
+        assert row[0].ours == row[0].paper
+        assert row[1].ours == pytest.approx(row[1].paper, abs=5e-7)
     winners = pd.read_excel(AUTHORS / "dominance_final_analysis.xls", engine="calamine")
     tables = {
         "table-11": errata.table_11(corpora, errata.read_counts(AUTHORS / "alldatasets.RDS"), worth),
