@@ -17,7 +17,7 @@ from textgamut.report.papers.target_page import printed_name
 from textgamut.report.papers.target_settings import TargetSettings
 from textgamut.report.published import published
 from textgamut.views.papers import LARGE, TargetState, paper_state
-from textgamut.views.plan import decimal, size
+from textgamut.views.sums import decimal, size
 from textgamut.workflow.target_files import read_files, target_files
 from textgamut.workflow.targets import TUNED, target_settings
 

@@ -100,6 +100,7 @@ def by_position(corpora: list, bare: Callable[[str], str]) -> PaperResult:
     return make_target(TargetSettings.of(record), {"ranking": {"notes": []}, "dominance": dominance})
 
 
+@pytest.mark.slow
 def test_the_page_has_the_figures_of_the_authors_files(errata: SimpleNamespace) -> None:
     if not AUTHORS.is_dir():
         pytest.skip("the authors' files are not there")

@@ -182,7 +182,7 @@ def print_state(file: Path, name: str, state: PaperState) -> None:
 
     from textgamut.errors import printable
     from textgamut.report.papers.target_page import printed_name
-    from textgamut.views.plan import decimal
+    from textgamut.views.sums import decimal
 
     console = Console()
     if not console.is_terminal:

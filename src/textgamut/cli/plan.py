@@ -158,7 +158,7 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
     from rich.text import Text
 
     from textgamut.errors import printable
-    from textgamut.views.plan import decimal
+    from textgamut.views.sums import decimal
 
     console = Console()
     if not console.is_terminal:
@@ -225,7 +225,7 @@ def print_plan(plan: Plan, price: str, titles: Sequence[str] = ()) -> None:
     from rich.text import Text
 
     from textgamut.errors import printable
-    from textgamut.views.plan import decimal, size, whole
+    from textgamut.views.sums import decimal, size, whole
 
     console = Console()
     if not console.is_terminal:
@@ -272,7 +272,7 @@ def _table(plan: Plan) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from textgamut.views.plan import decimal, whole
+    from textgamut.views.sums import decimal, whole
 
     names = ["cells done", "jobs to do", "samples done", "to do", "new tokens ≤", "prompt tokens", "tokens/s"]
     paid = any(line.paid for line in plan.lines)

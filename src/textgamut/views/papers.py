@@ -19,8 +19,10 @@ from textgamut.fields import Strict, own_paths
 from textgamut.files import meta_path, read_json, reading, write_bytes
 from textgamut.report.papers.index import IndexEntry, Made, index_page
 from textgamut.report.papers.result import PaperTable
-from textgamut.views.plan import Plan, Sum, decimal, make_plan, read_shards, size
+from textgamut.views.plan import Plan, make_plan
 from textgamut.views.price import price
+from textgamut.views.rates import read_shards
+from textgamut.views.sums import Sum, decimal, size
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, score_files
 from textgamut.workflow.paths import fill

@@ -30,25 +30,22 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from textgamut.config.cells import Cell, Config
-from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import GenerationsSource, OpenAISource
-from textgamut.files import meta_path, read_json, reading
+from textgamut.files import reading
 from textgamut.metrics.judge import BATCH, DIVERSITY, QUALITY
 from textgamut.metrics.judged_completions import EQUIVALENCE
+from textgamut.views.rates import Lengths, Rates, Shard, read_shards, same_decoding, same_model
+from textgamut.views.sums import Sum
 from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import compares_features, generator_scores, scores_again
-from textgamut.workflow.inputs import loaded_model
 from textgamut.workflow.outputs import compared_pairs, cut_cells, test_files, tested_embedders
 from textgamut.workflow.paths import fill
 from textgamut.workflow.targets import Need, generated_cells, whole_need
@@ -119,42 +116,6 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Sum:
-    """A sum of values, some of which may be unknown."""
-
-    known: float
-    """Sum of the known values."""
-    unknown: int
-    """Number of unknown values or, in a sum over models, of models with an unknown value."""
-    models: int = 0
-    """Number of models in a sum over models, 0 in other sums."""
-
-    @classmethod
-    def of(cls, *values: float | None) -> Sum:
-        """Return the sum of values."""
-        known = [value for value in values if value is not None]
-        return cls(sum(known), len(values) - len(known))
-
-    @classmethod
-    def of_models(cls, values: Iterable[tuple[str, float | None]]) -> Sum:
-        """Return the sum of values of models, each with the name of its model."""
-        of: dict[str, list[float | None]] = defaultdict(list)
-        for model, value in values:
-            of[model].append(value)
-        total = cls.of(*(value for found in of.values() for value in found))
-        return cls(total.known, sum(None in found for found in of.values()), len(of))
-
-    @property
-    def estimated(self) -> str:
-        """How many models a sum over models contains, such as "1 of 6 models estimated"; "" if all."""
-        return f"{self.models - self.unknown} of {self.models} models estimated" if self.unknown else ""
-
-    def __add__(self, other: Sum) -> Sum:
-        """Return the sum of both, of different models."""
-        return Sum(self.known + other.known, self.unknown + other.unknown, self.models + other.models)
-
-
-@dataclass(frozen=True)
 class Plan:
     """Cost of an experiment."""
 
@@ -183,21 +144,6 @@ class Plan:
         return self.totals["dollars"] + Sum.of_models((of.judge, of.dollars) for of in self.judgings)
 
 
-class Shard(NamedTuple):
-    """A finished shard, from its ``.meta.json``."""
-
-    cell: Cell
-    number: int
-    shards: int
-    samples: int
-    tokens: int
-    seconds: float
-    device: str
-    age: float
-    """Modification time of the shard, in seconds since the epoch."""
-    settings: Mapping[str, Any]
-
-
 def make_plan(
     config: Config,
     folder: Path = Path(),
@@ -221,15 +167,15 @@ def make_plan(
     need = need or whole_need(config)
     generated = generated_cells(config, need)
     finished = read_shards(folder) if finished is None else finished
-    shards = [shard for shard in finished if _same_model(shard, config)]
+    shards = [shard for shard in finished if same_model(shard, config)]
     of_cell = defaultdict(list)
     for shard in shards:
-        if _same_decoding(shard, config):
+        if same_decoding(shard, config):
             of_cell[shard.cell].append(shard)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in generated:
         groups.setdefault((cell.task, cell.model), []).append(cell)
-    rates, lengths = _Rates(shards, config, folder), _Lengths(of_cell, config)
+    rates, lengths = Rates(shards, config, folder), Lengths(of_cell, config)
     prompts = {task: count_prompts(config, task, folder) for task in config.measured()}
     lines = []
     for (task, model), cells in groups.items():
@@ -252,9 +198,9 @@ def make_plan(
     fetched = _not_fetched(config, need, {cell.model for cell in generated}, folder)
     sizes = ((name, model.gigabytes) for name, model in fetched.items())
     disk = {
-        "weights": _times(Sum.of_models(sizes), 1e9),
-        "texts": _times(totals["new_tokens"], BYTES_PER_TOKEN),
-        "features": _times(texts, dimensions * 4),
+        "weights": Sum.of_models(sizes).times(1e9),
+        "texts": totals["new_tokens"].times(BYTES_PER_TOKEN),
+        "features": texts.times(dimensions * 4),
     }
     done = sum(done for done, _ in sets)
     judgings = list(_judgings(config, need, prompts, lengths, folder))
@@ -312,7 +258,7 @@ def cost_of_texts(plan: Plan, n: int) -> dict[str, Sum]:
     served = [line for line in plan.lines if line.paid]
     of = {"hours": plan.lines, "gpu_hours": plan.lines} | ({"dollars": served} if served else {})
     return {
-        name: _times(Sum.of_models((line.model, _per_text(line, name)) for line in lines), n)
+        name: Sum.of_models((line.model, _per_text(line, name)) for line in lines).times(n)
         for name, lines in of.items()
     }
 
@@ -322,105 +268,14 @@ def _per_text(line: Line, name: str) -> float | None:
     return None if value is None or not line.samples else value * line.cells / line.samples
 
 
-def read_shards(folder: Path) -> Iterator[Shard]:
-    """Yield the finished shards in a folder from their ``.meta.json`` files; skip unreadable ones."""
-    for samples in folder.glob(_any(paths.SHARD)):
-        path = meta_path(samples)
-        name = re.fullmatch(r"(\d+)-of-(\d+)", samples.stem)
-        try:
-            age = samples.stat().st_mtime
-            record = json.loads(path.read_text(encoding="utf-8"))
-            task, model, decoding, seed = path.parts[-6:-2]
-            cell = Cell(task, model, decoding, int(seed.removeprefix("seed")))
-            seconds = float(record.get("generation_seconds", record["wall_seconds"]))
-            counts = int(record["samples"]), int(record["new_tokens"])
-            if name:
-                shard = int(name[1]), int(name[2])
-                yield Shard(cell, *shard, *counts, seconds, record["device"], age, record["job"]["settings"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-
-
-class _Rate(NamedTuple):
-    """Speed of one job of a model."""
-
-    per_second: float | None
-    """Tokens computed (see :func:`computed_tokens`) per second."""
-    origin: str
-    gpus: int
-
-
-class _Rates:
-    """Tokens per second of one job: measured, or else stated in the registry."""
-
-    def __init__(self, shards: Iterable[Shard], config: Config, folder: Path) -> None:
-        self._config, self._folder = config, folder
-        self._measured: dict[tuple[str, str | None], list[Shard]] = defaultdict(list)
-        for shard in sorted(shards, key=lambda shard: shard.age):
-            if shard.seconds > 0 and shard.tokens:
-                self._measured[shard.cell.model, shard.cell.decoding].append(shard)
-                self._measured[shard.cell.model, None].append(shard)
-
-    def of(self, model: str, decoding: str | None = None) -> _Rate:
-        """Return the rate of a model, with the given decoding setting if that has been measured."""
-        entry = self._config.models[model]
-        if entry.given:
-            return _Rate(None, "none", 0)
-        found = self._measured.get((model, decoding)) or self._measured.get((model, None))
-        if not found and (speed := self._speed(model)):
-            gpus = entry.gpus if speed["device"] != "cpu" else 0
-            return _Rate(speed["tokens_per_second"], f"measured on {speed['device']}", gpus)
-        if not found:
-            origin = "none" if entry.tokens_per_second is None else "stated"
-            return _Rate(entry.tokens_per_second, origin, entry.gpus)
-        device = found[-1].device
-        rates = [
-            shard.tokens * computed_tokens(self._config.decoding.get(shard.cell.decoding)) / shard.seconds
-            for shard in found
-            if shard.device == device
-        ]
-        gpus = entry.gpus if device != "cpu" else 0
-        served = isinstance(entry.source, OpenAISource)
-        return _Rate(statistics.median(rates), "measured" if served else f"measured on {device}", gpus)
-
-    def _speed(self, model: str) -> dict[str, Any] | None:
-        """Return the speed that was measured by itself, if there is one of the model as it is now."""
-        path = self._folder / fill(paths.SPEED, model=model)
-        if not path.exists():
-            return None
-        found: dict[str, Any] = read_json(path)
-        return found if found["model"] == loaded_model(self._config, model).science() else None
-
-
-class _Lengths:
-    """New tokens per sample: the mean over finished samples, or else the maximum."""
-
-    def __init__(self, of_cell: Mapping[Cell, list[Shard]], config: Config) -> None:
-        self._models = config.models
-        self._counts: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
-        for cell, shards in of_cell.items():
-            for shard in shards:
-                for task in (cell.task, None):
-                    count = self._counts[task, cell.model, cell.decoding]
-                    count[0] += shard.tokens
-                    count[1] += shard.samples
-
-    def of(self, cell: Cell, decoding: Decoding) -> float:
-        for task in (cell.task, None):
-            tokens, samples = self._counts.get((task, cell.model, cell.decoding), (0, 0))
-            if samples:
-                return tokens / samples
-        return self._models[cell.model].most_new_tokens(decoding.max_new_tokens)
-
-
 def _line(
     config: Config,
     cells: list[Cell],
     prompts: int | None,
     prompt_length: float | None,
     of_cell: Mapping[Cell, list[Shard]],
-    rates: _Rates,
-    lengths: _Lengths,
+    rates: Rates,
+    lengths: Lengths,
 ) -> Line:
     """Add up the cells of one model in one task."""
     task, model = cells[0].task, config.models[cells[0].model]
@@ -491,7 +346,7 @@ def _dollars(model: Model, new: float | None, read: float | None) -> float | Non
 
 
 def _judgings(
-    config: Config, need: Need, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
+    config: Config, need: Need, prompts: Mapping[str, int | None], lengths: Lengths, folder: Path
 ) -> Iterator[Judging]:
     """Yield the cost of each judge in each family of metrics that it computes."""
     cells_of: dict[tuple[str, str], list[Cell]] = defaultdict(list)
@@ -554,7 +409,7 @@ def _wording_length(task: str, folder: Path) -> float | None:
 
 
 def _recorded(
-    config: Config, need: Need, prompts: Mapping[str, int | None], lengths: _Lengths, folder: Path
+    config: Config, need: Need, prompts: Mapping[str, int | None], lengths: Lengths, folder: Path
 ) -> Recorded:
     """Add up the second passes of generators that are not needed, also of finished cells."""
     hours: list[tuple[str, float | None]] = []
@@ -634,60 +489,9 @@ def _dimensions(embedder: str, folder: Path) -> int:
     return DIMENSIONS
 
 
-def _any(path: str) -> str:
-    """Return a path with each wildcard replaced by a star."""
-    return re.sub(r"\{\w+\}", "*", path)
-
-
-def _same_model(shard: Shard, config: Config) -> bool:
-    name = shard.cell.model
-    return name in config.models and shard.settings.get("model") == loaded_model(config, name).science()
-
-
-def _same_decoding(shard: Shard, config: Config) -> bool:
-    decoding = config.decoding.get(shard.cell.decoding)
-    return decoding is not None and shard.settings.get("decoding") == decoding.model_dump(mode="json")
-
-
 def _product(number: int | None, factor: int) -> int | None:
     return None if number is None else number * factor
 
 
 def _plus(total: float | None, value: float | None) -> float | None:
     return None if total is None or value is None else total + value
-
-
-def _times(total: Sum, factor: float) -> Sum:
-    return replace(total, known=total.known * factor)
-
-
-def _known(value: float | Sum | None, form: str) -> str:
-    if value is None:
-        return "?"
-    if isinstance(value, int | float):
-        return format(value, form)
-    known = format(value.known, form)
-    if not value.unknown:
-        return known
-    if not value.models:
-        return f"{known} + ?" if value.known else "?"
-    return f"{known if value.unknown < value.models else '?'} ({value.estimated})"
-
-
-def whole(value: float | Sum | None) -> str:
-    """Return a value, or a sum, as text without decimals."""
-    return _known(value, ",.0f")
-
-
-def decimal(value: float | Sum | None) -> str:
-    """Return a value, or a sum, as text with two decimals if it is small."""
-    size = value if value is None or isinstance(value, int | float) else value.known
-    return _known(value, ",.2f" if 0 < (size or 0) < 100 else ",.0f")
-
-
-def size(value: Sum) -> str:
-    """Return a number of bytes as text."""
-    unit, factor = ("GB", 1e9) if value.known >= 1e8 else ("MB", 1e6)
-    whole_units = value.known >= 1e10
-    text = _known(_times(value, 1 / factor), ",.0f" if whole_units else ",.1f")
-    return re.sub(r"^[\d.,]+", lambda number: f"{number[0]} {unit}", text)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from textgamut.config.cells import Config
-from textgamut.views.plan import Line, Plan, decimal, size
+from textgamut.views.plan import Line, Plan
+from textgamut.views.sums import decimal, size
 
 GPUS = 8
 """Number of GPUs for which the time of all jobs is given."""

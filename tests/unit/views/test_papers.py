@@ -17,7 +17,8 @@ from textgamut.errors import ConfigError, DataError
 from textgamut.files import meta_path
 from textgamut.report.papers.result import Entry, PaperTable
 from textgamut.views.papers import paper_state, target_state, write_index
-from textgamut.views.plan import Sum, make_plan
+from textgamut.views.plan import make_plan
+from textgamut.views.sums import Sum
 from textgamut.workflow.target_files import read_files, target_files
 from textgamut.workflow.targets import (
     named_targets,

@@ -21,7 +21,8 @@ from textgamut.config.entries.models import Reasoning
 from textgamut.config.loading import load_config, validate_config
 from textgamut.metrics.judge import DIVERSITY, QUALITY
 from textgamut.metrics.judged_completions import EQUIVALENCE
-from textgamut.views.plan import Line, Plan, Sum, cost_of_texts, make_plan
+from textgamut.views.plan import Line, Plan, cost_of_texts, make_plan
+from textgamut.views.sums import Sum
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
 

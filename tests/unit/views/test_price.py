@@ -9,8 +9,9 @@ import pytest
 from helpers import ROOT
 
 from textgamut.config.loading import load_config
-from textgamut.views.plan import Sum, make_plan, size
+from textgamut.views.plan import make_plan
 from textgamut.views.price import price
+from textgamut.views.sums import Sum, size
 from textgamut.workflow.targets import target_need
 
 
