@@ -33,6 +33,13 @@ MERGED = "alldatasets"
 WORTH = "Estimated worth parameter"
 THRESHOLD = 1182.6
 """Number of prompts that the authors' scripts take for 90 % of all."""
+WINNERS = {
+    12: "Most_Dominant_Model",
+    14: "Most_Dominant_Strategy",
+    16: "Most_Dominant_Hyperparameter",
+    19: "Least_Dominant_Method",
+}
+"""Table of the paper -> column of the file of winners."""
 FACTS = 5
 """Columns of a matrix before those of the methods."""
 
@@ -143,7 +150,7 @@ def single_corpora(corpora: list[Counts]) -> pd.DataFrame:
 def table_18(winners: pd.DataFrame) -> pd.DataFrame:
     """Compare the printed counts with those of the authors' file: the winner of each prompt."""
     counts = winners["Most_Dominant_Method"].value_counts()
-    printed = {name: of[0] for name, of in published("mc", "table_18")["counts"].items()}
+    printed = _counts(18)
     above = sorted({printed[name] - counts.get(name, 0) for name in printed})
     others = counts[~counts.index.isin(list(printed))]
     rows = [
@@ -154,10 +161,20 @@ def table_18(winners: pd.DataFrame) -> pd.DataFrame:
         ("methods that are not printed", "", f"{len(others)}, with {others.sum()} prompts"),
     ]
     of_models = winners["Most_Dominant_Method"].str.partition("_")[0].value_counts()
-    for model, of in published("mc", "table_12")["counts"].items():
-        printed_18 = sum(count for name, count in printed.items() if name.startswith(f"{model}_"))
-        rows.append((f"prompts of {model} (Table 12: {of[0]})", printed_18, of_models[model]))
+    for model, count in _counts(12).items():
+        printed_18 = sum(of for name, of in printed.items() if name.startswith(f"{model}_"))
+        rows.append((f"prompts of {model} (Table 12: {count})", printed_18, of_models[model]))
+    equal = [
+        number
+        for number, column in WINNERS.items()
+        if _counts(number) == dict(winners[column].astype(str).value_counts())
+    ]
+    rows.append(("other tables whose counts are those of the file", "", ", ".join(map(str, equal))))
     return of_table("Table 18", rows, ("printed", "file"))
+
+
+def _counts(number: int) -> dict[str, int]:
+    return {name: of[0] for name, of in published("mc", f"table_{number}")["counts"].items()}
 
 
 def q_text(ranked: pd.DataFrame) -> pd.DataFrame:
