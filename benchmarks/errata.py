@@ -24,6 +24,8 @@ from scipy.stats import spearmanr
 
 from textgamut.files import to_csv
 from textgamut.rankings.bradley_terry import fit_bradley_terry
+from textgamut.rankings.dominance import DominanceCounts
+from textgamut.report.papers.mc_labels import bare_name
 from textgamut.report.published import published
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
@@ -31,7 +33,7 @@ CORPORA = ("wikitext", "wikinews", "book")
 """Files of the three corpora, in the order of the paper."""
 MERGED = "alldatasets"
 WORTH = "Estimated worth parameter"
-THRESHOLD = 1182.6
+THRESHOLD: float = published("mc", "table_5")["threshold"]
 """Number of prompts that the authors' scripts take for 90 % of all."""
 WINNERS = {
     12: "Most_Dominant_Model",
@@ -77,15 +79,8 @@ def read_counts(path: Path) -> Counts:
 
 def worths(wins: NDArray[np.int64], prompts: int, methods: list[str]) -> dict[str, float]:
     """Return the worth of each method, the greatest first."""
-    ties = prompts - wins - wins.T
-    np.fill_diagonal(ties, 0)
-    worth = fit_bradley_terry(wins, ties, methods).worth
+    worth = fit_bradley_terry(wins, DominanceCounts.of_wins(wins, prompts).ties, methods).worth
     return {name: worth[name] for name in sorted(worth, key=worth.__getitem__, reverse=True)}
-
-
-def bare(name: str) -> str:
-    """Return the name of a method as Tables 8 to 11 print it."""
-    return name.replace(", ", "_").translate(str.maketrans("", "", " -\\'()"))
 
 
 def of_sum(wins: NDArray[np.int64], prompts: int, methods: list[str]) -> dict[str, str]:
@@ -125,7 +120,7 @@ def table_11(corpora: list[Counts], merged: Counts, worth: pd.Series[float]) -> 
         ),
         (
             "largest difference from a worth of `ranking_alignment.xlsx`",
-            *(f"{(fit.rename(bare) - worth).abs().max():.1g}" for fit in fits),
+            *(f"{(fit.rename(bare_name) - worth).abs().max():.1g}" for fit in fits),
         ),
     ]
     return of_table("Table 11", rows, ("by position", "by name"))
@@ -135,7 +130,7 @@ def single_corpora(corpora: list[Counts]) -> pd.DataFrame:
     """Compare the printed rows of Tables 8 to 10 with a fit to the counts of each corpus."""
     rows = []
     for name, number, counts in zip(CORPORA, (8, 9, 10), corpora, strict=True):
-        order = [bare(method) for method in worths(counts.wins, counts.prompts, counts.methods)]
+        order = [bare_name(method) for method in worths(counts.wins, counts.prompts, counts.methods)]
         printed = published("mc", f"table_{number}")
         best, worst = printed["best"], printed["worst"]
         shown = [*order[: len(best)], *order[-len(worst) :]]
@@ -177,7 +172,7 @@ def _counts(number: int) -> dict[str, int]:
     return {name: of[0] for name, of in published("mc", f"table_{number}")["counts"].items()}
 
 
-def q_text(ranked: pd.DataFrame) -> pd.DataFrame:
+def q_text(ranked: pd.DataFrame, winners: pd.DataFrame) -> pd.DataFrame:
     """Compare the best and the worst method by Q*Text in Table 2 with the authors' means of each method."""
     # Columns of Q*Text have an order of their own, whose names are in Ranking_Qtext.
     means = ranked.set_index("Ranking_Qtext")["mean_QText"].sort_values(ascending=False)
@@ -187,6 +182,8 @@ def q_text(ranked: pd.DataFrame) -> pd.DataFrame:
         named = printed[end][printed["columns"].index("Q*Text")]
         rank = means.index.get_loc(named) + 1
         rows.append((end, f"{named}, rank {rank} of {len(means)}", means.index[place]))
+    highest = max(published("mc", "table_4")["q_text"].values())
+    rows.append(("highest value of a text", f"{highest:g} (Table 4)", f"{winners['Max_QText'].max():g}"))
     return of_table("Table 2", rows, ("printed", "file"))
 
 
@@ -208,16 +205,16 @@ def main() -> None:
     corpora = [read_counts(files[f"{name}.RDS"]) for name in CORPORA]
     if arguments.orders:
         for name, counts in zip(CORPORA, corpora, strict=True):
-            print(f"{name}: [{', '.join(map(bare, counts.methods))}]")
+            print(f"{name}: [{', '.join(map(bare_name, counts.methods))}]")
         return
     ranked = pd.read_excel(files["ranking_alignment.xlsx"], engine="calamine")
-    worth = pd.Series(ranked[WORTH].to_numpy(), ranked["Initial"].map(bare))
+    worth = pd.Series(ranked[WORTH].to_numpy(), ranked["Initial"].map(bare_name))
     winners = pd.read_excel(files["dominance_final_analysis.xls"], engine="calamine")
     tables = {
         "table-11": table_11(corpora, read_counts(files[f"{MERGED}.RDS"]), worth),
         "single-corpora": single_corpora(corpora),
         "table-18": table_18(winners),
-        "table-2": q_text(ranked),
+        "table-2": q_text(ranked, winners),
     }
     for name, table in tables.items():
         (REFERENCE / f"errata-mc-{name}.csv").write_bytes(to_csv(table))

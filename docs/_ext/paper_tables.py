@@ -15,9 +15,9 @@ from textgamut.config.yaml import read_yaml
 from textgamut.report.papers.shapes import make_target
 from textgamut.report.papers.target_page import printed_name
 from textgamut.report.papers.target_settings import TargetSettings
-from textgamut.report.published import published
-from textgamut.views.papers import LARGE, TargetState, paper_state
-from textgamut.views.sums import decimal, size
+from textgamut.report.published import left_out
+from textgamut.views.papers import TargetState, paper_state
+from textgamut.views.sums import decimal
 from textgamut.workflow.target_files import read_files, target_files
 from textgamut.workflow.targets import TUNED, target_settings
 
@@ -48,9 +48,9 @@ def _targets(path: Path) -> str:
         )
         for target in state.targets
     ]
-    paper = config.experiment.paper
-    left_out = published(paper, "left_out") if path.stem == paper else {}
-    rows += [(printed_name(name), f"*not made*: {reason}", *[""] * 4) for name, reason in left_out.items()]
+    if (paper := config.experiment.paper) == path.stem:
+        reasons = left_out(paper).items()
+        rows += [(printed_name(name), f"*not made*: {reason}", *[""] * 4) for name, reason in reasons]
     notes = [
         f"All together, with cells that they share counted once: {state.cost.sentence}.",
         f"`make test-papers` makes {_all_or_some(tested, [*config.experiment.targets])} with small models.",
@@ -70,15 +70,11 @@ def _shape(config: Config, name: str) -> str:
 
 
 def _needs(config: Config, target: TargetState) -> Iterator[str]:
-    """Yield what a target needs: keys, files of the user, a contact, licences, disk space."""
-    yield from (f"`{name}`" for name in (*target.keys, *target.files))
-    if target.contact is not None:
-        yield "contact"
-    yield from (f"licence of {family}" for family in target.cost.gated)
+    """Yield what a target needs."""
+    literal = {**target.keys, **target.files}
+    yield from (f"`{name}`" if name in literal else name for name in target.requirements)
     if not TUNED.isdisjoint(config.experiment.targets[target.name].reads):
         yield "human ratings"
-    if target.cost.disk.known >= LARGE:
-        yield f"{size(target.cost.disk)} of disk"
 
 
 def _published(config: Config, name: str) -> int:

@@ -377,6 +377,11 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def usable_cpus() -> int:
+    """Return the number of CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def provenance() -> dict[str, Any]:
     """Return the versions of packages and the hardware, for the metadata of an output."""
     return {
@@ -385,7 +390,7 @@ def provenance() -> dict[str, Any]:
         "hardware": {
             "machine": platform.machine(),
             "python": platform.python_version(),
-            "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            "cpus": usable_cpus(),
         },
     }
 

@@ -13,9 +13,9 @@ WordsEnd = Literal["at-white-space", "at-spaces"]
 sides of a line break are one, and there is an empty word between two spaces."""
 
 
-def count_words(text: str, end: WordsEnd = "at-white-space") -> int:
+def count_words(text: str, words_end: WordsEnd = "at-white-space") -> int:
     """Count the words of a text: by default, maximal runs of characters other than white space."""
-    return len(text.split() if end == "at-white-space" else text.split(" "))
+    return len(text.split() if words_end == "at-white-space" else text.split(" "))
 
 
 def counted(number: int, what: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import runpy
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +15,7 @@ from helpers import ROOT
 
 from textgamut.config.loading import load_config
 from textgamut.rankings.bradley_terry import fit_bradley_terry
-from textgamut.report.papers.mc_labels import methods_by_label
+from textgamut.report.papers.mc_labels import bare_name, methods_by_label
 from textgamut.report.papers.result import PaperResult
 from textgamut.report.papers.shapes import make_target
 from textgamut.report.papers.target_settings import TargetSettings
@@ -68,7 +67,7 @@ def counts_of_corpora(errata: SimpleNamespace, folder: Path) -> list:
 def test_counts_are_added_by_position_and_by_name(errata: SimpleNamespace, tmp_path: Path) -> None:
     *corpora, merged = counts_of_corpora(errata, tmp_path)
     ties = (60 - merged.wins - merged.wins.T) * (1 - np.eye(4, dtype=int))
-    worth = fit_bradley_terry(merged.wins, ties, [errata.bare(name) for name in merged.methods]).worth
+    worth = fit_bradley_terry(merged.wins, ties, [bare_name(name) for name in merged.methods]).worth
     figures = errata.table_11(corpora, merged, pd.Series(worth)).set_index("Table 11")
     assert figures.loc["counts that differ from those of `alldatasets.RDS`", "by position"] == "0"
     assert float(figures.loc["largest difference from a worth of `ranking_alignment.xlsx`"].iloc[0]) < 1e-12
@@ -82,7 +81,7 @@ def test_counts_are_added_by_position_and_by_name(errata: SimpleNamespace, tmp_p
     assert (by_name != merged.wins).any()
 
 
-def by_position(corpora: list, bare: Callable[[str], str]) -> PaperResult:
+def by_position(corpora: list) -> PaperResult:
     """Make MC Table 11 as printed, from the authors' counts of each corpus."""
     config = load_config(ROOT / "config/papers/mc.yaml")
     record = target_settings(config, "table_11")
@@ -92,12 +91,13 @@ def by_position(corpora: list, bare: Callable[[str], str]) -> PaperResult:
     names = {tuple(method[:2]): method[2] for method in record["methods"]}
     dominance = []
     for of in corpora:
-        methods = [names[labels[bare(method)]] for method in of.methods]
+        methods = [names[labels[bare_name(method)]] for method in of.methods]
         pairs = list(itertools.permutations(range(len(methods)), 2))
         columns = {f"method_{side + 1}": [methods[pair[side]] for pair in pairs] for side in (0, 1)}
         wins = [of.wins[pair] for pair in pairs]
-        dominance.append((pd.DataFrame(columns | {"wins": wins}), of.prompts))
-    return make_target(TargetSettings.of(record), {"ranking": {"notes": []}, "dominance": dominance})
+        dominance.append(pd.DataFrame(columns | {"wins": wins}))
+    ranking = {"pairs": pd.DataFrame({"prompts": [sum(of.prompts for of in corpora)]}), "notes": []}
+    return make_target(TargetSettings.of(record), {"ranking": ranking, "dominance": dominance})
 
 
 @pytest.mark.slow
@@ -106,13 +106,13 @@ def test_the_page_has_the_figures_of_the_authors_files(errata: SimpleNamespace) 
         pytest.skip("the authors' files are not there")
     corpora = [errata.read_counts(AUTHORS / f"{name}.RDS") for name in errata.CORPORA]
     ranked = pd.read_excel(AUTHORS / "ranking_alignment.xlsx", engine="calamine")
-    worth = pd.Series(ranked[errata.WORTH].to_numpy(), ranked["Initial"].map(errata.bare))
+    worth = pd.Series(ranked[errata.WORTH].to_numpy(), ranked["Initial"].map(bare_name))
     shipped = published("mc", "table_11")
     assert dict(zip(shipped["best"], shipped["worths"], strict=True)) == pytest.approx(
         worth.to_dict(), abs=5e-7
     )
-    assert shipped["orders"] == [[errata.bare(name) for name in of.methods] for of in corpora]
-    made = by_position(corpora, errata.bare)
+    assert shipped["orders"] == [[bare_name(name) for name in of.methods] for of in corpora]
+    made = by_position(corpora)
     assert [row[0].ours for row in made.table.entries] == list(range(1, 355))
     for row in made.table.entries:
         assert row[0].ours == row[0].paper
@@ -122,7 +122,7 @@ def test_the_page_has_the_figures_of_the_authors_files(errata: SimpleNamespace) 
         "table-11": errata.table_11(corpora, errata.read_counts(AUTHORS / "alldatasets.RDS"), worth),
         "single-corpora": errata.single_corpora(corpora),
         "table-18": errata.table_18(winners),
-        "table-2": errata.q_text(ranked),
+        "table-2": errata.q_text(ranked, winners),
     }
     for name, table in tables.items():
         page = pd.read_csv(errata.REFERENCE / f"errata-mc-{name}.csv", dtype=str, keep_default_na=False)

@@ -27,6 +27,7 @@ from typing import Literal
 from textgamut import __version__
 from textgamut.cli.common import existing, unwritable
 from textgamut.errors import TextgamutError
+from textgamut.files import usable_cpus
 from textgamut.models.devices import cuda_driver, lease_holders
 
 State = Literal["good", "attention", "missing", "broken"]
@@ -150,7 +151,7 @@ def _package(name: str, wanted: str) -> tuple[State, str]:
 
 def _machine(folder: Path) -> Iterator[Finding]:
     count = os.cpu_count() or 1
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count
+    usable = usable_cpus()
     processors, limit = _cgroup_limits()
     more = f", limited to {processors:g} by the control group" if processors else ""
     yield "processors", "good", f"{usable} of {count} usable{more}"

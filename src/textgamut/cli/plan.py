@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,8 +76,8 @@ def plan(
     names = named_targets(experiment, target) if target is not None else []
     need = union(target_need(experiment, name) for name in names) if names else None
     found = make_plan(experiment, need=need, afresh=bool(detect))
+    failed = _measure(experiment, [line.model for line in found.lines]) if measure else []
     if measure:
-        failed = _measure(experiment, [line.model for line in found.lines])
         found = make_plan(experiment, need=need, afresh=bool(detect))
     if detect:
         sizes = _sizes(detect, power, pilot, comparisons)
@@ -88,7 +88,7 @@ def plan(
     else:
         titles = [f"{printed_name(name)}: {experiment.experiment.targets[name].title}" for name in names]
         print_plan(found, price(experiment, found), titles)
-    if measure and failed:
+    if failed:
         raise ModelError(f"not measured: {'; '.join(failed)}")
 
 
@@ -158,7 +158,7 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
     from rich.text import Text
 
     from textgamut.errors import printable
-    from textgamut.views.sums import decimal
+    from textgamut.views.sums import brief
 
     console = Console()
     if not console.is_terminal:
@@ -189,7 +189,7 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
             f"{row['deviation']:.3g} at {row['n']:,}",
             f"{row['slope']:.2f}",
         ]
-        table.add_row(*cells, *(decimal(replace(row["cost"][name], models=0)) for name in cost))
+        table.add_row(*cells, *(brief(row["cost"][name]) for name in cost))
     console.print(table)
     for name, total in cost.items():
         if total.estimated:
@@ -272,7 +272,7 @@ def _table(plan: Plan) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from textgamut.views.sums import decimal, whole
+    from textgamut.views.sums import brief, decimal, whole
 
     names = ["cells done", "jobs to do", "samples done", "to do", "new tokens ≤", "prompt tokens", "tokens/s"]
     paid = any(line.paid for line in plan.lines)
@@ -295,8 +295,7 @@ def _table(plan: Plan) -> Table:
     row += [f"{total['jobs'].known - total['jobs_done'].known:,}"]
     row += [whole(total[name]) for name in ("samples_done", "samples_left", "new_tokens", "prompt_tokens")]
     hours = ("hours", "gpu_hours", *(["dollars"] if paid else []))
-    # The price, which is told below, says how many models are estimated.
-    row += ["", "", *(decimal(replace(total[name], models=0)) for name in hours)]
+    row += ["", "", *(brief(total[name]) for name in hours)]
     table.add_section()
     table.add_row(*map(Text, row), style="bold")
     return table

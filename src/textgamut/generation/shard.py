@@ -26,6 +26,7 @@ from textgamut.models.context import context_length
 from textgamut.models.devices import choose_dtype, device_name
 from textgamut.progress import Progress
 from textgamut.tasks.chat_formats import render_for_server, render_prompt
+from textgamut.tasks.prompt_lengths import kept_tokens
 from textgamut.tasks.seeds import of_seed
 from textgamut.tasks.templates import Prompt, prompts_of
 
@@ -243,12 +244,13 @@ class _Shard:
 
 
 def _most_tokens(model: TextModel, truncated: int | None) -> int | None:
-    """Return the number of tokens that prompts are truncated to, at most the context of the model."""
+    """Return the number of tokens that prompts are truncated to; None for all."""
     if truncated is None:
         return None
     folder = prepare(model.checkpoint)
-    context = context_length(read_config(folder), load_tokenizer(folder).model_max_length)
-    return min(truncated, context or truncated)
+    return kept_tokens(
+        truncated, context_length(read_config(folder), load_tokenizer(folder).model_max_length)
+    )
 
 
 def _unpinned_files(model: TextModel) -> list[tuple[str, int, int]]:

@@ -13,8 +13,9 @@ from textgamut.generation.shard import Generator
 from textgamut.models.devices import lease
 
 BATCHES = 2
+"""Number of batches that are timed."""
 NEW_TOKENS = 64
-"""Number of batches that are timed, and of new tokens of each sample, which no text ends before."""
+"""Number of new tokens of each sample; none ends before."""
 PROMPT = "The history of the town begins with a market beside the river, of which the oldest records tell."
 WARM_UP = 4
 """Number of new tokens of a batch that is not timed."""

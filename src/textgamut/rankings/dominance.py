@@ -35,6 +35,13 @@ class DominanceCounts:
     ties: NDArray[np.int64]
     prompts: int
 
+    @classmethod
+    def of_wins(cls, wins: NDArray[np.int64], prompts: int) -> DominanceCounts:
+        """Return the counts with these wins: on all other prompts, neither method dominates."""
+        ties = prompts - wins - wins.T
+        np.fill_diagonal(ties, 0)
+        return cls(wins, ties, prompts)
+
 
 @dataclass(frozen=True)
 class DominanceSummary:
@@ -96,9 +103,7 @@ def dominance_counts(oriented: ArrayLike) -> DominanceCounts:
             no_worse = _no_worse(one)
             some += no_worse & ~no_worse.T
         wins += some
-    ties = prompts - wins - wins.T
-    np.fill_diagonal(ties, 0)
-    return DominanceCounts(wins, ties, prompts)
+    return DominanceCounts.of_wins(wins, prompts)
 
 
 def dominance_table(counts: DominanceCounts, methods: Sequence[str]) -> pd.DataFrame:
@@ -147,9 +152,7 @@ def merged_by_position(
         place = {method: position for position, method in enumerate(order)}
         rows, columns = (table[name].map(place).to_numpy() for name in ("method_1", "method_2"))
         wins[rows, columns] += table["wins"].to_numpy()
-    ties = prompts - wins - wins.T
-    np.fill_diagonal(ties, 0)
-    return DominanceCounts(wins, ties, prompts)
+    return DominanceCounts.of_wins(wins, prompts)
 
 
 def dominance_summary(counts: DominanceCounts) -> DominanceSummary:

@@ -224,11 +224,11 @@ def variance_table(scores: pd.DataFrame, average: Average = "variances") -> pd.D
         TextgamutError: See :func:`precision_recall_runs`.
     """
     runs = precision_recall_runs(scores, alike=["task", "embedder", "n", "k"])
-    of_cells = _mean_deviations if average == "deviations" else _root_variances
+    of_cells, power = (_root_variances, 2) if average == "variances" else (_mean_deviations, 1)
     rows = []
     for metric in ["precision", "recall"]:
         for varying, spread in of_cells(runs, metric).items():
-            mean = spread.mean() if average == "deviations" else np.sqrt((spread**2).mean())
+            mean = (spread**power).mean() ** (1 / power)
             rows.append([metric, varying, mean, spread.std(ddof=1), spread.count()])
     return pd.DataFrame(rows, columns=["metric", "varying", "mean", "sd", "cells"])
 

@@ -40,6 +40,7 @@ def check_prompts(
     examples: int | None = None,
     apart: bool = False,
     truncate: int | None = None,
+    exceeded: bool = False,
 ) -> Lengths:
     """Count the tokens of a task's prompts and check that each fits into the context with the longest answer.
 
@@ -53,24 +54,24 @@ def check_prompts(
         model: Slug of the model, for the error message.
         examples: Number of in-context examples per prompt, if there are any.
         apart: Whether the context limits prompt and answer separately, as in an encoder-decoder.
-        truncate: Number of tokens that prompts are truncated to, at most the context, so that all fit; if
-            None, they are not truncated.
+        truncate: Number of tokens that prompts are truncated to, at most the context; if None, they are not
+            truncated.
+        exceeded: Whether the new tokens after a truncated prompt may exceed the context.
 
     Raises:
         TextgamutError: If the longest prompt does not fit. If ``examples`` is given, the message states how
             many fit.
     """
     tokens = count_tokens(prompts, chat, tokenizer)
-    cut = 0
-    if truncate is not None:
-        most = min(truncate, context or truncate)
+    most, cut = kept_tokens(truncate, context), 0
+    if most is not None:
         cut = sum(of > most for of in tokens.values())
         tokens = {id_: min(of, most) for id_, of in tokens.items()}
     longest = max(tokens, key=lambda id_: tokens[id_])
     total = tokens[longest] + max_new_tokens
     if apart:  # the decoder reads a start of up to two tokens, and all new ones but the last
         total = max(tokens[longest], max_new_tokens + 1)
-    if context is not None and total > context and truncate is None:
+    if context is not None and total > context and (truncate is None or not exceeded):
         remedy = "lower max_new_tokens, shorten the prompts, or choose another model"
         if examples is not None:
             room = context if apart else context - max_new_tokens
@@ -84,6 +85,11 @@ def check_prompts(
     counts = list(tokens.values())
     mean = sum(counts) / len(counts)
     return Lengths(len(counts), sum(counts), mean, tokens[longest], max_new_tokens, context, cut)
+
+
+def kept_tokens(truncate: int | None, context: int | None) -> int | None:
+    """Return the number of tokens that prompts are truncated to, at most the context; None for all."""
+    return truncate if truncate is None or context is None else min(truncate, context)
 
 
 def count_tokens(prompts: Mapping[str, Prompt], chat: Chat, tokenizer: Any) -> dict[str, int]:

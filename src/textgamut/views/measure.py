@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -12,7 +11,7 @@ from pathlib import Path
 from textgamut.config.cells import Config
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import ModelError, TextgamutError
-from textgamut.files import write_json
+from textgamut.files import usable_cpus, write_json
 from textgamut.generation.speed import measure_speed
 from textgamut.workflow import paths
 from textgamut.workflow.inputs import loaded_model
@@ -35,12 +34,13 @@ def measure(
 
     Each model has a process of its own, since the GPUs that a process sees are fixed once CUDA has started.
     """
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     context = multiprocessing.get_context("spawn")
     for name in models:
         entry = loaded_model(config, name)
         with ProcessPoolExecutor(1, mp_context=context) as process:
-            job = process.submit(measure_speed, entry.science(), name, entry.gpus, entry.batch_size, threads)
+            job = process.submit(
+                measure_speed, entry.science(), name, entry.gpus, entry.batch_size, usable_cpus()
+            )
             try:
                 found = job.result()
             except BrokenProcessPool:

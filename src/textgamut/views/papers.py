@@ -82,14 +82,21 @@ class TargetState:
     """Why the target cannot be made on this machine."""
 
     @property
+    def requirements(self) -> dict[str, str]:
+        """Keys, own files, the contact, licences and disk space -> the problem with it, if there is one."""
+        found = {key: "" if known else "not set" for key, known in self.keys.items()}
+        found |= {file: "" if known else "no such file" for file, known in self.files.items()}
+        if self.contact is not None:
+            found["contact"] = "" if self.contact else "a placeholder"
+        found |= {f"licence of {family}": "" for family in self.cost.gated}
+        if self.cost.disk.known >= LARGE:
+            found[f"{size(self.cost.disk)} of disk"] = ""
+        return found
+
+    @property
     def needs(self) -> list[str]:
-        """Keys, own files, the contact, licences and disk space as texts, with a note if one is missing."""
-        keys = [key if found else f"{key} (not set)" for key, found in self.keys.items()]
-        files = [file if found else f"{file} (no such file)" for file, found in self.files.items()]
-        contact = [] if self.contact is None else ["contact" if self.contact else "contact (a placeholder)"]
-        licences = [f"licence of {family}" for family in self.cost.gated]
-        disk = [f"disk: {size(self.cost.disk)}"] if self.cost.disk.known >= LARGE else []
-        return keys + files + contact + licences + disk
+        """The requirements as texts, with a note if one is missing."""
+        return [f"{name} ({problem})" if problem else name for name, problem in self.requirements.items()]
 
     @property
     def progress(self) -> str:

@@ -195,8 +195,8 @@ def make_plan(
     left = [texts for done, texts in sets if not done]
     texts = Sum.of(*left)
     dimensions = _dimensions(config.experiment.embedder, folder)
-    fetched = _not_fetched(config, need, {cell.model for cell in generated}, folder)
-    sizes = ((name, model.gigabytes) for name, model in fetched.items())
+    missing = _not_fetched(config, need, {cell.model for cell in generated}, folder)
+    sizes = ((name, model.gigabytes) for name, model in missing.items())
     disk = {
         "weights": Sum.of_models(sizes).times(1e9),
         "texts": totals["new_tokens"].times(BYTES_PER_TOKEN),
@@ -209,7 +209,7 @@ def make_plan(
     return Plan(
         lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
         len(tests), sum((folder / file).exists() for file in tests), disk,
-        _gated(config, fetched.values(), need.embedders if sets else (), folder),
+        _gated(config, missing.values(), need.embedders if sets else (), folder),
     )  # fmt: skip
 
 

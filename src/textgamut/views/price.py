@@ -17,7 +17,7 @@ def price(config: Config, plan: Plan) -> str:
     Llama-2 (licence to accept)".
     """
     hours, busy = plan.totals["gpu_hours"], [line for line in plan.lines if line.gpu_hours]
-    text = f"{decimal(hours.known if hours.unknown < hours.models or not hours.unknown else None)} GPU hours"
+    text = f"{decimal(hours.number)} GPU hours"
     gpus = filter(None, (_gpu(config, line) for line in busy))
     used = [*dict.fromkeys(gpus), *dict.fromkeys(config.models[line.model].engine for line in busy)]
     if brackets := "; ".join(filter(None, (", ".join(used), hours.estimated))):

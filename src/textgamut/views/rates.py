@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.decoding import Decoding
 from textgamut.config.entries.sources import OpenAISource
-from textgamut.files import meta_path, read_json
+from textgamut.files import meta_path, read_json, reading
 from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens
 from textgamut.workflow.inputs import loaded_model
@@ -101,8 +101,10 @@ class Rates:
         path = self._folder / fill(paths.SPEED, model=model)
         if not path.exists():
             return None
-        found: dict[str, Any] = read_json(path)
-        return found if found["model"] == loaded_model(self._config, model).science() else None
+        with reading(path):
+            found: dict[str, Any] = read_json(path)
+            current = found["model"] == loaded_model(self._config, model).science()
+        return found if current else None
 
 
 class Lengths:

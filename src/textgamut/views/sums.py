@@ -39,6 +39,11 @@ class Sum:
         """How many models a sum over models contains, such as "1 of 6 models estimated"; "" if all."""
         return f"{self.models - self.unknown} of {self.models} models estimated" if self.unknown else ""
 
+    @property
+    def number(self) -> float | None:
+        """The known part, None if nothing is known."""
+        return None if self.unknown and self.unknown == self.models else self.known
+
     def __add__(self, other: Sum) -> Sum:
         """Return the sum of both, of different models."""
         return Sum(self.known + other.known, self.unknown + other.unknown, self.models + other.models)
@@ -49,16 +54,14 @@ class Sum:
 
 
 def _known(value: float | Sum | None, form: str) -> str:
-    if value is None:
-        return "?"
-    if isinstance(value, int | float):
-        return format(value, form)
-    known = format(value.known, form)
-    if not value.unknown:
-        return known
-    if not value.models:
-        return f"{known} + ?" if value.known else "?"
-    return f"{known if value.unknown < value.models else '?'} ({value.estimated})"
+    if isinstance(value, Sum):
+        number = _known(value.number, form)
+        if not value.unknown:
+            return number
+        if value.models:
+            return f"{number} ({value.estimated})"
+        return f"{number} + ?" if value.known else "?"
+    return "?" if value is None else format(value, form)
 
 
 def whole(value: float | Sum | None) -> str:
@@ -68,13 +71,17 @@ def whole(value: float | Sum | None) -> str:
 
 def decimal(value: float | Sum | None) -> str:
     """Return a value, or a sum, as text with two decimals if it is small."""
-    size = value if value is None or isinstance(value, int | float) else value.known
-    return _known(value, ",.2f" if 0 < (size or 0) < 100 else ",.0f")
+    size = value.known if isinstance(value, Sum) else value or 0
+    return _known(value, ",.2f" if 0 < size < 100 else ",.0f")
+
+
+def brief(value: Sum) -> str:
+    """Return a sum over models like ``decimal``, with "+ ?" in place of the number of models."""
+    return decimal(replace(value, models=0))
 
 
 def size(value: Sum) -> str:
     """Return a number of bytes as text."""
     unit, factor = ("GB", 1e9) if value.known >= 1e8 else ("MB", 1e6)
-    whole_units = value.known >= 1e10
-    text = _known(value.times(1 / factor), ",.0f" if whole_units else ",.1f")
+    text = _known(value.times(1 / factor), ",.0f" if value.known >= 1e10 else ",.1f")
     return re.sub(r"^[\d.,]+", lambda number: f"{number[0]} {unit}", text)

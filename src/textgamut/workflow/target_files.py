@@ -94,7 +94,7 @@ def _dominance_files(config: Config, target: TargetBase) -> list[str]:
     if not isinstance(target, Worths) or target.merge == "by-name":
         return []
     folders = [fill(paths.RANKING, paper=config.experiment.name, ranked=task) for task in target.tasks]
-    return [f"{folder}/{name}.csv" for folder in folders for name in ("dominance", "pairs")]
+    return [f"{folder}/dominance.csv" for folder in folders]
 
 
 def _ranked_files(config: Config, target: TargetBase) -> list[str]:
@@ -126,11 +126,9 @@ def _read_ranking(files: Sequence[Path | str]) -> dict[str, Any]:
     return {Path(path).stem: read_csv(Path(path)) for path in files} | {"notes": notes}
 
 
-def _read_dominance(files: Sequence[Path | str]) -> list[tuple[pd.DataFrame, int]]:
-    """Return the counts of dominance of each task, and its number of prompts."""
-    tables = [read_csv(Path(path)) for path in files]
-    pairs = zip(tables[::2], tables[1::2], strict=True)
-    return [(dominance, int(of["prompts"].iloc[0])) for dominance, of in pairs]
+def _read_dominance(files: Iterable[Path | str]) -> list[pd.DataFrame]:
+    """Return the counts of dominance of each task."""
+    return [read_csv(Path(path)) for path in files]
 
 
 def _read_ranked(files: Iterable[Path | str]) -> dict[str, pd.DataFrame]:

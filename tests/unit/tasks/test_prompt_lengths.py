@@ -53,9 +53,15 @@ def test_a_prompt_that_does_not_fit_is_named() -> None:
 
 
 def test_a_truncated_prompt_fits_into_the_context() -> None:
-    assert check(1000, 2048, truncate=4096) == Lengths(2, 2400, 1200.0, 1500, 1000, 2048, 0)
-    assert check(1000, 1024, truncate=4096) == Lengths(2, 1924, 962.0, 1024, 1000, 1024, 1)
+    assert check(1000, 2048, truncate=4096, exceeded=True) == Lengths(2, 2400, 1200.0, 1500, 1000, 2048, 0)
+    assert check(1000, 1024, truncate=4096, exceeded=True) == Lengths(2, 1924, 962.0, 1024, 1000, 1024, 1)
     assert check(1000, None, truncate=800) == Lengths(2, 1600, 800.0, 800, 1000, None, 2)
+
+
+def test_without_positions_beyond_the_context_a_truncated_prompt_leaves_room_for_the_answer() -> None:
+    assert check(224, 1024, truncate=800) == Lengths(2, 1600, 800.0, 800, 224, 1024, 2)
+    with pytest.raises(TextgamutError, match="has 800 tokens, with up to 225 new ones 1025, but the context"):
+        check(225, 1024, truncate=800)
 
 
 @pytest.mark.parametrize("room", range(1, 60))

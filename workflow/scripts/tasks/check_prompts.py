@@ -21,7 +21,7 @@ logger = logging.getLogger("textgamut.check_prompts")
 
 
 class Loaded(NamedTuple):
-    """A model's tokenizer and context length, and whether that limits prompt and answer apart, or neither."""
+    """A model's tokenizer and context length, whether that limits both sides apart, and can be exceeded."""
 
     tokenizer: Any
     context: int | None
@@ -52,7 +52,8 @@ def check_prompts(settings: dict[str, Any], model: str, prompts: Path, lengths: 
         model,
         settings.get("examples"),
         loaded.apart,
-        settings.get("truncate_prompts") if loaded.exceeded else None,
+        settings.get("truncate_prompts"),
+        loaded.exceeded,
     )
     logger.info("longest prompt: %d tokens, context: %s", found.max, found.context or "no limit")
     if found.truncated:

@@ -186,10 +186,10 @@ class Model(TextModel):
     """Where ``tokens_per_second`` comes from: a paper, or a measurement of yours."""
     gigabytes: Quantity | None = None
     """Size of the weights, for ``textgamut plan`` and the memory that a job requests."""
-    parameters: Quantity | None = None
-    """Number of parameters in billions, for a table of models."""
     gated: Text | None = None
     """Licence that the hub asks to accept before it gives the weights out, for ``textgamut plan``."""
+    parameters: Quantity | None = None
+    """Number of parameters in billions, for a table of models."""
     released: Annotated[str, Field(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")] | None = None
     """Month in which the model was announced, such as ``2019-02``, for a table of models."""
 

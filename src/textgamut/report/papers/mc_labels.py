@@ -29,6 +29,11 @@ DIFFERENT_LLAMA = ("table_4", "table_13")
 """Tables that print "Llama 3" for "LLama 3"."""
 
 
+def bare_name(method: str) -> str:
+    """Return the name of a method as Tables 8 to 11 and the authors' ranking file have it."""
+    return method.replace(", ", "_").translate(str.maketrans("", "", " -\\'()"))
+
+
 class MethodLabels(NamedTuple):
     """Labels of a method: a model with a decoding."""
 
@@ -53,8 +58,7 @@ class MethodLabels(NamedTuple):
                 ``Mistral 3 CS (('0.6', '15'))``.
         """
         if table in ("table_8", "table_9", "table_10", "table_11"):
-            bare = f"{self.model}{self.decoding}".replace(", ", "_")
-            return bare.translate(str.maketrans("", "", " -'()"))
+            return bare_name(f"{self.model}{self.decoding}")
         if table in ("table_18", "table_19"):
             return f"{self.model}_{self.decoding}"
         name = f"{self.model} {self.decoding}"

@@ -70,15 +70,15 @@ def best_and_worst(settings: Settings, ranking: RankingTables) -> PaperResult:
 def worths(
     settings: TargetSettings[Worths],
     ranking: RankingTables,
-    dominance: Sequence[tuple[pd.DataFrame, int]] = (),
+    dominance: Sequence[pd.DataFrame] = (),
 ) -> PaperResult:
     """Rank the methods by worth, or by net dominance if the worth does not exist (MC Tables 3, 8 to 11).
 
     Args:
         settings: Settings of the target.
         ranking: The ranking of all tasks.
-        dominance: Counts of dominance of each task, and its number of prompts, to be added by position; empty
-            if the counts are those of the ranking.
+        dominance: Counts of dominance of each task, to be added by position; empty if the counts are those of
+            the ranking.
     """
     printed, labels = settings.published, _names(settings)
     methods, paper = _table(ranking, "ranking"), _printed_ranks(printed)
@@ -91,7 +91,8 @@ def worths(
     if dominance:
         columns.append("Rank, counts added by name")
         try:
-            by, values = "worth", _worths_by_position(dominance, printed["orders"], labels)
+            prompts = int(_table(ranking, "pairs")["prompts"].iloc[0])
+            by, values = "worth", _worths_by_position(dominance, printed["orders"], labels, prompts)
         except Separation as error:
             ranks, values, notes = {}, {}, [*notes, f"Counts added by position: {error}."]
         else:
@@ -123,7 +124,10 @@ def worths(
 
 
 def _worths_by_position(
-    dominance: Sequence[tuple[pd.DataFrame, int]], orders: Sequence[Sequence[str]], labels: Mapping[str, str]
+    dominance: Sequence[pd.DataFrame],
+    orders: Sequence[Sequence[str]],
+    labels: Mapping[str, str],
+    prompts: int,
 ) -> dict[str, float]:
     """Return the worth of each method, the greatest first, from counts that are added by position.
 
@@ -135,8 +139,8 @@ def _worths_by_position(
     known = set(labels.values())
     orders = [[label for label in order if label in known] for order in orders]
     names = ["method_1", "method_2"]
-    tables = [counts.assign(**{name: counts[name].map(labels) for name in names}) for counts, _ in dominance]
-    counts = merged_by_position(tables, orders, sum(prompts for _, prompts in dominance))
+    tables = [counts.assign(**{name: counts[name].map(labels) for name in names}) for counts in dominance]
+    counts = merged_by_position(tables, orders, prompts)
     worth = fit_bradley_terry(counts.wins, counts.ties, orders[-1]).worth
     return {label: worth[label] for label in sorted(worth, key=worth.__getitem__, reverse=True)}
 

@@ -20,6 +20,12 @@ def published(paper: str | None, target: str) -> dict[str, Any]:
     return found
 
 
+def left_out(paper: str) -> dict[str, str]:
+    """Return the tables and figures of a paper that are no targets, with the reasons."""
+    found: dict[str, str] = _values(paper).get("left_out", {})
+    return found
+
+
 @functools.cache
 def _values(paper: str) -> dict[str, Any]:
     with as_file(files("textgamut.report.published") / f"{paper}.yaml") as path:

@@ -107,7 +107,8 @@ def test_counts_of_corpora_are_added_by_position_as_printed(ranking: dict[str, A
         pd.DataFrame({"method_1": first, "method_2": second, "wins": wins})
         for wins in ([5, 1, 2, 6, 3, 2], [2, 4, 2, 2, 3, 3])
     ]
-    result = make_target(chosen, {"ranking": ranking, "dominance": [(counts[0], 9), (counts[1], 8)]})
+    ranking = ranking | {"pairs": pd.DataFrame({"prompts": [9 + 8]})}
+    result = make_target(chosen, {"ranking": ranking, "dominance": counts})
     assert result.table.columns == ["Rank", "Estimated worth parameter", "Rank, counts added by name"]
     # The first corpus has the order beam, cs: its counts change places, the others' stay.
     wins = np.add([[0, 2, 6], [5, 0, 1], [2, 3, 0]], [[0, 2, 4], [2, 0, 2], [3, 3, 0]])
@@ -120,7 +121,7 @@ def test_counts_of_corpora_are_added_by_position_as_printed(ranking: dict[str, A
         assert found[name, "Estimated worth parameter"].ours == pytest.approx(expected[name], rel=1e-12)
     assert found[names[1], "Rank, counts added by name"].ours == 2
     counts[0]["wins"] = counts[1]["wins"] = 0
-    tied = make_target(chosen, {"ranking": ranking, "dominance": [(counts[0], 9), (counts[1], 8)]})
+    tied = make_target(chosen, {"ranking": ranking, "dominance": counts})
     assert entries(tied)[names[0], "Rank"] == Entry(None, paper=1)
     assert any("Counts added by position: all comparisons of" in note for note in tied.notes)
 
