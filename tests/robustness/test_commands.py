@@ -387,11 +387,11 @@ INPUTS = [
         make=make_links,
     ),
     command(
-        "plan reads a FIFO", "plan --configfile fifo.csv", "fifo.csv: not a regular file", make=make_links
+        "plan reads a FIFO", "plan ./fifo.csv", "fifo.csv: not a regular file", make=make_links
     ),
     command(
         "score reads a registry that is a FIFO",
-        "score --reference r.jsonl --generated g.jsonl --metrics likelihood --scorer x --config own",
+        "score --reference r.jsonl --generated g.jsonl --metrics likelihood --scorer x --registries own",
         "own/models.yaml: not a regular file",
         make=lambda f: make_fifo(f / "own/models.yaml"),
     ),
@@ -420,7 +420,7 @@ OPTIONS = [
     scored("bootstrap is 1", "--bootstrap 1", "bootstrap = 1: must be 0, or from 2 to 100,000"),
     scored("k has an underscore", "--k 1_0", "--k", "not an integer in decimal digits", code=USAGE),
     scored("bootstrap is huge", f"--bootstrap {10**12}", f"bootstrap = {10**12}: must be 0, or from 2 to"),
-    scored("registries without a name", "--config ''", "--config: the path is empty", code=USAGE),
+    scored("registries without a name", "--registries ''", "--registries: the path is empty", code=USAGE),
     command(
         "no group in any row",
         "score --reference n.jsonl --generated n.jsonl --metrics support --group topic",
@@ -428,7 +428,7 @@ OPTIONS = [
         make=lambda f: (f / "n.jsonl").write_bytes(jsonl(*(row | {"topic": None} for row in ROWS))),
     ),
     ranked("output without a name", f"{RANKED} --output ''", "the path is empty", code=USAGE),
-    command("an experiment without a name", "plan --configfile ''", "the path is empty", code=USAGE),
+    command("an experiment without a name", "plan ''", "the path is empty"),
     scored("bootstrap is negative", "--bootstrap -5", "--bootstrap", "Must be >= 0", code=USAGE),
     scored("bootstrap is a word", "--bootstrap many", "--bootstrap", "many", code=USAGE),
     scored("a k-means seed is negative", "--kmeans-seeds -1", "--kmeans-seeds", "-1 is below 0", code=USAGE),
@@ -470,17 +470,17 @@ OPTIONS = [
         "--embedder '' --pooling mean",
         "embedder: must be the name of an entry or a folder",
     ),
-    scored("registries that are missing", "--config nowhere", "nowhere: there is no such folder"),
-    scored("registries that are a file", "--config g.jsonl", "g.jsonl"),
+    scored("registries that are missing", "--registries nowhere", "nowhere: there is no such folder"),
+    scored("registries that are a file", "--registries g.jsonl", "g.jsonl"),
     scored(
         "registries that are broken",
-        "--config folder",
+        "--registries folder",
         "folder/embedders.yaml",
         make=lambda f: ((f / "folder").mkdir(), (f / "folder/embedders.yaml").write_text("a: [\n")),
     ),
     scored(
         "a scorer that is served",
-        "--metrics likelihood --scorer there --config folder",
+        "--metrics likelihood --scorer there --registries folder",
         "'there' is served",
         make=lambda f: (
             (f / "folder").mkdir(),
@@ -492,7 +492,7 @@ OPTIONS = [
     ),
     scored(
         "a source that is missing",
-        "--metrics likelihood --scorer here --config folder",
+        "--metrics likelihood --scorer here --registries folder",
         "nowhere",
         make=lambda f: (
             (f / "folder").mkdir(),
@@ -908,9 +908,9 @@ def scores_of_paper(content: bytes) -> Callable[[Path], object]:
 SEED_2 = "results/stories/vicuna/plain/seed2/scores/minilm/support.json: damaged"
 PAPERS = [
     command("papers: none", "papers", "config/papers: there are no experiments"),
-    command("papers: no folder", "papers --config no", "no/papers: there are no experiments"),
-    paper("unknown", "smal", "unknown paper 'smal' in config/papers; nearest valid: 'small'"),
-    paper("without a name", "''", "unknown paper ''"),
+    command("papers: no folder", "papers --registries no", "no/papers: there are no experiments"),
+    paper("unknown", "smal", "no experiment 'smal' in config; nearest valid: 'small'"),
+    paper("without a name", "''", "the path is empty"),
     paper("a missing file", "no.yaml", "no.yaml: there is no such file"),
     paper("a folder", "config/papers", "config/papers: a folder, not a file"),
     paper("a damaged experiment", "", "b.yaml: ", make=content("config/papers/b.yaml", b"[")),
@@ -1050,7 +1050,7 @@ SCORER = "--metrics likelihood --scorer"
 SUPPORT = "--metrics support --embedder model"
 EMBEDDER = f"{SUPPORT} --pooling mean --max-tokens 64"
 TOKENS = "--metrics ngram --tokenizer"
-OWN = "--config own --metrics likelihood --scorer here"
+OWN = "--registries own --metrics likelihood --scorer here"
 LOADING = "model: transformers cannot load this checkpoint"
 
 CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
@@ -1148,7 +1148,12 @@ CHECKPOINTS: list[tuple[str, str, Callable[[Path], object], str]] = [
         intact,
         "g.jsonl is a file: a checkpoint is a folder or a .gguf",
     ),
-    ("an entry's tokenizer", f"--config own {TOKENS} here", without(*TOKENIZER), "model: has no tokenizer"),
+    (
+        "an entry's tokenizer",
+        f"--registries own {TOKENS} here",
+        without(*TOKENIZER),
+        "model: has no tokenizer",
+    ),
 ]
 
 
@@ -1376,14 +1381,14 @@ def test_a_home_folder_is_meant_by_a_tilde(
     for name in ("r.jsonl", "g.jsonl", "scores.csv"):
         (folder / name).rename(home / name)
     monkeypatch.setenv("HOME", str(home))
-    names = "--reference ~/r.jsonl --generated ~/g.jsonl --config=~/config --output=~/out --metrics ngram"
+    names = "--reference ~/r.jsonl --generated ~/g.jsonl --registries=~/config --output=~/out --metrics ngram"
     assert run(capfd, "score", *names.split())[0] == OK
     assert (home / "out/scores.csv").exists()
     assert run(capfd, "rank", "~/scores.csv", *RANKED.split(), "--output", "~/ranked")[0] == OK
     assert (home / "ranked/ranking.csv").exists()
     monkeypatch.chdir(home)
     assert run(capfd, "new", "study", "--reference", "~/r.jsonl", "--generated", "~/g.jsonl")[0] == OK
-    assert run(capfd, "plan", "--configfile", "~/config/study/study.yaml")[0] == OK
+    assert run(capfd, "plan", "~/config/study/study.yaml")[0] == OK
     assert run(capfd, "papers", "~/config/study/study.yaml")[0] == OK
     assert not list(folder.rglob("~*"))
 

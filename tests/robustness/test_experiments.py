@@ -745,7 +745,7 @@ TARGET_CASES = [
     aimed("targets:", "paper: xy\ntargets:", "paper:", "'pr', 'nw' or 'mc'"),
 ]  # fmt: skip
 
-OF_TARGET = ("--configfile", FILE, "--target")
+OF_TARGET = (FILE,)
 PLANNED = [
     Case("plan of an unknown target", {FILE: TARGETED}, ("'tabel_1' of mine; nearest valid: 'table_1'",),
          (*OF_TARGET, "tabel_1")),
@@ -760,7 +760,7 @@ CASES = [*MALFORMED, *NUMBERS, *KEYS, *REFERENCES, *SLUGS, *REGISTRIES, *ENTRIES
 
 
 def on_disk(name: str, make: Callable[[Path], object], *words: str, arguments: tuple[str, ...] = ()) -> Any:
-    return pytest.param(make, arguments or ("--configfile", FILE), words, id=name)
+    return pytest.param(make, arguments or (FILE,), words, id=name)
 
 
 def linked(folder: Path, name: str, target: str) -> None:
@@ -781,21 +781,21 @@ def damaged(folder: Path, name: str, content: bytes = b"") -> None:
 ON_DISK = [
     on_disk("a missing file", lambda p: (p / FILE).unlink(), FILE, "there is no such file"),
     on_disk("no folder", lambda p: None, "no/mine.yaml: there is no such file",
-            arguments=("--configfile", "no/mine.yaml")),
-    on_disk("a folder", lambda p: None, "config: a folder, not a file", arguments=("--configfile", "config")),
+            arguments=("no/mine.yaml",)),
+    on_disk("a folder", lambda p: None, "config: a folder, not a file", arguments=("./config",)),
     on_disk("a file as a folder", lambda p: None, "Not a directory",
-            arguments=("--configfile", "Snakefile/mine.yaml")),
+            arguments=("Snakefile/mine.yaml",)),
     on_disk("a link to nothing", lambda p: linked(p, FILE, "nothing"), FILE, "there is no such file"),
     on_disk("a loop of links", lambda p: linked(p, FILE, "mine.yaml"), FILE, "symbolic links"),
-    on_disk("a long name", lambda p: None, "File name too long", arguments=("--configfile", "x" * 300)),
+    on_disk("a long name", lambda p: None, "File name too long", arguments=("x" * 300 + ".yaml",)),
     on_disk("an endless file", lambda p: linked(p, FILE, "/dev/zero"), FILE, "not a regular file"),
     on_disk("a FIFO", lambda p: make_fifo(p / FILE), FILE, "not a regular file"),
     on_disk("a FIFO as a registry", lambda p: make_fifo(p / "config/models.yaml"),
             "models.yaml: not a regular file"),
     on_disk("no registries", lambda p: None, "no: there is no such folder",
-            arguments=("--configfile", FILE, "--config", "no")),
+            arguments=(FILE, "--registries", "no")),
     on_disk("a file as registries", lambda p: None, "Snakefile: a file, not a folder",
-            arguments=("--configfile", FILE, "--config", "Snakefile")),
+            arguments=(FILE, "--registries", "Snakefile")),
     on_disk("a folder as a registry", lambda p: (p / "config/models.yaml").mkdir(),
             "models.yaml: a folder, not a file"),
     on_disk("a registry linked to nothing", lambda p: linked(p, "config/models.yaml", "no"),
@@ -850,7 +850,7 @@ def test_plan(case: Case, tmp_path: Path, monkeypatch, capsys) -> None:
     (tmp_path / "Snakefile").touch()  # a file that is there
     monkeypatch.chdir(tmp_path)
     before = contents(tmp_path)
-    code = main(["plan", *case.arguments])
+    code = main(["plan", *(word for word in case.arguments if word != "--configfile")])
     shown = capsys.readouterr()
     assert not shown.out
     check(case, code, shown.err)
@@ -870,7 +870,7 @@ def test_keys_and_passwords_are_not_repeated(content: str, tmp_path: Path, capsy
     folder.mkdir()
     (folder / "mine.yaml").write_text(EXPERIMENT)
     (folder / "models.yaml").write_text(content)
-    assert main(["plan", "--configfile", str(folder / "mine.yaml")]) == 1
+    assert main(["plan", str(folder / "mine.yaml")]) == 1
     shown = capsys.readouterr().err
     assert "a.source." in shown
     assert "the-secret" not in shown
@@ -909,7 +909,7 @@ def test_a_file_without_permission_is_named(name: str, tmp_path: Path, monkeypat
 
     monkeypatch.setattr(Path, "open", refuse)
     monkeypatch.chdir(tmp_path)
-    assert main(["plan", "--configfile", FILE]) == 1
+    assert main(["plan", FILE]) == 1
     assert f"{name}: cannot be read: Permission denied\n" in capsys.readouterr().err
 
 
@@ -921,11 +921,11 @@ def test_a_file_without_permission_is_named(name: str, tmp_path: Path, monkeypat
 def test_a_right_experiment_is_planned(content: bytes, tmp_path: Path, monkeypatch, capsys) -> None:
     write(tmp_path, Case("", {FILE: content}, ()))
     monkeypatch.chdir(tmp_path)
-    assert main(["plan", "--configfile", FILE]) == 0
+    assert main(["plan", FILE]) == 0
     assert "in all" in capsys.readouterr().out
 
 
-PLAN = [sys.executable, "-m", "textgamut", "plan", "--configfile", FILE]
+PLAN = [sys.executable, "-m", "textgamut", "plan", FILE]
 
 
 @pytest.fixture(scope="module")
@@ -1067,11 +1067,11 @@ def test_plan_and_snakemake_say_the_same(
     )
     (tmp_path / "workflow/config.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
-    assert main(["plan", "--configfile", "mine.yaml"]) == 0
+    assert main(["plan", "mine.yaml"]) == 0
     (tmp_path / "config/models.yaml").unlink()
     make(tmp_path)
     capsys.readouterr()
-    assert main(["plan", "--configfile", "mine.yaml"]) == 1
+    assert main(["plan", "mine.yaml"]) == 1
     line = capsys.readouterr().err.strip().removeprefix("textgamut: error: ")
     done = dry_run(tmp_path, "--configfile", "mine.yaml")
     code, shown = done.returncode, done.stdout
@@ -1084,7 +1084,7 @@ def test_a_project_in_a_folder_with_braces_is_refused(tmp_path: Path, monkeypatc
     (folder / FILE).write_text(EXPERIMENT)
     monkeypatch.chdir(folder)
     line = f"{folder}: Snakemake reads no project in a folder with braces in its name: rename it"
-    assert main(["plan", "--configfile", FILE]) == 1
+    assert main(["plan", FILE]) == 1
     assert capsys.readouterr().err == f"textgamut: error: {line}\n"
     done = dry_run(folder, "--configfile", FILE)
     assert done.returncode == 1

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter, Token
 
 from textgamut import __version__
-from textgamut.errors import ConfigError, TextgamutError, reason
+from textgamut.errors import ConfigError, TextgamutError, nearest, reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,9 +73,33 @@ def stem(path: Path) -> str:
     return path.with_suffix("").stem if path.suffix.lower() == ".gz" else path.stem
 
 
-def experiment_file(configfile: Path | None, config: Path | None) -> Path:
-    """Return the configuration file of an experiment. Defaults to demo.yaml in the registries' folder."""
-    return configfile or (config or Path("config")) / "demo.yaml"
+def experiment_file(name: str | None, registries: Path | None) -> Path:
+    """Return the configuration file of an experiment.
+
+    Args:
+        name: The path of the file, or its name without .yaml in the registries' folder, in its folder papers, or
+            in a folder of that name (see ``textgamut new``). Defaults to demo.
+        registries: Folder of the registries. Defaults to ./config.
+
+    Raises:
+        ConfigError: If there is no such experiment.
+    """
+    from textgamut.config.entries.registries import REGISTRIES  # which loads pydantic
+
+    folder = registries or Path("config")
+    if name is None:
+        return folder / "demo.yaml"
+    if name.endswith((".yaml", ".yml")) or "/" in name or not name:
+        return named_path(name)
+    places = folder / "papers", folder, folder / name
+    for file in (place / f"{name}.yaml" for place in places if name not in REGISTRIES):
+        if file.is_file():
+            return file
+    known = [file.stem for file in (*folder.glob("*.yaml"), *folder.glob("papers/*.yaml"))]
+    known += [file.stem for file in folder.glob("*/*.yaml") if file.stem == file.parent.name]
+    raise ConfigError(
+        f"no experiment {name!r} in {folder}; {nearest(name, sorted({*known} - {*REGISTRIES}))}"
+    )
 
 
 def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from textgamut.cli.common import NamedPath, check_output, experiment_file
+from textgamut.cli.examples import epilogue
 from textgamut.errors import ConfigError, DataError
 
 logger = logging.getLogger(__name__)
@@ -18,22 +19,22 @@ logger = logging.getLogger(__name__)
 MOST_REQUESTS = 50_000
 """Maximum number of requests in a batch of OpenAI's; vllm has none."""
 
-Configfile = Annotated[NamedPath | None, Parameter(metavar="FILE")]
 Folder = Annotated[NamedPath | None, Parameter(metavar="FOLDER")]
 
 export = App(name="export", help="Export prompts as a batch of requests, or texts as a dataset.")
 
 
-@export.command
+@export.command(help_epilogue=epilogue("export prompts"))
 def prompts(
+    experiment: str | None = None,
+    /,
     *,
     task: str,
     model: str,
     output: Annotated[NamedPath, Parameter(metavar="FILE")],
     decoding: str | None = None,
     name: str | None = None,
-    configfile: Configfile = None,
-    config: Folder = None,
+    registries: Folder = None,
 ) -> None:
     """Write the prompts of a task for a model as an OpenAI batch.
 
@@ -42,13 +43,13 @@ def prompts(
     are read by a model with source: {kind: generations, format: openai-batch, path: ANSWERS}.
 
     Args:
+        experiment: Experiment in config or config/papers, or the path of its file. Defaults to demo.
         task: Task of the experiment; its prompts must have been drawn.
         model: Model of the task, of any source.
         output: The file to write, .jsonl.
         decoding: Decoding setting. Defaults to all of the model in the task.
         name: Name of the model on the server. Defaults to that in the registry.
-        configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
-        config: Folder of your own registries.
+        registries: Folder of your own registries.
 
     Raises:
         TextgamutError: If a name does not exist, the prompts are not drawn yet, or a server does not support
@@ -62,12 +63,12 @@ def prompts(
 
     if output.suffix != ".jsonl":
         raise ConfigError(f"--output {output}: has one request per line: its suffix must be .jsonl")
-    experiment = load_config(experiment_file(configfile, config), config)
-    check_output("--output", output, own_files(experiment))
-    cells = selected_cells(experiment, task, model, decoding)
+    config = load_config(experiment_file(experiment, registries), registries)
+    check_output("--output", output, own_files(config))
+    cells = selected_cells(config, task, model, decoding)
     count = 0
     with atomic(output) as stream:
-        for request in requests_of_cells(experiment, cells, name or server_name(experiment, model)):
+        for request in requests_of_cells(config, cells, name or server_name(config, model)):
             stream.write(json.dumps(request, ensure_ascii=False).encode() + b"\n")
             count += 1
     logger.info("written: %s, %s requests", output, f"{count:,}")
@@ -78,15 +79,16 @@ def prompts(
         )  # fmt: skip
 
 
-@export.command
+@export.command(help_epilogue=epilogue("export texts"))
 def texts(
+    experiment: str | None = None,
+    /,
     *,
     output: Annotated[NamedPath, Parameter(metavar="FOLDER")],
     task: str | None = None,
     model: str | None = None,
     decoding: str | None = None,
-    configfile: Configfile = None,
-    config: Folder = None,
+    registries: Folder = None,
 ) -> None:
     """Write generated texts and their references as a dataset.
 
@@ -95,12 +97,12 @@ def texts(
     source: {kind: generations, path: FOLDER/generated/{task}.parquet} has its texts.
 
     Args:
+        experiment: Experiment in config or config/papers, or the path of its file. Defaults to demo.
         output: The folder to write. It must be new or empty.
         task: Task. Defaults to all of the experiment.
         model: Model. Defaults to all of the experiment.
         decoding: Decoding setting. Defaults to all of the experiment.
-        configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
-        config: Folder of your own registries.
+        registries: Folder of your own registries.
 
     Raises:
         TextgamutError: If a name does not exist, texts are not generated yet, or the folder is not empty.
@@ -113,33 +115,32 @@ def texts(
     from textgamut.report.hub_card import render_export_card
     from textgamut.views.export import export_settings, selected_cells, texts_of_task
 
-    experiment = load_config(experiment_file(configfile, config), config)
-    cells = selected_cells(experiment, task, model, decoding)
+    config = load_config(experiment_file(experiment, registries), registries)
+    cells = selected_cells(config, task, model, decoding)
     names = dict.fromkeys(cell.task for cell in cells)
-    tables = [
-        texts_of_task(experiment, name, [cell for cell in cells if cell.task == name]) for name in names
-    ]
-    settings = export_settings(experiment, cells)
+    tables = [texts_of_task(config, name, [cell for cell in cells if cell.task == name]) for name in names]
+    settings = export_settings(config, cells)
     for table in tables:
         write_table(output / "generated" / f"{table.task}.parquet", table.generated)
         write_table(output / "references" / f"{table.task}.parquet", table.references)
     write_json(output / "settings.json", settings)
     shown = {table.task: table.generated for table in tables}
     first = cells[0].model
-    style = experiment.models[first].model_dump(include={"label", "family", "chat"}) | {"model": first}
+    style = config.models[first].model_dump(include={"label", "family", "chat"}) | {"model": first}
     write_bytes(
         output / "README.md", render_export_card(settings, shown, style, output.resolve().name).encode()
     )
     logger.info("written: %s, %s texts", output, f"{sum(map(len, shown.values())):,}")
 
 
-@export.command
+@export.command(help_epilogue=epilogue("export embedding-atlas"))
 def embedding_atlas(
+    experiment: str | None = None,
+    /,
     *,
     task: str,
     output: Annotated[NamedPath, Parameter(metavar="FILE")],
-    configfile: Configfile = None,
-    config: Folder = None,
+    registries: Folder = None,
 ) -> None:
     """Write the texts of a task as a table for embedding-atlas.
 
@@ -148,10 +149,10 @@ def embedding_atlas(
     the page, and neighbours those of precision and recall.
 
     Args:
+        experiment: Experiment in config or config/papers, or the path of its file. Defaults to demo.
         task: Task of the experiment; its texts must have been scored.
         output: The file to write, .parquet.
-        configfile: Configuration file of the experiment. Defaults to config/demo.yaml.
-        config: Folder of your own registries.
+        registries: Folder of your own registries.
 
     Raises:
         TextgamutError: If the task does not exist, or a file of the run is missing.
@@ -167,15 +168,15 @@ def embedding_atlas(
 
     if output.suffix != ".parquet":
         raise ConfigError(f"--output {output}: its suffix must be .parquet")
-    experiment = load_config(experiment_file(configfile, config), config)
-    if task not in (known := experiment.measured()):
+    config = load_config(experiment_file(experiment, registries), registries)
+    if task not in (known := config.measured()):
         raise ConfigError(f"no task {task!r} with texts; {nearest(task, known)}")
-    read = explorer_files(experiment, task)
-    check_output("--output", output, [*map(Path, read), *own_files(experiment)])
+    read = explorer_files(config, task)
+    check_output("--output", output, [*map(Path, read), *own_files(config)])
     for path in read:
         if not os.path.exists(path):
             raise DataError(f"{path}: it is not made yet: run the experiment first")
-    table = atlas_table(read_explorer(explorer_settings(experiment, task)))
+    table = atlas_table(read_explorer(explorer_settings(config, task)))
     write_table(output, table)
     logger.info("written: %s, %s texts", output, f"{len(table):,}")
     options = "--text text"

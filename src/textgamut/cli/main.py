@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import logging
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +18,7 @@ from rich.console import Console
 
 from textgamut import __version__
 from textgamut.cli.doctor import doctor
+from textgamut.cli.examples import epilogue
 from textgamut.cli.export import export
 from textgamut.cli.new import new
 from textgamut.cli.papers import papers
@@ -52,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     if words[:1] == ["score"]:
         words = _name_standard_input(words)
+        if files := list(itertools.takewhile(lambda word: not word.startswith("-"), words[1:])):
+            named = shlex.join(["--reference", files[0], "--generated", *(files[1:] or ["FILE"])])
+            return _error(f"score: say which file has the human texts, such as: textgamut score {named}", 2)
     if "-" in words:
         return _error("-: only named files are read and written, no standard input or output", 2)
     try:
@@ -102,9 +108,13 @@ def _app(listed: bool) -> App:
         print_error=False,
         suppress_keyboard_interrupt=False,
     )
-    app.command("textgamut.cli.score:score", help=SCORE if listed else None)
-    for command in (rank, new, plan, papers, export, doctor):
-        app.command(command)
+    app.command("textgamut.cli.score:score", help=SCORE if listed else None, help_epilogue=epilogue("score"))
+    for command in (rank, new, plan, papers, doctor):
+        app.command(command, help_epilogue=epilogue(command.__name__))
+    app.command(export)
+    app.register_install_completion_command(
+        help="Install the completion of commands and options for a shell."
+    )
     return app
 
 

@@ -117,7 +117,7 @@ def new(
         print(f"written: {folder / file_name}")
     command = f"--configfile {folder / name}.yaml"
     print(
-        f"\nShow what will run:  snakemake -n {command}\nRun it:              snakemake --cores all {command}"
+        f"\nShow what will run:  snakemake -n --quiet rules {command}\nRun it:              snakemake --cores all {command}"
     )
 
 

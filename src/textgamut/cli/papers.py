@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from textgamut.cli.common import NamedPath, named_path, print_json, records
-from textgamut.errors import ConfigError, DataError, nearest
+from textgamut.cli.common import NamedPath, experiment_file, print_json, records
+from textgamut.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from textgamut.config.cells import Config
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 
 def papers(
-    paper: str | None = None,
+    experiment: str | None = None,
     /,
     *targets: str,
-    config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
+    registries: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     partial: bool = False,
     html: bool = False,
     json: bool = False,
 ) -> None:
     """List the tables and figures of the papers, or print one.
 
-    Without a paper, all experiments in config/papers are listed, with the state of their tables and figures:
-    how many cells are done, and what the rest costs and needs. With a paper and targets, such as pr table_1a,
+    Without an experiment, all in config/papers are listed, with the state of their tables and figures: how many
+    cells are done, and what the rest costs and needs. With an experiment and targets, such as pr table_1a,
     these are computed from the scores that exist and printed beside the published values.
 
     Args:
-        paper: Experiment in config/papers, such as pr, or the path of a configuration file.
+        experiment: Experiment in config or config/papers, such as pr, or the path of its file.
         targets: Tables and figures to print, such as table_1a; table_1 stands for all its parts.
-        config: Folder of your own registries, and of the folder papers. Defaults to ./config.
+        registries: Folder of your own registries, and of the folder papers. Defaults to ./config.
         partial: Print targets even if cells are missing, with the missing values marked.
         html: Write the index page results/papers/{experiment}/index.html.
         json: Print JSON instead of tables.
 
     Raises:
-        TextgamutError: If an experiment or a registry is not valid, there is no such paper or target, cells
+        TextgamutError: If an experiment or a registry is not valid, there is no such experiment or target, cells
             are missing, or a file of scores is damaged.
     """
     from textgamut.config.loading import load_config
@@ -53,15 +53,15 @@ def papers(
         )
     if html and targets:
         raise ConfigError("--html: writes the page of a whole paper: name no table or figure")
-    files = _files(config or Path("config"), paper)
-    found = {file: load_config(file, config) for file in files}
+    files = [experiment_file(experiment, registries)] if experiment is not None else _all(registries)
+    found = {file: load_config(file, registries) for file in files}
     if targets:
-        [(file, experiment)] = found.items()
-        _print_targets(file, experiment, targets, partial, json)
+        [(file, config)] = found.items()
+        _print_targets(file, config, targets, partial, json)
         return
     from textgamut.views.papers import paper_state, write_index
 
-    states = {file: paper_state(experiment) for file, experiment in found.items()}
+    states = {file: paper_state(config) for file, config in found.items()}
     pages = [write_index(found[file]) for file, state in states.items() if html and state.targets]
     if json:
         print_json(
@@ -77,25 +77,17 @@ def papers(
         print(page)
 
 
-def _files(folder: Path, paper: str | None) -> list[Path]:
-    """Return the configuration files of all papers, or of one.
+def _all(registries: Path | None) -> list[Path]:
+    """Return the configuration files of all papers.
 
     Raises:
-        ConfigError: If there are none, or no such paper.
+        ConfigError: If there are none.
     """
-    if paper and (paper.endswith((".yaml", ".yml")) or "/" in paper):
-        return [named_path(paper)]
-    files = sorted((folder / "papers").glob("*.yaml"))
-    if paper is not None:
-        files = [file for file in files if file.stem == paper] or _no_paper(folder, paper, files)
+    folder = (registries or Path("config")) / "papers"
+    files = sorted(folder.glob("*.yaml"))
     if not files:
-        raise ConfigError(f"{folder / 'papers'}: there are no experiments (*.yaml): give --config")
+        raise ConfigError(f"{folder}: there are no experiments (*.yaml): give --registries")
     return files
-
-
-def _no_paper(folder: Path, paper: str, files: list[Path]) -> list[Path]:
-    valid = nearest(paper, [file.stem for file in files])
-    raise ConfigError(f"unknown paper {paper!r} in {folder / 'papers'}; {valid}")
 
 
 def _print_targets(

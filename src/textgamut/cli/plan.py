@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def plan(
-    *,
-    configfile: Annotated[NamedPath | None, Parameter(metavar="FILE")] = None,
-    config: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
-    target: str | None = None,
+    experiment: str | None = None,
+    /,
+    *targets: str,
+    registries: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     measure: bool = False,
     detect: Annotated[tuple[str, ...], Parameter(metavar="METRIC=DIFFERENCE...", consume_multiple=1)] = (),
     power: Annotated[float, Parameter(metavar="P")] = 0.8,
@@ -40,12 +40,12 @@ def plan(
     and default to tokens_per_second in the registry.
 
     Args:
-        configfile: Configuration file of the experiment. Defaults to config/demo.yaml. With --detect, also
-            print how long it takes to generate the texts with the models of this experiment.
-        config: Folder of your own registries. Defaults to the nearest folder above the experiment that has
-            any, or ./config.
-        target: Table or figure of the experiment, such as table_1a, to plan nothing else for; table_1 stands
+        experiment: Experiment in config or config/papers, such as pr, or the path of its file. Defaults to demo.
+            With --detect, also print how long it takes to generate the texts with its models.
+        targets: Tables and figures of the experiment, such as table_1a, to plan nothing else for; table_1 stands
             for all its parts.
+        registries: Folder of your own registries. Defaults to the nearest folder above the experiment that has
+            any, or ./config.
         measure: Fetch and load each model, and time a few batches on this machine; the speeds are kept in
             data/models, and replace stated ones in every plan.
         detect: Differences to be seen, such as recall=0.05: print how many texts of each side that takes, and
@@ -59,7 +59,7 @@ def plan(
     Raises:
         TextgamutError: If the experiment or a registry is not valid, or a metric, a difference or the folder.
     """
-    if detect and configfile is None:
+    if detect and experiment is None:
         _show_sizes(_sizes(detect, power, pilot, comparisons), json)
         return
     from textgamut.config.loading import load_config
@@ -71,23 +71,23 @@ def plan(
 
     if Path("Snakefile").exists():
         check_place(Path.cwd())
-    file = experiment_file(configfile, config)
-    experiment = load_config(file, config)
-    names = named_targets(experiment, target) if target is not None else []
-    need = union(target_need(experiment, name) for name in names) if names else None
-    found = make_plan(experiment, need=need, afresh=bool(detect))
-    failed = _measure(experiment, [line.model for line in found.lines]) if measure else []
+    file = experiment_file(experiment, registries)
+    config = load_config(file, registries)
+    names = list(dict.fromkeys(name for target in targets for name in named_targets(config, target)))
+    need = union(target_need(config, name) for name in names) if names else None
+    found = make_plan(config, need=need, afresh=bool(detect))
+    failed = _measure(config, [line.model for line in found.lines]) if measure else []
     if measure:
-        found = make_plan(experiment, need=need, afresh=bool(detect))
+        found = make_plan(config, need=need, afresh=bool(detect))
     if detect:
         sizes = _sizes(detect, power, pilot, comparisons)
         sizes["texts"] = [row | {"cost": cost_of_texts(found, row["needed"])} for row in sizes["texts"]]
         _show_sizes(sizes, json)
     elif json:
-        print_json(configfile=str(file), targets=names, price=price(experiment, found), **asdict(found))
+        print_json(configfile=str(file), targets=names, price=price(config, found), **asdict(found))
     else:
-        titles = [f"{printed_name(name)}: {experiment.experiment.targets[name].title}" for name in names]
-        print_plan(found, price(experiment, found), titles)
+        titles = [f"{printed_name(name)}: {config.experiment.targets[name].title}" for name in names]
+        print_plan(found, price(config, found), titles)
     if failed:
         raise ModelError(f"not measured: {'; '.join(failed)}")
 
@@ -202,7 +202,7 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
     note += (
         "Hours: of generating so many texts with each model, decoding setting and seed of the experiment."
         if cost
-        else "With --configfile FILE, the cost of generating them is estimated."
+        else "With an experiment, such as `textgamut plan FILE --detect ...`, the cost of generating them is estimated."
     )
     if any(row["cost"][name].unknown for row in texts for name in cost):
         note += f" {UNKNOWN}"

@@ -57,8 +57,7 @@ def _check_seeds(_: object, seeds: tuple[int, ...]) -> None:
 def _as_option(option: Field[Any], kind: Any) -> tuple[str, Any, Any]:
     """Return an option of ``textgamut.score`` as one of the command line: name, annotated type, default."""
     facts = option.metadata
-    name = "--config" if option.name == "registries" else f"--{option.name.replace('_', '-')}"
-    shown: dict[str, Any] = {"name": name, "help": facts["help"]}
+    shown: dict[str, Any] = {"name": f"--{option.name.replace('_', '-')}", "help": facts["help"]}
     if facts["metavar"]:
         shown["metavar"] = facts["metavar"]
     if option.name == "registries":
@@ -137,8 +136,7 @@ def score(
         TextgamutError: If a file, a column, an entry or a value is not valid.
     """
     own = {name: value for name, value in locals().items() if name != "given"}
-    settings = settings_of(own | {"config": given.registries} | vars(given))
-    del settings["registries"]
+    settings = settings_of(own | vars(given))
     for family in given.metrics:
         reads = FAMILIES[family].reads
         if MODEL in reads and not given.scorer:

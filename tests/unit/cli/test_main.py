@@ -14,7 +14,7 @@ from textgamut.cli import doctor
 from textgamut.cli.main import SCORE, main
 from textgamut.cli.score import score
 
-COMMANDS = ("score", "rank", "new", "plan", "export", "doctor")
+COMMANDS = ("score", "rank", "new", "plan", "papers", "export", "doctor", "--install-completion")
 
 
 def test_help_names_every_command(capsys) -> None:
@@ -38,7 +38,7 @@ def test_help_names_every_command(capsys) -> None:
             ],
         ),
         ("rank", ["FILE", "--higher CRITERION...", "--depth-of N", "[default: method]"]),
-        ("plan", ["--configfile FILE", "--config FOLDER"]),
+        ("plan", ["EXPERIMENT", "TARGETS", "--registries FOLDER"]),
         ("doctor", ["--offline", "--json"]),
     ],
 )
@@ -68,7 +68,9 @@ def test_the_version_is_printed(capsys) -> None:
         (["score", "--reference", "a", "--generated", "b", "--metrics"], "--metrics"),
         (["score", "--reference", "a", "--generated", "b", "--k", "four"], "--k"),
         (["rank"], "FILE"),
-        (["plan", "demo.yaml"], "demo.yaml"),
+        (["score", "human.jsonl", "model.jsonl"], "score --reference human.jsonl --generated model.jsonl\n"),
+        (["score", "human.jsonl", "--output", "out"], "score --reference human.jsonl --generated FILE\n"),
+        (["plan", "--detec", "recall=0.1"], "--detec"),
     ],
 )
 def test_a_bad_command_ends_with_code_2(capsys, arguments: list[str], message: str) -> None:

@@ -94,7 +94,7 @@ def test_judges_are_named_with_what_they_are_asked(project, capsys) -> None:
 
 
 def test_json_says_the_same(project, capsys) -> None:
-    assert main(["plan", "--configfile", "config/demo.yaml", "--json"]) == 0
+    assert main(["plan", "config/demo.yaml", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["configfile"] == "config/demo.yaml"
     fast, strange, served = content["lines"]
@@ -149,21 +149,21 @@ def test_a_table_is_planned_alone(project, capsys) -> None:
     targets = {"table_1a": target | {"title": "The fast one"}, "table_1b": target | {"title": "Again"}}
     experiment = {"name": "x", "embedder": "minilm", "tasks": {"t": TASK}, "targets": targets}
     (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
-    assert main(["plan", "--target", "table_1a"]) == 0
+    assert main(["plan", "demo", "table_1a"]) == 0
     title, _, line, total = capsys.readouterr().out.splitlines()[:4]
     assert title == "Table 1a: The fast one"
     assert line.split()[:5] == ["t", "fast", "0", "of", "2"]
     assert total.split()[:5] == ["in", "all", "0", "of", "2"]
-    assert main(["plan", "--target", "table_1", "--json"]) == 0
+    assert main(["plan", "demo", "table_1", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["targets"] == ["table_1a", "table_1b"]
     assert [line["model"] for line in content["lines"]] == ["fast"]
-    assert main(["plan", "--target", "table_1c"]) == 1
+    assert main(["plan", "demo", "table_1c"]) == 1
     assert "unknown target 'table_1c' of x; nearest valid: 'table_1'" in capsys.readouterr().err
 
 
 def test_a_wrong_experiment_is_told(project, capsys) -> None:
-    assert main(["plan", "--configfile", "none.yaml"]) == 1
+    assert main(["plan", "none.yaml"]) == 1
     assert "none.yaml: there is no such file" in capsys.readouterr().err
 
 
@@ -209,7 +209,7 @@ def test_the_number_of_texts_for_a_difference(project, capsys) -> None:
 def test_the_cost_of_so_many_texts(project, capsys) -> None:
     (project / "pilot").mkdir()
     (project / "pilot/deviations.csv").write_text(DEVIATIONS)
-    words = ["plan", "--detect", "recall=0.05", "--from", "pilot", "--configfile", "config/demo.yaml"]
+    words = ["plan", "demo", "--detect", "recall=0.05", "--from", "pilot"]
     assert main([*words, "--json"]) == 0
     of_pair, _ = json.loads(capsys.readouterr().out)["texts"]
     hours = 2 * of_pair["needed"] * 100 / 1000 / 3600  # two seeds, at most 100 tokens, 1,000 per second

@@ -111,7 +111,7 @@ def test_a_bad_file_is_named_with_its_line(tmp_path: Path, capsys, content: byte
         (["--metrics", "likelihood"], "needs --scorer"),
         (["--k", "30"], "k = 30 needs more than 30 texts per side, found 30"),
         (["--group", "prompt"], "reference.jsonl: no column 'prompt'"),
-        (["--config", "nowhere"], "nowhere: there is no such folder"),
+        (["--registries", "nowhere"], "nowhere: there is no such folder"),
     ],
 )
 def test_a_bad_option_is_named_before_any_work(files, capsys, arguments, message: str) -> None:

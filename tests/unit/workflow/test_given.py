@@ -182,7 +182,7 @@ def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-EXPORT = ["export", "prompts", "--configfile", "x.yaml", "--task", "news", "--model", "g", "--output"]
+EXPORT = ["export", "prompts", "x.yaml", "--task", "news", "--model", "g", "--output"]
 
 
 def test_a_batch_has_what_the_server_would_get(drawn: Path) -> None:
@@ -245,7 +245,7 @@ def test_its_ids_are_read_again(drawn: Path) -> None:
     ],
 )
 def test_bad_exports(words: list[str], message: str, drawn: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", *words, "--configfile", "x.yaml"]) == 1
+    assert main(["export", words[0], "x.yaml", *words[1:]]) == 1
     assert message in capsys.readouterr().err
     assert not (drawn / "new").exists()
     assert not (drawn / "b.jsonl").exists()
@@ -265,7 +265,7 @@ def test_no_input_is_replaced_by_an_export(drawn: Path, capsys: pytest.CaptureFi
     texts = drawn / "own.jsonl"
     texts.write_text('{"text": "a"}')
     before = {path: path.read_bytes() for path in (references, texts)}
-    atlas = ["export", "embedding-atlas", "--configfile", "x.yaml", "--task", "news", "--output"]
+    atlas = ["export", "embedding-atlas", "x.yaml", "--task", "news", "--output"]
     for words, message in (
         (
             [*atlas, "data/news/draw1/references.parquet"],
@@ -317,7 +317,7 @@ def test_no_name_of_a_key_is_exported(drawn: Path) -> None:
         samples.to_parquet(cell / f"seed{seed}/shards/0-of-1.parquet")
     (drawn / "data/news/draw1").mkdir()
     pd.DataFrame({"id": ["r"], "text": ["<script>"]}).to_parquet(drawn / "data/news/draw1/references.parquet")
-    assert main(["export", "texts", "--configfile", "x.yaml", "--output", "out"]) == 0
+    assert main(["export", "texts", "x.yaml", "--output", "out"]) == 0
     written = "".join(path.read_text() for path in (drawn / "out").iterdir() if path.is_file())
     assert "SECRET_NAME" not in written
     assert "Licence: Apache-2.0" in written
