@@ -110,11 +110,12 @@ onstart:
 
 
 onsuccess:
-    write_paper_page()
+    write_paper_page(shown=True)
 
 
 onerror:
-    write_paper_page()
+    write_paper_page(shown=False)
+    list_failures()
 
 
 config["page"] = paths.fill(paths.PAGE, page=CONFIG.experiment.name)  # for the report
@@ -125,6 +126,7 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/reruns.smk"
+include: "workflow/rules/terminal.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/tasks.smk"
 include: "workflow/rules/generation.smk"

@@ -386,9 +386,7 @@ INPUTS = [
         "fifo.jsonl: is not a regular file",
         make=make_links,
     ),
-    command(
-        "plan reads a FIFO", "plan ./fifo.csv", "fifo.csv: not a regular file", make=make_links
-    ),
+    command("plan reads a FIFO", "plan ./fifo.csv", "fifo.csv: not a regular file", make=make_links),
     command(
         "score reads a registry that is a FIFO",
         "score --reference r.jsonl --generated g.jsonl --metrics likelihood --scorer x --registries own",

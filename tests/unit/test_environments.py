@@ -15,7 +15,7 @@ from packaging.version import Version
 NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}
 """Packages with another name on conda-forge."""
 
-NOT_FOR_JOBS = {"cyclopts", "pygments", "snakemake"}
+NOT_FOR_JOBS = {"cyclopts", "pygments", "snakemake", "snakemake-logger-plugin-rich"}
 """What only commands and the main process of a run need."""
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

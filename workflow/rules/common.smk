@@ -83,12 +83,14 @@ def target_outputs(target):
     }
 
 
-def write_paper_page():
+def write_paper_page(shown):
     """Write the index page of the tables and figures; an error is only a warning, since a run has ended."""
     if not CONFIG.experiment.targets:
         return
     try:
-        logger.info(f"Tables and figures: {papers.write_index(CONFIG)}")
+        page = papers.write_index(CONFIG)
+        if shown:
+            logger.info(f"Tables and figures: {page}")
     except Exception as error:
         logger.warning(f"the index page is not written: {error}")
 

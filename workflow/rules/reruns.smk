@@ -3,20 +3,49 @@
 Private parts of Snakemake that this file uses, each with a test in tests/workflow/test_snakemake_parts.py:
 
 - ``snakemake.workflow.DAG``, the name of the class of the graph;
-- of the graph, ``check_incomplete``, ``check_output_mtime``, ``forcefiles``, ``forcerules``, ``toposorted``,
+- ``snakemake.jobs.Reason``, with ``get_names`` and ``forced``;
+- of the graph, ``_reason``, ``check_incomplete``, ``check_output_mtime``, ``forcefiles``, ``forcerules``, ``toposorted``,
   ``needrun_jobs``; of its jobs, ``rule.norun``, ``params``, ``input`` and ``output``;
 - of the workflow, ``is_main_process``, ``execution_settings``, ``touch`` and ``iocache.mtime``.
 """
 
+from collections import defaultdict
+
 import snakemake.workflow
 from snakemake.dag import DAG
+from snakemake.jobs import Reason
 
 from textgamut.run.records import forget
 from textgamut.run.reruns import Digests, Job, check_jobs, keep_finished, summaries
 
 
+class CheckedReason(Reason):
+    """Why a job runs; if its record asks for it, with the reason of the record instead of "forced"."""
+
+    __slots__ = ("record",)
+
+    def __init__(self):
+        self.record = None
+        super().__init__()
+
+    def get_names(self):
+        for name in super().get_names():
+            yield self.record if name == "forced" and self.record else name
+
+    def __str__(self):
+        return (
+            self.record[0].upper() + self.record[1:]
+            if self.forced and self.record
+            else super().__str__()
+        )
+
+
 class CheckedDAG(DAG):
     """The graph of jobs, in which jobs that do not match their records run again."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self._reason = defaultdict(CheckedReason)
 
     async def check_incomplete(self):
         # Snakemake has no hook for this. This method runs once the graph is complete, for all kinds of runs, and
@@ -29,6 +58,14 @@ class CheckedDAG(DAG):
             or self.workflow.execution_settings is None
         ):
             return  # for example --delete-all-output, --report
+        checked = [
+            job
+            for level in self.toposorted()
+            for job in level
+            if not job.rule.norun
+            and job.rule not in self.forcerules
+            and self.forcefiles.isdisjoint(job.output)
+        ]
         jobs = [
             Job(
                 job.rule.name,
@@ -36,11 +73,7 @@ class CheckedDAG(DAG):
                 [str(path) for path in job.input],
                 [str(path) for path in job.output],
             )
-            for level in self.toposorted()
-            for job in level
-            if not job.rule.norun
-            and job.rule not in self.forcerules
-            and self.forcefiles.isdisjoint(job.output)
+            for job in checked
         ]
         self.digests = Digests(Path(paths.DIGESTS))
         try:
@@ -58,8 +91,11 @@ class CheckedDAG(DAG):
             )
         for line in summaries(check.outdated):
             logger.info(line)
-        for job in check.outdated:
-            self.forcefiles.update(job.outputs)
+        reasons = {job.outputs[0]: job.reason for job in check.outdated}
+        for job in checked:
+            if (first := str(job.output[0])) in reasons:
+                self.forcefiles.update(map(str, job.output))
+                self.reason(job).record = reasons[first]
         self.workflow.iocache.mtime.clear()  # the check may have changed time stamps
 
     async def check_output_mtime(self, job, expanded_output):

@@ -77,8 +77,8 @@ def experiment_file(name: str | None, registries: Path | None) -> Path:
     """Return the configuration file of an experiment.
 
     Args:
-        name: The path of the file, or its name without .yaml in the registries' folder, in its folder papers, or
-            in a folder of that name (see ``textgamut new``). Defaults to demo.
+        name: The path of the file, or its name without .yaml in the registries' folder, in its folder papers,
+            or in a folder of that name (see ``textgamut new``). Defaults to demo.
         registries: Folder of the registries. Defaults to ./config.
 
     Raises:

@@ -116,9 +116,8 @@ def new(
     for file_name in content:
         print(f"written: {folder / file_name}")
     command = f"--configfile {folder / name}.yaml"
-    print(
-        f"\nShow what will run:  snakemake -n --quiet rules {command}\nRun it:              snakemake --cores all {command}"
-    )
+    print(f"\nShow what will run:  snakemake -n --quiet rules {command}")
+    print(f"Run it:              snakemake --cores all {command}")
 
 
 def _check_name(name: str, folder: Path) -> None:

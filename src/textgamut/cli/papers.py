@@ -29,9 +29,9 @@ def papers(
 ) -> None:
     """List the tables and figures of the papers, or print one.
 
-    Without an experiment, all in config/papers are listed, with the state of their tables and figures: how many
-    cells are done, and what the rest costs and needs. With an experiment and targets, such as pr table_1a,
-    these are computed from the scores that exist and printed beside the published values.
+    Without an experiment, all in config/papers are listed, with the state of their tables and figures: how
+    many cells are done, and what the rest costs and needs. With an experiment and targets, such as pr
+    table_1a, these are computed from the scores that exist and printed beside the published values.
 
     Args:
         experiment: Experiment in config or config/papers, such as pr, or the path of its file.
@@ -42,8 +42,8 @@ def papers(
         json: Print JSON instead of tables.
 
     Raises:
-        TextgamutError: If an experiment or a registry is not valid, there is no such experiment or target, cells
-            are missing, or a file of scores is damaged.
+        TextgamutError: If an experiment or a registry is not valid, there is no such experiment or target,
+            cells are missing, or a file of scores is damaged.
     """
     from textgamut.config.loading import load_config
 

@@ -40,12 +40,12 @@ def plan(
     and default to tokens_per_second in the registry.
 
     Args:
-        experiment: Experiment in config or config/papers, such as pr, or the path of its file. Defaults to demo.
-            With --detect, also print how long it takes to generate the texts with its models.
-        targets: Tables and figures of the experiment, such as table_1a, to plan nothing else for; table_1 stands
-            for all its parts.
-        registries: Folder of your own registries. Defaults to the nearest folder above the experiment that has
-            any, or ./config.
+        experiment: Experiment in config or config/papers, such as pr, or the path of its file. Defaults to
+            demo. With --detect, also print how long it takes to generate the texts with its models.
+        targets: Tables and figures of the experiment, such as table_1a, to plan nothing else for; table_1
+            stands for all its parts.
+        registries: Folder of your own registries. Defaults to the nearest folder above the experiment that
+            has any, or ./config.
         measure: Fetch and load each model, and time a few batches on this machine; the speeds are kept in
             data/models, and replace stated ones in every plan.
         detect: Differences to be seen, such as recall=0.05: print how many texts of each side that takes, and
@@ -202,7 +202,7 @@ def print_sizes(texts: Sequence[Mapping[str, Any]], pilot: str, power: float, co
     note += (
         "Hours: of generating so many texts with each model, decoding setting and seed of the experiment."
         if cost
-        else "With an experiment, such as `textgamut plan FILE --detect ...`, the cost of generating them is estimated."
+        else "With an experiment (textgamut plan FILE --detect ...), their cost is estimated."
     )
     if any(row["cost"][name].unknown for row in texts for name in cost):
         note += f" {UNKNOWN}"

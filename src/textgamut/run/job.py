@@ -31,7 +31,7 @@ class Job(NamedTuple):
     @property
     def name(self) -> str:
         """Rule and what identifies the job, such as the cell, as in the path of its log."""
-        return " ".join([self.rule, "/".join(Path(self.log).with_suffix("").parts[2:])]).strip()
+        return job_name(self.rule, self.log)
 
     @property
     def lock(self) -> Path:
@@ -69,6 +69,11 @@ class Job(NamedTuple):
                 raise ValueError(f"{self.rule}: a name is used twice: {', '.join(sorted(twice))}")
             values |= part
         return values
+
+
+def job_name(rule: str, log: str) -> str:
+    """Return what a job is called in messages, by its rule and the path of its log: see :attr:`Job.name`."""
+    return " ".join([rule, "/".join(Path(log).with_suffix("").parts[2:])]).strip()
 
 
 def as_text(files: Any) -> dict[str, str | list[str]]:

@@ -19,6 +19,7 @@ from textgamut.files import provenance
 from textgamut.locks import lock
 from textgamut.progress import PrintableFormatter, recorded_warnings
 from textgamut.run.companions import work_off
+from textgamut.run.failures import FAILED
 from textgamut.run.forkserver import INTERRUPTED
 from textgamut.run.job import Job, as_text
 from textgamut.run.records import Record, finish_record, restore, start_record
@@ -104,6 +105,8 @@ def _started() -> Iterator[tuple[Job, Record]]:
             # If Snakemake is killed, its jobs may still be running: the same job of the next run waits.
             stack.enter_context(lock(job.lock, waiting=functools.partial(_say_waiting, job.name)))
             to_file = _LogFile(log, mode="w", encoding="utf-8")
+        except KeyboardInterrupt:  # while it waits
+            sys.exit(INTERRUPTED)
         except OSError as error:
             sys.exit(f"\nError in {job.name}: {error.filename or log}: {reason(error)}\n")
         with _logged(job, to_file):
@@ -137,10 +140,10 @@ def _logged(job: Job, to_file: logging.Handler) -> Iterator[None]:
     except Exception as error:
         message = _message(error)
         if message is None:
-            logger.exception("failed unexpectedly; log: %s", job.log)
+            logger.exception("%s%s: %s", FAILED, type(error).__name__, error)
         else:
             to_terminal.setLevel(logging.CRITICAL)
-            logger.exception("failed")
+            logger.exception("%s%s", FAILED, message)
             sys.stderr.write(f"\nError in {job.name}: {printable_lines(message)}\n(log: {job.log})\n\n")
         sys.exit(1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -72,6 +73,17 @@ def check_options(words: Sequence[str]) -> None:
         )
     for file in files:
         validate(TypeAdapter(dict[str, Any]), read_yaml(Path(file)), file)
+
+
+def shows_bars(words: Sequence[str], terminal: bool) -> bool:
+    """Return whether a run of ``snakemake`` shows bars: on a terminal, unless it is dry, or told to be quiet.
+
+    Args:
+        words: The command line.
+        terminal: Whether standard error is a terminal.
+    """
+    told = any(map(re.compile(r"-[a-zA-Z]*[nq]|--(dry-?run|quiet|logger)\b").match, words))
+    return terminal and not told and find_spec("snakemake_logger_plugin_rich") is not None
 
 
 def check_place(project: Path) -> None:

@@ -41,7 +41,9 @@ def test_every_help_has_two_examples_that_fit_a_terminal(command: str, capsys) -
 
 def test_every_command_has_examples() -> None:
     assert {*EXAMPLES, "export", "--install-completion"} == {
-        name for name in commands() if name not in ("export --help", "export --version", "--help", "--version")
+        name
+        for name in commands()
+        if name not in ("export --help", "export --version", "--help", "--version")
     }
 
 

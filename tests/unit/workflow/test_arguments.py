@@ -10,7 +10,7 @@ import pytest
 from textgamut.config.cells import Config
 from textgamut.errors import ConfigError
 from textgamut.workflow import paths
-from textgamut.workflow.arguments import check_options, check_place, check_targets
+from textgamut.workflow.arguments import check_options, check_place, check_targets, shows_bars
 
 OUTPUTS = {
     "all": [],
@@ -164,3 +164,24 @@ def test_a_folder_of_another_user_is_named(
         if user == 0:
             os.setresuid(0, 0, 0)
         (tmp_path / place).chmod(0o777)
+
+
+@pytest.mark.parametrize(
+    ("words", "bars"),
+    [
+        ("--cores all", True),
+        ("--cores all --configfile config/nn.yaml --notemp", True),
+        ("table_1 -j2", True),
+        ("-n", False),
+        ("-np", False),
+        ("--dry-run", False),
+        ("--dryrun", False),
+        ("--quiet --cores 2", False),
+        ("-q --cores 2", False),
+        ("--quiet=rules --cores 2", False),
+        ("--logger other --cores 2", False),
+    ],
+)
+def test_a_terminal_has_bars_unless_told_otherwise(words: str, bars: bool) -> None:
+    assert shows_bars(words.split(), terminal=True) == bars
+    assert not shows_bars(words.split(), terminal=False)

@@ -1,0 +1,81 @@
+"""What a run shows: on a terminal, progress that stays in place; at the end, the jobs that have failed.
+
+Private parts of Snakemake that this file uses, each with a test in tests/workflow/test_terminal.py:
+``workflow.scheduler.failed``, the bars of snakemake-logger-plugin-rich, and the texts of the messages that are left out.
+"""
+
+import time
+
+from snakemake.logging import DefaultFormatter
+
+from textgamut.run import failures
+from textgamut.run.live import write_through
+
+STARTED = time.time()
+
+# The display of snakemake-logger-plugin-rich, if the profile has chosen it.
+LIVE = [
+    handler.progress
+    for handler in workflow.logger_manager.get_log_handlers()
+    if workflow.is_main_process and hasattr(handler, "live_display")
+]
+for progress in LIVE:
+    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
+
+    write_through()
+    spinner, _, name, bar, _, elapsed = progress.columns
+    # The plugin's number of running jobs is one too high (0.5.1), and it tells no remaining time.
+    progress.columns = (
+        *(spinner, name, bar, MofNCompleteColumn(), elapsed, TimeRemainingColumn()),
+    )
+    progress.speed_estimate_period = 3600  # seconds: jobs are few and long
+
+# Our scripts have told what went wrong, and the run ends with a list of it.
+LEFT_OUT = (
+    "Exiting because a job execution failed",
+    "WorkflowError:\nAt least one job did not complete successfully.",
+    "RuleException:\nCalledProcessError in file",
+)
+
+
+def is_shown(record):
+    """Return whether a record of Snakemake's is shown: not if it repeats the error of a script in other words."""
+    for (
+        progress
+    ) in (
+        LIVE
+    ):  # rules that are done leave the place to others: a terminal has few lines
+        for task in progress.tasks[1:]:
+            task.visible &= not task.finished
+    if (event := str(getattr(record, "event", None))) == "job_error" and any(
+        failures.message_in(log, STARTED) for log in getattr(record, "log", None) or ()
+    ):
+        return False
+    if LIVE and event in ("job_error", "group_error"):
+        # The plugin would show the whole log of a job, and nothing of a group.
+        record.msg, record.args, record.event = (
+            DefaultFormatter().format(record),
+            (),
+            None,
+        )
+    return not record.getMessage().startswith(LEFT_OUT)
+
+
+logger.addFilter(is_shown)
+
+
+def list_failures():
+    """Show the jobs that have failed, as the last thing of a run."""
+    failed = {
+        job
+        for found in workflow.scheduler.failed
+        for job in getattr(found, "jobs", [found])
+    }
+    known = [
+        failures.Failure(job.rule.name, str(job.log[0])) for job in failed if job.log
+    ]
+    # Of a Slurm job with several jobs, those that have told an error, if any has.
+    told = [failure for failure in known if failures.message_in(failure.log, STARTED)]
+    left = sum(1 for job in workflow.dag.needrun_jobs() if job not in failed)
+    if summary := failures.failure_summary(told or known, left, STARTED):
+        logger.error(summary)
