@@ -20,7 +20,6 @@ import pytest
 
 from textgamut import files
 from textgamut.errors import DataError, TextgamutError
-from textgamut.progress import Progress
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -278,17 +277,3 @@ def test_metadata_has_the_versions_and_the_hardware() -> None:
 def test_slugs_with_dots_have_records_of_their_own() -> None:
     names = ("qwen2.5-0.5b.json", "qwen2.5-7b.json", "qwen2.json")
     assert len({files.meta_path(Path(name)) for name in names}) == 3
-
-
-def test_progress_says_how_many_of_how_many(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "textgamut")
-    logging.getLogger("textgamut").propagate = True
-    progress = Progress(10, "samples", "tokens", done=2)
-    progress.advance(4, 100)
-    progress.advance(1, 25)  # too soon for another line
-    progress.advance(3, 75)
-    assert [record.getMessage().split(",")[0] for record in caplog.records] == [
-        "6 of 10 samples", "10 of 10 samples"
-    ]  # fmt: skip
-    assert "tokens/s" in caplog.text
-    assert "left" in caplog.records[0].getMessage()

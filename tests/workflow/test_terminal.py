@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
-import select
-import struct
-import subprocess
 import sys
-import termios
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pyte
 import pytest
-from helpers import GIVE_UP, dry_run, edit, run_warm
+from helpers import dry_run, edit, run_warm
+from terminals import Terminal
 
 from textgamut.locks import lock
 
@@ -29,62 +21,10 @@ TASK = {
     "cells": [{"models": ["smollm2-135m-instruct"], "decodings": ["nucleus-0.95"]}],
 }  # fmt: skip
 DRAWS = ("data/task/prompts.parquet", "data/task/draw1/references.parquet")
-COLUMNS, LINES = 110, 60
 
 
-class Terminal:
-    """A process on a terminal of 110 x 60, and what the terminal shows."""
-
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        self.screen = pyte.Screen(COLUMNS, LINES)
-        self.stream = pyte.ByteStream(self.screen)
-        self.master, slave = os.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-        command = [
-            "setsid",
-            "--ctty",
-            "--wait",
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--cores",
-            "2",
-            *arguments,
-        ]
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=os.environ | {"TERM": "xterm-256color"},
-        )
-        os.close(slave)
-
-    def states(self) -> Iterator[list[str]]:
-        """Yield the lines of the screen whenever nothing more comes for a moment, and at the end."""
-        end = time.monotonic() + GIVE_UP
-        while time.monotonic() < end:
-            ready, _, _ = select.select([self.master], [], [], 0.05)
-            if not ready:
-                yield self.lines
-                continue
-            try:
-                data = os.read(self.master, 1 << 16)
-            except OSError:  # the last process has closed the terminal
-                data = b""
-            if not data:
-                break
-            self.stream.feed(data)
-        self.code = self.process.wait(GIVE_UP)
-        yield self.lines
-
-    @property
-    def lines(self) -> list[str]:
-        return [line.rstrip() for line in self.screen.display]
-
-    def press_ctrl_c(self) -> None:
-        os.write(self.master, b"\x03")
+def run_on_terminal(folder: Path, *arguments: str) -> Terminal:
+    return Terminal(folder, [sys.executable, "-m", "snakemake", "--cores", "2", *arguments])
 
 
 def frame(lines: list[str]) -> list[str] | None:
@@ -110,7 +50,7 @@ def small(project: Path) -> Path:
 
 def test_progress_is_one_live_display(small: Path) -> None:
     """Lines of jobs stand above the bars, never between them, and the bars are gone at the end."""
-    terminal = Terminal(small, *DRAWS)
+    terminal = run_on_terminal(small, *DRAWS)
     seen = set()
     for lines in terminal.states():
         if bars := frame(lines):
@@ -127,7 +67,7 @@ def test_progress_is_one_live_display(small: Path) -> None:
 
 def test_failures_stay_visible_on_a_terminal(small: Path) -> None:
     (small / "mine.jsonl").write_text('{"text": "one"}\n{"text": 2}\n')
-    terminal = Terminal(small, *DRAWS)
+    terminal = run_on_terminal(small, *DRAWS)
     *_, lines = terminal.states()
     shown = "\n".join(lines)
     assert terminal.code == 1
@@ -145,7 +85,7 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(small: Path) -> None:
     (small / "logs/extract_dataset").mkdir(parents=True)
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock(small / "logs/extract_dataset/mine.lock"))
-        terminal = Terminal(small, *DRAWS)
+        terminal = run_on_terminal(small, *DRAWS)
         pressed = False
         for lines in terminal.states():
             if frame(lines) and not pressed and any("waiting for another process" in line for line in lines):

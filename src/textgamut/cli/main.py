@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import itertools
@@ -147,11 +148,20 @@ def _error(message: str, code: int) -> int:
 
 
 def _log_to_terminal() -> None:
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _Handler()
     handler.setFormatter(_Terminal())
     logger = logging.getLogger("textgamut")
     logger.setLevel(logging.INFO)
     logger.handlers = [handler]
+
+
+class _Handler(logging.Handler):
+    """Writes to what standard error is at the time: bars put something else in its place, see report.bars."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError, ValueError):  # closed, or full
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
 
 
 class _Terminal(PrintableFormatter):

@@ -99,10 +99,11 @@ def rank(
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import labels_of_methods, method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
+    from textgamut.report.bars import bars
     from textgamut.report.terminal import print_ranking
 
     names = [[name for name, _ in pairs] for pairs in criteria]
-    with recorded_warnings() as messages:
+    with bars(), recorded_warnings() as messages:
         with reading(source, path):
             frame, long = _read_scores(path, prompt, method, by, dict(chain(*criteria)), rows)
             try:

@@ -143,12 +143,15 @@ def score(
             raise ConfigError(f"--metrics {family} needs --scorer: a model of models.yaml, or a folder")
         if PROMPT_IDS in reads and prompt is None:
             raise ConfigError(f"--metrics {family} needs --prompt: the column of the prompts")
-    from textgamut.models.devices import lease
-    from textgamut.progress import recorded_warnings
+    from textgamut.progress import recorded_warnings, step
+    from textgamut.report.bars import bars
 
-    with recorded_warnings() as messages:
+    with bars(), recorded_warnings() as messages:
         asked = {"prompts": prompt, "clusters": cluster}
-        compute = _prepare(reference, _expanded(generated), text, model, given, group, asked, output)
+        with step("reading the texts"):
+            from textgamut.models.devices import lease
+
+            compute = _prepare(reference, _expanded(generated), text, model, given, group, asked, output)
         with lease(1):
             comparison = compute()
             comparison.verdicts  # noqa: B018 (computed once, here: on the GPU, and its warnings are kept)
@@ -158,7 +161,8 @@ def score(
         _print(comparison, settings if json else None, messages)
     finally:  # also if the reader of the output is gone
         if output:
-            _write(output, comparison, utf8(Path(reference.name)), messages)
+            with bars(), step("writing the page"):
+                _write(output, comparison, utf8(Path(reference.name)), messages)
 
 
 def _prepare(

@@ -18,6 +18,7 @@ from textgamut.features import embed as embedding
 from textgamut.features.embed import Features, LoadedEmbedder, load_embedder
 from textgamut.files import write_bytes
 from textgamut.models.devices import choose_device
+from textgamut.progress import step
 from textgamut.sources.cache import cache_folder
 
 if TYPE_CHECKING:
@@ -49,10 +50,11 @@ def cached_features(
     for name, texts in sets.items():
         key = hashlib.sha256(json.dumps([facts, list(texts)]).encode()).hexdigest()
         path = cache_folder() / "features" / f"{key}.npz"
-        if (kept := _read(path)) is None:
-            loaded = loaded or load_embedder(folder, embedder, choose_device(), embedder.batch_size)
-            kept = loaded.embed(texts)
-            _keep(path, kept)
+        with step(f"embedding {name}"):
+            if (kept := _read(path)) is None:
+                loaded = loaded or load_embedder(folder, embedder, choose_device(), embedder.batch_size)
+                kept = loaded.embed(texts)
+                _keep(path, kept)
         found[name] = kept
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
 from textgamut.errors import SmallSampleWarning
 from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
+from textgamut.progress import report, step
 from textgamut.scoring.check import Texts, for_each
 from textgamut.scoring.material import Material
 from textgamut.scoring.options import Options
@@ -54,7 +56,8 @@ def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
         found: dict[str, dict[str, Scores]] = {}
         for name, family in FAMILIES.items():
             if name in options.metrics:
-                found[name] = _scores(family, material)
+                with step(f"scoring {name}"):
+                    found[name] = _scores(family, material)
     return _results(material, found)
 
 
@@ -94,10 +97,14 @@ def _scores(family: Family, material: Material) -> dict[str, Scores]:
     if MODEL in family.reads:
         common[MODEL] = _scoring_model(material.resolved)
 
+    done, total = itertools.count(1), len(material.texts.generated) + len(material.humans(family))
+
     def of(name: str) -> Scores:
         own = material.own(family, name)
         scores: Scores = family.score(common | own)
-        return replace(scores, rows=material.with_intervals(family, name, scores, common))
+        rows = material.with_intervals(family, name, scores, common)
+        report(next(done), total, "sets of texts")
+        return replace(scores, rows=rows)
 
     found = for_each(material.texts.generated, of)
     with warnings.catch_warnings():

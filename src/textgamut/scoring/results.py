@@ -13,6 +13,7 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import DIVERSITY, FIDELITY
 from textgamut.errors import ConfigError, nearest
 from textgamut.metrics.rows import YARDSTICK
+from textgamut.progress import step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -277,10 +278,11 @@ class Comparison:
         some intervals exclude 0 by chance. The resamples are computed when the differences are first asked
         for.
         """
-        return self.material.differences(
-            {name: result._by_key for name, result in self._sets.items()},
-            {name: result.generated.texts for name, result in self._sets.items()},
-        )
+        with step("testing differences"):
+            return self.material.differences(
+                {name: result._by_key for name, result in self._sets.items()},
+                {name: result.generated.texts for name, result in self._sets.items()},
+            )
 
     @cached_property
     def deviations(self) -> pd.DataFrame:
@@ -290,7 +292,9 @@ class Comparison:
         ``differences`` and, of the metrics of sets of the first pair with common prompts, and of the first
         pair without, those of both halves and of the four quarters of the texts.
         """
-        return self.material.deviations(self.differences)
+        table = self.differences
+        with step("deviations of smaller samples"):
+            return self.material.deviations(table)
 
     @property
     def humans(self) -> dict[str, ScoreResult]:

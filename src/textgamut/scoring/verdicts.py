@@ -19,6 +19,7 @@ from textgamut.inference.verdicts import (
 )
 from textgamut.metrics.lengths import common_length
 from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
+from textgamut.progress import step
 from textgamut.scoring.check import Texts
 from textgamut.scoring.material import Material
 from textgamut.text import cut_words
@@ -95,8 +96,10 @@ def _repeated(material: Material, name: str, whole: Verdict) -> Verdict:
         return whole
     logger.info("%s: repeating the tests on texts cut to %d words", name, words)
     options = replace(material.options, metrics=of_features, bootstrap=0)
-    cut = material.recompute(_cut(material.texts, name, words), options, material.resolved)
-    return with_cut(whole, _of_tests(cut.material, cut.values, cut.differences)[name].findings, words)
+    with step(f"{name}, cut to {words} words"):
+        cut = material.recompute(_cut(material.texts, name, words), options, material.resolved)
+        findings = _of_tests(cut.material, cut.values, cut.differences)[name].findings
+    return with_cut(whole, findings, words)
 
 
 def _cut(texts: Texts, name: str, words: int) -> Texts:

@@ -32,6 +32,7 @@ from textgamut.errors import DataError, ModelError, SourceError, reason
 from textgamut.fields import expanded
 from textgamut.files import digest
 from textgamut.locks import lock
+from textgamut.progress import step
 from textgamut.sources import hub, hub_dataset, url, wheel
 from textgamut.sources.cache import cache_folder, intact, offline
 from textgamut.sources.http import redacted
@@ -83,7 +84,8 @@ def fetch(source: FetchedSource, cache: Path | None = None) -> Path:
         downloads.mkdir(parents=True, exist_ok=True)
         with lock(downloads / f"{key}.lock", waiting=lambda holder: logger.info(waiting, name, holder)):
             if not (entry.exists() and intact(entry, sha256)):  # another process may have downloaded it
-                _fetch_into(entry, source, name, downloads, key)
+                with step(f"fetching {name}"):
+                    _fetch_into(entry, source, name, downloads, key)
     except OSError as error:
         raise SourceError(
             f"{name}: cannot be stored in the cache {cache}: {reason(error)}; set TEXTGAMUT_CACHE to another "

