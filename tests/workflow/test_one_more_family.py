@@ -143,7 +143,8 @@ def test_a_run_computes_and_tabulates_it(source: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "Listening to the texts of news by plain, short, seed 1" in done.stdout
     with open(folder / "results/papers/tiny/news/scores.csv", newline="") as stream:
-        [row, *_] = [row for row in csv.DictReader(stream) if row["model"] == "plain"]
-    assert 0 < float(row["sonority_ratio"]) < 3
+        rows = [(row["model"], row["metric"], row["value"]) for row in csv.DictReader(stream)]
+    [value] = [value for *names, value in rows if names == ["plain", "sonority_ratio"]]
+    assert 0 < float(value) < 3
     with open(folder / "results/papers/tiny/news/texts.csv", newline="") as stream:
         assert "sonority" in next(csv.reader(stream))

@@ -151,7 +151,8 @@ def score(
         with step("reading the texts"):
             from textgamut.models.devices import lease
 
-            compute = _prepare(reference, _expanded(generated), text, model, given, group, asked, output)
+            files = _expanded(generated)
+            compute = _prepare(reference, files, text, model, given, group, asked, output)
         with lease(1):
             comparison = compute()
             comparison.verdicts  # noqa: B018 (computed once, here: on the GPU, and its warnings are kept)
@@ -162,7 +163,7 @@ def score(
     finally:  # also if the reader of the output is gone
         if output:
             with bars(), step("writing the page"):
-                _write(output, comparison, utf8(Path(reference.name)), messages)
+                _write(output, comparison, [reference, *files], settings, messages)
 
 
 def _prepare(
@@ -333,11 +334,17 @@ def _check_texts(where: str, texts: pd.Series[Any]) -> None:
 def _names(support: bool) -> list[str]:
     """Return the files that ``--output`` writes, relative to its folder."""
     figures = ["precision-recall.svg", "precision-recall.png"] if support else []
-    return ["index.html", "scores.csv", *figures, "differences.csv", "deviations.csv"]
+    return ["index.html", "scores.csv", *figures, "differences.csv", "deviations.csv", "settings.json"]
 
 
-def _write(folder: Path, comparison: Comparison, reference: str, messages: Sequence[str]) -> None:
-    """Write the page, the tables and the figure."""
+def _write(
+    folder: Path,
+    comparison: Comparison,
+    files: Sequence[Path],
+    settings: Mapping[str, Any],
+    messages: Sequence[str],
+) -> None:
+    """Write the page, the tables, the figure and how all of it was made."""
     from textgamut.files import to_csv
     from textgamut.report.comparison import facts_of, models_table
     from textgamut.report.experiment_page import write_page
@@ -346,7 +353,8 @@ def _write(folder: Path, comparison: Comparison, reference: str, messages: Seque
 
     scores, differences = comparison.to_frame(), comparison.differences
     contents = {
-        "scores.csv": to_csv(scores),
+        "settings.json": _record(comparison, files, settings),
+        "scores.csv": to_csv(_scores_file(comparison, scores)),
         "differences.csv": to_csv(differences),
         "deviations.csv": to_csv(comparison.deviations),
     }
@@ -356,7 +364,43 @@ def _write(folder: Path, comparison: Comparison, reference: str, messages: Seque
         figure = scores_figure(table, facts_of(scores, len(result.reference_texts), result.embedder))
         contents["precision-recall.svg"] = render(figure, "svg")
         contents["precision-recall.png"] = render(figure, "png")
-    page = comparison.page(f"Generated texts against {reference}", [f"Warning: {of}." for of in messages])
+    title = f"Generated texts against {utf8(Path(files[0].name))}"
+    page = comparison.page(title, [f"Warning: {of}." for of in messages])
     with writable(folder):
         write_page(folder / "index.html", page, contents)
     logger.info("written: %s", folder)
+
+
+def _scores_file(comparison: Comparison, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores in the layout that those of experiments have."""
+    from textgamut.report.tables import SCORES
+
+    embedder = comparison.material.options.embedder if comparison.material.embedder else None
+    single: dict[str, Any] = {
+        "task": None,
+        "decoding": None,
+        "embedder": embedder,
+        "runs": 1,
+        "seeds": 1,
+        "draws": 1,
+    }
+    return scores.astype({"k": "Int64"}).assign(**single)[SCORES]
+
+
+def _record(comparison: Comparison, files: Sequence[Path], settings: Mapping[str, Any]) -> bytes:
+    """Return what the scores were computed from and with, as JSON."""
+    import json
+
+    from textgamut.datasets.row_files import STANDARD_INPUT
+    from textgamut.files import digest, provenance
+    from textgamut.sources.fetch import pinned
+
+    sources = comparison.material.resolved.sources
+    content = {
+        "command": "textgamut score",
+        "settings": settings,
+        "files": {utf8(file): digest(file) for file in files if file != STANDARD_INPUT},
+        "checkpoints": {name: pinned(source) for name, source in sources.items()},
+        **provenance(),
+    }
+    return f"{json.dumps(content, indent=2)}\n".encode()

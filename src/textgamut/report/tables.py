@@ -24,11 +24,16 @@ from textgamut.errors import DataError
 from textgamut.files import read_csv
 from textgamut.metrics.rows import ALL
 
-REVISION = 5
+REVISION = 6
 """Increase when the same scores produce different tables."""
 
 CELL = ["task", "model", "decoding", "embedder", "n", "k", "group"]
 COLUMNS = [*CELL, "seed", "draw", "metric", "value", "deviation", "low", "high"]
+SCORES = [
+    *("task", "model", "decoding", "embedder", "group", "metric", "value", "low", "high", "deviation"),
+    *("n", "k", "runs", "seeds", "draws"),
+]
+"""Columns of ``scores.csv``, in experiments and of ``textgamut score``."""
 _KEY = [*CELL, "seed", "draw", "metric"]
 _TEXT = ["task", "model", "decoding", "embedder", "group", "metric"]
 
@@ -178,6 +183,23 @@ def summary_table(scores: pd.DataFrame) -> pd.DataFrame:
     }
     counts["runs"] = counts["runs"].where(counts["runs"] > 0, counts["seeds"])
     return by_cell[CELL].first().join(pd.DataFrame(columns | counts)).reset_index(drop=True)
+
+
+def scores_file(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of :func:`summary_table` in the layout of ``scores.csv``: a row per cell and metric.
+
+    Returns:
+        The columns ``SCORES``; ``deviation``, ``low`` and ``high`` as in :func:`summary_table`.
+    """
+    rows = [
+        {name: row[name] for name in (*CELL, "runs", "seeds", "draws")}
+        | {"metric": metric, "value": row[metric], "deviation": row[f"{metric}_sd"]}
+        | {limit: row.get(f"{metric}_{limit}") for limit in ("low", "high")}
+        for row in summary.to_dict("records")
+        for metric in summary
+        if f"{metric}_sd" in summary and not pd.isna(row[metric])
+    ]
+    return pd.DataFrame(rows, columns=SCORES)
 
 
 def mean_intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], tuple[float, float]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -17,6 +18,7 @@ from textgamut.scoring.options import Options, Pooling
 if TYPE_CHECKING:
     from textgamut.config.entries.embedders import Embedder
     from textgamut.config.entries.models import Model
+    from textgamut.config.entries.sources import Source
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Resolved:
     scorer_tokenizer: Any = None
     adapter: Path | None = None
     """Folder of the scorer's adapter."""
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    """Where each checkpoint is from: ``embedder``, ``tokenizer``, ``scorer``, ``adapter``."""
 
 
 def check_options(options: Options, with_prompts: bool) -> Options:
@@ -107,20 +111,26 @@ def resolve(options: Options) -> Resolved:
     tokenizer = _model(options.tokenizer, options) if options.tokenizer and with_tokenizer else None
     scorer = _model(options.scorer, options) if options.scorer and MODEL in reads else None
     found = Resolved()
+    sources: dict[str, Source] = {}
     if embedder is not None:
         folder = prepare(embedder.source)
         transformer = own_modules(folder).transformer if embedder.pooling == LIBRARY else folder
         check_length(embedder.max_tokens, context_length(read_config(transformer)))
         found = replace(found, embedder=embedder, embedder_folder=folder)
+        sources["embedder"] = embedder.source
     if tokenizer is not None:
         found = replace(found, tokenizer=load_tokenizer(prepare(tokenizer.checkpoint)))
+        sources["tokenizer"] = tokenizer.checkpoint
     if scorer is not None:
         folder = prepare(scorer.checkpoint)
         read_config(folder)
         own = load_tokenizer(folder, scorer.bos)
         adapter = prepare_adapter(scorer.adapter)
         found = replace(found, scorer=scorer, scorer_folder=folder, scorer_tokenizer=own, adapter=adapter)
-    return found
+        sources["scorer"] = scorer.checkpoint
+        if scorer.adapter is not None:
+            sources["adapter"] = scorer.adapter
+    return replace(found, sources=sources)
 
 
 def _embedder(options: Options) -> Embedder:

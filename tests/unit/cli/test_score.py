@@ -14,9 +14,11 @@ import tiny
 
 from textgamut.catalogue import METRICS, metrics_of
 from textgamut.cli.main import main
+from textgamut.files import digest
 from textgamut.metrics.ngram import diversity, self_bleu
 from textgamut.metrics.rows import USED_REFERENCES
 from textgamut.metrics.support_scores import OF_GROUPS
+from textgamut.report.tables import SCORES
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "over", "under", "mat", "road", "then", "and"]
 
@@ -289,11 +291,11 @@ class TestSeveralModels:
         assert err.endswith("written: out\n")
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
         assert files == {
-            "index.html", "scores.csv", "differences.csv", "deviations.csv",
+            "index.html", "scores.csv", "differences.csv", "deviations.csv", "settings.json",
             "precision-recall.svg", "precision-recall.png",
         }  # fmt: skip
         scores = pd.read_csv("out/scores.csv")
-        assert list(scores) == ["model", "group", "metric", "value", "low", "high", "deviation", "n", "k"]
+        assert list(scores) == SCORES
         assert scores["model"].unique().tolist() == [*names, USED_REFERENCES]
         differences = pd.read_csv("out/differences.csv")
         assert list(differences) == [
@@ -315,9 +317,27 @@ class TestSeveralModels:
         assert same == out
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
         figures = {"precision-recall.svg", "precision-recall.png"}
-        assert files == {"index.html", "scores.csv", "differences.csv", "deviations.csv", *figures}
+        assert files == {
+            "index.html", "scores.csv", "differences.csv", "deviations.csv", "settings.json", *figures,
+        }  # fmt: skip
         run(capsys, *base, "--metrics", "ngram", "--output", "wording")
         assert {path.name for path in Path("wording").iterdir()} == files - figures
+
+    def test_a_folder_describes_itself(self, texts: Path, embedder, capsys) -> None:
+        """`settings.json`: options, versions, checkpoints and the digests of the files."""
+        words = ["--reference", "r.jsonl", "--generated", "gen/a.jsonl", *embedder, "--k", "3"]
+        run(capsys, "score", *words, "--output", "out")
+        content = json.loads(Path("out/settings.json").read_text())
+        assert content["settings"]["k"] == 3
+        assert content["settings"]["reference"] == "r.jsonl"
+        assert content["files"] == {name: digest(Path(name)) for name in ("r.jsonl", "gen/a.jsonl")}
+        [(name, source)] = content["checkpoints"].items()
+        assert (name, source["kind"], source["sha256"]) == ("embedder", "file", digest(Path(embedder[1])))
+        assert {"textgamut", "torch", "transformers"} <= content["versions"].keys()
+        Path("gen/a.jsonl").write_text(Path("r.jsonl").read_text())
+        run(capsys, "score", *words, "--output", "again")
+        other = json.loads(Path("again/settings.json").read_text())
+        assert other["files"]["gen/a.jsonl"] == other["files"]["r.jsonl"]
 
     def test_clusters_are_a_column_of_the_generated_files(self, texts: Path, capsys) -> None:
         for name in "xy":

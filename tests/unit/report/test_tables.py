@@ -9,6 +9,7 @@ import pytest
 from textgamut.errors import TextgamutError
 from textgamut.report.html import to_html
 from textgamut.report.tables import (
+    SCORES,
     correlation_table,
     held,
     mean_intervals,
@@ -17,6 +18,7 @@ from textgamut.report.tables import (
     precision_recall_runs,
     rescaled,
     runs_table,
+    scores_file,
     summary_table,
     texts_table,
     tidy,
@@ -350,3 +352,23 @@ class TestTexts:
 
     def test_no_parameter_varies(self):
         assert parameter_table(texts_table(TEXTS), {}).empty
+
+
+def test_scores_have_one_layout() -> None:
+    """A row per cell and metric, with the columns that `textgamut score` writes, too."""
+    summary = summary_table(additive())
+    table = scores_file(summary)
+    assert list(table) == SCORES
+    assert len(table) == 2 * len(summary)
+    for row in table.to_dict("records"):
+        of_cell = summary[summary["group"] == row["group"]].iloc[0]
+        assert row["value"] == of_cell[row["metric"]]
+        assert row["deviation"] == of_cell[f"{row['metric']}_sd"]
+        assert (row["runs"], row["seeds"]) == (of_cell["runs"], of_cell["seeds"])
+
+
+def test_the_layout_leaves_out_what_a_cell_does_not_have() -> None:
+    wording = [dict(additive("b").iloc[0]) | {"metric": "diversity", "value": 0.5}]
+    table = scores_file(summary_table(tidy([*additive("a").to_dict("records"), *wording])))
+    assert set(table.loc[table["model"] == "b", "metric"]) == {"diversity"}
+    assert not table["value"].isna().any()

@@ -656,7 +656,7 @@ def test_a_partial_snapshot_without_its_listing_is_completed(hub_cache, hub, mon
 def test_fetching_shows_bytes(hub_cache, hub, server, monkeypatch, caplog):
     """Of the hub, of a URL and of a wheel: to who listens, and else in the log."""
     point_clients_at(monkeypatch, hub.address)
-    heard = []
+    heard: list[Event] = []
     with heard_by(heard.append):
         fetch(hf())
         fetch(server.source())

@@ -32,6 +32,7 @@ from textgamut.report.tables import (
     parameter_table,
     read_differences,
     read_texts_table,
+    scores_file,
     summary_table,
     texts_table,
     tidy,
@@ -66,7 +67,10 @@ def plot_precision_recall(settings: Settings, table: Path) -> Made:
 
 def tabulate_scores(settings: Settings, table: Path) -> Made:
     summary = summary_table(scores_of(table, settings["task"]))
-    return {"csv": summary, "html": to_html(summary, f"Scores of {settings['task']}", SPREAD_NOTE)}
+    return {
+        "csv": scores_file(summary),
+        "html": to_html(summary, f"Scores of {settings['task']}", SPREAD_NOTE),
+    }
 
 
 def tabulate_variance(settings: Settings, table: Path) -> Made:
