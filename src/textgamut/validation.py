@@ -99,14 +99,34 @@ def mapping(name: str, value: object, expected: str) -> Mapping[Any, Any]:
 
 def listed(name: str, values: object, of: str) -> list[Any]:
     """Return a list of what an iterable yields; not of a string, a table, or what has no order."""
+    if columns := _columns(values):
+        raise DataError(
+            f"{name}: expected a list of {of}, found {described(values)}: pass a column, {columns}"
+        )
     unordered = isinstance(values, str | bytes | bytearray | memoryview | Mapping | set | frozenset)
     try:
-        if unordered or hasattr(values, "columns"):
+        if unordered:
             raise TypeError
         iterator = iter(values)  # type: ignore[call-overload]
     except TypeError:
         raise DataError(f"{name}: expected a list of {of}, found {described(values)}") from None
     return list(iterator)
+
+
+def _columns(values: object) -> str | None:
+    """Return how to choose a column of a table, such as a DataFrame or a Dataset; None for anything else."""
+    names = getattr(values, "column_names", None)  # of datasets and pyarrow
+    splits = isinstance(names, Mapping)
+    if isinstance(names, Mapping):
+        names = next(iter(names.values()), [])
+    if not isinstance(names, list):
+        names = getattr(values, "columns", None)
+    if names is None:
+        return None
+    known = [str(column) for column in names]
+    chosen = "text" if "text" in known else next(iter(known), "text")
+    split = f"[{next(iter(values))!r}]" if splits else ""  # type: ignore[call-overload]
+    return f"such as {split}[{chosen!r}] (columns: {', '.join(known) or 'none'})"
 
 
 def texts(name: str, values: object) -> list[str]:

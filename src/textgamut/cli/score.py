@@ -346,10 +346,8 @@ def _write(
 ) -> None:
     """Write the page, the tables, the figure and how all of it was made."""
     from textgamut.files import to_csv
-    from textgamut.report.comparison import facts_of, models_table
     from textgamut.report.experiment_page import write_page
     from textgamut.report.figures.style import render
-    from textgamut.report.score_page import scores_figure
 
     scores, differences = comparison.to_frame(), comparison.differences
     contents = {
@@ -358,10 +356,8 @@ def _write(
         "differences.csv": to_csv(differences),
         "deviations.csv": to_csv(comparison.deviations),
     }
-    table = models_table(scores)
-    if "precision" in table:
-        result = next(iter(comparison.results.values()))
-        figure = scores_figure(table, facts_of(scores, len(result.reference_texts), result.embedder))
+    if "precision" in set(scores["metric"]):
+        figure = comparison.plot()
         contents["precision-recall.svg"] = render(figure, "svg")
         contents["precision-recall.png"] = render(figure, "png")
     title = f"Generated texts against {utf8(Path(files[0].name))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -17,7 +18,7 @@ NOTEBOOK = "ZMQInteractiveShell"
 
 @contextlib.contextmanager
 def bars() -> Iterator[None]:
-    """Draw a bar for each step in a block, if standard error is a terminal or the block runs in a notebook.
+    """Draw a bar for each step in a block, on a terminal (standard error) or in a notebook.
 
     The bars are removed at the end.
     """
@@ -41,9 +42,10 @@ def bars() -> Iterator[None]:
 
 
 def in_notebook() -> bool:
-    """Return whether the code runs in a Jupyter notebook."""
+    """Return whether the code runs in a Jupyter notebook that can show bars, with ipywidgets."""
     ipython = sys.modules.get("IPython")
-    return ipython is not None and type(ipython.get_ipython()).__name__ == NOTEBOOK
+    running = ipython is not None and type(ipython.get_ipython()).__name__ == NOTEBOOK
+    return running and find_spec("ipywidgets") is not None
 
 
 class _Bars:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
+from textgamut.progress import FOR_DEVELOPERS
+from textgamut.report.bars import bars, in_notebook
 from textgamut.scoring.check import check_texts, group_columns
 from textgamut.scoring.compute import compute
 from textgamut.scoring.options import Options, with_options
@@ -59,13 +63,13 @@ def score(
         >>> result.missed.generated[0].text  # doctest: +SKIP
         >>> result.to_html("page.html")  # doctest: +SKIP
     """
-    alone = compare(
+    alone = _scored(
         reference_texts,
         {"generated": generated_texts},
-        groups={name: (of, {"generated": labels}) for name, (of, labels) in group_columns(groups).items()},
-        prompts=None if prompts is None else {"generated": prompts},
-        clusters=None if clusters is None else {"generated": clusters},
-        **options,
+        {name: (of, {"generated": labels}) for name, (of, labels) in group_columns(groups).items()},
+        None if prompts is None else {"generated": prompts},
+        None if clusters is None else {"generated": clusters},
+        Options(**options),
     )
     return alone.results["generated"]
 
@@ -117,6 +121,26 @@ def compare(
         >>> comparison.results["a"].precision, comparison.results["b"].precision  # doctest: +SKIP
         >>> comparison.differences  # doctest: +SKIP
     """
-    checked = check_options(Options(**options), with_prompts=prompts is not None)
-    texts = check_texts(reference_texts, generated_texts, checked, groups, prompts, clusters)
-    return compute(texts, checked, resolve(checked))
+    return _scored(reference_texts, generated_texts, groups, prompts, clusters, Options(**options))
+
+
+def _scored(
+    reference_texts: Iterable[str],
+    generated_texts: Mapping[str, Iterable[str]],
+    groups: Any,
+    prompts: Any,
+    clusters: Any,
+    options: Options,
+) -> Comparison:
+    """Do what :func:`compare` says, with bars in a notebook; keep warnings, and raise them at its caller."""
+    with bars() if in_notebook() else nullcontext(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in FOR_DEVELOPERS:
+            warnings.simplefilter("ignore", category)
+        checked = check_options(options, with_prompts=prompts is not None)
+        texts = check_texts(reference_texts, generated_texts, checked, groups, prompts, clusters)
+        found = compute(texts, checked, resolve(checked))
+    found.warnings.extend(dict.fromkeys(str(warning.message) for warning in caught))
+    for warning in caught:
+        warnings.warn(warning.message, warning.category, stacklevel=3)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from textgamut.catalogue import FAMILIES
@@ -42,6 +42,8 @@ class Material:
     """Why no human texts are held out; empty if there are."""
     recompute: Callable[[Texts, Options, Resolved], Any]
     """``scoring.compute``, which scores other texts in the same way."""
+    warnings: list[str] = field(default_factory=list)
+    """The warnings raised while the texts were scored; ``textgamut.score`` fills it."""
 
     @property
     def embedder(self) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut import validation
 from textgamut.catalogue import METRICS
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 EXPLORED = "texts"
 """Name of the task in the explorer of a page."""
+MISSED = ["side", "id", "text", "distance", "neighbour_id", "neighbour_text"]
 COLUMNS = ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
 
 
@@ -41,6 +42,23 @@ class MissedTexts(NamedTuple):
     """Generated texts outside the references' support, which lower precision."""
     reference: list[MissedText]
     """References outside the generated texts' support, which lower recall."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the texts as a table.
+
+        Returns:
+            One row per text, with the columns ``side`` ("generated" or "reference"), ``id``, ``text``,
+            ``distance``, ``neighbour_id`` and ``neighbour_text``.
+        """
+        import pandas as pd
+
+        rows = [{"side": side, **vars(text)} for side, texts in self._asdict().items() for text in texts]
+        return pd.DataFrame(rows, columns=MISSED)
+
+    def _repr_html_(self) -> str:
+        from textgamut.report.notebook import texts_html
+
+        return texts_html(self.to_frame())
 
 
 class MissedRegions(NamedTuple):
@@ -94,6 +112,11 @@ class ScoreResult:
         return self.material.texts.reference
 
     @property
+    def warnings(self) -> list[str]:
+        """The warnings raised while the texts were scored, each once."""
+        return self.material.warnings
+
+    @property
     def yardstick(self) -> ScoreResult | None:
         """The scores of as many held-out human texts; None if there are none, see ``no_yardstick``."""
         return self.humans.get(YARDSTICK)
@@ -112,6 +135,9 @@ class ScoreResult:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.values]
+
+    def _repr_html_(self) -> str:
+        return self._alone._repr_html_()
 
     def __repr__(self) -> str:
         return f"ScoreResult({', '.join(f'{name}={value:.4f}' for name, value in self.values.items())})"
@@ -213,6 +239,10 @@ class ScoreResult:
 
         return pd.DataFrame(list(self.rows), columns=COLUMNS)
 
+    def plot(self) -> Any:
+        """Plot precision and recall, see ``Comparison.plot``."""
+        return self._alone.plot()
+
     def to_html(self, path: str | Path, title: str = "Generated against reference texts") -> None:
         """Write a page with the scores, and all texts with their neighbours.
 
@@ -251,6 +281,12 @@ class Comparison:
     """The scores of each model, in the order in which the models were given."""
     material: Material
     """The texts and features that the differences are computed from."""
+
+    def _repr_html_(self) -> str:
+        from textgamut.report.notebook import result_html
+
+        said = {name: verdict.sentences for name, verdict in self.verdicts.items()}
+        return result_html(said, self.pair_verdicts, self.to_frame())
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(map(repr, self.results))})"
@@ -372,6 +408,29 @@ class Comparison:
 
         rows = [{"model": name} | row for name, result in self._sets.items() for row in result.rows]
         return pd.DataFrame(rows, columns=["model", *COLUMNS])
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings raised while the texts were scored, each once."""
+        return self.material.warnings
+
+    def plot(self) -> Any:
+        """Plot precision and recall of all models and of human texts.
+
+        Returns:
+            A figure of matplotlib: ``savefig`` writes it, and a notebook shows it.
+
+        Raises:
+            ConfigError: If ``"support"`` was not computed.
+        """
+        from textgamut.report.comparison import facts_of, models_table
+        from textgamut.report.score_page import scores_figure
+
+        first, scores = next(iter(self.results.values())), self.to_frame()
+        if first.support is None:
+            raise ConfigError("precision and recall are unknown: add 'support' to metrics")
+        facts = facts_of(scores, len(first.reference_texts), first.embedder)
+        return scores_figure(models_table(scores), facts)
 
     def to_html(self, path: str | Path, title: str = "Generated against reference texts") -> None:
         """Write a page with the scores, the differences, and all texts with their neighbours.

@@ -80,7 +80,13 @@ def _empty_figure(width: float, height: float) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    class Shown(Figure):
+        """A figure that a notebook shows, without pyplot."""
+
+        def _repr_svg_(self) -> str:
+            return render(self, "svg").decode()
+
+    figure = Shown(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
