@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
+    "search_texts",  # docs/_ext: excerpts in the results of a search
     "reference",  # docs/_ext: what is generated from the code
     "api_types",
 ]
@@ -48,11 +49,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"textgamut {release}"
 html_static_path = ["_static"]
 html_css_files = ["textgamut.css"]
-html_show_search_summary = False  # they are fetched, which browsers refuse on a site that is opened from disk
+html_show_search_summary = (
+    True  # from search_texts.js: browsers fetch no pages on a site that is opened from disk
+)
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "gallery": [], "changelog": []}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "show_prev_next": True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -47,7 +48,15 @@ def test_every_page_opens_from_disk_without_a_network(chromium: Browser, pages: 
 
 @pytest.mark.parametrize(
     ("words", "found"),
-    [("recall", "Precision and recall of text"), ("batch_invariant", "Configuration files")],
+    [
+        ("recall", "Precision and recall of text"),
+        ("batch_invariant", "Configuration files"),
+        ("confidence interval", "Glossary"),
+        ("baseline", "Glossary"),
+        ("mode collapse", "Glossary"),
+        ("llama-2-7b: wrong checksum: expected sha256 0123, but the download has 4567", "Troubleshooting"),
+        ("tasks.stories: k = 8 needs more than 8 texts on each side, but n = 8", "Troubleshooting"),
+    ],
 )
 def test_the_search_works_from_disk(chromium: Browser, pages: list[Path], words: str, found: str) -> None:
     with reader(chromium) as (page, faults):
@@ -56,6 +65,25 @@ def test_the_search_works_from_disk(chromium: Browser, pages: list[Path], words:
         page.keyboard.type(words)
         page.keyboard.press("Enter")
         page.locator("ul.search li", has_text=found).first.wait_for()
+        excerpt = page.locator("ul.search li", has_text=found).locator("p.context").first
+        assert len(excerpt.inner_text()) > 40
+        assert not faults
+
+
+def test_an_excerpt_is_where_the_words_stand_together(chromium: Browser, pages: list[Path]) -> None:
+    message = "tasks.stories: k = 8 needs more than 8 texts on each side, but n = 8"
+    with reader(chromium) as (page, _):
+        page.goto(f"{(SITE / 'search.html').as_uri()}?q={quote_plus(message)}")
+        first = page.locator("ul.search li").first
+        first.locator("p.context").wait_for()
+        assert "Troubleshooting" in first.inner_text()
+        assert "needs more than 4 texts on each side" in first.inner_text()
+
+
+def test_the_search_says_that_nothing_was_found(chromium: Browser, pages: list[Path]) -> None:
+    with reader(chromium) as (page, faults):
+        page.goto(f"{(SITE / 'search.html').as_uri()}?q=qwertzuiop+asdfghjkl")
+        page.get_by_text("did not match any documents").wait_for()
         assert not faults
 
 
