@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.made_pages import HOSTILE, made_ranking, made_task, named_task, write_made_page
+from browser.made_pages import (
+    HOSTILE,
+    made_ranking,
+    made_task,
+    named_task,
+    write_made_page,
+    write_scored_page,
+)
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from textgamut.report.explorer_chunks import ExplorerTask
@@ -52,6 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             ),
             "named": write_made_page(folder / "named/index.html", [named_task()]),
             "samples": write_made_page(folder / "samples/index.html", [made_task(20, samples=5)]),
+            "scored": write_scored_page(folder / "scored/index.html"),
             "sides": write_made_page(folder / "sides/index.html", [sides]),
             "rankings": write_made_page(
                 folder / "rankings/index.html", [], [made_ranking("first"), made_ranking("second")]

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from textgamut.catalogue import METRICS
 from textgamut.features.projection import project_features
 from textgamut.metrics import support_scores
 from textgamut.metrics.neighbours import neighbour_table
 from textgamut.rankings.method_scores import MethodScores, scores_table
 from textgamut.rankings.ranking import rank_methods
 from textgamut.report.criteria import RankedMethods
-from textgamut.report.experiment_page import Column, Entry, Page, Section, Table, write_page
+from textgamut.report.experiment_page import Column, Entry, Page, Section, Table, metric_table, write_page
 from textgamut.report.explorer_chunks import ExplorerTask, GeneratedSet, TextSet, explorer_data
 
 TOPICS = ["politics", "sport"]
@@ -130,6 +131,31 @@ def made_ranking(name: str = "made") -> RankedMethods:
     labels = {"model": {method: method.upper() for method in scores.methods}}
     cells = {name: ["Alpha", "Alpha", "Beta"]}
     return RankedMethods(name, methods, scores_table(scores, labels), better, cells)
+
+
+def write_scored_page(path: Path) -> Path:
+    """Write a page of many metrics and methods, with texts: what a large comparison looks like."""
+    rng = np.random.default_rng(2)
+    names = [name for name in METRICS if METRICS[name].family in ("support", "divergence", "vendi", "ngram")]
+    values = {name: rng.random(30) for name in names}
+    ends = {
+        f"{name}_{end}": of + shift
+        for name, of in values.items()
+        for end, shift in (("low", -0.1), ("high", 0.1))
+    }
+    frame = pd.DataFrame(
+        {"model": [f"a model with a long name {row}" for row in range(30)], **values, **ends}
+    )
+    table = metric_table(frame, {"model": "model"}, "Scores")
+    sections = [
+        Section("verdicts", "Verdicts", ["One is better."], overview=False),
+        Section("scores", "Scores", ["30 models."], [table]),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of small samples
+        task = made_task(40)
+    write_page(path, Page("Scored", sections, explorer=explorer_data([task]), metrics=names))
+    return path
 
 
 def write_made_page(

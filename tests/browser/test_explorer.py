@@ -78,7 +78,7 @@ def test_inside_and_outside_are_those_of_the_metric(browse: Any) -> None:
     one.page.locator("#x-tab-missed").click()
     one.page.select_option("#x-cell", "2")
     heading = one.page.locator("#x-missed-lists h3").first.inner_text()
-    assert heading.endswith(f"what precision missed ({outside})")
+    assert heading == f"Generated texts outside human support, which lower precision ({outside})"
 
 
 def test_a_histogram_is_brushed_and_the_numbers_do_the_same(browse: Any) -> None:
@@ -435,7 +435,7 @@ def test_the_page_moves_to_what_its_address_names(browse: Any) -> None:
             f"() => [document.querySelector('#{name}').getBoundingClientRect().top,"
             " document.documentElement.scrollHeight - scrollY - innerHeight]"
         )
-        assert abs(top) < 2 or end < 2
+        assert 0 <= top < 60 or end < 2  # below the contents
 
 
 def test_tables_are_sorted_by_their_headings(browse: Any) -> None:

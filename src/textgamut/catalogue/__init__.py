@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from importlib import import_module
 
-from textgamut.catalogue.family import DIVERSITY, FIDELITY, Family, Metric
+from textgamut.catalogue.family import BOTH, DIVERSITY, FIDELITY, Family, Metric
 
 MODULES = (
     "support",
@@ -45,6 +45,24 @@ METRICS: dict[str, Metric] = {
     if (family.of_texts or metric.level == "text") == of_texts
 }
 """Metrics by name, in the order of a table's columns: metrics of sets, then metrics of single texts."""
+
+
+ANSWERING = (
+    *("precision", "recall", "mauve", "f_1_8", "f_8"),
+    *("mmd_gaussian_p", "vendi_ratio", "self_bleu", "text_words"),
+)
+"""The metrics that answer the questions of docs/reference/sanity.md, which tables show first."""
+
+INSTEAD = {FIDELITY: ("f_1_8", "mauve"), DIVERSITY: ("f_8",), BOTH: ("mauve",)}
+"""Role -> metrics that fail fewer sanity checks than others, the more specific first."""
+
+
+def instead_of(name: str) -> Metric | None:
+    """Return the metric to read instead of one that fails sanity checks; None if it fails none."""
+    metric = METRICS[name]
+    others = INSTEAD.get(metric.role or BOTH, ())
+    better = [METRICS[other] for other in others if len(METRICS[other].fails) < len(metric.fails)]
+    return better[0] if better else None
 
 
 def metrics_of(family: str) -> list[str]:

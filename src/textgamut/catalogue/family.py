@@ -169,8 +169,8 @@ class Metric:
         return f"{self.meaning} {self.arrow}".rstrip()
 
 
-FAILS_NOTE = "†: fails sanity checks, so that its values can mislead"
-"""Meaning of the dagger."""
+FAILS_NOTE = "†: fails sanity checks, so that its values can mislead; MAUVE and, for diversity, F_8 fail none"
+"""Meaning of the dagger, and what to use instead."""
 
 ARROWS: dict[str | None, str] = {"higher": "↑", "lower": "↓", None: ""}
 """Which values are better -> an arrow."""

@@ -6,7 +6,7 @@ import base64
 import contextlib
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from textgamut import __version__, files
-from textgamut.catalogue import METRICS
+from textgamut.catalogue import ANSWERING, METRICS, instead_of
 from textgamut.catalogue.family import ARROWS, FAILS_NOTE
 from textgamut.inference.differences import CANNOT_TELL
 from textgamut.inference.verdicts import visible_difference
@@ -25,8 +25,9 @@ from textgamut.report.escaping import csp_hash, escape
 from textgamut.report.explorer_chunks import ExplorerData
 from textgamut.report.html import spread_text, value_text
 from textgamut.report.rendering import load_template
+from textgamut.text import counted
 
-REVISION = 3
+REVISION = 4
 """Increase when the same results produce a different page."""
 
 EXPLORER_SCRIPTS = (
@@ -38,6 +39,8 @@ EXPLORER_SCRIPTS = (
 BEST_NOTE = "A value is in bold if it is the best and its interval overlaps with no other one."
 """How to read the mark of :func:`metric_table`."""
 
+MOST_COLUMNS = 12
+"""Number of columns from which on a table shows those of ``ANSWERING`` first, and all after a click."""
 MOST_PAIRS = 30
 """Maximum number of sentences on pairs of models that a page shows; the table of differences has all."""
 
@@ -72,8 +75,16 @@ class Column:
         """Meaning of the values of a metric, and which sanity checks it fails."""
         if not self.metric:
             return ""
-        metric = METRICS[self.metric]
-        return metric.meaning + (f". It fails the checks: {', '.join(metric.fails)}" if metric.fails else "")
+        return METRICS[self.metric].meaning + fails_text(self.metric)
+
+
+def fails_text(name: str) -> str:
+    """Say which sanity checks a metric fails, and what to read instead; an empty string if it fails none."""
+    fails, instead = METRICS[name].fails, instead_of(name)
+    if not fails:
+        return ""
+    better = f". Read {instead.label} instead" if instead else ""
+    return f". † It fails the checks: {', '.join(fails)}{better}"
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,8 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Entry]]
     note: str = ""
+    more: Table | None = None
+    """What is shown after a click: all columns, or the other rows. Its caption says what it is."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +161,7 @@ def render_page(page: Page, folder: str | None = None) -> str:
         page=page,
         folder=folder,
         metrics=[METRICS[name] for name in METRICS if name in set(page.metrics)],
+        fails_text=fails_text,
         version=__version__,
         csp_hash=csp_hash,
         explorer_scripts=[f"{name}.js" for name in EXPLORER_SCRIPTS],
@@ -247,11 +261,17 @@ def metric_table(
         cells.append([_entry(frame, name, row, frame.index[row] == best) for row in range(len(frame))])
     if any(METRICS[column.metric].fails for column in columns if column.metric):
         note = f"{note} {FAILS_NOTE}: see the metrics below.".lstrip()
-    return Table(caption, columns, list(zip(*cells, strict=True)), note)
+    whole = Table(caption, columns, list(zip(*cells, strict=True)), note)
+    first = [place for place, of in enumerate(columns) if not of.metric or of.metric in ANSWERING]
+    if len(columns) <= MOST_COLUMNS or not any(columns[place].metric for place in first):
+        return whole
+    more = replace(whole, caption=f"{caption}: all {len(columns)} columns", note="")
+    rows = [[row[place] for place in first] for row in whole.rows]
+    return Table(caption, [columns[place] for place in first], rows, note, more)
 
 
 def differences_on_page(differences: pd.DataFrame) -> Table:
-    """Return a table of the differences between models, a row for each pair, group and metric.
+    """Return a table of the differences that tell something; the others are shown after a click.
 
     Args:
         differences: Columns ``group``, ``metric``, ``model_1``, ``model_2``, ``tested``, ``low``, ``high``,
@@ -260,12 +280,12 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
     grouped = int((differences["group"] != ALL).any())
     names = [*["group"] * grouped, "metric", "first model", "second model", "difference", "p", "the first is"]
     columns = [Column(name, numeric=name in ("difference", "p")) for name in names]
-    rows = []
+    rows: dict[bool, list[list[Entry]]] = {True: [], False: []}
     for row in differences.to_dict("records"):
         heading, pair = METRICS[row["metric"]].text_heading, (row["model_1"], row["model_2"])
         interval = spread_text(low=row["low"], high=row["high"])
         p, known = value_text(row["p_holm"]), None if pd.isna(row["p_holm"]) else row["p_holm"]
-        rows.append(
+        rows[row["verdict"] != CANNOT_TELL].append(
             [
                 *(Entry(text, text) for text in (*[row["group"]] * grouped, heading, *pair)),
                 Entry(value_text(row["tested"]), row["tested"], interval),
@@ -273,7 +293,9 @@ def differences_on_page(differences: pd.DataFrame) -> Table:
                 Entry(row["verdict"], row["verdict"], _visible(row)),
             ]
         )
-    return Table("Differences", columns, rows, DIFFERENCES_NOTE)
+    silent = counted(len(rows[False]), "comparison")
+    more = Table(f"{silent} cannot tell", columns, rows[False]) if rows[False] else None
+    return Table("Differences", columns, rows[True], DIFFERENCES_NOTE, more)
 
 
 def _visible(row: Mapping[Any, Any]) -> str:

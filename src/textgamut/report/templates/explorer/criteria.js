@@ -54,7 +54,7 @@ function drawMeans() {
   plot.chosen = methods.indexOf(state.first);
   plot.show({ x, y, shown: x.map((value, method) => !Number.isNaN(value) && !Number.isNaN(y[method])), colour,
     shape: pareto.map((on) => (on ? DISC : RING)), colours: PALETTE, equal: false, names: methods.map(visible),
-    labels: [state.x, state.y].map((name) => `${axis(name).label} (${axis(name).better} is better)`) });
+    labels: [state.x, state.y].map((name) => axisLabel(axis(name).label, axis(name).better)) });
   $("means-legend").replaceChildren(legendEntry("--human", DISC, "on the Pareto front"),
     legendEntry("--human", RING, "dominated in the means"),
     ...labels.slice(0, 20).map((label, place) => legendEntry(PALETTE[place % PALETTE.length], DISC, label)));

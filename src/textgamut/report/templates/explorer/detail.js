@@ -27,6 +27,9 @@ function textButton(place, more = "") {
 
 const arrowOf = (better) => ({ higher: " ↑", lower: " ↓" })[better] ?? "";
 
+// The label of an axis, with an arrow towards better values: the vertical one is turned, and its arrow with it.
+const axisLabel = (label, better) => ({ higher: `${label} (better →)`, lower: `(← better) ${label}` })[better] ?? label;
+
 // A metric and its value, as an entry of a list.
 const fact = ({ label, says, better }, value, wins) => [
   element("dt", { title: says }, label + arrowOf(better)),
@@ -48,7 +51,7 @@ function facts(place, cells, other = null) {
 
 async function support(task, place, cell) {
   const found = await neighboursOf(task, place, cell), human = place < task.humans;
-  if (!found) return [element("p", {}, "This text was not compared with those of the other side.")];
+  if (!found) return [element("p", {}, "This text was not compared: precision and recall use as many texts of each side (N), the first ones, and this is not among them.")];
   const inside = human ? task.human[cell].inside[place] : task.points.inside[place];
   const why = await reason(task, found, cell, inside);
   await Promise.all([...found.other, ...found.own].filter((near) => near !== null).map((near) => textOf(task, near)));
@@ -84,7 +87,9 @@ let drawn = 0;
 async function drawDetail() {
   const { task, state } = explorer, panel = $("detail"), turn = ++drawn, { place } = explorer;
   if (place < 0) {
-    panel.replaceChildren(element("p", {}, "Select a text on the map or in a list: its prompt, metrics and nearest neighbours are shown here."));
+    const dead = explorer.state.point
+      ? "The text that this link names is not on this page: the results may have changed since. " : "";
+    panel.replaceChildren(element("p", {}, `${dead}Select a text on the map or in a list: its prompt, metrics and nearest neighbours are shown here.`));
     return;
   }
   await textOf(task, place);
@@ -136,7 +141,11 @@ function select(place, focus = false, from = null) {
     if (Number(button.dataset.place) === place) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
   }
-  drawDetail().then(() => { if (focus) $("detail").focus(); }).catch(report);
+  drawDetail().then(() => {
+    if (focus) $("detail").focus();
+    // On a phone, the text stands below the map: it comes into view after a tap.
+    if (place >= 0 && matchMedia("(max-width: 60rem)").matches) $("detail").scrollIntoView({ block: "start" });
+  }).catch(report);
 }
 
 // Texts under a title, some at a time.

@@ -24,6 +24,7 @@ function refresh() {
   $("listing").hidden = state.tab !== "map";
   $("tab-missed").hidden = !task.projection;
   $("tab-pair").hidden = comparable().length < 2;
+  $("no-pair").hidden = comparable().length >= 2;
   writeAddress(HASH, textsAddress);
 }
 

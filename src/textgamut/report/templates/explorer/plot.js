@@ -162,7 +162,7 @@ class Scatter {
     for (const [value, label] of ticks((margin - left) / across, (canvas.width - left) / across)) {
       context.fillText(label, value * across + left, low + 14 * ratio);
     }
-    context.fillText(`${points.labels[0]} →`, (margin + canvas.width) / 2, canvas.height - 6 * ratio);
+    context.fillText(points.labels[0], (margin + canvas.width) / 2, canvas.height - 6 * ratio);
     context.textAlign = "right";
     for (const [value, label] of ticks((bottom - low) / up, bottom / up)) {
       context.fillText(label, margin - 4 * ratio, bottom - value * up + 4 * ratio);
@@ -171,7 +171,7 @@ class Scatter {
     context.translate(12 * ratio, low / 2);
     context.rotate(-Math.PI / 2);
     context.textAlign = "center";
-    context.fillText(`${points.labels[1]} →`, 0, 0);
+    context.fillText(points.labels[1], 0, 0);
     context.restore();
   }
 
@@ -256,7 +256,9 @@ class Scatter {
     const up = (event) => {
       if (!fingers.delete(event.pointerId) || !this.points) return;
       if (this.drawing && this.path.length > 2) handlers.lasso(this.path);
-      else if (!moved && event.type === "pointerup") handlers.select(this.at(...position(event)));
+      else if (!moved && event.type === "pointerup") {
+        handlers.select(this.at(...position(event), event.pointerType === "touch" ? 24 : 8)); // a finger is wide
+      }
       this.path = [];
       this.draw();
     };

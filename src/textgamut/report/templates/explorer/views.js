@@ -54,7 +54,8 @@ function drawMap() {
     shape[place] = insideOf(place, cells) === 0 ? CROSS : place < task.humans ? RING : DISC;
   }
   const metric = state.x !== "map" || state.y !== "map";
-  const axis = (name, number) => (name === "map" ? `${task.projection} ${number}` : labelOf(name));
+  const axis = (name, number) => (name === "map" ? `${task.projection} ${number}`
+    : axisLabel(labelOf(name), task.metrics.find((metric) => metric.name === name)?.better));
   plot.lasso = state.lasso;
   plot.chosen = explorer.place;
   plot.show({ x, y, shown, colour, shape, colours: painted.colours, equal: !metric,
@@ -98,6 +99,9 @@ function drawList() {
   const next = places.slice(0, explorer.listed);
   $("list").replaceChildren(...next.map((place) => element("li", {}, textButton(place))));
   $("more").hidden = next.length >= places.length;
+  $("empty").hidden = places.length > 0;
+  $("empty").textContent = state.query.trim() ? `No text, prompt or id has "${state.query.trim()}"` + (task.loading ? " so far: texts are still loading."
+    : " among those that the filters show.") : "The filters hide all texts: clear them to see some.";
   const matching = state.query.trim() && task.loading ? " (texts are still loading)" : "";
   $("status").textContent = `showing ${places.length.toLocaleString("en")} of ${task.count.toLocaleString("en")} texts${matching}`;
 }
@@ -132,8 +136,8 @@ function drawMissed() {
     return section(`${title} (${count})`, shown, row);
   };
   $("missed-lists").replaceChildren(
-    list("Generated texts outside the support of the human texts: what precision missed", generated),
-    list("Human texts outside the support of the generated texts: what recall missed", human));
+    list("Generated texts outside human support, which lower precision", generated),
+    list("Human texts outside the support of the generated texts, which lower recall", human));
 }
 
 // The texts of a cell (-1: human texts) by prompt, which may have several.

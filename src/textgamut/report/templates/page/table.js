@@ -23,3 +23,12 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+
+// Say which tables are wider than the page; those in details are measured when they are opened.
+const measure = () => {
+  for (const wide of document.querySelectorAll(".wide"))
+    wide.querySelector("caption")?.classList.toggle("scrolls", wide.scrollWidth > wide.clientWidth + 1);
+};
+addEventListener("resize", measure);
+for (const details of document.querySelectorAll("details.more")) details.addEventListener("toggle", measure);
+measure();
