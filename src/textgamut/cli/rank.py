@@ -23,6 +23,7 @@ from textgamut.cli.common import (
     write,
 )
 from textgamut.errors import ConfigError, DataError, TextgamutError
+from textgamut.report.figures.style import FORMATS
 from textgamut.user_files import check_file
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Criteria = Annotated[tuple[str, ...], Parameter(metavar="CRITERION...", consume_
 
 FILES = (
     *(f"{name}.csv" for name in ("ranking", "agreement", "winners", "orders", "dominance", "pairs")),
-    *(f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg")),
+    *(f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in FORMATS),
 )
 """What ``--output`` writes."""
 
@@ -219,6 +220,6 @@ def _write(folder: Path, ranking: Ranking, groups: Mapping[str, str], title: str
 
     contents = {f"{name}.csv": to_csv(table) for name, table in ranking_tables(ranking).items()}
     for name, figure in ranking_figures(ranking, groups, title).items():
-        contents |= {f"{name}.svg": render(figure, "svg"), f"{name}.png": render(figure, "png")}
+        contents |= {f"{name}.{suffix}": render(figure, suffix) for suffix in FORMATS}
     write(folder, contents)
     logger.info("written: %s", folder)

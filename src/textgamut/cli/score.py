@@ -27,6 +27,7 @@ from textgamut.cli.common import (
     writable,
 )
 from textgamut.errors import ConfigError, DataError, nearest
+from textgamut.report.figures.style import FORMATS
 from textgamut.scoring.options import Options, Pooling, all_options
 from textgamut.user_files import check_file
 
@@ -333,7 +334,7 @@ def _check_texts(where: str, texts: pd.Series[Any]) -> None:
 
 def _names(support: bool) -> list[str]:
     """Return the files that ``--output`` writes, relative to its folder."""
-    figures = ["precision-recall.svg", "precision-recall.png"] if support else []
+    figures = [f"precision-recall.{suffix}" for suffix in FORMATS] if support else []
     return ["index.html", "scores.csv", *figures, "differences.csv", "deviations.csv", "settings.json"]
 
 
@@ -358,8 +359,7 @@ def _write(
     }
     if "precision" in set(scores["metric"]):
         figure = comparison.plot()
-        contents["precision-recall.svg"] = render(figure, "svg")
-        contents["precision-recall.png"] = render(figure, "png")
+        contents |= {f"precision-recall.{suffix}": render(figure, suffix) for suffix in FORMATS}
     title = f"Generated texts against {utf8(Path(files[0].name))}"
     page = comparison.page(title, [f"Warning: {of}." for of in messages])
     with writable(folder):

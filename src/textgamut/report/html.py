@@ -26,6 +26,19 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
     Returns:
         The page, with all values escaped. Floats have 3 decimals, and missing values are shown as a dash.
     """
+    columns, cells = merged_columns(frame)
+    rows = [list(zip(row, columns, strict=True)) for row in cells]
+    return load_template("table.html", html.escape).render(
+        title=caption, note=note, columns=columns, rows=rows
+    )
+
+
+def merged_columns(frame: pd.DataFrame) -> tuple[list[tuple[str, bool]], list[list[str]]]:
+    """Merge the columns ``x_sd``, ``x_low`` and ``x_high`` with a numeric column ``x``.
+
+    Returns:
+        Name of each column, and whether it is numeric; and the texts of each row.
+    """
     names = [str(name) for name in frame.columns]
     series = {name: frame.iloc[:, place] for place, name in enumerate(names)}
     merged = {f"{name}_{part}" for name in names for part in ("sd", "low", "high")} & set(names)
@@ -42,10 +55,7 @@ def to_html(frame: pd.DataFrame, caption: str, note: str = "") -> str:
                 for value, *spread in zip(series[name], deviations, lows, highs, strict=True)
             ]
         )
-    rows = [list(zip(row, columns, strict=True)) for row in zip(*cells, strict=True)]
-    return load_template("table.html", html.escape).render(
-        title=caption, note=note, columns=columns, rows=rows
-    )
+    return columns, [list(row) for row in zip(*cells, strict=True)]
 
 
 def spread_text(deviation: Any = None, low: Any = None, high: Any = None, *, sign: str = "") -> str:

@@ -10,6 +10,7 @@ from textgamut.catalogue import FAMILIES, text_metrics_of
 from textgamut.catalogue.family import Family
 from textgamut.config.cells import Cell, Config
 from textgamut.config.task_kinds import HELD_OUT, HUMAN
+from textgamut.report.figures.style import FORMATS
 from textgamut.report.figures.text_figures import MOST_METHODS
 from textgamut.workflow import paths
 from textgamut.workflow.families import (
@@ -30,15 +31,14 @@ Method = tuple[str, str]
 RANKING = {
     "table": "ranking.csv",
     "page": "ranking.html",
-    "svg": "ranking.svg",
-    "png": "ranking.png",
+    "tex": "ranking.tex",
+    "md": "ranking.md",
+    **{suffix: f"ranking.{suffix}" for suffix in FORMATS},
     "agreement": "agreement.csv",
     "agreement_page": "agreement.html",
-    "agreement_svg": "agreement.svg",
-    "agreement_png": "agreement.png",
+    **{f"agreement_{suffix}": f"agreement.{suffix}" for suffix in FORMATS},
     "orders": "orders.csv",
-    "orders_svg": "orders.svg",
-    "orders_png": "orders.png",
+    **{f"orders_{suffix}": f"orders.{suffix}" for suffix in FORMATS},
     "winners": "winners.csv",
     "winners_page": "winners.html",
     "dominance": "dominance.csv",

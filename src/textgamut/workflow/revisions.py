@@ -66,6 +66,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.figures.differences",
         "metrics.completions",
         "report.figures.similarity_matrix",
+        "report.table_formats",
     ),
     "make_page": (
         "inference.differences",
@@ -100,6 +101,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.papers.text_targets",
         "report.papers.samples",
         "report.papers.target_page",
+        "report.html",
+        "report.table_formats",
     ),
     "rank_methods": (
         "rankings.agreement",
@@ -113,6 +116,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "rankings.ufg_depth",
         "report.figures.ranking_figures",
         "report.html",
+        "report.table_formats",
     ),
     "tune_q_text": ("rankings.tuning", "rankings.qtext", "rankings.method_scores"),
 }

@@ -18,6 +18,7 @@ from textgamut.config.target_shapes import (
 )
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import ConfigError, nearest
+from textgamut.report.figures.style import FORMATS
 from textgamut.report.published import published
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, computed_families, missing_families
@@ -118,7 +119,7 @@ def generated_cells(config: Config, need: Need) -> list[Cell]:
 
 def target_outputs(config: Config, name: str) -> dict[str, str]:
     """Return the files of a target: its table and its page and, for a figure, its pictures."""
-    suffixes = ["csv", "html", *(["svg", "png"] if config.experiment.targets[name].figure else [])]
+    suffixes = ["csv", "html", "tex", "md", *(FORMATS if config.experiment.targets[name].figure else [])]
     paper = config.experiment.name
     return {suffix: fill(paths.TARGET, paper=paper, target=name, suffix=suffix) for suffix in suffixes}
 

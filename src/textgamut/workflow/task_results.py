@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from textgamut.config.cells import Config
 from textgamut.report.figures.differences import MOST_COMPARED
+from textgamut.report.figures.style import FORMATS
 from textgamut.report.figures.text_figures import MOST_METHODS
 from textgamut.report.tables import parameter_groups
 from textgamut.workflow import inputs, outputs, paths, targets
@@ -66,6 +67,9 @@ def _few_compared(config: Config, task: str) -> bool:
     return 0 < len(compared) <= MOST_COMPARED
 
 
+TABLES = ("html", "tex", "md")
+"""Formats of a table for readers, see ``report.table_formats``."""
+
 TEXTS_TABLE = f"{paths.PAPER_TASK}/texts.csv"
 
 TASK_RESULTS = (
@@ -73,14 +77,14 @@ TASK_RESULTS = (
         "tabulate_scores",
         "Tabulating the scores of",
         {"table": paths.ALL_SCORES},
-        _files("scores", "csv", "html"),
+        _files("scores", "csv", *TABLES),
         ("scores", "table: all scores"),
     ),
     TaskResult(  # means, standard deviations and correlations (NW Tables 3 and 4)
         "tabulate_texts",
         "Tabulating the per-text metrics of",
         {"texts": paths.ALL_TEXT_SCORES},
-        _files("texts", "csv", "html", correlations="correlations.csv"),
+        _files("texts", "csv", *TABLES, correlations="correlations.csv"),
         ("texts", "table: metrics of single texts"),
         _of_texts,
     ),
@@ -88,7 +92,7 @@ TASK_RESULTS = (
         "plot_correlations",
         "Plotting the correlations of",
         {"correlations": f"{paths.PAPER_TASK}/correlations.csv"},
-        _files("correlations", "svg", "png"),
+        _files("correlations", *FORMATS),
         ("correlations", "figure: correlations of the metrics"),
         _of_texts,
     ),
@@ -96,7 +100,7 @@ TASK_RESULTS = (
         "plot_texts",
         "Plotting the per-text metrics of",
         {"table": TEXTS_TABLE},
-        _files("texts", "svg", "png"),
+        _files("texts", *FORMATS),
         ("texts", "figure: metrics of single texts"),
         _few_methods,
     ),
@@ -104,7 +108,7 @@ TASK_RESULTS = (
         "plot_parameters",
         "Plotting the per-text metrics, against the decoding parameters, of",
         {"table": TEXTS_TABLE},
-        _files("parameters", "csv", "svg", "png"),
+        _files("parameters", "csv", *FORMATS),
         ("parameters", "figure: parameters of decoding"),
         _varied,
     ),
@@ -112,7 +116,7 @@ TASK_RESULTS = (
         "plot_precision_recall",
         "Plotting precision and recall of",
         {"table": paths.ALL_SCORES},
-        _files("precision-recall", "svg", "png"),
+        _files("precision-recall", *FORMATS),
         ("precision-recall", "figure: precision and recall"),
         _has("support"),
         priority=30,
@@ -121,7 +125,7 @@ TASK_RESULTS = (
         "tabulate_variance",
         "Tabulating the variability of precision and recall of",
         {"table": paths.ALL_SCORES},
-        _files("variance", "csv", "html"),
+        _files("variance", "csv", *TABLES),
         ("variance", "table: spread over seeds and references"),
         _several_runs,
     ),
@@ -133,7 +137,7 @@ TASK_RESULTS = (
             "tests": inputs.tests,
             "texts": inputs.all_text_scores,
         },
-        _files("differences", "csv", "html"),
+        _files("differences", "csv", *TABLES),
         ("differences", "table: differences between methods"),
         lambda config, task: bool(outputs.compared_pairs(config, task)),
     ),
@@ -141,7 +145,7 @@ TASK_RESULTS = (
         "tabulate_cut_differences",
         "Comparing texts of one length of",
         {"tests": inputs.cut_tests},
-        _files("cut-differences", "csv", "html"),
+        _files("cut-differences", "csv", *TABLES),
         ("cut-differences", "table: differences on texts of one length"),
         lambda config, task: bool(outputs.cut_pairs(config, task)),
     ),
@@ -149,7 +153,7 @@ TASK_RESULTS = (
         "plot_differences",
         "Plotting the differences between the methods of",
         {"table": f"{paths.PAPER_TASK}/differences.csv"},
-        _files("differences", "svg", "png"),
+        _files("differences", *FORMATS),
         ("differences", "figure: differences between methods"),
         _few_compared,
     ),
@@ -157,7 +161,7 @@ TASK_RESULTS = (
         "tabulate_embedders",
         "Comparing the embedders on",
         {"tests": inputs.tests_by_embedder},
-        _files("embedders", "csv", "html"),
+        _files("embedders", "csv", *TABLES),
         ("embedders", "table: agreement of the embedders"),
         lambda config, task: len(outputs.tested_embedders(config, task)) > 1,
     ),
@@ -169,7 +173,7 @@ TASK_RESULTS = (
             "features": inputs.projected_features,
             "references": inputs.first_references,
         },
-        _files("similarity", "csv", "svg", "png"),
+        _files("similarity", "csv", *FORMATS),
         ("similarity", "figure: similarity of completions"),
         _has("completions"),
     ),
@@ -177,7 +181,7 @@ TASK_RESULTS = (
         "plot_sweep",
         "Plotting the sweep of",
         {"scores": inputs.sweeps},
-        _files("sweep", "svg", "png"),
+        _files("sweep", *FORMATS),
         ("sweep", "figure: N and k vary"),
         lambda config, task: config.experiment.tasks[task].sweep is not None,
     ),

@@ -92,7 +92,7 @@ def test_tables_and_figures_are_written_when_asked_for(
     assert names == set(FILES)
     tables = ("ranking", "agreement", "winners", "orders", "dominance", "pairs")
     assert names == {f"{name}.csv" for name in tables} | {
-        f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg")
+        f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg", "pdf")
     }
 
 

@@ -292,7 +292,7 @@ class TestSeveralModels:
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
         assert files == {
             "index.html", "scores.csv", "differences.csv", "deviations.csv", "settings.json",
-            "precision-recall.svg", "precision-recall.png",
+            "precision-recall.svg", "precision-recall.png", "precision-recall.pdf",
         }  # fmt: skip
         scores = pd.read_csv("out/scores.csv")
         assert list(scores) == SCORES
@@ -316,7 +316,7 @@ class TestSeveralModels:
         _, same, _ = run(capsys, *base, "--output", "out")
         assert same == out
         files = {str(path.relative_to("out")) for path in Path("out").rglob("*.*")}
-        figures = {"precision-recall.svg", "precision-recall.png"}
+        figures = {f"precision-recall.{suffix}" for suffix in ("svg", "png", "pdf")}
         assert files == {
             "index.html", "scores.csv", "differences.csv", "deviations.csv", "settings.json", *figures,
         }  # fmt: skip

@@ -1,6 +1,6 @@
 """Make a table or a figure of a task: each function makes those of the rule with its name.
 
-The functions return the content of each output, which is a figure in two formats, a table, or bytes.
+The functions return the content of each output: a figure, a table, or bytes, each in its formats.
 """
 
 from collections.abc import Mapping
@@ -17,15 +17,16 @@ from textgamut.inference.differences import Difference, differences_table
 from textgamut.inference.text_differences import text_differences
 from textgamut.inference.verdicts import embedder_agreement, embedder_verdict
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
+from textgamut.report import table_formats
 from textgamut.report.comparison import CUT_NOTE, DIFFERENCES_NOTE
 from textgamut.report.figures.differences import differences_figure
 from textgamut.report.figures.model_styles import ModelStyle
 from textgamut.report.figures.precision_recall import task_figure
 from textgamut.report.figures.similarity_matrix import similarity_matrix_figure
-from textgamut.report.figures.style import render
+from textgamut.report.figures.style import FORMATS, render
 from textgamut.report.figures.sweep import sweep_figure
 from textgamut.report.figures.text_figures import correlation_figure, parameter_figure, text_metrics_figure
-from textgamut.report.html import to_html
+from textgamut.report.table_formats import ShownTable
 from textgamut.report.tables import (
     COLUMNS,
     correlation_table,
@@ -42,7 +43,7 @@ from textgamut.run.script import run
 
 Settings = dict[str, Any]
 Made = dict[str, Any]
-"""Output -> a figure, a table, or bytes; ``figure`` is for the outputs ``svg`` and ``png``."""
+"""Output -> a figure, a table, or bytes; ``figure`` and ``table`` are written in all formats."""
 
 UNKNOWN: dict[str, Any] = dict.fromkeys(("low", "high", "deviation", "p"), float("nan"))
 """Values of a test that can be missing."""
@@ -69,7 +70,7 @@ def tabulate_scores(settings: Settings, table: Path) -> Made:
     summary = summary_table(scores_of(table, settings["task"]))
     return {
         "csv": scores_file(summary),
-        "html": to_html(summary, f"Scores of {settings['task']}", SPREAD_NOTE),
+        "table": ShownTable(summary, f"Scores of {settings['task']}", SPREAD_NOTE),
     }
 
 
@@ -77,7 +78,7 @@ def tabulate_variance(settings: Settings, table: Path) -> Made:
     scores = scores_of(table, settings["task"])
     variance = variance_table(scores[scores["model"] != HUMAN])
     caption = f"Standard deviations on {settings['task']}, averaged over models (as in PR Table B.5)"
-    return {"csv": variance, "html": to_html(variance, caption)}
+    return {"csv": variance, "table": ShownTable(variance, caption)}
 
 
 def plot_sweep(settings: Settings, scores: list[Path]) -> Made:
@@ -95,7 +96,7 @@ def tabulate_texts(settings: Settings, texts: Path) -> Made:
     title = "; ".join([f"Metrics of single texts of {settings['task']}", *settings["missing"]])
     return {
         "correlations": to_csv(correlation_table(frame), index_label=""),
-        "html": to_html(table.drop(columns=["model", "decoding"]), title),
+        "table": ShownTable(table.drop(columns=["model", "decoding"]), title),
         "csv": table,
     }
 
@@ -144,7 +145,7 @@ def tabulate_differences(settings: Settings, scores: Path, tests: list[Path], te
         found.append((first[2], second[2], [*of_sets, *of_single]))
     differences = differences_table(found)
     title = f"Differences between the methods of {settings['task']}"
-    return {"csv": differences, "html": to_html(differences, title, DIFFERENCES_NOTE)}
+    return {"csv": differences, "table": ShownTable(differences, title, DIFFERENCES_NOTE)}
 
 
 def tabulate_cut_differences(settings: Settings, tests: list[Path]) -> Made:
@@ -159,7 +160,7 @@ def tabulate_cut_differences(settings: Settings, tests: list[Path]) -> Made:
     table = differences_table(found)
     table = table.assign(words=table["model_1"].map(words).astype("Int64"))
     title = f"Differences on texts cut to one length, of {settings['task']}"
-    return {"csv": table, "html": to_html(table, title, CUT_NOTE)}
+    return {"csv": table, "table": ShownTable(table, title, CUT_NOTE)}
 
 
 def tabulate_embedders(settings: Settings, tests: list[Path]) -> Made:
@@ -170,7 +171,7 @@ def tabulate_embedders(settings: Settings, tests: list[Path]) -> Made:
         tables[label] = differences_table(found)
     table = embedder_agreement(tables)
     title = f"Agreement of the embedders on {settings['task']}. {embedder_verdict(table)}"
-    return {"csv": table, "html": to_html(table, title)}
+    return {"csv": table, "table": ShownTable(table, title)}
 
 
 def whole_texts(path: Path) -> list[dict[str, Any]]:
@@ -222,7 +223,13 @@ def styles(settings: Settings) -> dict[str, ModelStyle]:
 def make_result(rule: str, settings: Settings, inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
     made: Mapping[str, Any] = call(globals()[rule], inputs | {"settings": settings})
     for name, path in outputs.items():
-        content = render(made["figure"], name) if name in ("svg", "png") else made[name]
+        content: Any
+        if name in FORMATS:
+            content = render(made["figure"], name)
+        elif name in table_formats.FORMATS:
+            content = table_formats.FORMATS[name](made["table"])
+        else:
+            content = made[name]
         if isinstance(content, pd.DataFrame):
             content = to_csv(content)
         write_bytes(path, content.encode() if isinstance(content, str) else content)

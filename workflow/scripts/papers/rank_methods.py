@@ -8,9 +8,10 @@ from textgamut.files import read_table, to_csv, write_bytes, write_table
 from textgamut.rankings.method_scores import scores_table
 from textgamut.rankings.ranking import rank_texts, ranking_tables
 from textgamut.rankings.score_table import common_methods, kinds_of
+from textgamut.report import table_formats
 from textgamut.report.figures.ranking_figures import ranking_figures
-from textgamut.report.figures.style import render
-from textgamut.report.html import to_html
+from textgamut.report.figures.style import FORMATS, render
+from textgamut.report.table_formats import ShownTable
 from textgamut.run.script import run
 
 logger = logging.getLogger("textgamut.rank_methods")
@@ -36,12 +37,14 @@ def rank_methods(settings: dict[str, Any], texts: list[Path], table: Path) -> di
     for name, found in ranking_tables(ranking).items():
         write_bytes(folder / f"{name}.csv", to_csv(found))
         if name not in ("orders", "dominance", "pairs"):
-            write_bytes(folder / f"{name}.html", to_html(found, f"{title}: {name}").encode())
+            shown = ShownTable(found, f"{title}: {name}")
+            for suffix in ("html", "tex", "md") if name == "ranking" else ("html",):
+                write_bytes(folder / f"{name}.{suffix}", table_formats.FORMATS[suffix](shown).encode())
     labels = {kind: kinds[kind] for kind in ("model", "strategy") if kind in kinds}
     write_table(folder / "scores.parquet", scores_table(scores, labels))
     for name, figure in ranking_figures(ranking, models, title).items():
-        write_bytes(folder / f"{name}.png", render(figure, "png"))
-        write_bytes(folder / f"{name}.svg", render(figure, "svg"))
+        for suffix in FORMATS:
+            write_bytes(folder / f"{name}.{suffix}", render(figure, suffix))
     return {"notes": ranking.notes}
 
 

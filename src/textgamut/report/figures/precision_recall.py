@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-REVISION = 2
+REVISION = 3
 """Increase when the same scores produce a different figure."""
 
 _ANGLES = np.linspace(0, 2 * np.pi, 60, endpoint=False)
@@ -94,19 +94,23 @@ def prediction_radius(runs: int) -> float:
 
 
 @style.own_settings()
-def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str) -> Figure:
-    """Plot recall against precision, with an error ellipse for each model (PR Figure 1).
+def precision_recall_figure(
+    scores: pd.DataFrame, models: Mapping[str, ModelStyle], title: str, ellipses: bool = False
+) -> Figure:
+    """Plot recall against precision of models (PR Figure 1).
 
     Each (model, decoding) has a marker at the mean over its runs, a dot for each run, and a cross for the
-    95 % intervals of one run, if the scores have any. The ellipses are those of the paper, with two standard
-    deviations, but scaled by the number of runs (see :func:`prediction_radius`). Cells with fewer than four
+    95 % intervals of one run, if the scores have any. With ``ellipses``, those of the paper take the place of
+    the crosses, with two standard deviations, but scaled by the number of runs (see
+    :func:`prediction_radius`); they can leave the range of precision and recall. Cells with fewer than four
     runs have none, which the small print mentions. With more than eight families, colours repeat. Held-out
-    human texts are a black diamond.
+    human texts are a black diamond. Axes that do not begin at 0 are marked as broken.
 
     Args:
         scores: Tidy scores of one task, embedder, N and k.
         models: Slug -> style, in the order of drawing. Slugs that are not in ``scores`` are ignored.
         title: Title of the figure.
+        ellipses: Whether the figure is that of the paper.
 
     Returns:
         The figure, 7.2 x 5 inches.
@@ -132,12 +136,15 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
         colour = "black" if slug == HUMAN else colours[own.family]
         x, y = cell["precision"].to_numpy(), cell["recall"].to_numpy()
         label = f"{own.label} ({decoding})" if several[slug] else own.label
-        if len(cell) < LEAST_RUNS:
+        if ellipses and len(cell) < LEAST_RUNS:
             bare.append(label)
-        else:
+        elif ellipses:
             with_ellipse.append(cell)
             obstacles.append(_draw_ellipse(axes, x, y, colour))
-        limits = [intervals.get((slug, str(decoding), metric)) for metric in ("precision", "recall")]
+        limits = [
+            not ellipses and intervals.get((slug, str(decoding), metric))
+            for metric in ("precision", "recall")
+        ]
         if limits[0] and limits[1]:
             crosses = True
             arms = [(limits[0], (y.mean(), y.mean())), ((x.mean(), x.mean()), limits[1])]
@@ -151,10 +158,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
         )
         marks.append((label, (float(x.mean()), float(y.mean()))))
     points = np.concatenate(obstacles)
-    axes.set_xlim(*_limits(points[:, 0]))
-    axes.set_ylim(*_limits(points[:, 1]))
-    axes.set_xlabel("Precision")
-    axes.set_ylabel("Recall")
+    broken = _set_limits(axes, points)
     _family_legend(axes, colours, [models[slug].chat for slug in runs["model"].unique() if slug != HUMAN])
     shown = ["Markers: means", "dots: single runs"]
     if with_ellipse:
@@ -167,7 +171,7 @@ def precision_recall_figure(scores: pd.DataFrame, models: Mapping[str, ModelStyl
     missing = (
         [f"Too few runs for ellipses of {', '.join(bare) if with_ellipse else 'any model'}."] if bare else []
     )
-    style.small_print(figure, _small_print(runs, shown, missing))
+    style.small_print(figure, _small_print(runs, [*shown, *broken], missing))
     style.settle(figure)
     place_labels(figure, axes, marks, points)
     return figure
@@ -229,14 +233,10 @@ def comparison_figure(table: pd.DataFrame, title: str, note: str) -> Figure:
         )
         numbers.setdefault((x, y), []).append(str(number))
     points = np.concatenate(obstacles)
-    axes.set_xlim(*_limits(points[:, 0]))
-    axes.set_ylim(*_limits(points[:, 1]))
-    axes.set_xlabel("Precision")
-    axes.set_ylabel("Recall")
+    broken = _set_limits(axes, points)
     style.name_entries(axes.legend(handles, [""] * len(names), handletextpad=0.3, **_BESIDE), names)
-    style.small_print(
-        figure, f"{note}. Crosses: 95 % intervals, from half-samples." if crosses else f"{note}."
-    )
+    said = ["Crosses: 95 % intervals, from half-samples"] * crosses + [of.capitalize() for of in broken]
+    style.small_print(figure, ". ".join([note, *said, ""]).rstrip())
     style.settle(figure)
     place_labels(figure, axes, [(", ".join(found), place) for place, found in numbers.items()], points)
     return figure
@@ -327,6 +327,22 @@ def task_figure(
 
 def _on_two_lines(name: str) -> str:
     return "\n".join(name[start : start + LINE] for start in range(0, len(name), LINE))
+
+
+def _set_limits(axes: Axes, points: NDArray[np.float64]) -> list[str]:
+    """Show the part of precision and recall that has points; mark axes that do not begin at 0, and say so."""
+    from matplotlib.lines import Line2D
+
+    limits = _limits(points[:, 0]), _limits(points[:, 1])
+    axes.set(xlim=limits[0], ylim=limits[1], xlabel="Precision", ylabel="Recall")
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    for place, (low, _) in enumerate(limits):
+        for along in (0.012, 0.028) if low > 0 else ():  # two strokes across the axis, beside the origin
+            ends = [(along - 0.006, along + 0.006), (-0.014, 0.014)]
+            across, up = ends if place == 0 else ends[::-1]
+            figure.add_artist(Line2D(across, up, color=style.INK, lw=1.0, transform=axes.transAxes, zorder=5))
+    return ["axes with two strokes do not begin at 0"] if max(limits)[0] > 0 else []
 
 
 def _limits(values: NDArray[np.float64]) -> tuple[float, float]:

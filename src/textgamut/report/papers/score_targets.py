@@ -70,7 +70,11 @@ def precision_recall(settings: Settings, scores: pd.DataFrame) -> PaperResult:
     runs = comparable_runs(settings, scores)
     table = _table_of_means(settings, runs, SUPPORT)
     named = runs.assign(embedder=settings.embedder)
-    figure = precision_recall_figure(named, settings.models, settings.target.title) if len(runs) else None
+    figure = (
+        precision_recall_figure(named, settings.models, settings.target.title, ellipses=True)
+        if len(runs)
+        else None
+    )
     return PaperResult(table, figure, (*_notes_of_runs(settings, runs, SUPPORT), NO_NUMBERS))
 
 

@@ -80,6 +80,16 @@ def table_columns(table: PaperTable, rows: Sequence[tuple[str, list[Parts]]]) ->
     ]
 
 
+def plain_table(table: PaperTable) -> tuple[list[tuple[str, bool]], list[list[str]]]:
+    """Return the columns and rows of a table for LaTeX and Markdown: ours and, in brackets, the paper's."""
+    rows = table_rows(table)
+    shown = [
+        [label, *(f"{of['ours']} ({of['paper']})" if of["paper"] else str(of["ours"]) for of in entries)]
+        for label, entries in rows
+    ]
+    return [(table.corner, False), *table_columns(table, rows)], shown
+
+
 def table_notes(table: PaperTable, notes: Sequence[str], partial: bool = False) -> list[str]:
     """Return the notes below a table: how to read its entries, then the notes of the result."""
     found = []

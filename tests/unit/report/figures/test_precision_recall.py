@@ -94,7 +94,7 @@ class TestErrorEllipse:
 class TestPrecisionRecallFigure:
     def test_ellipse_is_that_of_the_runs(self):
         scores = paper_scores(1)
-        (axes,) = precision_recall_figure(scores, MODELS, "t").axes
+        (axes,) = precision_recall_figure(scores, MODELS, "t", ellipses=True).axes
         (patch,) = (patch for patch in axes.patches if isinstance(patch, Ellipse))
         x, y = (scores.loc[scores["metric"] == metric, "value"] for metric in ("precision", "recall"))
         center, width, height, angle = error_ellipse(x, y, prediction_radius(4))
@@ -119,7 +119,7 @@ class TestPrecisionRecallFigure:
         ]
 
     def test_the_small_print_says_what_was_measured(self):
-        said = small_print(precision_recall_figure(paper_scores(2, draws=3), MODELS, "t"))
+        said = small_print(precision_recall_figure(paper_scores(2, draws=3), MODELS, "t", ellipses=True))
         assert "N = 240, k = 4, minilm" in said
         assert "ellipses: 2 sd over 2 seeds × 3 reference draws" in said  # noqa: RUF001
         assert "scaled by the number of runs so that a new run lies inside with 86.5 %" in said
@@ -127,12 +127,12 @@ class TestPrecisionRecallFigure:
 
     def test_two_runs_get_no_ellipse_and_the_small_print_says_so(self):
         scores = pd.concat([paper_scores(1), scores_of({"vicuna-7b": (0.86, 0.28)}, seeds=1, draws=2)])
-        figure = precision_recall_figure(scores, MODELS, "t")
+        figure = precision_recall_figure(scores, MODELS, "t", ellipses=True)
         assert len([patch for patch in figure.axes[0].patches if isinstance(patch, Ellipse)]) == 1
         assert "Too few runs for ellipses of Vicuna 7B." in small_print(figure)
 
     def test_three_runs_get_no_ellipse(self):
-        figure = precision_recall_figure(paper_scores(1, seeds=3, draws=1), MODELS, "t")
+        figure = precision_recall_figure(paper_scores(1, seeds=3, draws=1), MODELS, "t", ellipses=True)
         assert not [patch for patch in figure.axes[0].patches if isinstance(patch, Ellipse)]
         assert small_print(figure).endswith("Too few runs for ellipses of any model.")
 
@@ -145,6 +145,22 @@ class TestPrecisionRecallFigure:
         assert len(arms) == 4
         assert any(np.allclose(arm, across) for arm in arms)
         assert "crosses: 95 % intervals of one run, from half-samples" in small_print(figure)
+
+    def test_a_figure_has_one_kind_of_uncertainty(self):
+        """Intervals, which stay within 0 and 1; ellipses in the paper's figure only."""
+        scores = with_intervals(paper_scores(2))
+        axes = precision_recall_figure(scores, MODELS, "t").axes[0]
+        assert not [patch for patch in axes.patches if isinstance(patch, Ellipse)]
+        figure = precision_recall_figure(scores, MODELS, "t", ellipses=True)
+        assert [patch for patch in figure.axes[0].patches if isinstance(patch, Ellipse)]
+        assert not [line for line in figure.axes[0].lines if line.get_linewidth() == 0.8]
+        assert "crosses" not in small_print(figure)
+
+    @pytest.mark.parametrize(("place", "strokes"), [((0.9, 0.8), 4), ((0.9, 0.01), 2), ((0.01, 0.02), 0)])
+    def test_axes_that_do_not_begin_at_zero_are_marked_as_broken(self, place, strokes):
+        figure = precision_recall_figure(scores_of({"pythia-12b": place}), MODELS, "t")
+        assert len(figure.artists) == strokes
+        assert ("do not begin at 0" in small_print(figure)) == (strokes > 0)
 
     def test_decodings_of_one_model_are_told_apart(self):
         again = scores_of({"pythia-12b": (0.8, 0.3)}, decoding="ancestral")
@@ -262,7 +278,7 @@ class TestComparison:
         assert names[3] == "4  _b"
         labels = {text.get_text() for text in axes.texts}
         assert labels == {"1", "2, 3", "4"}  # two models are at the same place
-        assert small_print(figure) == "4 models."
+        assert small_print(figure) == "4 models. Axes with two strokes do not begin at 0."
         assert render(figure, "svg") == render(
             comparison_figure(self.TABLE, "$x$ against b", "4 models"), "svg"
         )
@@ -278,7 +294,10 @@ class TestComparison:
         arms = [line.get_xydata().tolist() for line in axes.lines if line.get_marker() != "o"]
         assert len(arms) == 8
         np.testing.assert_allclose(arms[:2], [[[0.6, 0.6], [0.8, 0.6]], [[0.7, 0.5], [0.7, 0.7]]])
-        assert small_print(figure) == "4 models. Crosses: 95 % intervals, from half-samples."
+        said = (
+            "4 models. Crosses: 95 % intervals, from half-samples. Axes with two strokes do not begin at 0."
+        )
+        assert small_print(figure) == said
 
     def test_the_figure_is_as_high_as_its_legend(self):
         many = pd.concat([self.TABLE] * 10)

@@ -43,6 +43,16 @@ class TestRender:
             assert matplotlib.rcParams["font.size"] == 20
         assert found == expected
 
+    def test_figures_are_fit_for_a_paper(self):
+        """PDF: the same bytes each time, with TrueType fonts, which publishers ask for."""
+        first, second = (
+            render(precision_recall_figure(paper_scores(2), MODELS, "t"), "pdf") for _ in range(2)
+        )
+        assert first == second
+        assert first.startswith(b"%PDF")
+        assert b"CreationDate" not in first
+        assert b"/Type3" not in first
+
     def test_png_is_200_dots_per_inch(self):
         picture = render(precision_recall_figure(paper_scores(2), MODELS, "t"), "png")
         assert picture.startswith(b"\x89PNG")
