@@ -77,7 +77,8 @@ def test_the_contents_stay_in_sight(browse: Any, width: int) -> None:
     one.page.get_by_role("link", name="Texts", exact=True).click()
     one.page.wait_for_function(  # below the contents, not behind them
         """() => {
-        const [nav, heading] = ["nav", "#texts"].map((one) => document.querySelector(one).getBoundingClientRect());
+        const [nav, heading] = ["nav", "#texts"].map((one) =>
+          document.querySelector(one).getBoundingClientRect());
         return heading.top >= nav.bottom && heading.top < nav.bottom + 40; }"""
     )
 

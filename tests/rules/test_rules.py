@@ -735,7 +735,7 @@ def test_tables_and_figures_show_one_task(scores: Path, tmp_path: Path) -> None:
     variance = pd.read_csv(make_result("tabulate_variance", *of_task, "csv", "html"))
     assert set(variance["varying"]) == {"Q", "P", "P and Q"}
     settings = {"task": "t", "kind": "continuation", "embedder": "Mini", "dataset": "x", "subsets": {},
-                "references": [], "models": {
+                "references": [], "decoding_labels": {"d": "top-p 0.95"}, "models": {
         name: {"label": name, "family": "f", "chat": False} for name in ("m1", "m2")}}  # fmt: skip
     make_result("plot_precision_recall", settings, {"table": scores}, tmp_path, "svg", "png", "pdf")
     assert (tmp_path / "plot_precision_recall.pdf").read_bytes().startswith(b"%PDF")

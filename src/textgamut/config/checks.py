@@ -115,7 +115,8 @@ def _unknown_labels(config: Config) -> Iterator[str]:
     """Yield a message for every label of nothing in the configuration."""
     cells = [cell for task in config.experiment.tasks for cell in config.cells(task)]
     methods = {f"{cell.model}/{cell.decoding}" for cell in cells}
-    known = [*{cell.model for cell in cells}, *config.models, *config.embedders, *sorted(methods)]
+    known = [*{cell.model for cell in cells}, *config.models, *config.embedders, *config.decoding]
+    known += sorted(methods)
     for name in config.experiment.labels:
         if name not in known:
-            yield f"labels: unknown model, subset or embedder {name!r}; {nearest(name, known)}"
+            yield f"labels: unknown model, subset, embedder or decoding setting {name!r}; {nearest(name, known)}"

@@ -46,8 +46,8 @@ class Experiment(Strict):
     paper: Literal["pr", "nw", "mc"] | None = None
     """The paper with the published values that the targets are compared with. By default, there are none."""
     labels: dict[Labelled, Text] = {}
-    """The paper's names of models, subsets and embedders, where they differ from the labels in the registry.
-    The key ``model/decoding`` names a model with one of its decodings."""
+    """Names of models, subsets, embedders and decoding settings in tables and figures, where they differ from
+    those of the registry. The key ``model/decoding`` names a model with one of its decodings."""
     targets: dict[TargetName, Target] = {}
     """Tables and figures of the paper, by their numbers. If there are any, only they are made by default."""
 

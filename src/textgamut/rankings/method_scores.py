@@ -6,7 +6,7 @@ A *method* is a model with a decoding strategy and its parameters; a *criterion*
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -168,26 +168,34 @@ def prompt_means(
 
 
 def name_methods(
-    methods: Sequence[tuple[str, str]], labels: Mapping[str, str] | None = None
+    methods: Sequence[tuple[str, str]],
+    labels: Mapping[str, str] | None = None,
+    decodings: Mapping[str, str] | None = None,
 ) -> dict[tuple[str, str], str]:
     """Name methods by what distinguishes them: the model, the decoding, or both.
 
     Args:
         methods: Pairs (model, decoding), two or more.
         labels: Model -> label; models with the same label are distinguished. Defaults to the models.
+        decodings: Decoding -> label, likewise.
 
     Returns:
         (model, decoding) -> unique name, in the same order.
     """
-    models = dict.fromkeys(model for model, _ in methods)
-    shown = {model: (labels or {}).get(model, model) for model in models}
-    often = Counter(shown.values())
-    shown = {model: f"{name} ({model})" if often[name] > 1 else name for model, name in shown.items()}
-    if len({decoding for _, decoding in methods}) == 1:
+    shown = distinct_labels([model for model, _ in methods], labels or {})
+    settings = distinct_labels([decoding for _, decoding in methods], decodings or {})
+    if len(settings) == 1:
         return {method: shown[method[0]] for method in methods}
-    if len(models) == 1:
-        return {method: method[1] for method in methods}
-    return {(model, decoding): f"{shown[model]}, {decoding}" for model, decoding in methods}
+    if len(shown) == 1:
+        return {method: settings[method[1]] for method in methods}
+    return {(model, decoding): f"{shown[model]}, {settings[decoding]}" for model, decoding in methods}
+
+
+def distinct_labels(names: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the label of each name, by default the name; equal labels are followed by the name."""
+    shown = {name: labels.get(name, name) for name in dict.fromkeys(names)}
+    often = Counter(shown.values())
+    return {name: f"{label} ({name})" if often[label] > 1 else label for name, label in shown.items()}
 
 
 def labels_of_methods(frame: pd.DataFrame, kinds: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.models import Model
 from textgamut.config.task_kinds import HUMAN
-from textgamut.rankings.method_scores import name_methods
+from textgamut.rankings.method_scores import distinct_labels, name_methods
 
 
 def scored_cells(config: Config, task: str) -> list[Cell]:
@@ -48,9 +48,16 @@ def model_labels(config: Config, task: str) -> dict[str, str]:
     return {slug: config.experiment.labels.get(slug, style["label"]) for slug, style in styles.items()}
 
 
+def decoding_labels(config: Config, task: str) -> dict[str, str]:
+    """Return the names of a task's decoding settings that have one in the experiment: slug -> label."""
+    slugs = [decoding for _, decoding in methods(config, task) if decoding in config.decoding]
+    shown = distinct_labels(slugs, config.experiment.labels)
+    return {slug: label for slug, label in shown.items() if slug != label}
+
+
 def method_names(config: Config, task: str) -> list[list[str]]:
     """Return the unique names of a task's methods: a list of [model, decoding, name]."""
     labels = {slug: style["label"] for slug, style in model_styles(config, task).items()}
     generated = [method for method in methods(config, task) if method[0] != HUMAN]
-    names = name_methods(generated, labels)
+    names = name_methods(generated, labels, config.experiment.labels)
     return [[*method, names.get(method, HUMAN)] for method in methods(config, task)]

@@ -21,7 +21,14 @@ from textgamut.inference.intervals import REVISION as INTERVALS
 from textgamut.metrics.rows import YARDSTICK
 from textgamut.workflow import inputs, outputs, targets
 from textgamut.workflow.families import family_of, generator_scores, missing_families
-from textgamut.workflow.methods import decodings, method_names, methods, model_labels, model_styles
+from textgamut.workflow.methods import (
+    decoding_labels,
+    decodings,
+    method_names,
+    methods,
+    model_labels,
+    model_styles,
+)
 from textgamut.workflow.page_settings import page_settings
 from textgamut.workflow.revisions import revision_of
 
@@ -378,6 +385,7 @@ def plot_precision_recall(config: Config, wildcards: Any) -> Settings:
         "dataset": task.dataset,
         "subsets": task.subsets if isinstance(task, SubsetsTask) else {},
         "references": task.references if isinstance(task, SubsetsTask) else [],
+        "decoding_labels": decoding_labels(config, wildcards.task),
     }
 
 

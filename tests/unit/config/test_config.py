@@ -848,8 +848,9 @@ def test_labels_are_of_what_there_is() -> None:
     del labels["a b"]
     with pytest.raises(TextgamutError) as caught:
         load(experiment | {"labels": labels})
-    assert "labels: unknown model, subset or embedder 'gemma-3-270'; nearest valid: 'gemma-3-270m'" in str(
-        caught.value
+    assert (
+        "labels: unknown model, subset, embedder or decoding setting 'gemma-3-270'; "
+        "nearest valid: 'gemma-3-270m'" in str(caught.value)
     )
     assert str(caught.value).count("labels:") == 1
 

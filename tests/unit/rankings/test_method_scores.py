@@ -8,7 +8,7 @@ import pytest
 
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import TextgamutError
-from textgamut.rankings.method_scores import prompt_means, scores_table, wide_method_scores
+from textgamut.rankings.method_scores import name_methods, prompt_means, scores_table, wide_method_scores
 from textgamut.rankings.ranking import rank_methods, rank_texts
 
 NAMES = {("m", "short"): "M, short", ("m", "long"): "M, long"}
@@ -92,3 +92,17 @@ def test_a_method_without_a_prompt_is_refused() -> None:
     lacking = ONE_EACH[~((ONE_EACH["decoding"] == "long") & (ONE_EACH["prompt_id"] == "q"))]
     with pytest.raises(TextgamutError, match="'M, long' has no value for prompt 'wiki/q'"):
         rank_texts({"wiki": lacking}, NAMES, ["coherence"], ["perplexity"])
+
+
+@pytest.mark.parametrize(
+    ("methods", "names"),
+    [
+        ([("m", "p-0.9"), ("m", "p-0.8")], ["top-p 0.9", "p-0.8"]),
+        ([("m", "p-0.9"), ("n", "p-0.8")], ["M, top-p 0.9", "n, p-0.8"]),
+        ([("m", "p-0.9"), ("m", "q")], ["top-p 0.9 (p-0.9)", "top-p 0.9 (q)"]),  # the same label twice
+        ([("m", "p-0.9"), ("n", "p-0.9")], ["M", "n"]),
+    ],
+)
+def test_decoding_settings_have_labels(methods: list[tuple[str, str]], names: list[str]) -> None:
+    labels = {"p-0.9": "top-p 0.9", "q": "top-p 0.9"}
+    assert list(name_methods(methods, {"m": "M"}, labels).values()) == names

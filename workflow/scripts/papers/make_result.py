@@ -62,6 +62,7 @@ SIMILARITY_NOTE = (
 
 def plot_precision_recall(settings: Settings, table: Path) -> Made:
     scores = scores_of(table, settings["task"]).assign(embedder=settings["embedder"])
+    scores = scores.assign(decoding=scores["decoding"].replace(settings["decoding_labels"]))
     about = {name: settings[name] for name in ("task", "dataset", "subsets", "references")}
     return {"figure": task_figure(scores, styles(settings), **about)}
 
