@@ -1,6 +1,6 @@
-"""Sphinx extension: gives the search the texts of all pages, so that it shows excerpts on a site opened from disk.
+"""Sphinx extension: gives the search the texts of all pages, for excerpts on a site that is opened from disk.
 
-Sphinx fetches each page that it found, which browsers refuse for files. `_static/search.js` uses these texts instead.
+Sphinx fetches each page that it found, which browsers refuse for files. `_static/search.js` uses these texts.
 """
 
 from __future__ import annotations

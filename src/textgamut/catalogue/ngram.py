@@ -94,7 +94,7 @@ FAMILY = Family(
             source="Zhang et al. 2018",
         ),
         Metric(
-            name="repetition_4",
+            name="rep_4",
             label="rep-4",
             meaning="repeated 4-grams within a text",
             definition="1 - distinct 4-grams / all 4-grams",
@@ -108,7 +108,7 @@ FAMILY = Family(
         ),
         Metric(
             name="diversity",
-            label="diversity",
+            label="diversity (MC)",
             meaning="distinct 2-, 3- and 4-grams within texts",
             definition="product of the three shares",
             says=("repeat themselves more", "repeat themselves less"),

@@ -119,4 +119,5 @@ def _unknown_labels(config: Config) -> Iterator[str]:
     known += sorted(methods)
     for name in config.experiment.labels:
         if name not in known:
-            yield f"labels: unknown model, subset, embedder or decoding setting {name!r}; {nearest(name, known)}"
+            kinds = "model, subset, embedder or decoding setting"
+            yield f"labels: unknown {kinds} {name!r}; {nearest(name, known)}"

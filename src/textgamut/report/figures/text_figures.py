@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-REVISION = 3
+REVISION = 4
 """Increase when the same tables produce a different figure."""
 
 PAPER_ORDER = (
@@ -31,6 +31,8 @@ PAPER_ORDER = (
 )  # fmt: skip
 """Order of the ranges in the small print, as in NW section 6; other metrics follow."""
 
+LEAST_ERRORS = 8
+"""Least width of a scale of colours in standard errors: methods that differ by two are a quarter apart."""
 MOST_METHODS = 60
 """Maximum number of methods for a readable figure of means and deviations."""
 
@@ -45,7 +47,8 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
 
     Returns:
         The figure, with two heat maps side by side. Colours are rescaled as in the paper
-        (``tables.rescaled``); numbers are the original values.
+        (``tables.rescaled``), but a scale from minimum to maximum is at least ``LEAST_ERRORS`` standard
+        errors wide, so that chance has no strong colours; numbers are the original values.
     """
     metrics = _metrics(table)
     if not metrics:
@@ -56,7 +59,7 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     figure = style.titled_figure(title, width, 1.5 + 0.23 * len(names))
     panels = figure.subplots(1, 2, sharey=True)
     for axes, deviations in zip(panels, (False, True), strict=True):
-        colours = np.column_stack([rescaled(table, name, deviations) for name in metrics])
+        colours = np.column_stack([_shades(table, name, deviations) for name in metrics])
         values = table[[f"{name}_sd" if deviations else name for name in metrics]].to_numpy(dtype=float)
         _heat(axes, colours, values, "Blues")
         _name_columns(axes, [METRICS[name].label for name in metrics])
@@ -72,10 +75,24 @@ def text_metrics_figure(table: pd.DataFrame, title: str) -> Figure:
     several = f"{counts.min():,} to {counts.max():,} " if counts.nunique() > 1 else ""
     style.small_print(
         figure,
-        f"Numbers: over the {several}texts of a method. Colours: {fixed} and deviations by extremes.",
+        f"Numbers: over the {several}texts of a method. Colours: {fixed} and deviations by extremes, on "
+        f"scales at least {LEAST_ERRORS} standard errors wide.",
     )
     style.settle(figure)
     return figure
+
+
+def _shades(table: pd.DataFrame, metric: str, deviations: bool) -> pd.Series[float]:
+    """Return how dark each method is, from 0 to 1: see :func:`text_metrics_figure`."""
+    if METRICS[metric].rescale and not deviations:
+        return rescaled(table, metric)
+    written = table["model"] != HUMAN
+    spread, texts = table[f"{metric}_sd"].astype(float), table["texts"].clip(lower=2)
+    errors = spread / np.sqrt(2 * (texts - 1)) if deviations else spread / np.sqrt(texts)
+    values = spread if deviations else table[metric].astype(float)
+    low, high = values[written].min(), values[written].max()
+    width = max(high - low, LEAST_ERRORS * errors[written].median())
+    return 0.5 + (values - (low + high) / 2) / width if width > 0 else values * 0 + 0.5
 
 
 @style.own_settings()

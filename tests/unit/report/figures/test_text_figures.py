@@ -102,3 +102,20 @@ def test_of_the_groups_of_a_parameter_the_largest_is_drawn_and_named(texts: pd.D
     top_p, top_k = "top-p (sampling)\ntop-k 50", "top-k (sampling)\ntop-p 0.5"
     assert [axes.get_xlabel() for axes in shown] == ["", "", top_p, top_k, "", top_k]
     assert [len(axes.lines[0].get_xdata()) for axes in shown] == [3, 2, 3, 2, 2, 2]
+
+
+@pytest.mark.parametrize(("apart", "shades"), [(0.02, (0.37, 0.63)), (0.2, (0.0, 0.1)), (0.0, (0.4, 0.6))])
+def test_chance_has_no_strong_colours(apart: float, shades: tuple[float, float]) -> None:
+    """Means that differ by two standard errors are near the middle of the scale, others at its ends."""
+    rows = {
+        "method": ["a", "b"],
+        "model": ["a", "b"],
+        "decoding": ["x", "x"],
+        "texts": [100, 100],
+        "empty": [0, 0],
+    }
+    table = pd.DataFrame(rows | {"coherence": [-1.0, -1.0 + apart], "coherence_sd": [0.1, 0.1]})
+    [image] = text_metrics_figure(table, "t").axes[0].images
+    first, second = image.get_array().ravel()
+    assert shades[0] <= first <= shades[1]
+    assert second == pytest.approx(1 - first)
