@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from textgamut.config.entries.sources import RATE
+from textgamut.config.figures import Figures
 from textgamut.config.metrics import Metrics
 from textgamut.config.target_shapes import Target, TargetName
 from textgamut.config.task_kinds import Task
@@ -48,6 +49,8 @@ class Experiment(Strict):
     labels: dict[Labelled, Text] = {}
     """Names of models, subsets, embedders and decoding settings in tables and figures, where they differ from
     those of the registry. The key ``model/decoding`` names a model with one of its decodings."""
+    figures: Figures = Figures()
+    """How figures look."""
     targets: dict[TargetName, Target] = {}
     """Tables and figures of the paper, by their numbers. If there are any, only they are made by default."""
 

@@ -46,6 +46,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "metrics.compression",
         "features.reduce",
         "report.figures.sanity",
+        "report.figures.look",
     ),
     "sweep_support": ("metrics.sweep_scores", "metrics.support", "features.reduce"),
     "cut_texts": ("metrics.lengths",),
@@ -67,6 +68,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "metrics.completions",
         "report.figures.similarity_matrix",
         "report.table_formats",
+        "report.figures.look",
     ),
     "make_page": (
         "inference.differences",
@@ -103,6 +105,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.papers.target_page",
         "report.html",
         "report.table_formats",
+        "report.figures.look",
     ),
     "rank_methods": (
         "rankings.agreement",
@@ -117,6 +120,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.figures.ranking_figures",
         "report.html",
         "report.table_formats",
+        "report.figures.look",
     ),
     "tune_q_text": ("rankings.tuning", "rankings.qtext", "rankings.method_scores"),
 }

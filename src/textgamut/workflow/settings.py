@@ -37,11 +37,17 @@ Function = Callable[[Config, Any], Settings]
 
 
 def _rule(function: Function, script: str | None = None) -> Function:
-    """Add the revisions of the rule that the function is named after, or of the script of several rules."""
+    """Add the revisions of the rule that the function is named after, or of the script of several rules.
+
+    A rule that draws also has the look of figures.
+    """
 
     @functools.wraps(function)
     def settings(config: Config, wildcards: Any) -> Settings:
-        return function(config, wildcards) | {"revision": revision_of(script or function.__name__)}
+        name = function.__name__
+        drawn = name == "rank_methods" or name.startswith("plot_")
+        figures = {"figures": config.experiment.figures.model_dump(exclude_defaults=True)} if drawn else {}
+        return function(config, wildcards) | figures | {"revision": revision_of(script or name)}
 
     return settings
 
@@ -515,7 +521,9 @@ def make_page(config: Config, wildcards: Any) -> Settings:
 
 
 def make_target(config: Config, _wildcards: Any, target: str) -> Settings:
-    return targets.target_settings(config, target) | {"revision": revision_of("make_target")}
+    drawn = config.experiment.targets[target].figure
+    figures = {"figures": config.experiment.figures.model_dump(exclude_defaults=True)} if drawn else {}
+    return targets.target_settings(config, target) | figures | {"revision": revision_of("make_target")}
 
 
 @_rule

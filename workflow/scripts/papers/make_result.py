@@ -19,6 +19,7 @@ from textgamut.inference.verdicts import embedder_agreement, embedder_verdict
 from textgamut.metrics.completions import cosine_matrix, texts_of_methods
 from textgamut.report import table_formats
 from textgamut.report.comparison import CUT_NOTE, DIFFERENCES_NOTE
+from textgamut.report.figures import look
 from textgamut.report.figures.differences import differences_figure
 from textgamut.report.figures.model_styles import ModelStyle
 from textgamut.report.figures.precision_recall import task_figure
@@ -222,7 +223,12 @@ def styles(settings: Settings) -> dict[str, ModelStyle]:
 
 
 def make_result(rule: str, settings: Settings, inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
-    made: Mapping[str, Any] = call(globals()[rule], inputs | {"settings": settings})
+    with look.using(settings.get("figures", {})):
+        made: Mapping[str, Any] = call(globals()[rule], inputs | {"settings": settings})
+        write_made(made, outputs)
+
+
+def write_made(made: Mapping[str, Any], outputs: Mapping[str, Path]) -> None:
     for name, path in outputs.items():
         content: Any
         if name in FORMATS:

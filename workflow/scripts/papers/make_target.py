@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import to_csv, write_bytes
+from textgamut.report.figures import look
 from textgamut.report.figures.style import FORMATS, notice_figure, render
 from textgamut.report.papers.shapes import make_target as make
 from textgamut.report.papers.target_page import plain_table, printed_name, target_page
@@ -17,7 +18,13 @@ from textgamut.workflow.target_files import read_files
 def make_target(
     settings: dict[str, Any], inputs: dict[str, list[Path]], outputs: dict[str, Path]
 ) -> dict[str, Any]:
-    of = TargetSettings.of(settings)
+    with look.using(settings.get("figures", {})):
+        return write_target(TargetSettings.of(settings), inputs, outputs)
+
+
+def write_target(
+    of: TargetSettings[Any], inputs: dict[str, list[Path]], outputs: dict[str, Path]
+) -> dict[str, Any]:
     result = make(of, read_files(inputs))
     figure = result.figure
     if "svg" in outputs:

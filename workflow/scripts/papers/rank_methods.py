@@ -9,6 +9,7 @@ from textgamut.rankings.method_scores import scores_table
 from textgamut.rankings.ranking import rank_texts, ranking_tables
 from textgamut.rankings.score_table import common_methods, kinds_of
 from textgamut.report import table_formats
+from textgamut.report.figures import look
 from textgamut.report.figures.ranking_figures import ranking_figures
 from textgamut.report.figures.style import FORMATS, render
 from textgamut.report.table_formats import ShownTable
@@ -42,9 +43,10 @@ def rank_methods(settings: dict[str, Any], texts: list[Path], table: Path) -> di
                 write_bytes(folder / f"{name}.{suffix}", table_formats.FORMATS[suffix](shown).encode())
     labels = {kind: kinds[kind] for kind in ("model", "strategy") if kind in kinds}
     write_table(folder / "scores.parquet", scores_table(scores, labels))
-    for name, figure in ranking_figures(ranking, models, title).items():
-        for suffix in FORMATS:
-            write_bytes(folder / f"{name}.{suffix}", render(figure, suffix))
+    with look.using(settings["figures"]):
+        for name, figure in ranking_figures(ranking, models, title).items():
+            for suffix in FORMATS:
+                write_bytes(folder / f"{name}.{suffix}", render(figure, suffix))
     return {"notes": ranking.notes}
 
 

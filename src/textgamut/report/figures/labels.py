@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from textgamut.report.figures import look
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -64,7 +66,7 @@ def place_labels(
             textcoords="offset points",
             ha="center",
             va="center",
-            fontsize=FONT_SIZE,
+            fontsize=FONT_SIZE * look.present().scale,
             parse_math=False,
             zorder=5,
             path_effects=[withStroke(linewidth=2, foreground="white")],

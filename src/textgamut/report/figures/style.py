@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from textgamut.report.figures import look
+
 # Matplotlib is imported when something is drawn, because each start of Snakemake imports this module.
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +38,7 @@ def own_settings() -> Iterator[None]:
     # A user's settings, such as text.usetex, would change the bytes or break literal labels.
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
+        matplotlib.rcParams["font.family"] = look.present().font
         yield
 
 
@@ -68,14 +71,18 @@ def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -
     figure = _empty_figure(7.2, height)
     axes = figure.add_subplot()
     style_axes(axes, grid, label_size=9)
-    axes.set_title(textwrap.fill(title, 70), loc="left", fontsize=11, pad=10, parse_math=False)
+    if look.present().title:
+        lines = textwrap.fill(title, int(70 / look.present().scale))
+        axes.set_title(lines, loc="left", fontsize=11, pad=10, parse_math=False)
     return figure, axes
 
 
 def titled_figure(title: str, width: float, height: float) -> Figure:
     """Return a figure without axes, with the given size in inches. The title is shown literally."""
     figure = _empty_figure(width, height)
-    figure.suptitle(textwrap.fill(title, int(width * 9.8)), x=0.01, ha="left", fontsize=11, parse_math=False)
+    if look.present().title:
+        lines = textwrap.fill(title, int(width * 9.8 / look.present().scale))
+        figure.suptitle(lines, x=0.01, ha="left", fontsize=11, parse_math=False)
     return figure
 
 
@@ -115,7 +122,9 @@ def notice_figure(title: str, text: str) -> Figure:
 
 def small_print(figure: Figure, text: str) -> None:
     """Add a note below a figure. The text is shown literally."""
-    text = textwrap.fill(text, int(figure.get_figwidth() * 17.4))
+    if not look.present().footnote:
+        return
+    text = textwrap.fill(text, int(figure.get_figwidth() * 17.4 / look.present().scale))
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7.5, color=SOFT_INK, parse_math=False)
 
 
@@ -175,7 +184,8 @@ def name_entries(legend: Legend, names: Iterable[str]) -> None:
 
 
 def settle(figure: Figure) -> None:
-    """Fix the layout of a finished figure."""
+    """Give a finished figure the look that is wanted, and fix its layout."""
+    look.apply(figure)
     # The layout changes slightly with each drawing, so that renderings would differ.
     figure.draw_without_rendering()
     figure.draw_without_rendering()

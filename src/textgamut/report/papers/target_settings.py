@@ -57,7 +57,7 @@ class TargetSettings(Generic[Kind]):
             "target": _TARGET.validate_python(record["target"]),
             "models": {slug: ModelStyle(**style) for slug, style in record["models"].items()},
         }
-        others = {"revision", "ranking"}
+        others = {"revision", "ranking", "figures"}
         return cls(**{name: value for name, value in record.items() if name not in others} | typed)
 
 

@@ -33,7 +33,7 @@ def test_each_metric_has_a_panel_and_each_pair_a_line() -> None:
     assert titles == [
         "precision ↑",
         "density",
-        "diversity of a text ↑",
+        "diversity (MC) of a text ↑",
         "coherence of a text ↑",
     ]  # as in the catalogue
     labels = [tick.get_text() for tick in shown[0].get_yticklabels()]
