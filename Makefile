@@ -29,7 +29,7 @@ help:  ## list the targets
 
 demo: .venv/demo  ## run the whole workflow with small models on real text (the default target)
 	$(BIN)/snakemake --cores $(CORES)
-	$(BIN)/snakemake --report report.html --quiet
+	$(BIN)/snakemake --report report.html --quiet all
 	@echo "Done. Open results/papers/demo/index.html"
 
 test: .venv/dev  ## run the tests, except those of the targets below; the slow ones download small models once
