@@ -125,6 +125,7 @@ def test_reasons_of_a_dry_run_are_ours(small: Path) -> None:
     assert "Reason: Its settings changed (" in shown
     assert "Forced execution" not in shown
     assert "    forced:" not in shown
+    assert "check individual jobs" not in shown
 
 
 def test_rules_that_are_forced_by_name_say_so(small: Path) -> None:

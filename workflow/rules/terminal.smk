@@ -36,6 +36,7 @@ LEFT_OUT = (
     "WorkflowError:\nAt least one job did not complete successfully.",
     "RuleException:\nCalledProcessError in file",
 )
+DETAILS = "\n    (check individual jobs above for details)"
 
 
 def is_shown(record):
@@ -58,7 +59,10 @@ def is_shown(record):
             (),
             None,
         )
-    return not record.getMessage().startswith(LEFT_OUT)
+    if (message := record.getMessage()).startswith("Reasons:"):
+        # With `--quiet rules`, there are no jobs above.
+        record.msg, record.args = message.replace(DETAILS, ""), ()
+    return not message.startswith(LEFT_OUT)
 
 
 logger.addFilter(is_shown)
