@@ -41,11 +41,8 @@ DETAILS = "\n    (check individual jobs above for details)"
 
 def is_shown(record):
     """Return whether a record of Snakemake's is shown: not if it repeats the error of a script in other words."""
-    for (
-        progress
-    ) in (
-        LIVE
-    ):  # rules that are done leave the place to others: a terminal has few lines
+    # Rules that are done leave the place to others: a terminal has few lines.
+    for progress in LIVE:
         for task in progress.tasks[1:]:
             task.visible &= not task.finished
     if (event := str(getattr(record, "event", None))) == "job_error" and any(
@@ -54,11 +51,8 @@ def is_shown(record):
         return False
     if LIVE and event in ("job_error", "group_error"):
         # The plugin would show the whole log of a job, and nothing of a group.
-        record.msg, record.args, record.event = (
-            DefaultFormatter().format(record),
-            (),
-            None,
-        )
+        record.msg, record.args = DefaultFormatter().format(record), ()
+        record.event = None
     if (message := record.getMessage()).startswith("Reasons:"):
         # With `--quiet rules`, there are no jobs above.
         record.msg, record.args = message.replace(DETAILS, ""), ()
