@@ -27,7 +27,7 @@ from textstat import textstat
 
 from textgamut.features.embed import embed
 from textgamut.metrics.entities import entity_metrics, find_entities, load_tagger
-from textgamut.metrics.ngram import rep_n, text_distinct_n, text_diversity
+from textgamut.metrics.ngram import repetition_n, text_distinct_n, text_diversity
 from textgamut.metrics.readability import readability
 from textgamut.metrics.similarity import bleu, cosine_similarity
 from textgamut.models.checkpoints import silence_transformers
@@ -66,7 +66,7 @@ def main() -> None:
 
     def grams() -> None:
         for tokens in words:
-            text_distinct_n(tokens, 2), rep_n(tokens, 4), text_diversity(tokens)
+            text_distinct_n(tokens, 2), repetition_n(tokens, 4), text_diversity(tokens)
 
     def entities() -> None:
         found = find_entities(both, load_tagger(folder), processes=arguments.threads)

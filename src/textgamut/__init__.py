@@ -47,7 +47,7 @@ _MODULES = {
     "pareto_front": "rankings.dominance",
     "q_text": "rankings.qtext",
     "reduce_features": "features.reduce",
-    "rep_n": "metrics.ngram",
+    "repetition_n": "metrics.ngram",
     "score": "scoring",
     "self_bleu": "metrics.ngram",
     "self_repetition": "metrics.compression",

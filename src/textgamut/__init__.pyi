@@ -19,7 +19,7 @@ from textgamut.metrics.likelihood import likelihood as likelihood
 from textgamut.metrics.ngram import distinct_n as distinct_n
 from textgamut.metrics.ngram import diversity as diversity
 from textgamut.metrics.ngram import expectation_adjusted_distinct as expectation_adjusted_distinct
-from textgamut.metrics.ngram import rep_n as rep_n
+from textgamut.metrics.ngram import repetition_n as repetition_n
 from textgamut.metrics.ngram import self_bleu as self_bleu
 from textgamut.metrics.ngram import unigram_entropy as unigram_entropy
 from textgamut.metrics.support import bootstrap_intervals as bootstrap_intervals

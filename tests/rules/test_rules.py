@@ -630,7 +630,7 @@ def test_score_ngram_counts_words(tmp_path: Path) -> None:
     value = score(tmp_path, "ngram", settings, "ngram").set_index("metric")["value"]
     assert value["distinct_1"] == 8 / 14
     assert value["text_distinct_2"] == pytest.approx((4 / 5 + 4 / 5 + 3 / 4) / 3)
-    assert value["rep_4"] == 0
+    assert value["repetition_4"] == 0
     assert value["diversity"] == 1
     of_texts = pd.read_parquet(tmp_path / "ngram.parquet")
     assert of_texts["id"].tolist() == list("xyz")

@@ -14,7 +14,7 @@ import textgamut
 
 NAMES = {
     "support_metrics", "reduce_features", "support_sweep", "group_metrics", "bootstrap_intervals",
-    "divergence_metrics", "self_bleu", "distinct_n", "rep_n", "diversity", "likelihood", "embed",
+    "divergence_metrics", "self_bleu", "distinct_n", "repetition_n", "diversity", "likelihood", "embed",
     "fit_bradley_terry", "ufg_depth", "dominance_orders", "pareto_front", "q_text", "tune_q_text",
     "load_config", "TextgamutError", "score", "compare", "__version__",
     "vendi_score", "conditional_vendi", "mmd", "frechet_distance", "pairwise_cosine", "between_cosine",

@@ -107,7 +107,7 @@ def test_the_table_has_all_rows(result) -> None:
     frame = result.to_frame()
     assert list(frame) == ["group", "metric", "value", "low", "high", "deviation", "n", "k"]
     whole = frame[frame["group"] == "all"].set_index("metric")
-    assert {"precision", "mauve", "f_1_8", "self_bleu", "distinct_4", "rep_4"} <= set(whole.index)
+    assert {"precision", "mauve", "f_1_8", "self_bleu", "distinct_4", "repetition_4"} <= set(whole.index)
     assert whole.loc["precision", "value"] == result.precision
     assert whole.loc["precision", "low"] == result.intervals["precision"].low <= result.precision
     assert whole.loc["mauve", "low"] <= result.mauve
@@ -453,7 +453,7 @@ def test_differences_of_all_pairs(comparison, compare) -> None:
     corrected = ["p_holm", "verdict"]
     pd.testing.assert_frame_equal(alone.drop(columns=corrected), of_support.drop(columns=corrected))
     of_words = compare(REFERENCE, MODELS, metrics=["ngram"]).differences
-    of_texts = ["rep_4", "diversity", "text_distinct_2"]
+    of_texts = ["repetition_4", "diversity", "text_distinct_2"]
     of_sets = ["self_bleu", "distinct_1", "distinct_2", "distinct_3", "distinct_4", "unigram_entropy"]
     assert of_words["metric"].tolist() == [*of_sets, *of_texts] * 6  # also against the references
     assert (of_words["resamples"] == 0).sum() == len(of_texts) * 6

@@ -92,7 +92,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "pareto_front": {"means": SCORES[0]},
         "q_text": CRITERIA | {"parameters": PAPER, "limits": LIMITS},
         "reduce_features": sides | {"explained_variance": 0.5, "device": "cpu"},
-        "rep_n": {"tokens": TOKENS[0], "n": 2},
+        "repetition_n": {"tokens": TOKENS[0], "n": 2},
         "score": scored,
         "self_bleu": {"token_lists": TOKENS, "n": 2, "sample": 0.5, "seed": 1},
         "self_repetition": {"token_lists": TOKENS, "n": 2},
@@ -318,7 +318,7 @@ def token_forms(lists: list[list[int]]) -> dict[str, Any]:
     [
         lambda lists: textgamut.distinct_n(lists, 2),
         textgamut.unigram_entropy,
-        lambda lists: [textgamut.rep_n(tokens, 2) for tokens in lists],
+        lambda lists: [textgamut.repetition_n(tokens, 2) for tokens in lists],
         lambda lists: textgamut.ngram_diversity(lists, 2),
         lambda lists: textgamut.expectation_adjusted_distinct(lists, 9),
         lambda lists: textgamut.self_bleu(lists, 2),

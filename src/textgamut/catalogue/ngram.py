@@ -20,7 +20,7 @@ from textgamut.catalogue.family import (
 
 
 class NgramSettings(FamilySettings):
-    """Self-BLEU, distinct-n, EAD, unigram entropy, rep-4 and diversity."""
+    """Self-BLEU, distinct-n, EAD, unigram entropy, repetition-4 and diversity."""
 
     tokenizer: LoadedModel | None = None
     """Model that provides the tokenizer (PR: GPT-2). Defaults to words, split on white space."""
@@ -94,8 +94,8 @@ FAMILY = Family(
             source="Zhang et al. 2018",
         ),
         Metric(
-            name="rep_4",
-            label="rep-4",
+            name="repetition_4",
+            label="repetition-4",
             meaning="repeated 4-grams within a text",
             definition="1 - distinct 4-grams / all 4-grams",
             says=("repeat themselves less", "repeat themselves more"),

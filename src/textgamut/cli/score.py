@@ -352,10 +352,10 @@ def _write(
 
     scores, differences = comparison.to_frame(), comparison.differences
     contents = {
-        "settings.json": _record(comparison, files, settings),
         "scores.csv": to_csv(_scores_file(comparison, scores)),
         "differences.csv": to_csv(differences),
         "deviations.csv": to_csv(comparison.deviations),
+        "settings.json": _record(comparison, files, settings),
     }
     if "precision" in set(scores["metric"]):
         figure = comparison.plot()

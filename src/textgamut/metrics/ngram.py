@@ -21,7 +21,7 @@ from textgamut import validation
 from textgamut.errors import DataError
 from textgamut.metrics.rows import Scores, computed_rows, text_rows
 
-REVISION = 3
+REVISION = 2
 """Increase when the same tokens or texts produce different values."""
 
 LARGEST_N = 1000
@@ -145,7 +145,7 @@ def text_distinct_n(tokens: Sequence[Hashable], n: int) -> float:
     return len(set(ngrams(tokens, n))) / len(tokens) if len(tokens) >= n else math.nan
 
 
-def rep_n(tokens: Sequence[Hashable], n: int) -> float:
+def repetition_n(tokens: Sequence[Hashable], n: int) -> float:
     """Return Rep-n, the share of a text's n-grams that are repeats (NW section 4.2, equation 4).
 
     Args:
@@ -196,12 +196,12 @@ def text_diversity(words: Sequence[Hashable]) -> float:
 
     Returns:
         The product, in (0, 1], equal to ``diversity`` of this text alone; nan for a text of fewer than four
-        words, which has no rep-4.
+        words, which has no repetition-4.
 
     Raises:
         TextgamutError: If ``words`` is a single string.
     """
-    return math.prod(1 - rep_n(words, n) for n in (2, 3, 4))
+    return math.prod(1 - repetition_n(words, n) for n in (2, 3, 4))
 
 
 def unigram_entropy(token_lists: Sequence[Sequence[Hashable]]) -> float:
@@ -281,7 +281,8 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
 
     Returns:
         Rows of Self-BLEU-4, distinct-1 to 4, EAD, unigram entropy, the means over the texts of their
-        distinct-2 and rep-4, and the diversity of the corpus; and distinct-2, rep-4 and diversity of each
+        distinct-2 and repetition-4, and the diversity of the corpus; and distinct-2, repetition-4 and diversity of
+        each
         text.
 
     Warns:
@@ -290,7 +291,7 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
     words, tokens = tokens_of(texts), tokens_of(texts, tokenizer)
     columns = {
         "text_distinct_2": np.array([text_distinct_n(text, 2) for text in words]),
-        "rep_4": np.array([rep_n(text, 4) for text in words]),
+        "repetition_4": np.array([repetition_n(text, 4) for text in words]),
         "diversity": np.array([text_diversity(text) for text in words]),
     }
     corpus: dict[str, Callable[[], float]] = {
@@ -302,7 +303,7 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
     if tokenizer is not None:
         corpus["ead"] = lambda: expectation_adjusted_distinct(tokens, len(tokenizer))
     rows = computed_rows(len(texts), corpus)
-    means = text_rows({name: columns[name] for name in ("text_distinct_2", "rep_4")})
+    means = text_rows({name: columns[name] for name in ("text_distinct_2", "repetition_4")})
     return Scores(rows + means, columns)
 
 

@@ -46,7 +46,7 @@ def test_verdicts() -> None:
 
 
 def test_the_correction_is_over_all_pairs_and_metrics() -> None:
-    texts = pd.DataFrame({"diversity": RNG.random(20), "rep_4": RNG.random(20), "note": "x"})
+    texts = pd.DataFrame({"diversity": RNG.random(20), "repetition_4": RNG.random(20), "note": "x"})
     moved = {f"m{i}": texts.assign(diversity=RNG.random(20)) for i in range(3)}
     table = differences_table(
         (first, second, text_differences(moved[first], moved[second]))
@@ -55,7 +55,7 @@ def test_the_correction_is_over_all_pairs_and_metrics() -> None:
     assert table[["model_1", "model_2"]].drop_duplicates().to_numpy().tolist() == [
         ["m0", "m1"], ["m0", "m2"], ["m1", "m2"],
     ]  # fmt: skip
-    assert table["metric"].tolist() == ["rep_4", "diversity"] * 3
+    assert table["metric"].tolist() == ["repetition_4", "diversity"] * 3
     np.testing.assert_array_equal(table["p_holm"], holm(table["p"]))
     assert text_differences(None, moved["m0"]) == []
     assert differences_table([]).empty

@@ -189,7 +189,7 @@ def test_two_models() -> None:
 
 
 def test_every_metric_of_wording_says_what_its_values_mean() -> None:
-    for name in ("self_bleu", "distinct_1", "distinct_4", "unigram_entropy", "text_words", "rep_4"):
+    for name in ("self_bleu", "distinct_1", "distinct_4", "unigram_entropy", "text_words", "repetition_4"):
         assert METRICS[name].says, name
 
 

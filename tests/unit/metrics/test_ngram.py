@@ -17,7 +17,7 @@ from textgamut.metrics.ngram import (
     distinct_n,
     diversity,
     expectation_adjusted_distinct,
-    rep_n,
+    repetition_n,
     self_bleu,
     text_distinct_n,
     text_diversity,
@@ -133,15 +133,15 @@ def test_metrics_of_a_text_equal_brute_force(text: list[int], n: int) -> None:
     grams = ngrams(text, n)
     if grams:
         assert text_distinct_n(text, n) == len(set(grams)) / len(text)
-        assert rep_n(text, n) == pytest.approx(1 - len(set(grams)) / len(grams), abs=1e-15)
+        assert repetition_n(text, n) == pytest.approx(1 - len(set(grams)) / len(grams), abs=1e-15)
     else:
         assert math.isnan(text_distinct_n(text, n))
-        assert math.isnan(rep_n(text, n))
+        assert math.isnan(repetition_n(text, n))
 
 
 def test_a_text_without_repeats() -> None:
     words = list("abcdefghij")
-    assert rep_n(words, 4) == 0
+    assert repetition_n(words, 4) == 0
     assert text_distinct_n(words, 2) == 0.9  # divided by the words, not by the 9 bigrams
     assert distinct_n([words], 2) == 1
 
@@ -289,7 +289,7 @@ def test_adjusted_distinct_at_its_limits() -> None:
         (lambda: self_bleu([["a"], "a text"]), "text 1: expected a list of tokens, found .a text"),
         (lambda: distinct_n([["a"]], 0), "n = 0"),
         (lambda: distinct_n([], 2), "none of 0 texts has 2 tokens"),
-        (lambda: rep_n("a text", 2), "expected a list of tokens"),
+        (lambda: repetition_n("a text", 2), "expected a list of tokens"),
         (lambda: text_distinct_n(["a"], -1), "n = -1"),
         (lambda: unigram_entropy([]), "none of 0 texts has a token"),
         (lambda: unigram_entropy(["a text"]), "text 0: expected a list of tokens"),

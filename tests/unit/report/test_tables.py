@@ -297,7 +297,7 @@ class TestTexts:
             f"{p}-{k}-{t}": {"strategy": "sampling", "temperature": t, "top_k": k, "top_p": p}
             for p, k, t in published
         }
-        table = pd.DataFrame({"decoding": list(decodings), "rep_4": published.values()})
+        table = pd.DataFrame({"decoding": list(decodings), "repetition_4": published.values()})
         table = pd.concat(
             [
                 table.assign(model="gpt2-xl", repetition_4_sd=0.1),
@@ -311,7 +311,7 @@ class TestTexts:
         assert curves["temperature 0.9, top-p 1"] == [0.021, 0.010, 0.007, 0.005]
         assert of_one["value"].tolist() == [20, 50, 100, 500] * 3
         by_top_k = table["decoding"].map(lambda slug: decodings[slug]["top_k"])
-        averages = table["rep_4"].groupby(by_top_k).mean()
+        averages = table["repetition_4"].groupby(by_top_k).mean()
         assert averages[50] > averages[20]  # the hump
         nucleus = found[(found["parameter"] == "top_p") & (found["held"] == "temperature 0.5, top-k 50")]
         assert nucleus["mean"].tolist() == [0.726, 0.459] * 2  # of both models
@@ -319,7 +319,7 @@ class TestTexts:
 
         rows = held(table, decodings, "gpt2-xl", "top_k", top_p=1, temperature=0.9)
         assert rows["value"].tolist() == [20, 50, 100, 500]
-        assert rows["rep_4"].tolist() == curves["temperature 0.9, top-p 1"]
+        assert rows["repetition_4"].tolist() == curves["temperature 0.9, top-p 1"]
         with pytest.raises(TextgamutError, match="methods of other by top_k: temperature, top_p varies too"):
             held(table, decodings, "other", "top_k")
         assert held(table, decodings, "gpt2-xl", "top_k", top_p=0.9).empty

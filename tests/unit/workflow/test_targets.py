@@ -64,13 +64,13 @@ def test_texts_are_read_with_their_cells(tmp_path: Path, monkeypatch) -> None:
     files = []
     for family, ids, columns in (
         ("readability", ["x", "y"], {"flesch": [1.0, 2.0]}),
-        ("ngram", ["y", "x"], {"rep_4": [0.2, 0.1]}),
+        ("ngram", ["y", "x"], {"repetition_4": [0.2, 0.1]}),
     ):
         files.append(fill(paths.TEXT_SCORES, family=family, **cell))
         write_table(Path(files[-1]), pd.DataFrame({"id": ids} | columns))
     texts = read_files({"texts": files})["texts"]
     assert texts.to_dict("records") == [
-        cell | {"flesch": 1.0, "rep_4": 0.1}, cell | {"flesch": 2.0, "rep_4": 0.2},
+        cell | {"flesch": 1.0, "repetition_4": 0.1}, cell | {"flesch": 2.0, "repetition_4": 0.2},
     ]  # fmt: skip
     texts = read_files({"texts": files[:1]})["texts"]
     assert texts.to_dict("records") == [cell | {"flesch": 1.0}, cell | {"flesch": 2.0}]

@@ -43,7 +43,7 @@ def rank_methods(settings: dict[str, Any], texts: list[Path], table: Path) -> di
                 write_bytes(folder / f"{name}.{suffix}", table_formats.FORMATS[suffix](shown).encode())
     labels = {kind: kinds[kind] for kind in ("model", "strategy") if kind in kinds}
     write_table(folder / "scores.parquet", scores_table(scores, labels))
-    with look.using(settings["figures"]):
+    with look.using(settings.get("figures", {})):
         for name, figure in ranking_figures(ranking, models, title).items():
             for suffix in FORMATS:
                 write_bytes(folder / f"{name}.{suffix}", render(figure, suffix))

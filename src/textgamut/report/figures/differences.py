@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-REVISION = 1
+REVISION = 2
 """Increase when the same differences produce a different figure."""
 
 MOST_COMPARED = 7

@@ -19,7 +19,7 @@ from textgamut.workflow.target_files import read_files
 TYPED = ROOT.parent / "shared/published/nw.yaml"
 COLUMNS = [
     "flesch", "essay", "entity_overlap", "sbert", "information_density", "gunning_fog", "text_distinct_2",
-    "rep_4",
+    "repetition_4",
 ]  # fmt: skip
 GPT_2 = {"label": "GPT-2", "family": "GPT-2", "chat": False}
 BLOOM = {"label": "BLOOM", "family": "BLOOM", "chat": False}
