@@ -281,9 +281,8 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
 
     Returns:
         Rows of Self-BLEU-4, distinct-1 to 4, EAD, unigram entropy, the means over the texts of their
-        distinct-2 and repetition-4, and the diversity of the corpus; and distinct-2, repetition-4 and diversity of
-        each
-        text.
+        distinct-2 and repetition-4, and the diversity of the corpus; and distinct-2, repetition-4 and
+        diversity of each text.
 
     Warns:
         UserWarning: If texts are too short for a metric, or a metric cannot be computed and has no row.
