@@ -110,7 +110,7 @@ def test_a_histogram_is_brushed_and_the_numbers_do_the_same(browse: Any) -> None
     assert one.page.locator("#x-chips button").count() == 0
     one.page.fill("#x-high", "0.25")
     one.page.press("#x-high", "Tab")
-    assert one.page.locator("#x-chips button").inner_text() == "diversity to 0.250 ✕"
+    assert one.page.locator("#x-chips button").inner_text() == "diversity (MC) to 0.250 ✕"
     below = one.page.inner_text("#x-status")
     one.page.mouse.move(x + box["width"] / 2, y + 200)  # a press that began elsewhere
     one.page.mouse.down()
@@ -409,7 +409,7 @@ def test_a_click_on_a_method_compares_it(browse: Any) -> None:
         before = one.page.evaluate(VALUE, "#x-first")
         position = {"x": left + x, "y": room[1] - y}
         canvas.hover(position=position)
-        assert one.page.locator("#x-means-tip").inner_text().startswith(f"{method}: diversity 0.")
+        assert one.page.locator("#x-means-tip").inner_text().startswith(f"{method}: diversity (MC) 0.")
         canvas.click(position=position)
         assert one.page.evaluate(VALUE, "#x-first") == method
         assert one.page.evaluate(VALUE, "#x-second") == (before if before != method else "Beta")

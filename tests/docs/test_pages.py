@@ -73,7 +73,7 @@ def test_the_example_notebook_runs(folder: Path) -> None:
     _, result, warned, missed, comparison, figure, differences = shown
     assert "is worse than that of human texts" in result["text/html"]
     assert "recall" in result["text/html"]
-    assert "N = 120 is below 1000" in warned["text/plain"]
+    assert "N = 200 is below 1000" in warned["text/plain"]
     assert "neighbour_text" in missed["text/html"]
     assert "astray" in comparison["text/html"]
     assert figure["image/svg+xml"].startswith("<?xml")
