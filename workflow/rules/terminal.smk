@@ -64,16 +64,14 @@ logger.addFilter(is_shown)
 
 def list_failures():
     """Show the jobs that have failed, as the last thing of a run."""
-    failed = {
-        job
-        for found in workflow.scheduler.failed
-        for job in getattr(found, "jobs", [found])
-    }
-    known = [
-        failures.Failure(job.rule.name, str(job.log[0])) for job in failed if job.log
+    groups = [
+        list(getattr(found, "jobs", [found])) for found in workflow.scheduler.failed
     ]
-    # Of a Slurm job with several jobs, those that have told an error, if any has.
-    told = [failure for failure in known if failures.message_in(failure.log, STARTED)]
+    failed = {job for jobs in groups for job in jobs}
     left = sum(1 for job in workflow.dag.needrun_jobs() if job not in failed)
-    if summary := failures.failure_summary(told or known, left, STARTED):
+    named = [
+        [failures.Failure(job.rule.name, str(job.log[0])) for job in jobs if job.log]
+        for jobs in groups
+    ]
+    if summary := failures.failure_summary(named, left, STARTED):
         logger.error(summary)

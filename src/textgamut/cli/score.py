@@ -24,10 +24,9 @@ from textgamut.cli.common import (
     settings_of,
     stem,
     utf8,
-    writable,
 )
+from textgamut.cli.score_files import output_names, write_output
 from textgamut.errors import ConfigError, DataError, nearest
-from textgamut.report.figures.style import FORMATS
 from textgamut.scoring.options import Options, Pooling, all_options
 from textgamut.user_files import check_file
 
@@ -164,7 +163,7 @@ def score(
     finally:  # also if the reader of the output is gone
         if output:
             with bars(), step("writing the page"):
-                _write(output, comparison, [reference, *files], settings, messages)
+                write_output(output, comparison, [reference, *files], settings, messages)
 
 
 def _prepare(
@@ -202,7 +201,7 @@ def _prepare(
             "%s: only the first %s references are read: no metric uses more", reference, f"{most:,}"
         )
     if output:
-        check_folder("--output", output, _names("support" in given.metrics), inputs)
+        check_folder("--output", output, output_names("support" in given.metrics), inputs)
 
     def of_models(column: str) -> dict[str, pd.Series[Any]]:
         return {name: labels(frame[column]) for name, frame in models.items()}
@@ -330,73 +329,3 @@ def _check_texts(where: str, texts: pd.Series[Any]) -> None:
         raise DataError(f"{where}: all {empty} texts are empty")
     if empty:
         logger.warning("%s: %d of %d texts are empty; they are scored as empty", where, empty, len(texts))
-
-
-def _names(support: bool) -> list[str]:
-    """Return the files that ``--output`` writes, relative to its folder."""
-    figures = [f"precision-recall.{suffix}" for suffix in FORMATS] if support else []
-    return ["index.html", "scores.csv", *figures, "differences.csv", "deviations.csv", "settings.json"]
-
-
-def _write(
-    folder: Path,
-    comparison: Comparison,
-    files: Sequence[Path],
-    settings: Mapping[str, Any],
-    messages: Sequence[str],
-) -> None:
-    """Write the page, the tables, the figure and how all of it was made."""
-    from textgamut.files import to_csv
-    from textgamut.report.experiment_page import write_page
-    from textgamut.report.figures.style import render
-
-    scores, differences = comparison.to_frame(), comparison.differences
-    contents = {
-        "scores.csv": to_csv(_scores_file(comparison, scores)),
-        "differences.csv": to_csv(differences),
-        "deviations.csv": to_csv(comparison.deviations),
-        "settings.json": _record(comparison, files, settings),
-    }
-    if "precision" in set(scores["metric"]):
-        figure = comparison.plot()
-        contents |= {f"precision-recall.{suffix}": render(figure, suffix) for suffix in FORMATS}
-    title = f"Generated texts against {utf8(Path(files[0].name))}"
-    page = comparison.page(title, [f"Warning: {of}." for of in messages])
-    with writable(folder):
-        write_page(folder / "index.html", page, contents)
-    logger.info("written: %s", folder)
-
-
-def _scores_file(comparison: Comparison, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores in the layout that those of experiments have."""
-    from textgamut.report.tables import SCORES
-
-    embedder = comparison.material.options.embedder if comparison.material.embedder else None
-    single: dict[str, Any] = {
-        "task": None,
-        "decoding": None,
-        "embedder": embedder,
-        "runs": 1,
-        "seeds": 1,
-        "draws": 1,
-    }
-    return scores.astype({"k": "Int64"}).assign(**single)[SCORES]
-
-
-def _record(comparison: Comparison, files: Sequence[Path], settings: Mapping[str, Any]) -> bytes:
-    """Return what the scores were computed from and with, as JSON."""
-    import json
-
-    from textgamut.datasets.row_files import STANDARD_INPUT
-    from textgamut.files import digest, provenance
-    from textgamut.sources.fetch import pinned
-
-    sources = comparison.material.resolved.sources
-    content = {
-        "command": "textgamut score",
-        "settings": settings,
-        "files": {utf8(file): digest(file) for file in files if file != STANDARD_INPUT},
-        "checkpoints": {name: pinned(source) for name, source in sources.items()},
-        **provenance(),
-    }
-    return f"{json.dumps(content, indent=2)}\n".encode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,17 +41,21 @@ def message_in(log: str, since: float) -> str | None:
     return "".join(found[-1]) if found else None
 
 
-def failure_summary(failures: Iterable[Failure], left: int, since: float) -> str:
+def failure_summary(groups: Iterable[Collection[Failure]], left: int, since: float) -> str:
     """Return the list of failed jobs that a run ends with.
 
     Args:
-        failures: The jobs that have failed.
+        groups: The jobs that have failed: single ones, and those of a Slurm job. Of the latter, those that
+            have told an error, if any has: the others waited for them.
         left: Number of other jobs that did not run.
         since: As for :func:`message_in`.
     """
-    told = {failure: message_in(failure.log, since) for failure in sorted(failures)}
+    told: dict[Failure, str | None] = {}
+    for group in groups:
+        messages = {failure: message_in(failure.log, since) for failure in group}
+        told |= {failure: message for failure, message in messages.items() if message} or messages
     lines = [f"{len(told)} failed job{'s' if len(told) > 1 else ''}:" if told else ""]
-    for failure, message in told.items():
+    for failure, message in sorted(told.items()):
         lines += [f"  {job_name(*failure)}", f"    {message or UNKNOWN}", f"    log: {failure.log}"]
     if left:
         jobs = "more" if told else "jobs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -75,18 +76,23 @@ def fetch(source: HfSource, offline: bool) -> Path:
             raise _failure(error, f"{name}: {missing}", repo_folder, by_hand) from error
         logger.info("%s: complete", name)
     assert folder is not None
-    files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    for pattern in source.files or ["*"]:
-        # same rule as in the hub's client
-        if not any(fnmatch(file, pattern + "*" if pattern.endswith("/") else pattern) for file in files):
-            raise SourceError(
-                f"{name}: no file matches {pattern!r} in {folder}; {nearest(pattern, files)[:300]}"
-            )
+    _check_files(name, folder, source.files or ["*"])
     if not listed():
         logger.warning(
             "%s: using the copy in %s; whether it is complete can only be checked with the hub", name, folder
         )
     return folder
+
+
+def _check_files(name: str, folder: Path, patterns: Iterable[str]) -> None:
+    """Check that a snapshot has a match for each pattern."""
+    files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    for pattern in patterns:
+        # same rule as in the hub's client
+        if not any(fnmatch(file, pattern + "*" if pattern.endswith("/") else pattern) for file in files):
+            raise SourceError(
+                f"{name}: no file matches {pattern!r} in {folder}; {nearest(pattern, files)[:300]}"
+            )
 
 
 def _failure(error: Exception, missing: str, folder: Path, by_hand: str) -> SourceError:

@@ -28,12 +28,12 @@ MOST_TESTED = 12
 Method = tuple[str, str]
 """Model and decoding."""
 
+TABLE_FORMATS = ("html", "tex", "md")
+"""Formats of a table for readers, see ``report.table_formats``, which is slow to import."""
+
 RANKING = {
     "table": "ranking.csv",
-    "page": "ranking.html",
-    "tex": "ranking.tex",
-    "md": "ranking.md",
-    **{suffix: f"ranking.{suffix}" for suffix in FORMATS},
+    **{suffix: f"ranking.{suffix}" for suffix in (*TABLE_FORMATS, *FORMATS)},
     "agreement": "agreement.csv",
     "agreement_page": "agreement.html",
     **{f"agreement_{suffix}": f"agreement.{suffix}" for suffix in FORMATS},
@@ -48,7 +48,7 @@ RANKING = {
 """Output of the rule rank_methods -> file in the folder of a ranking."""
 
 RANKING_CAPTIONS = {
-    "page": "table: ranking",
+    "html": "table: ranking",
     "svg": "figure: ranking",
     "agreement_page": "table: agreement of the rankings",
     "agreement_svg": "figure: agreement of the rankings",

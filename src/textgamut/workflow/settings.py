@@ -46,10 +46,15 @@ def _rule(function: Function, script: str | None = None) -> Function:
     def settings(config: Config, wildcards: Any) -> Settings:
         name = function.__name__
         drawn = name == "rank_methods" or name.startswith("plot_")
-        figures = {"figures": config.experiment.figures.model_dump(exclude_defaults=True)} if drawn else {}
+        figures = _figures(config) if drawn else {}
         return function(config, wildcards) | figures | {"revision": revision_of(script or name)}
 
     return settings
+
+
+def _figures(config: Config) -> Settings:
+    """Return how figures look, where it is not as usual."""
+    return {"figures": config.experiment.figures.model_dump(exclude_defaults=True)}
 
 
 _result = functools.partial(_rule, script="make_result")
@@ -521,8 +526,7 @@ def make_page(config: Config, wildcards: Any) -> Settings:
 
 
 def make_target(config: Config, _wildcards: Any, target: str) -> Settings:
-    drawn = config.experiment.targets[target].figure
-    figures = {"figures": config.experiment.figures.model_dump(exclude_defaults=True)} if drawn else {}
+    figures = _figures(config) if config.experiment.targets[target].figure else {}
     return targets.target_settings(config, target) | figures | {"revision": revision_of("make_target")}
 
 

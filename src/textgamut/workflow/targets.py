@@ -23,6 +23,7 @@ from textgamut.report.published import published
 from textgamut.workflow import paths
 from textgamut.workflow.families import compares_features, computed_families, missing_families
 from textgamut.workflow.methods import method_names, model_style, model_styles
+from textgamut.workflow.outputs import TABLE_FORMATS
 from textgamut.workflow.paths import fill
 
 _RANKED = {"ranking", "tuning", "rated", "ranked"}
@@ -119,9 +120,12 @@ def generated_cells(config: Config, need: Need) -> list[Cell]:
 
 def target_outputs(config: Config, name: str) -> dict[str, str]:
     """Return the files of a target: its table and its page and, for a figure, its pictures."""
-    suffixes = ["csv", "html", "tex", "md", *(FORMATS if config.experiment.targets[name].figure else [])]
+    pictures = FORMATS if config.experiment.targets[name].figure else ()
     paper = config.experiment.name
-    return {suffix: fill(paths.TARGET, paper=paper, target=name, suffix=suffix) for suffix in suffixes}
+    return {
+        suffix: fill(paths.TARGET, paper=paper, target=name, suffix=suffix)
+        for suffix in ("csv", *TABLE_FORMATS, *pictures)
+    }
 
 
 def target_groups(config: Config) -> dict[str, list[str]]:

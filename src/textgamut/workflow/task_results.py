@@ -12,6 +12,7 @@ from textgamut.report.figures.text_figures import MOST_METHODS
 from textgamut.report.tables import parameter_groups
 from textgamut.workflow import inputs, outputs, paths, targets
 from textgamut.workflow.methods import decodings, methods
+from textgamut.workflow.outputs import TABLE_FORMATS
 
 
 class TaskResult(NamedTuple):
@@ -67,9 +68,6 @@ def _few_compared(config: Config, task: str) -> bool:
     return 0 < len(compared) <= MOST_COMPARED
 
 
-TABLES = ("html", "tex", "md")
-"""Formats of a table for readers, see ``report.table_formats``."""
-
 TEXTS_TABLE = f"{paths.PAPER_TASK}/texts.csv"
 
 TASK_RESULTS = (
@@ -77,14 +75,14 @@ TASK_RESULTS = (
         "tabulate_scores",
         "Tabulating the scores of",
         {"table": paths.ALL_SCORES},
-        _files("scores", "csv", *TABLES),
+        _files("scores", "csv", *TABLE_FORMATS),
         ("scores", "table: all scores"),
     ),
     TaskResult(  # means, standard deviations and correlations (NW Tables 3 and 4)
         "tabulate_texts",
         "Tabulating the per-text metrics of",
         {"texts": paths.ALL_TEXT_SCORES},
-        _files("texts", "csv", *TABLES, correlations="correlations.csv"),
+        _files("texts", "csv", *TABLE_FORMATS, correlations="correlations.csv"),
         ("texts", "table: metrics of single texts"),
         _of_texts,
     ),
@@ -125,7 +123,7 @@ TASK_RESULTS = (
         "tabulate_variance",
         "Tabulating the variability of precision and recall of",
         {"table": paths.ALL_SCORES},
-        _files("variance", "csv", *TABLES),
+        _files("variance", "csv", *TABLE_FORMATS),
         ("variance", "table: spread over seeds and references"),
         _several_runs,
     ),
@@ -137,7 +135,7 @@ TASK_RESULTS = (
             "tests": inputs.tests,
             "texts": inputs.all_text_scores,
         },
-        _files("differences", "csv", *TABLES),
+        _files("differences", "csv", *TABLE_FORMATS),
         ("differences", "table: differences between methods"),
         lambda config, task: bool(outputs.compared_pairs(config, task)),
     ),
@@ -145,7 +143,7 @@ TASK_RESULTS = (
         "tabulate_cut_differences",
         "Comparing texts of one length of",
         {"tests": inputs.cut_tests},
-        _files("cut-differences", "csv", *TABLES),
+        _files("cut-differences", "csv", *TABLE_FORMATS),
         ("cut-differences", "table: differences on texts of one length"),
         lambda config, task: bool(outputs.cut_pairs(config, task)),
     ),
@@ -161,7 +159,7 @@ TASK_RESULTS = (
         "tabulate_embedders",
         "Comparing the embedders on",
         {"tests": inputs.tests_by_embedder},
-        _files("embedders", "csv", *TABLES),
+        _files("embedders", "csv", *TABLE_FORMATS),
         ("embedders", "table: agreement of the embedders"),
         lambda config, task: len(outputs.tested_embedders(config, task)) > 1,
     ),

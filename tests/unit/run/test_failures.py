@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_failures_stay_visible() -> None:
     failures = [Failure("score_ngram", "logs/score_ngram/b.log"), Failure("generate_texts", GENERATE)]
-    assert failure_summary(failures, 12, 0.0) == (
+    assert failure_summary([[failure] for failure in failures], 12, 0.0) == (
         "2 failed jobs:\n"
         "  generate_texts news/gemma-3.1/seed1\n"
         "    row 3: wrong\n"
@@ -38,6 +38,13 @@ def test_failures_stay_visible() -> None:
         "    log: logs/score_ngram/b.log\n"
         "12 more did not run. The same command makes what is missing, and nothing twice."
     )
+
+
+def test_only_jobs_of_one_slurm_job_wait_for_each_other() -> None:
+    failed, waiting = Failure("generate_texts", GENERATE), Failure("score_ngram", "logs/score_ngram/b.log")
+    killed = Failure("score_vendi", "logs/score_vendi/b.log")
+    summary = failure_summary([[waiting, failed], [killed]], 0, 0.0)
+    assert summary.splitlines()[::3] == ["2 failed jobs:", f"    log: {GENERATE}", f"    log: {killed.log}"]
 
 
 def test_what_is_said_without_failures() -> None:

@@ -39,7 +39,7 @@ def rank_methods(settings: dict[str, Any], texts: list[Path], table: Path) -> di
         write_bytes(folder / f"{name}.csv", to_csv(found))
         if name not in ("orders", "dominance", "pairs"):
             shown = ShownTable(found, f"{title}: {name}")
-            for suffix in ("html", "tex", "md") if name == "ranking" else ("html",):
+            for suffix in table_formats.FORMATS if name == "ranking" else ("html",):
                 write_bytes(folder / f"{name}.{suffix}", table_formats.FORMATS[suffix](shown).encode())
     labels = {kind: kinds[kind] for kind in ("model", "strategy") if kind in kinds}
     write_table(folder / "scores.parquet", scores_table(scores, labels))

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import DataError
-from textgamut.report.figures.style import COLOURS, INK, SOFT_INK, own_settings
+from textgamut.report.figures import look
+from textgamut.report.figures.style import COLOURS, INK, SOFT_INK, empty_figure, own_settings, settle
 from textgamut.report.names import shortened
 
 if TYPE_CHECKING:
@@ -92,39 +93,35 @@ def hasse_figure(
     levels = [hasse_levels(order) for order in orders]
     rows = max(int(level.max()) for level in levels) + 1
     widest = max(int(np.bincount(level).max()) for level in levels)
-    wrapped = [textwrap.fill(caption, max(16, 92 // k)) for caption in captions]
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    names = [textwrap.wrap(label, 48) or [""] for label in shortened(labels, 144)]
-    columns = 2 if m > 3 and max(map(len, itertools.chain(*names))) <= 48 else 1
-    title = textwrap.fill(title, 70)
-    heading = 0.42 + _LINE * (title.count("\n") + max(caption.count("\n") + 1 for caption in wrapped))
+    wanted = look.present()
+    scale, step = wanted.scale, _LINE * wanted.scale
+    wrapped = [textwrap.fill(caption, max(16, int(92 // k / scale))) for caption in captions]
+    names = [textwrap.wrap(label, int(48 / scale)) or [""] for label in shortened(labels, 144)]
+    title = textwrap.fill(title, int(70 / scale)) if wanted.title else ""
+    heading = (0.42 if title else 0.2) * scale + step * title.count("\n")
+    heading += step * max(caption.count("\n") + 1 for caption in wrapped)
     panel = 0.62 * rows + 0.25
-    lines = _split(names, columns)
-    foot = 0.4 + _LINE * max(sum(len(names[i]) for i in column) for column in lines)
+    lines = _split(names, 2 if m > 3 else 1)
+    foot = (0.4 if wanted.footnote else 0.25) * scale
+    foot += step * max(sum(len(names[i]) for i in column) for column in lines)
     height = heading + panel + foot
-    figure = Figure(figsize=(7.2, height))
-    FigureCanvasAgg(figure)
+    figure = empty_figure(7.2, height, layout=None)
     figure.text(0.02, 1 - 0.08 / height, title, va="top", fontsize=11, parse_math=False)
     for place, (order, level, caption) in enumerate(zip(orders, levels, wrapped, strict=True)):
         axes = figure.add_axes((place / k, foot / height, 1 / k, panel / height))
         _draw(axes, order, level, rows, max(widest, 3))
         axes.set_title(caption, fontsize=9, color=INK, pad=4, parse_math=False)
     for column, members in enumerate(lines):
-        x, y = 0.04 + 0.49 * column, foot - 0.2
+        x, y = 0.04 + 0.49 * column, foot - 0.2 * scale
         for i in members:
             figure.text(x, y / height, str(i + 1), ha="right", fontsize=8.5, color=COLOURS[0])
             for line in names[i]:
                 figure.text(x + 0.012, y / height, line, fontsize=8.5, color=INK, parse_math=False)
-                y -= _LINE
-    figure.text(
-        0.02,
-        0.1 / height,
-        "A line leads down from a method to one that it dominates.",
-        fontsize=7.5,
-        color=SOFT_INK,
-    )
+                y -= step
+    if wanted.footnote:
+        note = "A line leads down from a method to one that it dominates."
+        figure.text(0.02, 0.1 / height, note, fontsize=7.5, color=SOFT_INK)
+    settle(figure)
     return figure
 
 
@@ -138,7 +135,15 @@ def _draw(axes: Axes, order: NDArray[np.bool_], level: NDArray[np.int64], rows: 
     y = (rows - 1) / 2 + level.max() / 2 - level.astype(float)
     for i, j in hasse_edges(order):
         axes.plot(x[[i, j]], y[[i, j]], color="#777777", lw=1.2, zorder=1, solid_capstyle="round")
-    axes.scatter(x, y, s=260, color="white", edgecolors=COLOURS[0], linewidths=1.4, zorder=2)
+    axes.scatter(
+        x,
+        y,
+        s=260 * look.present().scale ** 2,
+        color="white",
+        edgecolors=COLOURS[0],
+        linewidths=1.4,
+        zorder=2,
+    )
     for i in range(len(order)):
         axes.text(
             x[i], y[i], str(i + 1), ha="center", va="center_baseline", fontsize=9.5, color=INK, zorder=3

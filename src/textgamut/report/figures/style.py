@@ -68,7 +68,7 @@ def render(figure: Figure, format: Literal["svg", "png", "pdf"]) -> bytes:
 
 def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -> tuple[Figure, Axes]:
     """Return an empty figure, 7.2 inches wide, and its axes. The title is shown literally."""
-    figure = _empty_figure(7.2, height)
+    figure = empty_figure(7.2, height)
     axes = figure.add_subplot()
     style_axes(axes, grid, label_size=9)
     if look.present().title:
@@ -79,14 +79,17 @@ def new_figure(title: str, height: float, grid: Literal["both", "y"] = "both") -
 
 def titled_figure(title: str, width: float, height: float) -> Figure:
     """Return a figure without axes, with the given size in inches. The title is shown literally."""
-    figure = _empty_figure(width, height)
+    figure = empty_figure(width, height)
     if look.present().title:
         lines = textwrap.fill(title, int(width * 9.8 / look.present().scale))
         figure.suptitle(lines, x=0.01, ha="left", fontsize=11, parse_math=False)
     return figure
 
 
-def _empty_figure(width: float, height: float) -> Figure:
+def empty_figure(
+    width: float, height: float, layout: Literal["constrained"] | None = "constrained"
+) -> Figure:
+    """Return a figure with nothing in it, with the given size in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -96,7 +99,7 @@ def _empty_figure(width: float, height: float) -> Figure:
         def _repr_svg_(self) -> str:
             return render(self, "svg").decode()
 
-    figure = Shown(figsize=(width, height), layout="constrained")
+    figure = Shown(figsize=(width, height), layout=layout)
     FigureCanvasAgg(figure)
     return figure
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from partial_orders import ALL_ORDERS, order_of
 
 from textgamut.errors import TextgamutError
+from textgamut.report.figures import look
 from textgamut.report.figures.hasse import hasse_edges, hasse_figure, hasse_levels
 from textgamut.report.figures.style import render
 
@@ -75,11 +76,12 @@ def test_a_method_stands_above_what_it_dominates_and_no_line_runs_through_a_thir
         assert min(distances) > 0.9
 
 
-def test_texts_are_literal_within_the_figure_and_rendered_alike() -> None:
+@pytest.mark.parametrize("settings", [{}, {"columns": 1}, {"title": False, "footnote": False}])
+def test_texts_are_literal_within_the_figure_and_rendered_alike(settings: dict[str, Any]) -> None:
     labels = ["Mistral 7B v0.3, contrastive k 10 \N{GREEK SMALL LETTER ALPHA} 0.4"] * 3 + ["$a_b$ _x" * 12]
-    figure = hasse_figure(
-        ALL_ORDERS[4][[0, 50, 218]], ["Deepest: depth 0.977, 1 of 1314"] * 3, labels, "A_b$c$ " * 20
-    )
+    captions = ["Deepest: depth 0.977, 1 of 1314"] * 3
+    with look.using(settings):
+        figure = hasse_figure(ALL_ORDERS[4][[0, 50, 218]], captions, labels, "A_b$c$ " * 20)
     figure.draw_without_rendering()
     canvas: Any = figure.canvas
     renderer = canvas.get_renderer()
