@@ -55,7 +55,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
     scored = PLAIN | {
         "embedder": str(folder), "pooling": "mean", "max_tokens": 32, "k": 1, "n": 2, "bootstrap": 2,
         "groups": None, "kmeans_seeds": [0, 1], "tokenizer": None, "scorer": None, "prompts": None,
-        "clusters": None, "registries": None,
+        "clusters": None, "registries": None, "language": "en",
     }  # fmt: skip
     return {
         "between_cosine": {"features_a": R, "prompts_a": PROMPTS, "features_b": G, "prompts_b": PROMPTS},
@@ -65,11 +65,11 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "compression_ratio": {"texts": TEXTS},
         "conditional_vendi": completions | {"q": 1.0},
         "cosine_matrix": {"sets": {"a": (R, PROMPTS), "b": (G, PROMPTS)}},
-        "cut_to_words": {"texts": TEXTS, "words": 4},
+        "cut_to_words": {"texts": TEXTS, "words": 4, "language": "en"},
         "distinct_completions": completions | {"threshold": 0.5, "k": 2},
         "distinct_n": {"token_lists": TOKENS, "n": 2},
         "divergence_metrics": sides | {"clusters": 4, "seeds": [0], "explained_variance": 0.5},
-        "diversity": {"texts": TEXTS},
+        "diversity": {"texts": TEXTS, "language": "en"},
         "dominance_orders": {"oriented": SCORES},
         "effective_diversity": completions | {"passes": R[:, 0] > 3},
         "embed": {"texts": TEXTS, "folder": folder, "embedder": entry, "device": device},
@@ -77,7 +77,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "fit_bradley_terry": {"wins": WINS, "ties": TIES, "names": ["a", "b", "c"]},
         "frechet_distance": sides,
         "group_metrics": {"result": SUPPORT, "reference_groups": PROMPTS, "generated_groups": PROMPTS},
-        "homogenization": {"texts": TEXTS, "pairs": 2, "seed": 1},
+        "homogenization": {"texts": TEXTS, "pairs": 2, "seed": 1, "language": "en"},
         "likelihood": {
             "model": load_causal_model(folder, torch.float32, device),
             "tokenizer": load_tokenizer(folder),

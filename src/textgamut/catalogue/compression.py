@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from textgamut.catalogue.family import DIVERSITY, REFERENCES, TEXTS, Family, FamilySettings, Metric
+from textgamut.catalogue.family import DIVERSITY, LANGUAGE, REFERENCES, TEXTS, Family, FamilySettings, Metric
 from textgamut.fields import TwoOrMore
 
 
@@ -21,7 +21,7 @@ FAMILY = Family(
     description="how redundant a set of texts is, at equal total length",
     work="Computing the redundancy",
     settings=CompressionSettings,
-    reads=(TEXTS, REFERENCES),
+    reads=(TEXTS, LANGUAGE, REFERENCES),
     scorer="textgamut.metrics.compression:score",
     resampled="textgamut.metrics.ngram_resamples:prepare_compression",
     cites=("shaib2024",),

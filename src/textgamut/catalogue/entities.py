@@ -6,6 +6,7 @@ from math import inf
 
 from textgamut.catalogue.family import (
     FIDELITY,
+    LANGUAGE,
     OWN_REFERENCES,
     REFERENCES,
     TAGGER,
@@ -29,7 +30,7 @@ FAMILY = Family(
     description="how many named entities texts mention, and share with their references",
     work="Computing entity metrics",
     settings=EntitiesSettings,
-    reads=(TEXTS, OWN_REFERENCES, TAGGER),
+    reads=(TEXTS, LANGUAGE, OWN_REFERENCES, TAGGER),
     scorer="textgamut.metrics.entities:score",
     of_texts=True,
     revisions=("metrics.entities",),

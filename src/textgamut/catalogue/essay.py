@@ -35,6 +35,7 @@ FAMILY = Family(
             role=FIDELITY,
             ideal=REFERENCES,
             level="text",
+            languages=("en",),
             source="NW section 4.2",
             rescale=(4.5, 5.5),
         ),

@@ -43,6 +43,8 @@ K = "k"
 """Number of neighbours, a setting of the task."""
 TEXT_SCORES = "text_scores"
 """Metric -> a value for each text, as other families have computed them."""
+LANGUAGE = "language"
+"""Language of the texts, see :mod:`textgamut.language`."""
 TOKENIZER = "tokenizer"
 """A tokenizer, or None for words."""
 MODEL = "model"
@@ -58,7 +60,7 @@ PER_TEXT = (FEATURES, TEXTS, CONTINUATIONS, PROMPTS, PROMPT_IDS, GROUPS, UNITS, 
 """What has a value for each generated text."""
 IN_SCORE = {
     FEATURES, REFERENCE_FEATURES, TEXTS, CONTINUATIONS, PROMPTS, PROMPT_IDS, REFERENCES, GROUPS,
-    REFERENCE_GROUPS, UNITS, K, TEXT_SCORES, TOKENIZER, MODEL,
+    REFERENCE_GROUPS, UNITS, K, TEXT_SCORES, LANGUAGE, TOKENIZER, MODEL,
 }  # fmt: skip
 """What ``textgamut score`` can provide from two files of texts."""
 
@@ -135,6 +137,8 @@ class Metric:
     """Whether it is the p-value of a test, which has no interval."""
     says: tuple[str, str] | None = None
     """What texts do whose value is lower, and higher, than that of others: "are shorter", "are longer"."""
+    languages: tuple[str, ...] = ()
+    """Codes of the languages that it is defined for; empty for all."""
     source: str
     """The publication that defines it, and its use in the papers."""
     rescale: tuple[float, float] | None = None
@@ -142,6 +146,10 @@ class Metric:
     fails: tuple[str, ...] = ()
     """Sanity checks that it fails on all corpora, as measured for ``docs/reference/sanity.md``; its tables
     show which metrics were checked."""
+
+    def defined_in(self, language: str) -> bool:
+        """Return whether it is defined for texts in a language."""
+        return not self.languages or language in self.languages
 
     @property
     def arrow(self) -> str:
@@ -227,12 +235,23 @@ class Family:
     @property
     def of_wording(self) -> bool:
         """Whether it is computed from texts alone: neither from features nor with prompts or references."""
-        return set(self.reads) <= {TEXTS, TOKENIZER}
+        return set(self.reads) <= {TEXTS, LANGUAGE, TOKENIZER}
 
     @property
     def of_prompts(self) -> bool:
         """Whether it compares the completions of one prompt, and is not computed for the references."""
         return PROMPT_IDS in self.reads
+
+    def defined_in(self, language: str) -> bool:
+        """Return whether any of its metrics is defined for texts in a language."""
+        return any(metric.defined_in(language) for metric in self.metrics)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Codes of the languages that its metrics are defined for; empty for all."""
+        if not all(metric.languages for metric in self.metrics):
+            return ()
+        return tuple(dict.fromkeys(code for metric in self.metrics for code in metric.languages))
 
     @property
     def tested(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from textgamut.catalogue.family import REFERENCES, TEXTS, Family, FamilySettings, Metric
+from textgamut.catalogue.family import LANGUAGE, REFERENCES, TEXTS, Family, FamilySettings, Metric
 
 
 class LengthSettings(FamilySettings):
@@ -16,7 +16,7 @@ FAMILY = Family(
     description="how long texts are, which most other metrics depend on",
     work="Counting words",
     settings=LengthSettings,
-    reads=(TEXTS,),
+    reads=(TEXTS, LANGUAGE),
     scorer="textgamut.metrics.lengths:score",
     revisions=("metrics.lengths",),
     metrics=(

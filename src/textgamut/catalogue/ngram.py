@@ -9,6 +9,7 @@ from pydantic import Field
 
 from textgamut.catalogue.family import (
     DIVERSITY,
+    LANGUAGE,
     REFERENCES,
     TEXTS,
     TOKENIZER,
@@ -33,7 +34,7 @@ FAMILY = Family(
     description="how repetitive the wording is",
     work="Computing n-gram metrics",
     settings=NgramSettings,
-    reads=(TEXTS, TOKENIZER),
+    reads=(TEXTS, LANGUAGE, TOKENIZER),
     scorer="textgamut.metrics.ngram:score",
     resampled="textgamut.metrics.ngram_resamples:prepare_ngram",
     cites=("zhu2018", "li2016"),

@@ -1,10 +1,10 @@
-"""The family ``readability``: how hard English texts are to read; needs the extra `readability`."""
+"""The family ``readability``: how hard texts are to read; needs the extra `readability`."""
 
 from __future__ import annotations
 
 from math import inf
 
-from textgamut.catalogue.family import REFERENCES, TEXTS, Family, FamilySettings, Metric
+from textgamut.catalogue.family import LANGUAGE, REFERENCES, TEXTS, Family, FamilySettings, Metric
 
 
 class ReadabilitySettings(FamilySettings):
@@ -13,10 +13,10 @@ class ReadabilitySettings(FamilySettings):
 
 FAMILY = Family(
     name="readability",
-    description="how hard English texts are to read; needs the extra `readability`",
+    description="how hard texts are to read; needs the extra `readability`",
     work="Computing readability metrics",
     settings=ReadabilitySettings,
-    reads=(TEXTS,),
+    reads=(TEXTS, LANGUAGE),
     scorer="textgamut.metrics.readability:score",
     of_texts=True,
     packages="textgamut.metrics.readability:check_textstat",
@@ -26,7 +26,9 @@ FAMILY = Family(
             name="flesch",
             label="Flesch",
             meaning="reading ease: less is harder",
-            definition="206.8 - 1.015 words/sentence - 84.6 syllables/word, 0 to 100 for usual prose",
+            definition="206.8 - 1.015 words/sentence - 84.6 syllables/word, 0 to 100 for usual prose; other "
+            "languages have constants of their own",
+            languages=("en", "de", "es", "fr", "hu", "it", "nl", "ru"),
             range=(-inf, inf),
             better=None,
             ideal=REFERENCES,
@@ -39,6 +41,7 @@ FAMILY = Family(
             label="Gunning fog",
             meaning="years of schooling to read it",
             definition="0.4 (words/sentence + 100 x share of words of three syllables or more)",
+            languages=("en",),
             range=(0.4, inf),
             better=None,
             ideal=REFERENCES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textgamut.catalogue.family import (
     FIDELITY,
+    LANGUAGE,
     OWN_REFERENCES,
     PAIRED_FEATURES,
     TEXTS,
@@ -25,7 +26,7 @@ FAMILY = Family(
     description="how close texts are to the references of the same prompts",
     work="Computing similarity metrics",
     settings=SimilaritySettings,
-    reads=(TEXTS, OWN_REFERENCES, PAIRED_FEATURES),
+    reads=(TEXTS, LANGUAGE, OWN_REFERENCES, PAIRED_FEATURES),
     scorer="textgamut.metrics.similarity:score",
     of_texts=True,
     tasks=("prompted",),

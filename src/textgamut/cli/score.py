@@ -227,6 +227,7 @@ def _print(comparison: Comparison, settings: dict[str, Any] | None, messages: Se
     if settings is not None:
         print_json(
             settings=settings,
+            language=result.language,
             verdicts={name: vars(verdict) for name, verdict in comparison.verdicts.items()},
             lost={
                 name: {side: [vars(region) for region in of] for side, of in sides._asdict().items()}

@@ -81,6 +81,7 @@ def _record(comparison: Comparison, files: Sequence[Path], settings: Mapping[str
     content = {
         "command": "textgamut score",
         "settings": settings,
+        "language": comparison.material.texts.language,
         "files": {utf8(file): digest(file) for file in files if file != STANDARD_INPUT},
         "checkpoints": {name: pinned(source) for name, source in sources.items()},
         **provenance(),

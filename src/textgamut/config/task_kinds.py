@@ -11,7 +11,7 @@ from textgamut.config.entries.sources import FilesSource
 from textgamut.config.metrics import Metrics, RankingSettings
 from textgamut.errors import nearest
 from textgamut.fields import Count, Distinct, Seeds, Slug, Strict, Text, TwoOrMore
-from textgamut.text import WordsEnd, counted
+from textgamut.text import counted
 
 HUMAN = "human"
 """Decoding slug of human texts: subsets of a dataset, and references, for which it is also the model slug."""
@@ -176,9 +176,9 @@ class _SeededTask(_SizedTask):
 class _CutAtWords(_SeededTask):
     """A task whose texts are cut to a number of words, as PR's runs counted them or by any white space."""
 
-    words_end: WordsEnd = "at-white-space"
-    """Where words end: at any white space, which is a single space in prompts, or at each single space, as in
-    PR's runs, where line breaks stay in prompts and do not separate words."""
+    words_end: Literal["at-white-space", "at-spaces"] = "at-white-space"
+    """Where words end in languages with spaces: at any white space, which is a single space in prompts, or at
+    each single space, as in PR's runs, where line breaks stay in prompts and do not separate words."""
 
 
 class ContinuationTask(_CutAtWords):

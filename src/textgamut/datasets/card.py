@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from textgamut.datasets.digests import dataset_digest, text_digest
+from textgamut.language import ENGLISH, language_in, words_end_in
 from textgamut.text import count_words
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def make_card(
         Plain data. For a wiki, ``rows`` contains all columns but the texts, and the SHA-256 of each text: a
         registry entry with the path of a copy of this card as ``source.snapshot`` reproduces the dataset.
     """
-    words = [count_words(text) for text in frame["text"]]
+    end = words_end_in(language_in(frame))
+    words = [count_words(text, end) for text in frame["text"]]
     edges = np.unique(np.linspace(min(words), max(words) + 1, BINS + 1).astype(int))
     histogram = np.histogram(words, edges)[0]
     card: dict[str, Any] = {
@@ -73,6 +75,8 @@ def make_card(
         },
         "columns": list(frame.columns),
     }
+    if language_in(frame) != ENGLISH:
+        card["language"] = language_in(frame)
     if "revision" in frame:
         rows = frame.drop(columns=["text", "prompt"], errors="ignore")
         rows["text_sha256"] = [text_digest(text) for text in frame["text"]]

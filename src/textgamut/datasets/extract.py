@@ -13,6 +13,7 @@ from textgamut.config.entries.sources import RATE, DatasetSource, MediaWikiSourc
 from textgamut.datasets import snapshot
 from textgamut.errors import DataError
 from textgamut.fields import expanded
+from textgamut.language import AUTO, ENGLISH, language_of, with_language
 from textgamut.sources.fetch import fetch, reading
 from textgamut.sources.wiki import Wiki, connect
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 REVISION = 3
 """Increase when an extraction produces different texts from the same source."""
+
+WIKI = ("new-wiki", "biographies")
+"""Formats of texts from a wiki or a dump."""
 
 
 def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
@@ -62,7 +66,14 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
         duplicate = frame["id"][frame["id"].duplicated()].iloc[0]
         raise DataError(f"{name}: duplicate id {duplicate!r}")
     frame.attrs["counts"] = counts
-    return frame
+    return with_language(frame, _language(frame, entry))
+
+
+def _language(frame: pd.DataFrame, entry: Dataset) -> str:
+    """Return the language of a dataset: the given one, that of a wiki, or the one that its texts are in."""
+    if entry.language != AUTO:
+        return entry.language
+    return ENGLISH if entry.format in WIKI else language_of(frame["text"])
 
 
 def _listed(counts: dict[str, int]) -> str:

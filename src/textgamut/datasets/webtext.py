@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -14,7 +15,8 @@ from textgamut.datasets.row_files import rows_of_jsonl, rows_of_parquet, seems, 
 from textgamut.datasets.table import one_file
 from textgamut.draws import order_key, take
 from textgamut.errors import DataError
-from textgamut.text import count_words
+from textgamut.language import AUTO, MOST_TEXTS, language_of, words_end_in
+from textgamut.text import WordsEnd, count_words
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import WebTextDataset
@@ -34,6 +36,7 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
     columns = [*([entry.id] if entry.id else []), "text"]
     parquet = path.suffix.lower() == ".parquet"
     rows = rows_of_parquet(path, columns) if parquet else rows_of_jsonl(path)
+    end, rows = _words_end(rows, entry)
     counts = {"rows": 0, "distinct in the file": 0, f"{entry.min_words} words or more": 0}
 
     def texts() -> Iterator[tuple[int, str, str]]:
@@ -50,7 +53,7 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
                 continue
             seen.add(fingerprint)
             counts["distinct in the file"] += 1
-            if count_words(text) >= entry.min_words:
+            if count_words(text, end) >= entry.min_words:
                 counts[f"{entry.min_words} words or more"] += 1
                 name = row[entry.id] if entry.id else f"row-{number}"
                 yield number, f"webtext-{name}", text
@@ -63,3 +66,14 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
     frame = pd.DataFrame([row[1:] for row in sorted(drawn)], columns=["id", "text"])
     frame.attrs["counts"] = counts | {"drawn": len(frame)}
     return frame
+
+
+def _words_end(
+    rows: Iterator[tuple[int, dict[str, Any]]], entry: WebTextDataset
+) -> tuple[WordsEnd, Iterator[tuple[int, dict[str, Any]]]]:
+    """Return where words end, by the given language or that of the first texts; and all rows."""
+    if entry.language != AUTO:
+        return words_end_in(entry.language), rows
+    first = list(islice(rows, MOST_TEXTS))
+    texts = (row.get("text") for _, row in first)
+    return words_end_in(language_of(text for text in texts if isinstance(text, str))), chain(first, rows)

@@ -87,7 +87,7 @@ def _read(path: Path) -> Features | None:
     try:
         with np.load(path, allow_pickle=False) as stored:
             truncated, empty = (int(count) for count in stored["counts"])
-            found = Features(stored["vectors"], truncated, empty)
+            found = Features(stored["vectors"], truncated, empty, float(stored["unread"]))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # absent or damaged
         return None
     with contextlib.suppress(OSError):  # the cache of another user
@@ -97,7 +97,8 @@ def _read(path: Path) -> Features | None:
 
 def _keep(path: Path, features: Features) -> None:
     content = io.BytesIO()
-    np.savez(content, vectors=features.vectors, counts=np.array([features.truncated, features.empty]))
+    counts = np.array([features.truncated, features.empty])
+    np.savez(content, vectors=features.vectors, counts=counts, unread=features.unread)
     with contextlib.suppress(OSError):  # a full disk, or the cache of another user
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content.getvalue())

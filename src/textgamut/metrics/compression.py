@@ -21,14 +21,16 @@ import numpy as np
 
 from textgamut import validation
 from textgamut.errors import DataError
-from textgamut.metrics.ngram import distinct_n, ngrams
+from textgamut.language import ENGLISH, resolve_language, words_end_in
+from textgamut.metrics.ngram import distinct_n, ngrams, tokens_of
 from textgamut.metrics.rows import Scores, computed_rows
-from textgamut.text import count_words, cut_continuation
+from textgamut.text import count_words, cut_continuation, split_words
 
 REVISION = 1
 """Increase when the same texts produce different values."""
 
 _ROUGE_TOKEN = re.compile("[a-z0-9]+")
+_LETTERS = re.compile(r"[^\W_]+")
 
 
 def compression_ratio(texts: Sequence[str]) -> float:
@@ -113,7 +115,9 @@ def self_repetition(token_lists: Sequence[Sequence[Hashable]], n: int = 4) -> fl
     return math.fsum(scores) / len(scores)  # a sum that does not depend on the order
 
 
-def homogenization(texts: Sequence[str], pairs: int = 100_000, seed: int = 0) -> float:
+def homogenization(
+    texts: Sequence[str], pairs: int = 100_000, seed: int = 0, language: str = ENGLISH
+) -> float:
     """Return how alike the texts are: the mean ROUGE-L of pairs (Padmakumar and He 2024; Shaib et al. 2024).
 
     ROUGE-L is the F1 score of the longest common subsequence: 2 LCS / (tokens of one text + of the other), 0
@@ -129,6 +133,7 @@ def homogenization(texts: Sequence[str], pairs: int = 100_000, seed: int = 0) ->
         texts: Two or more texts.
         pairs: Largest number of pairs to compare, 1 or more.
         seed: Seed of the sample.
+        language: Language of the texts.
 
     Returns:
         The mean, in [0, 1]: 1 if all texts have the same tokens, 0 if no two have a common one. It increases
@@ -139,12 +144,14 @@ def homogenization(texts: Sequence[str], pairs: int = 100_000, seed: int = 0) ->
             ``pairs`` is below 1.
     """
     texts = validation.texts("texts", texts)
+    language = resolve_language(language, texts)
     pairs, seed = validation.integer("pairs", pairs, 1), validation.seed("seed", seed)
     _check_two("texts", texts, "homogenization")
-    token_lists = list(map(rouge_tokens, texts))
+    token_lists = [rouge_tokens(text, language) for text in texts]
     if not any(token_lists):
+        letters = "Latin letters" if language == ENGLISH else "letters"
         raise DataError(
-            f"texts: homogenization: none of {len(texts)} texts has a word of Latin letters or digits"
+            f"texts: homogenization: none of {len(texts)} texts has a word of {letters} or digits"
         )
     scores = [score for _, _, score in alike_pairs(token_lists, pairs, seed)]
     return math.fsum(scores) / len(scores)
@@ -163,16 +170,23 @@ def alike_pairs(
             yield row, other, 2 * common / total if total else 0.0
 
 
-def rouge_tokens(text: str) -> list[str]:
-    """Return the tokens of ROUGE: lower case, runs of ASCII letters and digits, no stemming.
+def rouge_tokens(text: str, language: str = ENGLISH) -> list[str]:
+    """Return the tokens of ROUGE: lower case, runs of letters and digits, no stemming.
 
-    They equal the tokens of the package ``rouge_score``. All other characters separate tokens, so a text in
-    another script has none.
+    In English these are ASCII letters, and the tokens equal those of the package ``rouge_score``, which would
+    split "für" and leave nothing of a Greek text. Other languages have their own letters, and those that are
+    not written with spaces have the words of :func:`textgamut.text.split_words`.
+
+    Args:
+        text: The text.
+        language: Its language.
     """
-    return _ROUGE_TOKEN.findall(text.lower())
+    if words_end_in(language) == "at-boundaries":
+        return split_words(text.lower(), "at-boundaries")
+    return (_ROUGE_TOKEN if language == ENGLISH else _LETTERS).findall(text.lower())
 
 
-def cut_to_words(texts: Sequence[str], words: int) -> list[str]:
+def cut_to_words(texts: Sequence[str], words: int, language: str = ENGLISH) -> list[str]:
     """Take texts in their order until they have a number of words together.
 
     The measures of this module depend on the amount of text: more text repeats more, so that the set with the
@@ -180,8 +194,9 @@ def cut_to_words(texts: Sequence[str], words: int) -> list[str]:
     in an order that means something must be shuffled first.
 
     Args:
-        texts: The texts. Words are separated by white space.
+        texts: The texts.
         words: Total number of words, 1 or more.
+        language: Language of the texts, which decides where words end.
 
     Returns:
         The first texts unchanged, except that the last one ends after the last word that is taken. All texts
@@ -191,47 +206,53 @@ def cut_to_words(texts: Sequence[str], words: int) -> list[str]:
         TextgamutError: If ``texts`` is a single string, or ``words`` is below 1.
     """
     texts, words = validation.texts("texts", texts), validation.integer("words", words, 1)
-    cut = []
-    missing = words
+    cut, missing, end = [], words, words_end_in(resolve_language(language, texts))
     for text in texts:
-        length = count_words(text)
-        cut.append(text if length <= missing else cut_continuation(text, missing))
+        length = count_words(text, end)
+        cut.append(text if length <= missing else cut_continuation(text, missing, end))
         missing -= min(length, missing)
         if not missing:
             break
     return cut
 
 
-def score(texts: Sequence[str], references: Sequence[str] = (), words: int | None = None) -> Scores:
+def score(
+    texts: Sequence[str],
+    references: Sequence[str] = (),
+    words: int | None = None,
+    language: str = ENGLISH,
+) -> Scores:
     """Compute compression ratio, n-gram diversity, self-repetition and homogenization at equal length.
 
     Args:
         texts: N texts.
         references: The references, whose number of words is the default of ``words``.
         words: Number of words to which the texts are cut in all: the last texts are left out.
+        language: Language of the texts, which decides where words end.
 
     Warns:
         UserWarning: If the texts have fewer words, or a metric cannot be computed and has no row.
     """
-    words = sum(map(count_words, references)) if words is None else words
+    end = words_end_in(language)
+    words = sum(count_words(text, end) for text in references) if words is None else words
     facts = {"words": words}
     if not words:
         warnings.warn("no metrics of compression: a set of texts has no words", stacklevel=2)
         return Scores([], facts=facts)
-    found = sum(map(count_words, texts))
+    found = sum(count_words(text, end) for text in texts)
     if found < words:
         warnings.warn(
             f"the texts have {found} words, fewer than {words}: compare their compression ratio, n-gram "
             "diversity, self-repetition and homogenization only with those of as many words",
             stacklevel=2,
         )
-    kept = cut_to_words(texts, words)
-    tokens = [text.split() for text in kept]
+    kept = cut_to_words(texts, words, language)
+    tokens = tokens_of(kept, language=language)
     metrics: dict[str, Callable[[], float]] = {
         "compression_ratio": lambda: compression_ratio(kept),
         "ngram_diversity": lambda: ngram_diversity(tokens),
         "self_repetition": lambda: self_repetition(tokens),
-        "homogenization": lambda: homogenization(kept),
+        "homogenization": lambda: homogenization(kept, language=language),
     }
     return Scores(computed_rows(len(texts), metrics), facts=facts)
 

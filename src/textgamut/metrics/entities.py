@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import DataError, ModelError
+from textgamut.language import ENGLISH, check_defined, words_end_in
 from textgamut.metrics.rows import Scores, text_rows
 from textgamut.progress import Progress
 from textgamut.text import count_words
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 REVISION = 1
 """Increase when the same texts produce different entities, or the same entities different values."""
+
+ANY_LANGUAGE = "xx"
+"""spaCy's code of a pipeline for several languages."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,11 @@ def entity_metrics(
 
 
 def score(
-    texts: Sequence[str], own_references: Sequence[str] | None, tagger: Language, threads: int = 1
+    texts: Sequence[str],
+    own_references: Sequence[str] | None,
+    tagger: Language,
+    threads: int = 1,
+    language: str = ENGLISH,
 ) -> Scores:
     """Compute information density and, if the prompts have references, entity overlap.
 
@@ -157,11 +165,15 @@ def score(
         own_references: The reference of the prompt of each text; None for no overlap.
         tagger: A spaCy pipeline.
         threads: Number of processes.
+        language: Language of the texts, which must be that of the pipeline.
 
     Raises, Warns:
-        As :func:`find_entities` and ``metrics.rows.text_rows``.
+        As :func:`find_entities`, ``language.check_defined`` and ``metrics.rows.text_rows``.
     """
-    words = np.array([count_words(text) for text in texts])
+    if tagger.lang != ANY_LANGUAGE:
+        check_defined(f"the tagger {tagger.meta['name']}", language, [tagger.lang])
+    end = words_end_in(language)
+    words = np.array([count_words(text, end) for text in texts])
     asked = list(dict.fromkeys(own_references or ()))
     # In one call, since each starts its processes anew.
     found = find_entities([*texts, *asked], tagger, processes=threads)

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from textgamut import validation
 from textgamut.errors import DataError
+from textgamut.language import ENGLISH, resolve_language, words_end_in
 from textgamut.metrics.rows import Scores, computed_rows, text_rows
+from textgamut.text import split_words
 
 REVISION = 2
 """Increase when the same tokens or texts produce different values."""
@@ -162,14 +164,16 @@ def repetition_n(tokens: Sequence[Hashable], n: int) -> float:
     return 1 - len(set(ngrams(tokens, n))) / (len(tokens) - n + 1) if len(tokens) >= n else math.nan
 
 
-def diversity(texts: Sequence[str]) -> float:
+def diversity(texts: Sequence[str], language: str = ENGLISH) -> float:
     """Return the diversity of a set of texts: the product of 1 - rep-n over n = 2, 3, 4 (MC appendix A).
 
-    Words are split on white space. Repeats are counted only within a text. For several texts, the numbers of
+    Repeats are counted only within a text. For several texts, the numbers of
     distinct n-grams and of all n-grams are summed over the texts before the division.
 
     Args:
         texts: One or more texts.
+        language: Their language. Words in Latin, Greek and Cyrillic letters are split on white space, others
+            at Unicode's word boundaries, see :func:`textgamut.text.split_words`.
 
     Returns:
         The product, in (0, 1]. The authors' code leaves out each text's last n-gram and rounds rep-n to
@@ -178,7 +182,8 @@ def diversity(texts: Sequence[str]) -> float:
     Raises:
         TextgamutError: If no text has four words, or ``texts`` is a single string.
     """
-    words = [text.split() for text in validation.texts("texts", texts)]
+    texts = validation.texts("texts", texts)
+    words = tokens_of(texts, language=resolve_language(language, texts))
     product = 1.0
     for n in (2, 3, 4):
         total = sum(max(0, len(tokens) - n + 1) for tokens in words)
@@ -269,15 +274,20 @@ def over_expected(distinct: Any, total: Any, vocabulary: int) -> Any:
     return distinct / (-vocabulary * np.expm1(total * math.log1p(-1 / vocabulary)))
 
 
-def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float | None = None) -> Scores:
+def score(
+    texts: Sequence[str],
+    tokenizer: Any = None,
+    self_bleu_sample: float | None = None,
+    language: str = ENGLISH,
+) -> Scores:
     """Compute the n-gram metrics of generated texts.
 
     Args:
         texts: N texts.
         tokenizer: A transformers tokenizer, for Self-BLEU, corpus distinct-n, EAD and unigram entropy.
-            Defaults to words, split on white space, which the other metrics always use; words have no
-            vocabulary, which EAD needs.
+            Defaults to words, which the other metrics always use; words have no vocabulary, which EAD needs.
         self_bleu_sample: Share of the texts that Self-BLEU scores. Defaults to all texts.
+        language: Language of the texts, which decides where words end.
 
     Returns:
         Rows of Self-BLEU-4, distinct-1 to 4, EAD, unigram entropy, the means over the texts of their
@@ -287,7 +297,7 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
     Warns:
         UserWarning: If texts are too short for a metric, or a metric cannot be computed and has no row.
     """
-    words, tokens = tokens_of(texts), tokens_of(texts, tokenizer)
+    words, tokens = tokens_of(texts, language=language), tokens_of(texts, tokenizer, language)
     columns = {
         "text_distinct_2": np.array([text_distinct_n(text, 2) for text in words]),
         "repetition_4": np.array([repetition_n(text, 4) for text in words]),
@@ -297,7 +307,7 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
         "self_bleu": lambda: self_bleu(tokens, sample=self_bleu_sample),
         **{f"distinct_{n}": partial(distinct_n, tokens, n) for n in (1, 2, 3, 4)},
         "unigram_entropy": lambda: unigram_entropy(tokens),
-        "diversity": lambda: diversity(texts),
+        "diversity": lambda: diversity(texts, language),
     }
     if tokenizer is not None:
         corpus["ead"] = lambda: expectation_adjusted_distinct(tokens, len(tokenizer))
@@ -306,10 +316,13 @@ def score(texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float |
     return Scores(rows + means, columns)
 
 
-def tokens_of(texts: Sequence[str], tokenizer: Any = None) -> Sequence[Sequence[Any]]:
-    """Return the tokens of texts: those of a transformers tokenizer, or words, split on white space."""
+def tokens_of(
+    texts: Sequence[str], tokenizer: Any = None, language: str = ENGLISH
+) -> Sequence[Sequence[Any]]:
+    """Return the tokens of texts: those of a transformers tokenizer, or the words of their language."""
     if tokenizer is None:
-        return [text.split() for text in texts]
+        end = words_end_in(language)
+        return [split_words(text, end) for text in texts]
     found: Sequence[Sequence[Any]] = tokenizer(
         list(texts), add_special_tokens=False, split_special_tokens=True
     )["input_ids"]

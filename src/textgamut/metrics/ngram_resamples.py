@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.features.reduce import blocks
+from textgamut.language import ENGLISH, words_end_in
 from textgamut.metrics import compression, ngram
 from textgamut.metrics.statistic import Masks, Statistic, Values
 from textgamut.text import count_words
@@ -148,10 +149,11 @@ def _sampled(masks: Masks, share: float | None) -> Masks:
 class _Homogenization:
     """The mean ROUGE-L of many sets of the same texts, over pairs of them, all or a sample."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], language: str) -> None:
         from scipy.sparse import csr_array
 
-        found = np.array(list(compression.alike_pairs(list(map(compression.rouge_tokens, texts)))))
+        tokens = [compression.rouge_tokens(text, language) for text in texts]
+        found = np.array(list(compression.alike_pairs(tokens)))
         places = found[:, 0].astype(np.intp), found[:, 1].astype(np.intp)
         shape = (len(texts), len(texts))
         self.alike, self.compared = (
@@ -174,7 +176,10 @@ def _information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def prepare_ngram(
-    texts: Sequence[str], tokenizer: Any = None, self_bleu_sample: float | None = None
+    texts: Sequence[str],
+    tokenizer: Any = None,
+    self_bleu_sample: float | None = None,
+    language: str = ENGLISH,
 ) -> tuple[Statistic, Statistic]:
     """Prepare the n-gram metrics of sets of texts, of two models.
 
@@ -182,8 +187,9 @@ def prepare_ngram(
         texts: The pooled texts.
         tokenizer: As for :func:`textgamut.metrics.ngram.score`.
         self_bleu_sample: As for :func:`textgamut.metrics.ngram.score`.
+        language: Language of the texts.
     """
-    tokens: Tokens = ngram.tokens_of(texts, tokenizer)
+    tokens: Tokens = ngram.tokens_of(texts, tokenizer, language)
     grams = {n: _Grams(tokens, n) for n in ORDERS}
 
     def of_set(masks: Masks) -> dict[str, NDArray[np.float64]]:
@@ -205,7 +211,9 @@ def prepare_ngram(
     )
 
 
-def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tuple[Statistic, Statistic]:
+def prepare_compression(
+    texts: Sequence[str], references: Sequence[str], language: str = ENGLISH
+) -> tuple[Statistic, Statistic]:
     """Prepare the metrics of compression of two models, at equal length.
 
     Both sets of a resample are cut to the number of words of the shortest of them and of the references, by
@@ -215,12 +223,14 @@ def prepare_compression(texts: Sequence[str], references: Sequence[str]) -> tupl
     Args:
         texts: The pooled texts.
         references: The references.
+        language: Language of the texts.
     """
-    words = np.array([count_words(text) for text in texts], dtype=np.int64)
-    most = sum(map(count_words, references))
-    tokens = [text.split() for text in texts]
+    end = words_end_in(language)
+    words = np.array([count_words(text, end) for text in texts], dtype=np.int64)
+    most = sum(count_words(text, end) for text in references)
+    tokens = ngram.tokens_of(texts, language=language)
     grams = {n: _Grams(tokens, n) for n in ORDERS}
-    homogenization = _Homogenization(texts)
+    homogenization = _Homogenization(texts, language)
 
     def cut(masks: Masks) -> tuple[Masks, Masks]:
         totals = [np.where(side, words, 0).cumsum(axis=1) for side in (masks, ~masks)]

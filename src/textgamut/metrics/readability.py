@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import ConfigError, DataError
+from textgamut.language import ENGLISH, check_defined
 from textgamut.metrics.rows import Scores, text_rows
 
 REVISION = 1
@@ -28,8 +29,9 @@ class Readability:
 
     flesch: NDArray[np.float64]
     """(N,): Flesch reading ease, lower is harder; 0 to 100 for usual prose, unbounded for other texts."""
-    gunning_fog: NDArray[np.float64]
-    """(N,): Gunning fog index, 0.4 or more, higher is harder; roughly the required years of schooling."""
+    gunning_fog: NDArray[np.float64] | None
+    """(N,): Gunning fog index, 0.4 or more, higher is harder; roughly the required years of schooling; None
+    if the texts are not English."""
 
 
 def check_textstat() -> None:
@@ -42,8 +44,23 @@ def check_textstat() -> None:
         raise ConfigError("the family readability needs textstat: pip install 'textgamut[readability]'")
 
 
-def readability(texts: Sequence[str]) -> Readability:
-    """Compute Flesch reading ease and Gunning fog of English texts (NW section 4.2).
+FLESCH = {
+    "en": (206.8, 1.015, 84.6),
+    "de": (180, 1, 58.5),
+    "es": (206.84, 1.02, 60),
+    "fr": (207, 1.015, 73.6),
+    "hu": (206.835, 1.015, 58.5),
+    "it": (217, 1.3, 60),
+    "nl": (206.835, 0.93, 77),
+    "ru": (206.835, 1.3, 60.1),
+}
+"""Language -> constant, and weights of the words per sentence and of the syllables per word, as in textstat:
+NW's for English, Amstad 1978 for German, Fernández Huerta 1959 for Spanish, Vacca for Italian, Douma 1960 for
+Dutch."""
+
+
+def readability(texts: Sequence[str], language: str = ENGLISH) -> Readability:
+    """Compute Flesch reading ease and, of English texts, Gunning fog (NW section 4.2).
 
     - Flesch: 206.8 - 1.015 words / sentences - 84.6 syllables / words. The paper calls it Flesch-Kincaid and
       prints 206.8; the usual constant is 206.835.
@@ -59,22 +76,30 @@ def readability(texts: Sequence[str]) -> Readability:
     one. textstat's own ``gunning_fog`` is not used: it counts long words as simple if Dale and Chall list
     them as easy.
 
+    Other languages than English have constants of their own for Flesch (``FLESCH``), and syllables from
+    hyphenation alone. There is no fog: words of three syllables are common in many languages.
+
     Args:
         texts: N texts.
+        language: Their language, one of ``FLESCH``.
 
     Returns:
         The values, row i for text i.
 
     Raises:
-        TextgamutError: If ``texts`` is a single string, or textstat is not installed.
+        TextgamutError: If ``texts`` is a single string, the language has no formula, or textstat is not
+            installed.
     """
     if isinstance(texts, str):
         raise DataError("a list of texts is needed, not one string")
+    check_defined("readability", language, FLESCH)
     check_textstat()
     from textstat.textstat import textstatistics
 
     counter = textstatistics()  # a separate instance: the settings of textstat's own one are global
     counter.set_rm_apostrophe(False)  # as textstat does when it counts words
+    counter.set_lang("en_US" if language == ENGLISH else language)
+    base, of_words, of_syllables = FLESCH[language]
     flesch, fog = np.full((2, len(texts)), np.nan)
     syllables: dict[str, int] = {}
     for row, text in enumerate(texts):
@@ -87,16 +112,17 @@ def readability(texts: Sequence[str]) -> Readability:
         counts = [syllables[word] for word in words]
         complex_words = sum(number >= COMPLEX for number in counts)
         length = len(words) / counter.sentence_count(text)
-        flesch[row] = 206.8 - 1.015 * length - 84.6 * sum(counts) / len(words)
+        flesch[row] = base - of_words * length - of_syllables * sum(counts) / len(words)
         fog[row] = 0.4 * (length + 100 * complex_words / len(words))
-    return Readability(flesch, fog)
+    return Readability(flesch, fog if language == ENGLISH else None)
 
 
-def score(texts: Sequence[str]) -> Scores:
+def score(texts: Sequence[str], language: str = ENGLISH) -> Scores:
     """Compute Flesch reading ease and Gunning fog of each text, and their means.
 
     Args, Raises, Warns:
         As :func:`readability` and ``metrics.rows.text_rows``.
     """
-    columns = asdict(readability(texts))
+    found = asdict(readability(texts, language))
+    columns = {name: values for name, values in found.items() if values is not None}
     return Scores(text_rows(columns), columns)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textgamut.language import ENGLISH, joined_words, words_end_in
 from textgamut.metrics.missed import EmbeddedTexts, checked_features
+from textgamut.text import split_words
 
 REVISION = 1
 """Increase when the same texts produce other regions."""
@@ -42,12 +45,13 @@ class Region:
     """Id and text of those nearest to its centre."""
 
 
-def missed_regions(side: EmbeddedTexts, inside: ArrayLike) -> list[Region]:
+def missed_regions(side: EmbeddedTexts, inside: ArrayLike, language: str = ENGLISH) -> list[Region]:
     """Cluster the texts of a side that lie outside the other side's support.
 
     Args:
         side: N texts, as for :func:`textgamut.metrics.missed.missed_texts`.
         inside: (N,) bool, whether each lies within the support of the other side.
+        language: Language of the texts, for their key phrases.
 
     Returns:
         The regions in descending order of their size: k-means of the features of the missed texts.
@@ -72,14 +76,14 @@ def missed_regions(side: EmbeddedTexts, inside: ArrayLike) -> list[Region]:
             Region(
                 len(own),
                 len(own) / len(member),
-                key_phrases(side.texts, own),
+                key_phrases(side.texts, own, language),
                 tuple((side.ids[row], side.texts[row]) for row in near[:EXAMPLES].tolist()),
             )
         )
     return sorted(regions, key=lambda region: -region.count)
 
 
-def key_phrases(texts: Sequence[str], rows: NDArray[np.intp]) -> tuple[str, ...]:
+def key_phrases(texts: Sequence[str], rows: NDArray[np.intp], language: str = ENGLISH) -> tuple[str, ...]:
     """Return the words and phrases that tell some texts from the others.
 
     The log-odds of the share of the texts that a phrase is in, over their deviation, with an informative
@@ -89,12 +93,17 @@ def key_phrases(texts: Sequence[str], rows: NDArray[np.intp]) -> tuple[str, ...]
     Args:
         texts: All texts.
         rows: Rows of those that are described.
+        language: Their language. Where it has no spaces, nor has a phrase.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
     if len(rows) < LEAST_TEXTS or len(rows) == len(texts):
         return ()
-    vectorizer = CountVectorizer(ngram_range=(1, 3), binary=True, token_pattern=WORD, min_df=LEAST_TEXTS)
+    end = words_end_in(language)
+    words_of = partial(split_words, words_end=end) if end == "at-boundaries" else None
+    vectorizer = CountVectorizer(
+        ngram_range=(1, 3), binary=True, token_pattern=WORD, tokenizer=words_of, min_df=LEAST_TEXTS
+    )
     try:
         present = vectorizer.fit_transform(texts)
     except ValueError:  # no phrase is in two texts
@@ -117,4 +126,4 @@ def key_phrases(texts: Sequence[str], rows: NDArray[np.intp]) -> tuple[str, ...]
         overlaps = any(phrase in f" {other} " or f" {other} " in phrase for other in chosen)
         if own[place] >= LEAST_TEXTS and not overlaps:
             chosen.append(str(names[place]))
-    return tuple(chosen)
+    return tuple(joined_words(phrase.split(), language) for phrase in chosen)

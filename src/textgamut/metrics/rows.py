@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from textgamut.errors import DataError, TextgamutError
+from textgamut.language import language_in, words_end_in
 from textgamut.text import count_words
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def text_table(
     """
     import numpy as np
 
-    frame = texts.assign(**cell, words=[count_words(text) for text in texts["text"]])
+    end = words_end_in(language_in(texts))
+    frame = texts.assign(**cell, words=[count_words(text, end) for text in texts["text"]])
     for table in scores:
         frame = frame.merge(table, on="id", how="left", validate="one_to_one")
     present = {name: frame.get(name, np.nan) for name in metrics}

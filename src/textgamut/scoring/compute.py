@@ -69,7 +69,9 @@ def _embedded(texts: Texts, resolved: Resolved) -> dict[str, Features]:
 
     names = [USED_REFERENCES, *texts.generated, *([YARDSTICK] if texts.held_out else [])]
     sets = {name: texts.of(name) for name in names}
-    return cached_features(sets, resolved.embedder_folder, resolved.embedder)
+    found = cached_features(sets, resolved.embedder_folder, resolved.embedder)
+    found[USED_REFERENCES].check_script("references", resolved.embedder.label)
+    return found
 
 
 def _without_yardstick(texts: Texts, features: Mapping[str, Features]) -> str:

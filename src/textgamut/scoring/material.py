@@ -62,6 +62,7 @@ class Material:
             "bootstrap": self.options.bootstrap,
             "seeds": self.options.kmeans_seeds,
             "tokenizer": self.resolved.tokenizer,
+            "language": self.texts.language,
             "references": self.texts.reference,
             "reference_features": self._vectors(USED_REFERENCES),
             "reference_groups": self.texts.labels_of(USED_REFERENCES),

@@ -43,6 +43,14 @@ class Options:
             least=2,
         ),
     )
+    language: str = field(
+        default="auto",
+        metadata=_shown(
+            "Language of the texts, a code such as en, de or zh, which decides where words end and which "
+            "metrics are defined. Defaults to the language that most of the references are in.",
+            "CODE",
+        ),
+    )
     embedder: str | Path = field(
         default="minilm",
         metadata=_shown(

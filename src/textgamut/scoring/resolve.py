@@ -13,6 +13,7 @@ from textgamut.catalogue import FAMILIES, scored_families
 from textgamut.catalogue.family import MODEL, PROMPT_IDS, TOKENIZER
 from textgamut.catalogue.support import MOST_HALF_SAMPLES
 from textgamut.errors import ConfigError, DataError, nearest
+from textgamut.language import check_language
 from textgamut.scoring.options import Options, Pooling
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def check_options(options: Options, with_prompts: bool) -> Options:
     if bootstrap == 1 or bootstrap > MOST_HALF_SAMPLES:
         raise DataError(f"bootstrap = {bootstrap}: must be 0, or from 2 to {MOST_HALF_SAMPLES:,}")
     seeds = check_seeds(options.kmeans_seeds, "kmeans_seeds")
+    language = check_language(options.language)
     validation.path("embedder", options.embedder, "the name of an entry or a folder")
     pooling = options.pooling
     if pooling is not None and not (isinstance(pooling, str) and pooling in get_args(Pooling)):
@@ -86,7 +88,14 @@ def check_options(options: Options, with_prompts: bool) -> Options:
     for family in metrics:
         FAMILIES[family].check_packages()
     return replace(
-        options, metrics=metrics, n=n, k=k, max_tokens=max_tokens, bootstrap=bootstrap, kmeans_seeds=seeds
+        options,
+        metrics=metrics,
+        n=n,
+        language=language,
+        k=k,
+        max_tokens=max_tokens,
+        bootstrap=bootstrap,
+        kmeans_seeds=seeds,
     )
 
 

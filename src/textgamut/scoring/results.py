@@ -107,6 +107,11 @@ class ScoreResult:
         return self.material.embedder
 
     @property
+    def language(self) -> str:
+        """Code of the language of the texts, which decides where words end."""
+        return self.material.texts.language
+
+    @property
     def reference_texts(self) -> list[str]:
         """The references, in the given order. The first N are compared with the generated texts."""
         return self.material.texts.reference
@@ -182,7 +187,8 @@ class ScoreResult:
 
         support, (human, written) = self._sides()
         return MissedRegions(
-            missed_regions(written, support.in_reference), missed_regions(human, support.in_generated)
+            missed_regions(written, support.in_reference, self.language),
+            missed_regions(human, support.in_generated, self.language),
         )
 
     @cached_property

@@ -17,6 +17,7 @@ from textgamut.inference.verdicts import (
     partly_read,
     with_cut,
 )
+from textgamut.language import words_end_in
 from textgamut.metrics.lengths import common_length
 from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.progress import step
@@ -91,7 +92,7 @@ def _repeated(material: Material, name: str, whole: Verdict) -> Verdict:
     """Repeat a verdict on texts of one length, if lengths differ, and say whether it changes."""
     families = dict.fromkeys(METRICS[of].family for of in whole.findings)
     of_features = [of for of in families if FAMILIES[of].of_features]
-    words = common_length([material.texts.of(of) for of in (name, *HUMANS)])
+    words = common_length([material.texts.of(of) for of in (name, *HUMANS)], material.texts.language)
     if not of_features or words is None:
         return whole
     logger.info("%s: repeating the tests on texts cut to %d words", name, words)
@@ -104,7 +105,7 @@ def _repeated(material: Material, name: str, whole: Verdict) -> Verdict:
 
 def _cut(texts: Texts, name: str, words: int) -> Texts:
     def cut(of: Sequence[str]) -> list[str]:
-        return [cut_words(text, words) for text in of]
+        return [cut_words(text, words, words_end_in(texts.language)) for text in of]
 
     generated = {name: cut(texts.generated[name])}
     return replace(texts, reference=cut(texts.reference), generated=generated, labels={})

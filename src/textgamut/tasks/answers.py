@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from textgamut.errors import DataError
 from textgamut.tasks.templates import BIOGRAPHY_NAME_WORDS
-from textgamut.text import WordsEnd, count_words, cut_continuation, cut_words
+from textgamut.text import WordsEnd, count_words, cut_characters, cut_continuation, cut_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,17 +87,18 @@ def measured_answers(
         frame["continuation"] = [after_thought(text, closing) for text in frame["continuation"]]
     written, empty = len(frame), sum(not text.strip() for text in frame["continuation"])
     if keep:
-        frame = keep_longest(frame, keep)
+        frame = keep_longest(frame, keep, words_end)
     pairs = list(zip(frame["prompt_id"], frame["continuation"], strict=True))
     whole = [measured_text(kind, beginnings[id_], text, None) for id_, text in pairs]
     limits = (max_words, max_characters, words_end)
     texts = [measured_text(kind, beginnings[id_], text, *limits) for id_, text in pairs]
+    length = partial(count_words, words_end=_counted(words_end))
     counts = {
         "samples": written,
-        "shorter_than_max_words": sum(count_words(text) < max_words for text in texts) if max_words else 0,
+        "shorter_than_max_words": sum(map(max_words.__gt__, map(length, texts))) if max_words else 0,
         "empty_continuations": empty,
         **unclosed,
-        "mean_words_before_cut": sum(map(count_words, whole)) / len(whole),
+        "mean_words_before_cut": sum(map(length, whole)) / len(whole),
     }
     unchanged = np.array(
         [
@@ -167,7 +169,7 @@ def measured_text(
         max_words: Maximum length of the text in words; if None, it is not cut.
         max_characters: Maximum length of the text in characters, except for ``prompted``; if None, it is not
             cut.
-        words_end: Where words end, except for ``prompted``.
+        words_end: Where words end; for ``prompted``, at spaces is at white space.
 
     Returns:
         Depending on the kind, and cut to these lengths: for ``continuation``, prompt and continuation; for
@@ -176,34 +178,36 @@ def measured_text(
         including its leading white space.
     """
     if kind == "prompted":
-        return cut_continuation(continuation, max_words)
+        return cut_continuation(continuation, max_words, _counted(words_end))
     whole = {
         "continuation": base + continuation,
-        "biographies": biography_of(continuation),
+        "biographies": biography_of(continuation, words_end),
         "creative": continuation.strip(),
         "unprompted": continuation.strip(),
     }[kind]
-    whole = whole[:max_characters]
+    whole = cut_characters(whole, max_characters)
     return whole if max_words is None else cut_words(whole, max_words, words_end)
 
 
-def keep_longest(samples: pd.DataFrame, keep: int) -> pd.DataFrame:
+def keep_longest(samples: pd.DataFrame, keep: int, words_end: WordsEnd = "at-white-space") -> pd.DataFrame:
     """Keep the longest completions of each prompt (NW section 5: 10 of 20).
 
     Args:
         samples: ``prompt_id``, ``completion``, ``continuation``.
         keep: Number of completions per prompt; ties are broken by the lower completion number.
+        words_end: Where words end.
 
     Returns:
         The rows that are kept, in their original order.
     """
-    ranked = samples.assign(words=-samples["continuation"].map(count_words)).reset_index(drop=True)
+    length = partial(count_words, words_end=_counted(words_end))
+    ranked = samples.assign(words=-samples["continuation"].map(length)).reset_index(drop=True)
     order = ranked.sort_values(["prompt_id", "words", "completion"], kind="stable")
     kept = order.groupby("prompt_id", sort=False).head(keep).index.sort_values()
     return samples.iloc[kept].reset_index(drop=True)
 
 
-def biography_of(continuation: str) -> str:
+def biography_of(continuation: str, words_end: WordsEnd = "at-white-space") -> str:
     """Convert a generated continuation of ``- Biography of`` to the format of the references.
 
     It is cut at the beginning of the next biography or heading. "Name: content" becomes "Name:", a blank
@@ -214,6 +218,12 @@ def biography_of(continuation: str) -> str:
     for end in BIOGRAPHY_ENDS:
         text = text.split(end, 1)[0]
     name, colon, content = text.strip().partition(":")
-    if not colon or "\n" in name or not 0 < count_words(name) <= BIOGRAPHY_NAME_WORDS:
+    words = count_words(name, _counted(words_end))
+    if not colon or "\n" in name or not 0 < words <= BIOGRAPHY_NAME_WORDS:
         return text.strip()
     return f"{name.strip()}:\n\n{content.strip()}"
+
+
+def _counted(words_end: WordsEnd) -> WordsEnd:
+    """Return where words end when texts are counted or compared: spaces alone matter for cuts."""
+    return "at-boundaries" if words_end == "at-boundaries" else "at-white-space"

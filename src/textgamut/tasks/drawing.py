@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from textgamut.datasets.creative import CREATIVE
 from textgamut.draws import draw_prompt_ids, hashed, shuffled, take
 from textgamut.errors import DataError, nearest
+from textgamut.language import language_in, with_language, words_end_of
 from textgamut.tasks.templates import (
     BIOGRAPHY_NAME_WORDS,
     Prompt,
@@ -64,24 +65,24 @@ def draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFra
         TextgamutError: See the function for each kind.
     """
     if "seeds" not in settings:
-        return _draw_prompts(texts, settings, None)
+        return with_language(_draw_prompts(texts, settings, None), language_in(texts))
     import pandas as pd
 
     drawn = [_draw_prompts(texts, settings, seed).assign(seed=seed) for seed in settings["seeds"]]
-    return pd.concat(drawn, ignore_index=True)
+    return with_language(pd.concat(drawn, ignore_index=True), language_in(texts))
 
 
 def _draw_prompts(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int | None) -> pd.DataFrame:
-    task, n = settings["task"], settings["n"]
+    task, n, end = settings["task"], settings["n"], words_end_of(texts, settings.get("words_end"))
     match settings["kind"]:
         case "continuation":
-            min_words, words, end = (settings[name] for name in ("min_words", "prompt_words", "words_end"))
+            min_words, words = (settings[name] for name in ("min_words", "prompt_words"))
             disjoint = settings["references_from"] == "other-texts"
             return draw_continuation_prompts(texts, task, n, min_words, words, disjoint, seed, end)
         case "biographies":
             dataset, examples, draws = (settings[name] for name in ("dataset", "examples", "draws"))
             replacement = settings["examples_drawn"] == "with-replacement"
-            return draw_biography_prompts(texts, task, dataset, n, examples, draws, replacement, seed)
+            return draw_biography_prompts(texts, task, dataset, n, examples, draws, replacement, seed, end)
         case "creative":
             return draw_creative_prompts(task, n, seed)
         case "unprompted":
@@ -106,35 +107,34 @@ def draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int)
     Raises:
         TextgamutError: See the function for each kind.
     """
+    return with_language(_draw_references(texts, settings, draw), language_in(texts))
+
+
+def _draw_references(texts: pd.DataFrame, settings: Mapping[str, Any], draw: int) -> pd.DataFrame:
     task, n, max_words = settings["task"], settings["n"], settings["max_words"]
+    end = words_end_of(texts, settings.get("words_end"))
     match settings["kind"]:
         case "subsets":
             group, labels = settings["group"], settings["references"]
             return draw_labels(
-                texts, task, n, settings["min_words"], max_words, group, labels, "references", draw
+                texts, task, n, settings["min_words"], max_words, group, labels, "references", draw, end
             )
         case "continuation":
             disjoint = settings["references_from"] == "other-texts"
             per_seed = settings["prompts"] == "per-seed"
             return draw_continuation_references(
-                texts,
-                task,
-                n,
-                settings["min_words"],
-                max_words,
-                draw,
-                disjoint,
-                per_seed,
-                settings["words_end"],
+                texts, task, n, settings["min_words"], max_words, draw, disjoint, per_seed, end
             )
         case "biographies":
-            return draw_biography_references(texts, task, settings["dataset"], n, max_words, draw)
+            return draw_biography_references(texts, task, settings["dataset"], n, max_words, draw, end)
         case "unprompted":
-            return draw_continuation_references(texts, task, n, settings["min_words"], max_words, draw, False)
+            return draw_continuation_references(
+                texts, task, n, settings["min_words"], max_words, draw, False, words_end=end
+            )
         case "creative":
             return texts[["id", "text"]]
         case "prompted":
-            return draw_dataset_references(texts, task, n, max_words)
+            return draw_dataset_references(texts, task, n, max_words, end)
     raise ValueError(f"task {task!r}: no references are drawn for the kind {settings['kind']!r}")
 
 
@@ -156,8 +156,10 @@ def draw_subset(texts: pd.DataFrame, settings: Mapping[str, Any], seed: int) -> 
     task, n, min_words, max_words, group, labels = (
         settings[name] for name in ("task", "n", "min_words", "max_words", "group", "labels")
     )
-    drawn = draw_labels(texts, task, n, min_words, max_words, group, labels, "subset", seed)
-    return human_generations(drawn, drawn["text"].map(count_words))
+    end = words_end_of(texts, settings.get("words_end"))
+    drawn = draw_labels(texts, task, n, min_words, max_words, group, labels, "subset", seed, end)
+    tokens = [count_words(text, end) for text in drawn["text"]]
+    return with_language(human_generations(drawn, tokens), language_in(texts))
 
 
 def draw_held_out(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -171,7 +173,7 @@ def draw_held_out(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFr
         The table of :func:`human_generations`; without rows if too few texts are left.
     """
     task, kind, max_words = (settings[name] for name in ("task", "kind", "max_words"))
-    end: WordsEnd = settings.get("words_end", "at-white-space")
+    end = words_end_of(texts, settings.get("words_end"))
     draws = [list(draw_references(texts, settings, draw)["id"]) for draw in settings["draws"]]
     n, used = len(draws[0]), {id_ for of_draw in draws for id_ in of_draw}
     pool = texts.set_index("id", drop=False)
@@ -189,10 +191,10 @@ def draw_held_out(texts: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFr
         drawn = []
     if kind == "prompted":  # continuations keep their leading spaces, as references do
         chosen = pool.loc[drawn].reset_index(drop=True)
-        chosen = chosen.assign(text=[cut_continuation(text, max_words) for text in chosen["text"]])
+        chosen = chosen.assign(text=[cut_continuation(text, max_words, end) for text in chosen["text"]])
     else:
         chosen = _cut(pool, drawn, max_words, end)
-    return human_generations(chosen, tokens=0)
+    return with_language(human_generations(chosen, tokens=0), language_in(texts))
 
 
 def human_generations(texts: pd.DataFrame, tokens: int | Sequence[int] | pd.Series[Any]) -> pd.DataFrame:
@@ -296,6 +298,7 @@ def draw_labels(
     labels: Sequence[str],
     role: Literal["references", "subset"],
     seed: int,
+    words_end: WordsEnd = "at-white-space",
 ) -> pd.DataFrame:
     """Draw texts with the given labels in equal shares (PR section 5.2).
 
@@ -312,6 +315,7 @@ def draw_labels(
         labels: Labels to draw.
         role: Which half to draw from.
         seed: Seed of this draw.
+        words_end: Where words end.
 
     Returns:
         n rows in shuffled order: ``id``, ``text`` and the dataset's other columns.
@@ -322,7 +326,7 @@ def draw_labels(
     if group not in texts:
         known = nearest(group, map(str, texts.columns))
         raise DataError(f"task {task!r}: the dataset has no column {group!r}; {known}")
-    texts = _long_enough(texts, min_words)
+    texts = _long_enough(texts, min_words, words_end)
     ids = []
     for position, label in enumerate(labels):
         of_label = texts.index[texts[group] == label]
@@ -334,7 +338,7 @@ def draw_labels(
         share = n // len(labels) + (position < n % len(labels))
         what = f"task {task!r}: texts of {group} {label!r} in the half for the {role}"
         ids += take(shuffled(half, task, role, seed), share, what)
-    return _cut(texts, shuffled(ids, task, role, seed, "mixed"), max_words)
+    return _cut(texts, shuffled(ids, task, role, seed, "mixed"), max_words, words_end)
 
 
 def draw_biography_prompts(
@@ -346,6 +350,7 @@ def draw_biography_prompts(
     draws: Sequence[int],
     replacement: bool = False,
     seed: int | None = None,
+    words_end: WordsEnd = "at-white-space",
 ) -> pd.DataFrame:
     """Create the prompts of a biography task, with in-context examples that are in no draw of references.
 
@@ -361,6 +366,7 @@ def draw_biography_prompts(
         draws: Draws of references of the task.
         replacement: Whether to draw examples with replacement, and also from the references.
         seed: Generation seed; None for the prompts that all seeds share.
+        words_end: Where words end.
 
     Returns:
         n rows; ``id`` is ``sample-0001`` and so on.
@@ -378,7 +384,7 @@ def draw_biography_prompts(
             f"and leave {left}, too few for {examples} examples per prompt: lower n, or use fewer draws"
         )
     drawn = draw_examples(
-        people, dataset, n, examples, PROMPT_SEED if seed is None else seed, used, replacement
+        people, dataset, n, examples, PROMPT_SEED if seed is None else seed, used, replacement, words_end
     )
     pairs = list(zip(drawn["name"], drawn["summary"], strict=True))
     prompts = (biographies_prompt(pairs[i : i + examples]) for i in range(0, len(pairs), examples))
@@ -386,7 +392,13 @@ def draw_biography_prompts(
 
 
 def draw_biography_references(
-    people: pd.DataFrame, task: str, dataset: str, n: int, max_words: int, draw: int
+    people: pd.DataFrame,
+    task: str,
+    dataset: str,
+    n: int,
+    max_words: int,
+    draw: int,
+    words_end: WordsEnd = "at-white-space",
 ) -> pd.DataFrame:
     """Draw one set of references of a biography task, cut to the task's length.
 
@@ -397,7 +409,7 @@ def draw_biography_references(
         TextgamutError: If there are too few people.
     """
     by_id = people.set_index("id", drop=False)
-    return _cut(by_id, _persons(people, task, dataset, n, draw), max_words)
+    return _cut(by_id, _persons(people, task, dataset, n, draw), max_words, words_end)
 
 
 def draw_examples(
@@ -408,6 +420,7 @@ def draw_examples(
     seed: int,
     avoid: Collection[str] = (),
     replacement: bool = False,
+    words_end: WordsEnd = "at-white-space",
 ) -> pd.DataFrame:
     """Draw the in-context examples of each sample of a biography task (PR section 5.3, appendix B.5).
 
@@ -422,6 +435,7 @@ def draw_examples(
         seed: Seed of the draw.
         avoid: Ids to exclude, such as those of the references.
         replacement: Whether to draw with replacement.
+        words_end: Where words end.
 
     Returns:
         samples x n rows: ``sample`` and ``position`` (both from 0), ``id`` of the person, ``name`` cut to 10
@@ -457,8 +471,8 @@ def draw_examples(
             "sample": np.repeat(np.arange(samples), n),
             "position": np.tile(np.arange(n), samples),
             "id": ids,
-            "name": [cut_words(name, BIOGRAPHY_NAME_WORDS) for name in names],
-            "summary": [cut_words(summary, EXAMPLE_WORDS) for summary in summaries],
+            "name": [cut_words(name, BIOGRAPHY_NAME_WORDS, words_end) for name in names],
+            "summary": [cut_words(summary, EXAMPLE_WORDS, words_end) for summary in summaries],
         }
     )
 
@@ -508,7 +522,11 @@ def draw_dataset_prompts(texts: pd.DataFrame, task: str, n: int | None) -> pd.Da
 
 
 def draw_dataset_references(
-    texts: pd.DataFrame, task: str, n: int | None, max_words: int | None
+    texts: pd.DataFrame,
+    task: str,
+    n: int | None,
+    max_words: int | None,
+    words_end: WordsEnd = "at-white-space",
 ) -> pd.DataFrame:
     """Return the dataset's human continuations of a task's prompts, in the order of the prompts.
 
@@ -517,13 +535,14 @@ def draw_dataset_references(
         task: Slug of the task.
         n: Number of prompts, see :func:`draw_dataset_prompts`.
         max_words: Longer texts are cut; if None, texts are not cut.
+        words_end: Where words end.
 
     Returns:
         ``id``, ``text`` and the dataset's other columns.
     """
     ids = draw_prompt_ids(texts["id"], task, n)
     chosen = texts.set_index("id", drop=False).loc[ids].reset_index(drop=True)
-    return chosen.assign(text=[cut_continuation(text, max_words) for text in chosen["text"]])
+    return chosen.assign(text=[cut_continuation(text, max_words, words_end) for text in chosen["text"]])
 
 
 def draw_training_texts(

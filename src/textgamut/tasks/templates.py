@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from textgamut.errors import DataError
-from textgamut.text import WordsEnd, count_words
+from textgamut.text import WordsEnd, count_words, cut_words, split_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,11 +69,15 @@ def continuation_prompt(text: str, words: int, words_end: WordsEnd = "at-white-s
 
     Returns:
         The prompt. ``base`` contains these words; in the chat variant, the last word is the start of the
-        answer and the others are in the instruction. A single space separates words.
+        answer and the others are in the instruction. A single space separates words, unless they end at
+        boundaries, where the text stays as it is.
     """
     if count_words(text, words_end) < words:
         raise DataError(f"a prompt of {words} words cannot be made from {text!r}")
-    given = text.split(None if words_end == "at-white-space" else " ")[:words]
+    if words_end == "at-boundaries":
+        base, beginning = (cut_words(text, n, words_end) for n in (words, words - 1))
+        return Prompt(base, CONTINUE_INSTRUCTION.format(beginning=beginning), base[len(beginning) :])
+    given = split_words(text, words_end)[:words]
     return Prompt(
         base=" ".join(given),
         user=CONTINUE_INSTRUCTION.format(beginning=" ".join(given[:-1])),

@@ -289,4 +289,4 @@ def test_the_creative_prompts_are_the_fifty() -> None:
 def test_any_text_comes_through_webtext_unchanged(tmp_path_factory, texts: list[str]) -> None:
     texts = [text for text in texts if text.isprintable()] or ["x"]
     path = write_webtext(tmp_path_factory.mktemp("any") / "webtext.jsonl", texts)
-    assert webtext(path, n=None, min_words=1)["text"].tolist() == texts
+    assert webtext(path, n=None, min_words=1, language="en")["text"].tolist() == texts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,8 @@ def test_the_reference_of_a_prompt_is_tagged_once(monkeypatch: pytest.MonkeyPatc
         return [[text] for text in texts]
 
     monkeypatch.setattr(entities, "find_entities", find_entities)
-    scores = entities.score(["of b", "x", "of d"], ["of b", "of b", "of d"], None)
+    tagger = SimpleNamespace(lang="en", meta={"name": "core"})
+    scores = entities.score(["of b", "x", "of d"], ["of b", "of b", "of d"], tagger)
     assert scores.columns
     assert scores.columns["entity_overlap"].tolist() == [1, 0, 1]
     assert tagged == ["of b", "x", "of d", "of b", "of d"]

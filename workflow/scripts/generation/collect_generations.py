@@ -9,6 +9,7 @@ import pandas as pd
 
 from textgamut.errors import DataError, TextgamutError
 from textgamut.files import read_attributes, read_table, write_table
+from textgamut.language import language_in, with_language, words_end_of
 from textgamut.run.script import run
 from textgamut.tasks.answers import RECORDED, count_copies, measured_answers
 from textgamut.tasks.seeds import of_cell
@@ -23,7 +24,8 @@ def collect_generations(
 ) -> dict[str, Any]:
     frame = pd.concat([read_table(path, COLUMNS) for path in samples], ignore_index=True)
     engines = sorted({name for path in samples for name in read_attributes(path)["engines"] if name})
-    beginnings = of_cell(read_table(prompts, ["id", "base"]), seed, settings["task"], settings.get("n"))
+    asked = read_table(prompts, ["id", "base"])
+    beginnings = of_cell(asked, seed, settings["task"], settings.get("n"))
     try:
         texts, counts = measured_answers(
             frame,
@@ -33,7 +35,7 @@ def collect_generations(
             settings.get("keep"),
             settings.get("max_characters"),
             settings.get("closing"),
-            settings.get("words_end", "at-white-space"),
+            words_end_of(asked, settings.get("words_end")),
         )
     except TextgamutError as error:
         raise DataError(f"{prompts}: {error}: remove {samples[0].parent} to generate them again") from error
@@ -53,7 +55,7 @@ def collect_generations(
         len(texts), counts["samples"], shorter, counts["empty_continuations"],
         unclosed if "closing" in settings else "",
     )  # fmt: skip
-    write_table(generations, texts)
+    write_table(generations, with_language(texts, language_in(asked)))
     return {**counts, "engines": engines}
 
 

@@ -10,6 +10,7 @@ from textgamut.catalogue import FAMILIES, METRICS, leading_metrics
 from textgamut.catalogue.family import (
     FEATURES,
     GROUPS,
+    LANGUAGE,
     PROMPT_IDS,
     REFERENCE_FEATURES,
     REFERENCE_GROUPS,
@@ -20,6 +21,7 @@ from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_array, read_table, write_json
 from textgamut.inference.set_differences import Run, set_differences
 from textgamut.inference.text_differences import text_differences
+from textgamut.language import language_in
 from textgamut.metrics.rows import groups_of, groups_of_prompts
 from textgamut.models.devices import lease
 from textgamut.run.script import run
@@ -30,6 +32,7 @@ Values = dict[str, Any]
 def compare_methods(settings: Values, inputs: dict[str, Any], outputs: dict[str, Path]) -> None:
     cells = [read_cell(settings, inputs, place) for place in range(len(inputs["texts"]))]
     drawn = [read_draw(settings, inputs, place) for place in range(len(inputs["reference_features"]))]
+    settings = settings | {LANGUAGE: language_in(read_table(inputs["texts"][0], ["id"]))}
     references = [text for path in inputs["references"] for text in read_table(path, ["text"])["text"]]
     rows: list[Values] = []
     if not all(cell[TEXTS] for cell in cells):  # no texts could be held out
@@ -53,7 +56,7 @@ def of_family(
         references: Texts of the first draw.
     """
     asked, half = settings["families"][family.name], len(cells) // 2
-    common = asked | {"references": references, "paired": settings["paired"]}
+    common = asked | {"references": references} | {name: settings[name] for name in ("paired", LANGUAGE)}
     common.pop(GROUPS, None)  # the columns, in place of which each cell has labels
     if asked.get("tokenizer"):
         common["tokenizer"] = tokenizer_of(asked["tokenizer"])

@@ -42,9 +42,10 @@ def embed_texts(texts: Path, features: Path, loaded: Loaded) -> dict[str, Any]:
     if not len(frame):  # no texts could be held out
         write_array(features, np.empty((0, 0), np.float32))
         return {"texts": 0}
-    vectors, truncated, empty = loaded.embedder.embed(list(frame["text"]))
-    write_array(features, vectors)
-    counts = {"texts": len(frame), "truncated": truncated, "empty": empty}
+    found = loaded.embedder.embed(list(frame["text"]))
+    found.check_script(str(texts), features.stem)
+    write_array(features, found.vectors)
+    counts = {"texts": len(frame), "truncated": found.truncated, "empty": found.empty}
     return loaded.facts | {"batch_size": loaded.embedder.batch_size} | counts
 
 

@@ -13,6 +13,7 @@ from textgamut.catalogue.family import (
     GRADER,
     GROUPS,
     JUDGE,
+    LANGUAGE,
     MODEL,
     PER_TEXT,
     REFERENCE_GROUPS,
@@ -24,6 +25,7 @@ from textgamut.config.entries.sources import OpenAISource, parse_source
 from textgamut.files import read_array, read_table, write_json, write_scores
 from textgamut.inference.intervals import add_intervals
 from textgamut.inference.resamples import PARTS
+from textgamut.language import check_defined, language_in
 from textgamut.metrics.lengths import check_lengths
 from textgamut.metrics.overlap import check_overlap
 from textgamut.metrics.rows import (
@@ -112,13 +114,16 @@ def score_family(
     if not len(texts):  # no texts could be held out
         write_scores(outputs["scores"], {}, [], [], {} if "text_scores" in outputs else None)
         return {}
-    values = {**settings, **read(family, settings, cell["seed"], inputs, texts), **loaded, "threads": threads}
+    language = language_in(texts)
+    check_defined(f"metrics: {family.name}", language, family.languages)
+    own = read(family, settings, cell["seed"], inputs, texts)
+    values = {**settings, **own, **loaded, "threads": threads, LANGUAGE: language}
     found = []
     with lease(1, wait=False) if family.on_gpu else nullcontext():
         if GROUPS in family.reads:  # once for a cell: the family has the texts at hand
             references = [read_table(path, ["text"])["text"] for path in inputs["references"]]
-            for check in (check_lengths, check_overlap):
-                check(itertools.chain(*references), texts["text"])
+            check_lengths(itertools.chain(*references), texts["text"], language)
+            check_overlap(itertools.chain(*references), texts["text"])
         for place, draw in enumerate(settings.get("draws", [None])):
             of_draw = values | read_draw(family, settings, inputs, place)
             scores = family.score(of_draw)

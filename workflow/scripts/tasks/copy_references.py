@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from textgamut.files import read_table, write_table
+from textgamut.language import language_in, with_language
 from textgamut.run.script import run
 from textgamut.tasks.drawing import human_generations
 
 
 def copy_references(references: Path, generations: Path) -> None:
-    write_table(generations, human_generations(read_table(references, ["id", "text"]), tokens=0))
+    drawn = read_table(references, ["id", "text"])
+    write_table(generations, with_language(human_generations(drawn, tokens=0), language_in(drawn)))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import Any
 
 from textgamut.config.entries.sources import parse_source
 from textgamut.files import read_table, write_json
+from textgamut.language import language_in
 from textgamut.metrics.tokens_per_word import tokens_per_word
 from textgamut.models.checkpoints import load_tokenizer, prepare
 from textgamut.run.script import run
@@ -18,7 +19,8 @@ def load(settings: dict[str, Any]) -> Iterator[Any]:
 
 
 def count_tokens(texts: Path, ratio: Path, loaded: Any) -> None:
-    result = tokens_per_word(list(read_table(texts, ["text"])["text"]), loaded)
+    frame = read_table(texts, ["text"])
+    result = tokens_per_word(list(frame["text"]), loaded, language_in(frame))
     write_json(ratio, result._asdict())
 
 

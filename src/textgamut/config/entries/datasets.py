@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from textgamut.config.entries.sources import FilesSource, HfDatasetSource, MediaWikiSource, WikidataSource
 from textgamut.fields import Count, Moment, Natural, Strict
+from textgamut.language import AUTO, check_language
+
+Language = Annotated[str, AfterValidator(check_language)]
+"""A code of ``language.LANGUAGES``, or ``auto``."""
 
 Files = Annotated[FilesSource, Field(discriminator="kind")]
 """Source of a format that is read from a file or a folder."""
@@ -21,12 +25,16 @@ class DatasetBase(Strict):
 
     licence: str = "not stated"
     """Terms of use of the texts, for the dataset's card; a change causes no new extraction."""
+    language: Language = AUTO
+    """Language of the texts, a code such as ``zh``, which decides where words end and which metrics are
+    defined. By default, the language that most of the texts are in; English for a wiki or a dump."""
     texts: Count | None = None
     """Number of texts, for ``textgamut plan`` before the extraction; no task may need more."""
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend."""
-        return self.model_dump(mode="json", exclude={"licence", "texts"})
+        own = {"licence", "texts"} | ({"language"} if self.language == AUTO else set())
+        return self.model_dump(mode="json", exclude=own)
 
 
 class NewsArticlesDataset(DatasetBase):

@@ -18,6 +18,8 @@ class FeatureModel(Strict):
     ``last-token``: last token, for decoder-only models (PR: GPT-2). ``sentence-transformers``: what
     ``modules.json`` of the checkpoint states; it needs the package of that name if this is more than one of
     the other poolings and normalisation."""
+    prompt: str = ""
+    """Text in front of every text, for models that were trained with one: ``"query: "`` for E5."""
     max_tokens: Count
     """Longer texts are truncated to this many tokens, and their number is reported."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
@@ -25,7 +27,8 @@ class FeatureModel(Strict):
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the features depend."""
-        return self.model_dump(mode="json", include=set(FeatureModel.model_fields))
+        own = self.model_dump(mode="json", include=set(FeatureModel.model_fields))
+        return {name: value for name, value in own.items() if value or name != "prompt"}
 
 
 class Embedder(FeatureModel):
