@@ -89,23 +89,24 @@ def cut_characters(text: str, n: int | None) -> str:
         return text[:n]
     from icu4py.breakers import CharacterBreaker
 
-    ends = (end for _, end in CharacterBreaker(text, "und").segments())
-    last = 0
-    for end in ends:
-        if end > n:
+    end = 0
+    for grapheme in CharacterBreaker(text, "und"):
+        if end + len(grapheme) > n:
             break
-        last = end
-    return text[:last]
+        end += len(grapheme)
+    return text[:end]
 
 
 def _segments(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of the words of a text at Unicode's word boundaries."""
     from icu4py.breakers import WordBreaker
 
-    letter = _letter()
-    for start, end in WordBreaker(text, "und").segments():
-        if letter(text, start, end):
+    found, start = _letter(), 0
+    for segment in WordBreaker(text, "und"):  # its offsets count UTF-16 units, of which emoji have two
+        end = start + len(segment)
+        if found(segment):
             yield start, end
+        start = end
 
 
 @cache

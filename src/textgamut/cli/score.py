@@ -245,10 +245,10 @@ def _print(comparison: Comparison, settings: dict[str, Any] | None, messages: Se
     }
     if len(comparison.results) > 1:
         said = verdicts | {"": comparison.pair_verdicts}
-        print_comparison(comparison.to_frame(), comparison.differences, said, counts[0], result.embedder)
+        print_comparison(comparison.to_frame(), comparison.differences, said, counts[0], result.computed_with)
     else:
         humans = {name: of.values for name, of in comparison.humans.items()}
-        print_scores(result.rows, humans, verdicts[result.name], *counts, result.embedder)
+        print_scores(result.rows, humans, verdicts[result.name], *counts, result.computed_with)
 
 
 def _lost(comparison: Comparison, name: str) -> list[str]:

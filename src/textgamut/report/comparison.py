@@ -98,15 +98,15 @@ def pairs_table(differences: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(list(pairs.values()), columns=["model_1", "model_2", *columns])
 
 
-def facts_of(scores: pd.DataFrame, references: int, embedder: str | None) -> str:
-    """Describe what was compared: the numbers of models and texts, N, k and the embedder."""
+def facts_of(scores: pd.DataFrame, references: int, computed_with: str | None) -> str:
+    """Describe what was compared: the numbers of models and texts, N, k and with what."""
     of_models = scores[~scores["model"].isin(HUMANS)]
     of = counted(of_models["model"].nunique(), "model")
-    return facts_against(of, of_models.to_dict("records"), references, embedder)
+    return facts_against(of, of_models.to_dict("records"), references, computed_with)
 
 
 def facts_against(
-    generated: str | int, rows: Sequence[Mapping[Any, Any]], references: int, embedder: str | None
+    generated: str | int, rows: Sequence[Mapping[Any, Any]], references: int, computed_with: str | None
 ) -> str:
     """Describe what was compared, and how much of it.
 
@@ -114,7 +114,7 @@ def facts_against(
         generated: What was scored, or the number of generated texts.
         rows: Rows of scores, with ``metric``, ``n`` and ``k``.
         references: Number of references.
-        embedder: Label of the embedder; None if no metric needed one.
+        computed_with: Label of the embedder and, unless it is English, the language; None for neither.
     """
     compared = [row for row in rows if METRICS[row["metric"]].family in compared_families()]
     n = min((row["n"] for row in compared), default=None)
@@ -124,7 +124,7 @@ def facts_against(
     if n is not None:
         facts.append(f"N = {n:,}")
     facts += [f"k = {row['k']:.0f}" for row in compared if row["metric"] == "precision"][:1]
-    return ", ".join([*facts, *([printable(embedder)] if embedder else [])])
+    return ", ".join([*facts, *([printable(computed_with)] if computed_with else [])])
 
 
 def _counted(total: int, what: str, n: int | None) -> str:

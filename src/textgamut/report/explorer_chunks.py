@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from textgamut.catalogue import METRICS
+from textgamut.language import ENGLISH, language_in, words_end_in
 from textgamut.metrics.neighbours import GENERATED
 from textgamut.metrics.neighbours import HUMAN as HUMAN_SIDE
 from textgamut.report.chunks import Chunk, as_json, as_number, as_numbers
@@ -159,7 +160,7 @@ class _Arranged:
 
     def _columns(self, note: str) -> dict[str, Any]:
         task, frame, groups = self._task, self._frame, self._groups
-        sizes = np.diff(self._starts)
+        sizes, language = np.diff(self._starts), language_in(task.human.texts)
         cells = range(-1, len(task.cells))
         codes, prompts = _prompts(frame)
         values = {name: frame[name] for name in METRICS if name in frame and frame[name].notna().any()}
@@ -177,6 +178,7 @@ class _Arranged:
             "embedder": task.embedder,
             "k": task.k,
             "projection": task.projection,
+            **({} if language == ENGLISH else {"language": language}),
             "cells": [
                 {"method": cell.method, "model": cell.model, "decoding": cell.decoding, "seed": cell.seed}
                 for cell in task.cells
@@ -230,7 +232,8 @@ class _Arranged:
 def _first(texts: TextSet, most: int) -> TextSet:
     """Return the first texts of a set, with their numbers of words."""
     frame = texts.texts.head(most)
-    frame = frame.assign(words=[count_words(text) for text in frame["text"]])
+    end = words_end_in(language_in(frame))
+    frame = frame.assign(words=[count_words(text, end) for text in frame["text"]])
     positions = None if texts.positions is None else texts.positions[:most]
     return TextSet(frame, texts.groups.head(most), positions)
 

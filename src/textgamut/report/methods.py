@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from textgamut.catalogue import FAMILIES, METRICS, metrics_of
 from textgamut.catalogue.family import K
 from textgamut.inference.resamples import GOLDEN, PARTS, SLOW_PARTS
+from textgamut.language import ENGLISH, described, words_end_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +40,20 @@ def features_sentence(embedder: dict[str, Any]) -> str:
         f"Features are those of {embedder['label']} ({where}; pooling: {embedder['pooling']}; at most "
         f"{embedder['max_tokens']:,} tokens; {versions})."
     )
+
+
+def language_sentences(language: str) -> list[str]:
+    """Say where the words of texts end; nothing of English texts."""
+    if language == ENGLISH:
+        return []
+    if words_end_in(language) == "at-white-space":
+        return [f"The texts are in {described(language)}."]
+    from icu4py import icu_version
+
+    return [
+        f"The texts are in {described(language)}; their words are the segments of ICU {icu_version} (Unicode "
+        "Standard Annex 29) with a letter or a digit, and emoji."
+    ]
 
 
 def metric_sentences(families: Collection[str], computed: Collection[str], k: int | None) -> list[str]:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 
 from textgamut.errors import printable
+from textgamut.text import cut_characters
 
 
 def shortened(names: Iterable[str], longest: int) -> list[str]:
@@ -22,7 +23,9 @@ def shortened(names: Iterable[str], longest: int) -> list[str]:
     used: set[str] = set()
     for name in dict.fromkeys(names):
         shown = printable(name)
-        shown = shown if len(shown) <= longest else f"{shown[: longest - 1 - half]}…{shown[-half:]}"
+        if len(shown) > longest:
+            end = len(cut_characters(shown, len(shown) - half))
+            shown = f"{cut_characters(shown, longest - 1 - half)}…{shown[end:]}"
         numbered = (f"{shown} ({number})" for number in itertools.count(2))
         found[name] = next(label for label in itertools.chain([shown], numbered) if label not in used)
         used.add(found[name])

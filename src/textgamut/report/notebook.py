@@ -11,6 +11,7 @@ from textgamut.catalogue import METRICS
 from textgamut.errors import printable
 from textgamut.metrics.rows import ALL
 from textgamut.report.comparison import cells_of, models_table
+from textgamut.text import cut_characters
 
 MOST_CHARACTERS = 300
 """Length at which a text is cut."""
@@ -39,7 +40,8 @@ def texts_html(table: pd.DataFrame) -> str:
     def cut(value: object) -> object:
         if not isinstance(value, str):
             return value
-        return printable(value if len(value) <= MOST_CHARACTERS else f"{value[:MOST_CHARACTERS]} ...")
+        begin = cut_characters(value, MOST_CHARACTERS)
+        return printable(value if begin == value else f"{begin} ...")
 
     with pd.option_context("display.max_colwidth", None):
         return table.map(cut).to_html(escape=True, index=False, border=0)

@@ -53,7 +53,7 @@ def verdicts_section(
 
 
 def comparison_section(
-    scores: pd.DataFrame, differences: pd.DataFrame, references: int, embedder: str | None
+    scores: pd.DataFrame, differences: pd.DataFrame, references: int, computed_with: str | None
 ) -> Section:
     """Return the part of a page with the scores of models, their differences and a figure.
 
@@ -61,9 +61,9 @@ def comparison_section(
         scores: As for :func:`models_table`, with the columns ``n`` and ``k``.
         differences: As for :func:`pairs_table`.
         references: Number of references.
-        embedder: Label of the embedder; None if no metric needed one.
+        computed_with: Label of the embedder and, unless it is English, the language; None for neither.
     """
-    table, facts = models_table(scores), facts_of(scores, references, embedder)
+    table, facts = models_table(scores), facts_of(scores, references, computed_with)
     whole = table["group"] == ALL
     notes = [note for suffix, note in SPREAD_NOTES.items() if any(table.columns.str.endswith(suffix))]
     if len(table.loc[whole & ~table["model"].isin(HUMANS)]) > 1 and notes:

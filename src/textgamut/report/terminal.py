@@ -43,7 +43,7 @@ def print_scores(
     verdict: Sequence[str],
     references: int,
     generated: int,
-    embedder: str | None,
+    computed_with: str | None,
 ) -> None:
     """Print a verdict, and scores as tables: one for all texts and, if there are groups, one for the groups.
 
@@ -53,10 +53,10 @@ def print_scores(
         verdict: Sentences.
         references: Number of reference texts.
         generated: Number of generated texts.
-        embedder: Label of the embedder; None if no metric needed one.
+        computed_with: Label of the embedder and, unless it is English, the language; None for neither.
     """
     console = _console(120)
-    console.print(Text(facts_against(generated, rows, references, embedder), style="bold"))
+    console.print(Text(facts_against(generated, rows, references, computed_with), style="bold"))
 
     if verdict:
         _print_sentences(console, verdict)
@@ -91,7 +91,7 @@ def print_comparison(
     differences: pd.DataFrame,
     verdicts: Mapping[str, Sequence[str]],
     references: int,
-    embedder: str | None,
+    computed_with: str | None,
 ) -> None:
     """Print verdicts, and the scores of several models as tables: models, groups, and differences.
 
@@ -102,10 +102,10 @@ def print_comparison(
         differences: As ``report.comparison.pairs_table``.
         verdicts: Model -> sentences; an empty name for those of pairs.
         references: Number of reference texts.
-        embedder: Label of the embedder; None if no metric needed one.
+        computed_with: Label of the embedder and, unless it is English, the language; None for neither.
     """
     console = _console(120)
-    console.print(Text(printable(facts_of(scores, references, embedder)), style="bold"))
+    console.print(Text(printable(facts_of(scores, references, computed_with)), style="bold"))
     for name, sentences in verdicts.items():
         if sentences:
             console.print(Text(printable(name or "Between models"), style="bold"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import MODEL, Family
 from textgamut.errors import SmallSampleWarning
+from textgamut.language import with_language
 from textgamut.metrics.rows import HUMANS, USED_REFERENCES, YARDSTICK
 from textgamut.progress import report, step
 from textgamut.scoring.check import Texts, for_each
@@ -135,7 +136,7 @@ def _results(material: Material, found: Mapping[str, Mapping[str, Scores]]) -> C
     texts, places = material.texts, _places(material.features)
     used = texts.of(USED_REFERENCES)
     groups = _groups(texts.labels_of(USED_REFERENCES), used)
-    human = TextSet(_frame(used), groups, places.get(USED_REFERENCES))
+    human = TextSet(_frame(used, texts.language), groups, places.get(USED_REFERENCES))
     humans: dict[str, ScoreResult] = {}
     results: dict[str, ScoreResult] = {}
     for name in (*HUMANS, *texts.generated):
@@ -146,9 +147,8 @@ def _results(material: Material, found: Mapping[str, Mapping[str, Scores]]) -> C
         columns = {metric: values for of in scores for metric, values in (of.columns or {}).items()}
         asked = (texts.prompts or {}).get(name)
         prompt = {} if asked is None else {"prompt": [of or "" for of in asked]}
-        known = GeneratedSet(
-            _frame(own).assign(**prompt, **columns), _groups(texts.labels_of(name), own), places.get(name)
-        )
+        frame = _frame(own, texts.language).assign(**prompt, **columns)
+        known = GeneratedSet(frame, _groups(texts.labels_of(name), own), places.get(name))
         support: Any = found.get("support", {}).get(name)
         (results if name in texts.generated else humans)[name] = ScoreResult(
             name,
@@ -176,12 +176,12 @@ def _places(features: Mapping[str, Features]) -> dict[str, Any]:
     return dict(zip(features, np.split(project_features(sets), bounds), strict=True))
 
 
-def _frame(texts: Sequence[str]) -> pd.DataFrame:
-    """Return texts as a table, with an id for each: its row."""
+def _frame(texts: Sequence[str], language: str) -> pd.DataFrame:
+    """Return texts in a language as a table, with an id for each: its row."""
     import pandas as pd
 
     ids = [f"row-{row}" for row in range(1, len(texts) + 1)]
-    return pd.DataFrame({"id": ids, "text": list(texts)})
+    return with_language(pd.DataFrame({"id": ids, "text": list(texts)}), language)
 
 
 def _groups(labels: Mapping[str, Sequence[str | None]], texts: Sequence[str]) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from textgamut import __version__
 from textgamut.report.methods import (
     features_sentence,
     interval_sentence,
+    language_sentences,
     metric_sentences,
     test_sentences,
 )
@@ -34,6 +35,7 @@ def methods(material: Material, computed: Collection[str], differences: pd.DataF
         f"The texts of {counted(len(texts.generated), 'model')} were compared with human texts, N = {n:,} of "
         f"each ({references:,} human texts are at hand), by textgamut {__version__}."
     ]
+    sentences += language_sentences(texts.language)
     if embedder := material.resolved.embedder:
         sentences.append(features_sentence(embedder.model_dump(mode="json")))
     sentences += metric_sentences(options.metrics, computed, options.k)

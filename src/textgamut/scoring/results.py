@@ -12,6 +12,7 @@ from textgamut import validation
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import DIVERSITY, FIDELITY
 from textgamut.errors import ConfigError, nearest
+from textgamut.language import ENGLISH, described
 from textgamut.metrics.rows import YARDSTICK
 from textgamut.progress import step
 
@@ -105,6 +106,12 @@ class ScoreResult:
     def embedder(self) -> str | None:
         """Label of the embedder; None if no metric needed one."""
         return self.material.embedder
+
+    @property
+    def computed_with(self) -> str | None:
+        """Label of the embedder and, unless it is English, the language; None for neither."""
+        language = "" if self.language == ENGLISH else described(self.language)
+        return ", ".join(filter(None, (self.embedder, language))) or None
 
     @property
     def language(self) -> str:
@@ -435,7 +442,7 @@ class Comparison:
         first, scores = next(iter(self.results.values())), self.to_frame()
         if first.support is None:
             raise ConfigError("precision and recall are unknown: add 'support' to metrics")
-        facts = facts_of(scores, len(first.reference_texts), first.embedder)
+        facts = facts_of(scores, len(first.reference_texts), first.computed_with)
         return scores_figure(models_table(scores), facts)
 
     def to_html(self, path: str | Path, title: str = "Generated against reference texts") -> None:
@@ -468,7 +475,7 @@ class Comparison:
         first = next(iter(self.results.values()))
         said = {name: verdict.sentences for name, verdict in self.verdicts.items()}
         section = comparison_section(
-            self.to_frame(), self.differences, len(first.reference_texts), first.embedder
+            self.to_frame(), self.differences, len(first.reference_texts), first.computed_with
         )
         mapped = first.human.positions is not None
         task = ExplorerTask(

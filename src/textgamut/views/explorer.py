@@ -14,6 +14,7 @@ from textgamut.config.cells import Cell
 from textgamut.config.task_kinds import HUMAN
 from textgamut.features.projection import PROJECTIONS
 from textgamut.files import read_table
+from textgamut.language import language_in, with_language
 from textgamut.report.explorer_chunks import ExplorerTask, GeneratedSet, TextSet
 from textgamut.tasks.seeds import of_seed
 from textgamut.workflow import paths
@@ -104,6 +105,7 @@ def _prompt_of(ids: pd.Series[Any], prompts: pd.DataFrame) -> pd.Series[Any]:
 
 def _with_scores(frame: pd.DataFrame, scores: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Add the per-text metrics of a set of texts."""
+    language = language_in(frame)
     for table in scores:
         frame = frame.merge(table, on="id", how="left", validate="one_to_one")
-    return frame.reset_index(drop=True)
+    return with_language(frame.reset_index(drop=True), language)

@@ -28,6 +28,7 @@ from textgamut.inference.verdicts import (
     partly_read,
     with_cut,
 )
+from textgamut.language import language_in
 from textgamut.metrics.regions import Region
 from textgamut.metrics.rows import ALL, YARDSTICK
 from textgamut.report.comparison import first_pairs
@@ -49,6 +50,7 @@ from textgamut.report.methods import (
     bibliography,
     features_sentence,
     interval_sentence,
+    language_sentences,
     metric_sentences,
     test_sentences,
 )
@@ -144,7 +146,7 @@ def _methods(folder: Path, settings: Mapping[str, Any]) -> str:
     """Say how the tasks were measured, in a paragraph for a paper, with the entries that it cites."""
     sentences, computed, tables = [f"Measured by textgamut {__version__}."], set(), []
     for task, entry in settings["tasks"].items():
-        sentences.append(f"{task}: {' '.join(entry['sentences'])}")
+        sentences.append(f"{task}: {' '.join([*entry['sentences'], *_language(task, entry['explorer'])])}")
         computed |= set(_scores(folder, task)["metric"])
         path = folder / task / "differences.csv"
         if path.as_posix() in settings["results"]:
@@ -164,6 +166,12 @@ def _methods(folder: Path, settings: Mapping[str, Any]) -> str:
     if not computed:
         return ""
     return f"{' '.join([*sentences, *test_sentences(*tables)])}\n\n{bibliography(families)}"
+
+
+def _language(task: str, explorer: Mapping[str, Any]) -> list[str]:
+    """Say which language the references of a task are in, unless it is English."""
+    path = Path(fill(paths.REFERENCES, task=task, draw=explorer["draw"]))
+    return language_sentences(language_in(read_table(path, ["id"])))
 
 
 def _verdicts(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from textgamut.config.target_shapes import Samples
+from textgamut.language import words_end_of
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable
 from textgamut.report.papers.target_settings import TargetSettings
 from textgamut.report.papers.text_targets import methods_of, unique_label
-from textgamut.text import cut_words
+from textgamut.text import WordsEnd, cut_words
 
 REVISION = 1
 """Increase when the same texts produce a different table."""
@@ -47,13 +48,17 @@ def samples(
             for of in own:
                 found = texts.get(of.key, {}).get(id_, [None])
                 rows += [(unique_label(of, methods), text) for text in found[: target.completions]]
-    table = PaperTable([label for label, _ in rows], ["Text"], [[Entry(_shown(text))] for _, text in rows])
+    table = PaperTable(
+        [label for label, _ in rows],
+        ["Text"],
+        [[Entry(_shown(text, words_end_of(generations)))] for _, text in rows],
+    )
     return PaperResult(table, notes=(f"Texts of more than {MOST_WORDS} words are cut there (…).",))
 
 
-def _shown(text: str | None) -> str | None:
+def _shown(text: str | None, words_end: WordsEnd) -> str | None:
     if text is None:
         return None
     text = text.strip()
-    begin = cut_words(text, MOST_WORDS)
+    begin = cut_words(text, MOST_WORDS, words_end)
     return f"{begin} …" if begin != text else begin or "(empty)"

@@ -25,6 +25,7 @@ const isolated = (label) => element("bdi", {}, visible(label));
 function showText(target, text, prompt = null) {
   target.className = "x-text";
   target.dir = "auto";
+  target.lang = explorer.task.language ?? ""; // Chinese and Japanese write some characters differently
   if (!text.trim()) {
     target.replaceChildren(element("em", {}, "(an empty text)"));
     return;
