@@ -10,6 +10,7 @@ from markdown_text import table
 
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import Metric
+from textgamut.language import LANGUAGES
 from textgamut.metrics.sanity.sanity_checks import CHECKS
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -48,10 +49,25 @@ def _family(name: str) -> str:
         f"### `{name}`",
         f"{FAMILIES[name].description[0].upper()}{FAMILIES[name].description[1:]}.",
         table(("metric", "of a", "range", "reads as, *source*"), rows),
+        _languages(metrics),
         "Fails on both corpora:\n\n" + "\n".join(fails) if fails else "",
         _clean(metrics, checked),
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def _languages(metrics: list[Metric]) -> str:
+    """Return which languages the metrics are defined for; nothing if for all."""
+    sentences = [
+        f"{metric.label}: {', '.join(LANGUAGES[code] for code in metric.languages)}."
+        for metric in metrics
+        if metric.languages
+    ]
+    return (
+        f"Defined for texts in these languages, and refused for others. {' '.join(sentences)}"
+        if sentences
+        else ""
+    )
 
 
 def _clean(metrics: list[Metric], checked: set[str]) -> str:

@@ -39,6 +39,7 @@ from textgamut.metrics.readability import FLESCH, readability
 from textgamut.metrics.regions import key_phrases
 from textgamut.metrics.similarity import bleu
 from textgamut.metrics.tokens_per_word import tokens_per_word
+from textgamut.scoring.results import ScoreResult
 from textgamut.text import count_words, cut_characters, cut_continuation, cut_words, split_words
 
 SENTENCES = {
@@ -192,8 +193,8 @@ def boundaries(text: str) -> set[int]:
 
 MIXED = st.lists(
     st.sampled_from(
-        ["a", "e", "\u0301", "👩", "\u200d", "👧", "🇩", "🇪", "我", "か", "\u3099", "ก", "\u0e33", "क", "\u094d", "ש",
-         "\u05b8", "\r", "\n", "가", "\u1100", "\u1161", "x", ".", " "]
+        ["a", "e", "\u0301", "👩", "\u200d", "👧", "🇩", "🇪", "我", "か", "\u3099", "ก", "\u0e33", "क",
+         "\u094d", "ש", "\u05b8", "\r", "\n", "가", "\u1100", "\u1161", "x", ".", " "]
     )
 ).map("".join)  # fmt: skip
 
@@ -223,12 +224,12 @@ def test_a_family_of_emoji_stays_whole() -> None:
 
 
 @pytest.fixture(scope="module")
-def chinese() -> textgamut.ScoreResult:
-    with pytest.warns(UserWarning):
+def chinese() -> ScoreResult:
+    with pytest.warns(UserWarning, match="fewer than"):
         return textgamut.score(ZH, ZH_MODEL, metrics=["length", "ngram", "compression"], bootstrap=0)
 
 
-def test_numbers_of_chinese_texts_are_those_of_a_plain_script(chinese: textgamut.ScoreResult) -> None:
+def test_numbers_of_chinese_texts_are_those_of_a_plain_script(chinese: ScoreResult) -> None:
     words = [icu_words(text) for text in ZH_MODEL]
     assert chinese.language == "zh"
     assert chinese.text_words == np.mean(list(map(len, words)))
@@ -242,13 +243,13 @@ def test_numbers_of_chinese_texts_are_those_of_a_plain_script(chinese: textgamut
     assert chinese.self_bleu == pytest.approx(np.mean(scores), abs=1e-9)
     product = 1.0
     for n in (2, 3, 4):
-        grams = [[tuple(text[i : i + n]) for i in range(len(text) - n + 1)] for text in words]
-        product *= sum(len(set(of)) for of in grams) / sum(map(len, grams))
+        of_text = [[tuple(text[i : i + n]) for i in range(len(text) - n + 1)] for text in words]
+        product *= sum(len(set(of)) for of in of_text) / sum(map(len, of_text))
     assert chinese.diversity == pytest.approx(product)
     assert textgamut.diversity(ZH_MODEL, "zh") == textgamut.diversity(ZH_MODEL, "auto") == chinese.diversity
 
 
-def test_the_loop_of_a_chinese_model_is_seen(chinese: textgamut.ScoreResult) -> None:
+def test_the_loop_of_a_chinese_model_is_seen(chinese: ScoreResult) -> None:
     human = chinese.humans["human texts, the references"]
     assert chinese.diversity < 0.8 < human.diversity
     assert chinese.repetition_4 > 0.1
@@ -274,10 +275,6 @@ def test_chinese_texts_are_cut_to_words() -> None:
 def test_key_phrases_are_written_as_the_language_writes_them() -> None:
     texts = ["他说人工智能。", "我用人工智能"] * 10 + ["他说人工的智能", "我用智能人工"] * 10
     assert key_phrases(texts, np.arange(20), "zh") == ("人工智能",)
-    assert key_phrases(
-        [text.upper() for text in ["machine learning now", "more machine learning"] * 9] + ["no"] * 9,
-        np.arange(18),
-    ) == ("machine learning",)
 
 
 def test_tokens_per_word_counts_words_of_the_language() -> None:
@@ -323,7 +320,7 @@ def test_bleu_has_the_tokenization_of_the_language() -> None:
         expected = sacrebleu(text, [reference], tokenize=name, use_effective_order=True).score
         assert bleu([text], [reference], code)[0] == expected > 10
     for code in ("th", "km"):
-        with pytest.raises(ConfigError, match="BLEU is defined for .*Chinese.*leave similarity out"):
+        with pytest.raises(ConfigError, match=r"BLEU is defined for .*Chinese.*leave similarity out"):
             bleu([SENTENCES[code]], [SENTENCES[code]], code)
 
 
@@ -367,7 +364,7 @@ def test_a_given_language_is_used(tmp_path: Path) -> None:
         textgamut.score(ZH, ZH, metrics=["length"], language="klingon")
 
 
-def test_the_page_and_the_paragraph_name_the_language(chinese: textgamut.ScoreResult, tmp_path: Path) -> None:
+def test_the_page_and_the_paragraph_name_the_language(chinese: ScoreResult, tmp_path: Path) -> None:
     assert "Chinese (zh); their words are the segments of ICU" in chinese.methods()
     chinese.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -24,7 +24,8 @@ FAMILY = Family(
             name="text_words",
             label="words per text",
             meaning="mean number of words of a text",
-            definition="maximal runs of characters other than white space",
+            definition="words are split on white space or, in scripts other than Latin, Greek and Cyrillic, "
+            "at Unicode's word boundaries",
             range=(0, inf),
             better=None,
             says=("are shorter", "are longer"),

@@ -24,7 +24,7 @@ class NgramSettings(FamilySettings):
     """Self-BLEU, distinct-n, EAD, unigram entropy, repetition-4 and diversity."""
 
     tokenizer: LoadedModel | None = None
-    """Model that provides the tokenizer (PR: GPT-2). Defaults to words, split on white space."""
+    """Model that provides the tokenizer (PR: GPT-2). Defaults to words."""
     self_bleu_sample: Annotated[float, Field(gt=0, le=1)] | None = None
     """Share of the texts that Self-BLEU scores, each against all others (PR: 0.2). Defaults to all texts."""
 

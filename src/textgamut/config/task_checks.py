@@ -19,8 +19,9 @@ from textgamut.config.task_kinds import (
     Task,
     UnpromptedTask,
 )
-from textgamut.errors import nearest
+from textgamut.errors import ConfigError, nearest
 from textgamut.fields import expanded
+from textgamut.language import AUTO, check_defined
 from textgamut.user_files import no_file
 
 
@@ -114,6 +115,7 @@ def _unfit_families(config: Config, slug: str, task: Task, metrics: Metrics) -> 
     for name in metrics.families():
         if (kinds := FAMILIES[name].tasks) and task.kind not in kinds:
             yield f"tasks.{slug}.kind: {name} {FAMILIES[name].needs}: {_elsewhere(slug)}"
+        yield from _undefined(config, slug, task, name)
     divergence = metrics.of("divergence")
     clusters = divergence.clusters if divergence else None
     if clusters and task.n and clusters > 2 * task.n:
@@ -121,6 +123,16 @@ def _unfit_families(config: Config, slug: str, task: Task, metrics: Metrics) -> 
             f"tasks.{slug}: metrics.divergence.clusters: {clusters} clusters for {2 * task.n} texts, "
             f"n = {task.n} on each side: lower clusters or raise n"
         )
+
+
+def _undefined(config: Config, slug: str, task: Task, family: str) -> Iterator[str]:
+    """Yield a message for a family that is not defined in the language that the dataset states."""
+    dataset = config.datasets.get(task.dataset)
+    if dataset and dataset.language != AUTO:
+        try:
+            check_defined(f"tasks.{slug}: {family}", dataset.language, FAMILIES[family].languages)
+        except ConfigError as error:
+            yield f"{error}: {_elsewhere(slug)}"
 
 
 def _elsewhere(slug: str) -> str:

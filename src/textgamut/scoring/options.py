@@ -104,7 +104,7 @@ class Options:
         default=None,
         metadata=_shown(
             "Model with the tokenizer for Self-BLEU, distinct-n, EAD and unigram entropy: the name of an "
-            "entry in models.yaml, or a folder. Defaults to words, split on white space, without EAD.",
+            "entry in models.yaml, or a folder. Defaults to words, without EAD.",
             "NAME",
         ),
     )

@@ -11,8 +11,8 @@ from textgamut.errors import DataError, nearest
 from textgamut.generation.given.echo import echo_length, echoes_later
 from textgamut.generation.given.given_text import GivenText
 from textgamut.generation.requests import Sample
-from textgamut.tasks.templates import Prompt, prompts_of
 from textgamut.language import words_end_of
+from textgamut.tasks.templates import Prompt, prompts_of
 from textgamut.text import count_words
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def cell_samples(
     pairs = [(id_, text) for id_, of_prompt in chosen.items() for text in of_prompt]
     continuations = _without_prompts([(by_id[id_], text) for id_, text in pairs], with_prompt)
     counts: Counter[str] = Counter()
-    end = words_end_of(prompts)
+    words_end = words_end_of(prompts)
     samples = []
     for (id_, text), continuation in zip(pairs, continuations, strict=True):
         samples.append(
@@ -103,7 +103,7 @@ def cell_samples(
                 prompt_id=id_,
                 completion=counts[id_],
                 continuation=continuation,
-                tokens=count_words(continuation, end) if text.tokens is None else text.tokens,
+                tokens=count_words(continuation, words_end) if text.tokens is None else text.tokens,
                 finish=text.finish or UNKNOWN,
                 log_likelihood=None,
                 scored_tokens=0,
