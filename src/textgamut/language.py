@@ -84,13 +84,13 @@ MOST_TEXTS, MOST_CHARACTERS, PIECE = 1000, 2000, 300
 """Number of texts, and of characters of each, that decide the language; characters that vote together."""
 
 
-def check_language(language: str, where: str = "language") -> str:
+def check_language(language: str, where: str = "language: ") -> str:
     """Check a language that the user has given.
 
     Args:
         language: A code of ``LANGUAGES``, also with a region such as ``zh-CN``, a tag that
             :func:`language_of` returns, or ``auto``.
-        where: What it was given as, for the message.
+        where: Beginning of the message.
 
     Returns:
         The code without a region, the tag, or ``auto``.
@@ -99,14 +99,14 @@ def check_language(language: str, where: str = "language") -> str:
         ConfigError: If it is not known.
     """
     if not isinstance(language, str):
-        raise ConfigError(f"{where}: expected a code such as 'en', found {type(language).__name__}")
+        raise ConfigError(f"{where}expected a code such as 'en', found {type(language).__name__}")
     code = language.lower().replace("_", "-").split("-")[0]
     if language == AUTO or language.removeprefix("und-") in _NAMES:
         return language
     if code in LANGUAGES:
         return code
     named = [of for of, name in LANGUAGES.items() if name.lower() == language.lower()]
-    raise ConfigError(f"{where}: unknown language {language!r}; {nearest(language, named or LANGUAGES)}")
+    raise ConfigError(f"{where}unknown language {language!r}; {nearest(language, named or LANGUAGES)}")
 
 
 def resolve_language(language: str, texts: Iterable[str]) -> str:

@@ -20,6 +20,9 @@ from sacrebleu import sentence_bleu as sacrebleu
 import textgamut
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.cli.main import main
+from textgamut.config.entries.datasets import TableDataset, WebTextDataset
+from textgamut.datasets.card import make_card
+from textgamut.datasets.extract import extract
 from textgamut.errors import ConfigError
 from textgamut.files import read_table, write_table
 from textgamut.language import (
@@ -40,6 +43,8 @@ from textgamut.metrics.regions import key_phrases
 from textgamut.metrics.similarity import bleu
 from textgamut.metrics.tokens_per_word import tokens_per_word
 from textgamut.scoring.results import ScoreResult
+from textgamut.tasks.answers import measured_answers, measured_text
+from textgamut.tasks.drawing import draw_held_out, draw_prompts, draw_references
 from textgamut.text import count_words, cut_characters, cut_continuation, cut_words, split_words
 
 SENTENCES = {
@@ -371,6 +376,84 @@ def test_the_page_and_the_paragraph_name_the_language(chinese: ScoreResult, tmp_
     assert "Chinese (zh)" in page
     assert '"language":"zh"' in page
     assert ZH[0] in page
+
+
+# --- datasets and tasks -----------------------------------------------------------------------------------
+
+
+def dataset(**fields: object) -> TableDataset:
+    source = {"kind": "file", "path": "texts.jsonl"}
+    return TableDataset.model_validate({"format": "table", "source": source, **fields})
+
+
+def test_a_language_that_is_found_out_is_no_setting() -> None:
+    assert "language" not in dataset().science()
+    assert "language" not in dataset().described()
+    assert dataset(language="zh-CN").science()["language"] == "zh"
+    with pytest.raises(ValueError, match="unknown language 'klingon'"):
+        dataset(language="klingon")
+
+
+@pytest.mark.parametrize(("fields", "code"), [({}, "zh"), ({"language": "ja"}, "ja")])
+def test_extracted_texts_have_a_language(fields: dict[str, str], code: str, tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_text("\n".join(json.dumps({"text": text}) for text in ZH))
+    entry = dataset(**fields, source={"kind": "file", "path": str(path)})
+    frame = extract(path, entry)
+    assert language_in(frame) == code
+    meta = {"counts": {}, "job": {"settings": {"revision": 1}}}
+    card = make_card("d", entry.described() | {"licence": "-"}, frame, meta)
+    assert card["language"] == code
+    assert card["words"]["most"] == max(len(icu_words(text)) for text in ZH)
+
+
+def test_webtext_counts_the_words_of_its_language(tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_text("\n".join(json.dumps({"id": i, "text": text}) for i, text in enumerate(ZH)))
+    fields = {"format": "webtext", "source": {"kind": "file", "path": str(path)}, "n": None, "min_words": 14}
+    for language in ({}, {"language": "zh"}):
+        found = extract(path, WebTextDataset.model_validate(fields | language))
+        assert list(found["text"]) == [text for text in ZH if len(icu_words(text)) >= 14] != []
+
+
+def chinese_texts(count: int = 12) -> pd.DataFrame:
+    texts = [text + str(i) for i in range(count) for text in ZH[:1]]
+    frame = pd.DataFrame({"id": [f"t{i}" for i in range(count)], "text": texts})
+    return with_language(frame, "zh")
+
+
+TASK = {
+    "kind": "continuation", "task": "t", "n": 4, "min_words": 5, "prompt_words": 3, "max_words": 6,
+    "words_end": "at-spaces", "references_from": "other-texts", "prompts": "shared", "draws": [1],
+}  # fmt: skip
+
+
+def test_prompts_and_references_are_cut_at_chinese_words() -> None:
+    prompts = draw_prompts(chinese_texts(), TASK)
+    assert set(prompts["base"]) == {"北京大学的"}
+    assert set(prompts["start"]) == {"的"}
+    assert all("北京大学" in text and "北京大学的" not in text for text in prompts["user"])
+    for drawn in (draw_references(chinese_texts(), TASK, 1), draw_held_out(chinese_texts(), TASK)):
+        assert set(drawn["text"]) == {"北京大学的学生每天都在"}
+        assert language_in(drawn) == "zh"
+    assert language_in(prompts) == "zh"
+
+
+def test_answers_are_cut_and_kept_by_chinese_words() -> None:
+    samples = pd.DataFrame(
+        {
+            "id": ["a", "b"], "prompt_id": ["p", "p"], "completion": [0, 1],
+            "continuation": ["，我们去公园。", "，我们明天去公园看小鸟。"],
+            "tokens": 9, "finish": "stop", "log_likelihood": 0.0, "scored_tokens": 9,
+        }
+    )  # fmt: skip
+    prompts = pd.DataFrame({"id": ["p"], "base": ["今天天气很好"]})
+    texts, counts = measured_answers(samples, prompts, "continuation", 6, keep=1, words_end="at-boundaries")
+    assert list(texts["text"]) == ["今天天气很好，我们明天去"]
+    assert counts["shorter_than_max_words"] == 0
+    assert counts["mean_words_before_cut"] == 10
+    cut = measured_text("continuation", "a", "b👩‍👩‍👧", None, 4)
+    assert cut == "ab"
 
 
 # --- tables keep their language ---------------------------------------------------------------------------

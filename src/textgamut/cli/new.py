@@ -15,6 +15,7 @@ from cyclopts.validators import Number
 
 from textgamut.cli.common import Integer, NamedPath, NamedPaths, stem, unwritable, utf8, write
 from textgamut.errors import ConfigError, DataError, SourceError, TextgamutError
+from textgamut.language import ENGLISH, language_of
 from textgamut.user_files import check_file
 
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1)]
@@ -36,6 +37,8 @@ class Texts(NamedTuple):
     """Number of distinct texts that are not blank."""
     prompted: bool
     """Whether it has a column of prompts."""
+    language: str
+    """Its language."""
 
 
 def new(
@@ -102,9 +105,9 @@ def new(
     if len(given | run) < len(generated) + len(hub) + len(api):
         raise ConfigError("two models have the same name: rename a file")
     content = {
-        f"{name}.yaml": _experiment(name, references.prompted, counts, list(given), list(run), n),
+        f"{name}.yaml": _experiment(name, references, counts, list(given), list(run), n),
         "models.yaml": "\n".join([f"{_schema('models')}", *(given | run).values()]),
-        "datasets.yaml": _dataset(name, reference, text, prompt, references.prompted),
+        "datasets.yaml": _dataset(name, reference, text, prompt, references),
         **({"decoding.yaml": f"{_schema('decoding')}\n{SAMPLED}"} if run else {}),
     }
     try:
@@ -166,7 +169,7 @@ def _read(path: Path, text: str, prompt: str) -> Texts:
     count = len({row for row in zip(*found, strict=True) if row[0].strip()})
     if count <= K + 1:
         raise DataError(f"{path}: {count} different texts: more than {K + 1} are needed")
-    return Texts(count, prompted)
+    return Texts(count, prompted, language_of(found[0]))
 
 
 def _slug(name: str) -> str:
@@ -268,22 +271,25 @@ sampled: # for other settings, see docs/how-to/decoding.md
 """
 
 
-def _dataset(name: str, path: Path, text: str, prompt: str, prompted: bool) -> str:
-    lines = [_schema("datasets"), f"{name}-texts:", f"  format: {'continuations' if prompted else 'table'}"]
+def _dataset(name: str, path: Path, text: str, prompt: str, texts: Texts) -> str:
+    kind = "continuations" if texts.prompted else "table"
+    lines = [_schema("datasets"), f"{name}-texts:", f"  format: {kind}"]
+    if texts.language != ENGLISH:
+        lines.append(f"  language: {_plain(texts.language)} # as found in the texts")
     lines += [f"  source: {{kind: file, path: {_path(path)}}}", f"  text: {_plain(text)}"]
-    if prompted:
+    if texts.prompted:
         lines += [f"  prompt: {_plain(prompt)}", "  groups: [] # columns with a topic, a gender, ..."]
     return "\n".join([*lines, ""])
 
 
 def _experiment(
-    name: str, prompted: bool, counts: Sequence[int], given: Sequence[str], run: Sequence[str], n: int | None
+    name: str, texts: Texts, counts: Sequence[int], given: Sequence[str], run: Sequence[str], n: int | None
 ) -> str:
     """Return the experiment as YAML.
 
     Args:
         name: Its name.
-        prompted: Whether the human texts have prompts.
+        texts: What is known of the human texts.
         counts: Number of human texts, then of each file of generated texts.
         given: Models whose texts were generated elsewhere.
         run: Models that a run loads or asks.
@@ -292,7 +298,7 @@ def _experiment(
     Raises:
         ConfigError: If texts without prompts are to be compared with texts of models that need prompts.
     """
-    if prompted:
+    if texts.prompted:
         size = n or (min(MOST_PROMPTS, counts[0]) if run else None)
         task = ["kind: prompted # continue the prompts of the human texts"]
     elif not run:
@@ -324,13 +330,15 @@ def _experiment(
         for models, decoding in cells
         if models
     ]
+    english = texts.language == ENGLISH
+    embedder = "minilm # small and fast" if english else "multilingual-e5-small-q4 # for Linux on x86-64"
     task_lines, block_lines = "\n    ".join(task), "\n    ".join(blocks)
     return f"""\
 # yaml-language-server: $schema=../schema.json#/$defs/experiment
 # Written by `textgamut new`. docs/how-to explains metrics, tasks and rankings.
 
 name: {_plain(name)}
-embedder: minilm # small and fast; others: src/textgamut/config/defaults/embedders.yaml
+embedder: {embedder}; others: src/textgamut/config/defaults/embedders.yaml
 metrics:
   support: # precision, recall, density, coverage
   divergence: # MAUVE, frontier integral

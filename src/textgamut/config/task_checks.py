@@ -132,7 +132,7 @@ def _undefined(config: Config, slug: str, task: Task, family: str) -> Iterator[s
         try:
             check_defined(f"tasks.{slug}: {family}", dataset.language, FAMILIES[family].languages)
         except ConfigError as error:
-            yield f"{error}: {_elsewhere(slug)}"
+            yield str(error)
 
 
 def _elsewhere(slug: str) -> str:

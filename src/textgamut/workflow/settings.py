@@ -98,7 +98,7 @@ def extract_dataset(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def describe_dataset(config: Config, wildcards: Any) -> Settings:
-    return {"dataset": config.datasets[wildcards.dataset].model_dump(mode="json")}
+    return {"dataset": config.datasets[wildcards.dataset].described()}
 
 
 @_rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -10,7 +11,7 @@ from textgamut.config.entries.sources import FilesSource, HfDatasetSource, Media
 from textgamut.fields import Count, Moment, Natural, Strict
 from textgamut.language import AUTO, check_language
 
-Language = Annotated[str, AfterValidator(check_language)]
+Language = Annotated[str, AfterValidator(partial(check_language, where=""))]
 """A code of ``language.LANGUAGES``, or ``auto``."""
 
 Files = Annotated[FilesSource, Field(discriminator="kind")]
@@ -33,8 +34,11 @@ class DatasetBase(Strict):
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend."""
-        own = {"licence", "texts"} | ({"language"} if self.language == AUTO else set())
-        return self.model_dump(mode="json", exclude=own)
+        return {name: value for name, value in self.described().items() if name not in ("licence", "texts")}
+
+    def described(self) -> dict[str, Any]:
+        """Return all fields as plain data; a language that is to be found out is none of them."""
+        return self.model_dump(mode="json", exclude={"language"} if self.language == AUTO else None)
 
 
 class NewsArticlesDataset(DatasetBase):
