@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from textgamut.report.figures import look
@@ -30,6 +31,22 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 SOFT_INK = "#555555"
 
 
+FALLBACKS = (
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans JP", "Noto Sans KR"),
+    *("PingFang SC", "Hiragino Sans", "Microsoft YaHei", "WenQuanYi Zen Hei"),
+    *("Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS"),
+)
+"""Fonts for names in scripts that the font of a figure does not have, of those that are installed."""
+
+
+@cache
+def _more_fonts() -> tuple[str, ...]:
+    from matplotlib import font_manager
+
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return tuple(name for name in FALLBACKS if name in installed)
+
+
 @contextmanager
 def own_settings() -> Iterator[None]:
     """Use matplotlib's default settings, regardless of the user's matplotlibrc."""
@@ -38,7 +55,7 @@ def own_settings() -> Iterator[None]:
     # A user's settings, such as text.usetex, would change the bytes or break literal labels.
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams["font.family"] = look.present().font
+        matplotlib.rcParams["font.family"] = [look.present().font, *_more_fonts()]
         yield
 
 
