@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
 from wiki.servers import Sparql, Wiki, start_mediawiki
+from wiki.test_wikitext import TEMPLATES, Shown, article, words
 
 from textgamut.config.entries.datasets import BiographiesDataset, NewWikiDataset
 from textgamut.config.entries.sources import FileSource, MediaWikiSource, WikidataSource
 from textgamut.datasets.card import make_card
 from textgamut.datasets.extract import extract
+from textgamut.datasets.sites import site_of
+from textgamut.datasets.wikitext import article_text
 from textgamut.errors import TextgamutError
 from textgamut.files import write_json
 from textgamut.language import language_in
@@ -80,7 +84,8 @@ def served(language: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def german(mediawiki: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wiki]:
     for wiki in served("de", tmp_path_factory):
         within = START + timedelta(days=3)
-        wiki.edit("Vorlage:nowrap", "{{{1}}}")
+        for name, content in ({"nowrap": "{{{1}}}"} | TEMPLATES).items():
+            wiki.edit(f"Vorlage:{name}", content)
         for name in ("Unbekannt", "Commonscat"):
             wiki.edit(f"Vorlage:{name}", "")
         wiki.edit("Vorlage:lang", "{{{2}}}")
@@ -103,16 +108,16 @@ def japanese(mediawiki: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def new_wiki(wiki: Wiki, cache: Path, source: dict | None = None, **fields) -> pd.DataFrame:
-    given = MediaWikiSource(kind="mediawiki", api=wiki.api, site=SITE, **(source or {}))
-    settings = {"created_from": START, "created_before": END, "n": None, "min_revisions": 1, "min_words": 20}
-    entry = NewWikiDataset(format="new-wiki", source=given, **(settings | fields))
-    return extract(connect(given, None, 1000, cache), entry)
+    asked = MediaWikiSource(kind="mediawiki", api=wiki.api, **({"site": SITE} | (source or {})))
+    filters = {"created_from": START, "created_before": END, "n": None, "min_revisions": 1, "min_words": 20}
+    entry = NewWikiDataset(format="new-wiki", source=asked, **(filters | fields))
+    return extract(connect(asked, None, 1000, cache), entry)
 
 
 def of_dump(path: Path, n: int) -> pd.DataFrame:
-    settings = {"created_before": "2026-04-01", "n": n, "min_revisions": 1, "min_words": 20}
+    filters = {"created_before": "2026-04-01", "n": n, "min_revisions": 1, "min_words": 20}
     source = FileSource(kind="file", path=str(path))
-    return extract(path, NewWikiDataset(format="new-wiki", source=source, created_from=None, **settings))
+    return extract(path, NewWikiDataset(format="new-wiki", source=source, created_from=None, **filters))
 
 
 def test_a_german_article(german: Wiki, tmp_path: Path) -> None:
@@ -217,8 +222,10 @@ def test_german_biographies(german: Wiki, sparql, tmp_path: Path) -> None:
         else:
             with pytest.raises(TextgamutError, match=r"0 leads of .* characters"):
                 extract(opened, limited)
-    types = new_wiki(german, tmp_path, {"sparql": wikidata.url})["entity_type"]
-    assert types.tolist() == ["human"]
+    for site in (SITE, "https://xx.wikipedia.org/"):  # where the code of the host is not that of the language
+        other: Sparql = sparql(GRAPH.replace(SITE, site))
+        types = new_wiki(german, tmp_path, {"sparql": other.url, "site": site})["entity_type"]
+        assert types.tolist() == ["human"]
 
 
 def test_persons_are_recognized_by_categories_in_english_only(german: Wiki, tmp_path: Path) -> None:
@@ -232,3 +239,12 @@ def test_persons_are_recognized_by_categories_in_english_only(german: Wiki, tmp_
     )
     with pytest.raises(TextgamutError, match=r"these articles are in 'de': use `kind: wikidata`"):
         extract(tmp_path / "dump.xml", entry)
+
+
+@settings(max_examples=50, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(markup=article())
+def test_it_is_what_a_german_mediawiki_shows(german: Wiki, tmp_path: Path, markup: str) -> None:
+    source = MediaWikiSource(kind="mediawiki", api=german.api, site=SITE)
+    site = site_of(connect(source, None, 1000, tmp_path), "auto")
+    assert {"datei", "bild", "kategorie"} < site.hidden
+    assert words(article_text(markup, site)) == words("".join(Shown(german.render(markup)).pieces))

@@ -87,7 +87,7 @@ def read(source: Wiki | Path, entry: NewWikiDataset) -> pd.DataFrame:
         take([row["id"] for row in rows], entry.n, what)
     counts["drawn"] = len(rows)
     titles = [row["title"] for row in rows]
-    types = {} if isinstance(source, Path) else _entity_types(source, titles)
+    types = {} if isinstance(source, Path) else _entity_types(source, titles, site)
     rows = [row | {"entity_type": types.get(row["title"])} for row in rows]
     frame = pd.DataFrame(rows, columns=list(rows[0])) if rows else pd.DataFrame({"id": [], "text": []})
     frame.attrs["counts"] = counts
@@ -261,16 +261,18 @@ def _history(wiki: Wiki, page: int) -> list[str]:
     return [revision["timestamp"] for revision in found.get("revisions", [])]
 
 
-def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
+def _entity_types(wiki: Wiki, titles: list[str], site: Site) -> dict[str, str]:
     """Return title -> entity type of articles, by P31 in Wikidata (NW Table 1).
 
     Articles that are not in Wikidata are omitted.
     """
     if wiki.data is None:
         return {}
+    # The host can have another code than the language, which Wikidata uses: no.wikipedia.org is in nb.
+    languages = dict.fromkeys([wiki.language] if site.english else [wiki.language, site.language])
     classes: dict[str, set[str]] = {}
     for batch in batches(titles):
-        names = " ".join(wikidata.literal(title, wiki.language) for title in batch)
+        names = " ".join(wikidata.literal(title, language) for title in batch for language in languages)
         for row in wikidata.select(
             wiki.data,
             f"SELECT DISTINCT ?name ?class WHERE {{ VALUES ?name {{ {names} }} ?article schema:name ?name ; "
