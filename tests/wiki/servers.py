@@ -79,8 +79,9 @@ class Wiki:
 
     _defaults = {"format": "json", "formatversion": 2}
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, language: str = "en") -> None:
         self.folder = folder
+        self._language = language
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self.api = f"{self.url}/api.php"
@@ -118,7 +119,14 @@ class Wiki:
             "install.php",
             *("--dbtype", "sqlite", "--dbpath", str(self.folder / "data"), "--dbname", "wiki"),
             *("--server", self.url, "--scriptpath", "", "--confpath", str(self.folder)),
-            *("--extensions", "TextExtracts,ParserFunctions,Cite", "--pass", PASSWORD),
+            *(
+                "--extensions",
+                "TextExtracts,ParserFunctions,Cite",
+                "--pass",
+                PASSWORD,
+                "--lang",
+                self._language,
+            ),
             *("Wikipedia", "Admin"),
         )
         (self.folder / "magic.php").write_text(MAGIC)
@@ -207,6 +215,10 @@ class Wiki:
 
     # --- dumps
 
+    def write_dump(self, path: Path) -> None:
+        """Write a dump with the last revision of each page, as XML."""
+        self._maintain("dumpBackup.php", "--current", f"--output=file:{path}")
+
     def import_dump(self, dump: Path) -> None:
         """Import a ``pages-articles.xml.bz2`` with its categories, template links and redirects.
 
@@ -268,11 +280,12 @@ def _templates(dump: str) -> bytes:
     return f'<mediawiki xmlns="{namespace[1]}">{pages}</mediawiki>'.encode()
 
 
-def start_mediawiki(folder: Path) -> Wiki:
+def start_mediawiki(folder: Path, language: str = "en") -> Wiki:
     """Install MediaWiki's state into an empty folder and serve it on a free loopback port.
 
     Args:
         folder: Scratch folder, there and empty; MediaWiki itself stays where Debian has it.
+        language: Language of its content, which names its namespaces and magic words.
 
     Returns:
         The wiki, which answers.
@@ -280,7 +293,7 @@ def start_mediawiki(folder: Path) -> Wiki:
     Raises:
         RuntimeError: Something does not work; the message has the end of its output.
     """
-    return Wiki(folder)
+    return Wiki(folder, language)
 
 
 # --- SPARQL ---------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Biographies: leads of Wikipedia articles on persons with a Good or Featured badge (PR appendix B.5).
 
 Articles are found by badges and facts in Wikidata, by categories or templates of the wiki, or in a dump.
-Without Wikidata, persons and their facts are recognized by categories, infobox and pronouns.
+Without Wikidata, persons and their facts are recognized by categories, infobox and pronouns, in English only.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from textgamut.config.entries.datasets import ONLY_WIKIDATA
 from textgamut.datasets import dump
-from textgamut.datasets.wikitext import Person, badge, lead_text, person
+from textgamut.datasets.sites import site_of
+from textgamut.datasets.wikitext import ENGLISH_SITE, Person, Site, badge, lead_text, person
 from textgamut.errors import ConfigError, DataError
+from textgamut.language import with_language, words_end_in
 from textgamut.progress import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
@@ -58,11 +61,14 @@ def read(source: Wiki | Path, entry: BiographiesDataset) -> pd.DataFrame:
     Raises:
         TextgamutError: If the source cannot be read or no page has a badge.
     """
+    site = site_of(source, entry.language)
+    if not site.english and entry.needs_english():
+        raise ConfigError(ONLY_WIKIDATA.format(language=site.language))
     counts: dict[str, int] = {}
     if isinstance(source, Path):
         found = _of_dump(source, entry, counts)
     elif entry.source.kind == "wikidata":
-        found = _of_wikidata(source, entry, counts)
+        found = _of_wikidata(source, site, entry, counts)
     else:
         found = _of_categories(source, entry, counts)
     rows = []
@@ -72,26 +78,50 @@ def read(source: Wiki | Path, entry: BiographiesDataset) -> pd.DataFrame:
         if any(row[fact] is None for fact in entry.required):
             continue
         counts[known] += 1
-        if entry.min_words <= row["words"] <= entry.max_words:
+        characters = len(row["text"]) - len(TEXT.format(name=row["name"], summary=""))
+        if _within(row["words"], entry.min_words, entry.max_words) and _within(
+            characters, entry.min_characters, entry.max_characters
+        ):
             rows.append(row)
     rows.sort(key=lambda row: row["page"])
-    counts[f"leads of {entry.min_words} to {entry.max_words} words"] = len(rows)
+    counts[_lengths(entry)] = len(rows)
     frame = pd.DataFrame(rows) if rows else pd.DataFrame({"id": [], "text": []})
     frame.attrs["counts"] = counts
-    return frame
+    return with_language(frame, site.language)
 
 
-def split(title: str, wikitext: str) -> Row:
+def split(title: str, wikitext: str, site: Site = ENGLISH_SITE) -> Row:
     """Return the biography in an article; the wikitext of the lead section is enough."""
     name = re.sub(r" \([^()]*\)$", "", title)
-    summary = lead_text(wikitext)
-    return {"text": TEXT.format(name=name, summary=summary), "name": name, "words": count_words(summary)}
+    summary = lead_text(wikitext, site)
+    words = count_words(summary, words_end_in(site.language))
+    return {"text": TEXT.format(name=name, summary=summary), "name": name, "words": words}
 
 
-def _row(page: Mapping[str, Any], wikitext: str, badge_: str | None, facts: Person) -> Row:
+def _within(length: int, least: int | None, most: int | None) -> bool:
+    return (least or 0) <= length and (most is None or length <= most)
+
+
+def _lengths(entry: BiographiesDataset) -> str:
+    """Return the limits of lengths as text: "leads of 80 to 350 words"."""
+    limits = {
+        "words": (entry.min_words, entry.max_words),
+        "characters": (entry.min_characters, entry.max_characters),
+    }
+    listed = [
+        f"{least or 0} to {most or 'any number of'} {unit}"
+        for unit, (least, most) in limits.items()
+        if least or most
+    ]
+    return f"leads of {' and '.join(listed) or 'any length'}"
+
+
+def _row(
+    page: Mapping[str, Any], wikitext: str, badge_: str | None, facts: Person, site: Site = ENGLISH_SITE
+) -> Row:
     return {
         "id": f"page-{page['pageid']}",
-        **split(page["title"], wikitext),
+        **split(page["title"], wikitext, site),
         "badge": badge_,
         "gender": facts.gender,
         "birth_date": facts.birth_date,
@@ -165,7 +195,7 @@ def _marked(wiki: Wiki, mark: str) -> Iterator[int]:
     return (member["pageid"] for member in members)
 
 
-def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) -> Iterator[Row]:
+def _of_wikidata(wiki: Wiki, site: Site, entry: BiographiesDataset, counts: dict[str, int]) -> Iterator[Row]:
     assert wiki.data is not None
     items = " ".join(f"wd:{BADGES[name]}" for name in entry.badges)
     listed = wikidata.select(
@@ -190,7 +220,7 @@ def _of_wikidata(wiki: Wiki, entry: BiographiesDataset, counts: dict[str, int]) 
         for title, page in zip(batch, wiki.pages.titled(batch, **CONTENT), strict=True):
             lead = _lead(page)
             if page.get("ns") == 0 and lead:
-                rows.append(_row(page, lead, badges[title], facts[people[title]]))
+                rows.append(_row(page, lead, badges[title], facts[people[title]], site))
         progress.advance(len(batch))
     counts["articles"] = len(rows)
     reached = Counter(row["page"] for row in rows)  # a page that two persons redirect to is about neither

@@ -13,7 +13,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +21,8 @@ from xml.parsers import expat
 
 from textgamut.archives import check_growth
 from textgamut.errors import DataError, TextgamutError
+from textgamut.language import ENGLISH
+from textgamut.sources.mediawiki import Siteinfo
 from textgamut.user_files import guarded
 
 LONGEST_TEXT = 2**25
@@ -47,8 +49,11 @@ _LAYOUT = {
 }
 _FIELDS = frozenset(child for children in _LAYOUT.values() for child in children.values()) - set(_LAYOUT)
 
-# export-0.3 has no <redirect>. Every wiki accepts the English word besides the one in its own language.
+# export-0.3 has no <redirect>. Every wiki accepts the English word besides the one in its own language, which
+# an old dump does not name: any word before a link is taken for it.
 _REDIRECT_WORD = re.compile(r"\s*#REDIRECT\b", re.IGNORECASE)
+_ANY_REDIRECT_WORD = re.compile(r"\s*#[^\W\d_]+\s*:?\s*\[\[")
+_NO_SITEINFO = Siteinfo(ENGLISH, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +66,15 @@ class Page:
     namespace: int
     """0 for articles. Derived from the title and the dump's list of namespaces before export-0.6."""
     redirect: bool
-    """In export-0.3, whether the text begins with ``#REDIRECT``."""
+    """In export-0.3, whether the text begins with ``#REDIRECT`` or its translation."""
     revision: int
     """Id of the last revision of the page in the dump, to which ``timestamp`` and ``text`` belong."""
     timestamp: str
     """ISO 8601, as in the dump: ``2016-05-14T07:40:37Z``."""
     text: str
     """The wikitext of the main slot; empty if it is deleted or the dump contains no texts."""
+    siteinfo: Siteinfo = field(default=_NO_SITEINFO, compare=False, repr=False)
+    """What the dump says about its wiki."""
 
 
 def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterator[Page]:
@@ -132,6 +139,19 @@ def pages(path: Path, advance: Callable[[int], object] | None = None) -> Iterato
             ) from error
 
 
+def siteinfo(path: Path) -> Siteinfo:
+    """Return the language and the namespaces of the wiki of a dump, which are at its beginning.
+
+    Returns:
+        English without namespaces if the dump has no pages.
+
+    Raises:
+        TextgamutError: See :func:`pages`.
+    """
+    first = next(pages(path), None)
+    return first.siteinfo if first else _NO_SITEINFO
+
+
 class _Document:
     """Incremental parser of one XML document."""
 
@@ -156,6 +176,7 @@ class _Document:
         """Paths of the open elements, as in ``_LAYOUT``."""
         self._attributes: dict[str, str] = {}
         self._has_redirect = True
+        self._siteinfo = _NO_SITEINFO
         self._namespaces: dict[str, int] = {}
         self._values: dict[str, str] = {}
         """Fields of the current page."""
@@ -187,6 +208,7 @@ class _Document:
         if name != "mediawiki":
             raise DataError(f"not a MediaWiki dump: the root element is <{name}>, not <mediawiki>")
         self._has_redirect = attributes.get("version") not in ("0.1", "0.2", "0.3")
+        self._siteinfo = Siteinfo(attributes.get("xml:lang", ENGLISH)[:_LONGEST_FIELD], self._namespaces)
         self._open.append(name)
         self._parser.StartElementHandler = self._start
 
@@ -224,9 +246,9 @@ class _Document:
 
     def _page(self) -> Page:
         values = self._values
-        for field in ("title", "id", "revision/id", "revision/timestamp"):
-            if field not in values:
-                raise DataError(f"a page has no {field}: {values.get('title', '')!r}")
+        for path in ("title", "id", "revision/id", "revision/timestamp"):
+            if path not in values:
+                raise DataError(f"a page has no {path}: {values.get('title', '')!r}")
         title, text = values["title"], values.get("revision/text", "")
         if "ns" in values:
             namespace = _number(values["ns"], "the namespace of a page")
@@ -237,11 +259,16 @@ class _Document:
             id=_number(values["id"], "the id of a page"),
             title=title,
             namespace=namespace,
-            redirect="redirect" in values if self._has_redirect else bool(_REDIRECT_WORD.match(text)),
+            redirect="redirect" in values if self._has_redirect else self._redirects(text),
             revision=_number(values["revision/id"], "the id of a revision"),
             timestamp=values["revision/timestamp"],
             text=text,
+            siteinfo=self._siteinfo,
         )
+
+    def _redirects(self, text: str) -> bool:
+        localized = self._siteinfo.language != ENGLISH and _ANY_REDIRECT_WORD.match(text)
+        return bool(localized or _REDIRECT_WORD.match(text))
 
     def _limit(self, characters: int, most: int) -> None:
         if characters > most:

@@ -6,14 +6,16 @@ Each format has a module with the function ``read(source, entry)``.
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from textgamut.config.entries.sources import RATE, DatasetSource, MediaWikiSource, WikidataSource
 from textgamut.datasets import snapshot
+from textgamut.datasets.sites import site_of
 from textgamut.errors import DataError
 from textgamut.fields import expanded
-from textgamut.language import AUTO, ENGLISH, language_of, with_language
+from textgamut.language import AUTO, language_in, language_of, with_language
 from textgamut.sources.fetch import fetch, reading
 from textgamut.sources.wiki import Wiki, connect
 
@@ -47,12 +49,15 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
     module: Any = importlib.import_module(f"textgamut.datasets.{entry.format.replace('-', '_')}")
     card = getattr(entry.source, "snapshot", None)
     if card:
-        frame: pd.DataFrame = snapshot.read(
-            cast("Wiki", source), expanded(card), module.split, module.CONTENT, REVISION
-        )
+        wiki = cast("Wiki", source)
+        site = site_of(wiki, entry.language)
+        split = partial(module.split, site=site)
+        frame: pd.DataFrame = snapshot.read(wiki, expanded(card), split, module.CONTENT, REVISION)
+        frame = with_language(frame, site.language)
     else:
         with reading(entry.source, source):
             frame = module.read(source, entry)
+    stated = language_in(frame) if entry.format in WIKI else entry.language
     counts = frame.attrs.get("counts") or {"rows": len(frame)}
     name = source if isinstance(source, Path) else entry.format
     if frame.empty or frame["text"].str.strip().eq("").all():
@@ -66,14 +71,7 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
         duplicate = frame["id"][frame["id"].duplicated()].iloc[0]
         raise DataError(f"{name}: duplicate id {duplicate!r}")
     frame.attrs["counts"] = counts
-    return with_language(frame, _language(frame, entry))
-
-
-def _language(frame: pd.DataFrame, entry: Dataset) -> str:
-    """Return the language of a dataset: the given one, that of a wiki, or the one that its texts are in."""
-    if entry.language != AUTO:
-        return entry.language
-    return ENGLISH if entry.format in WIKI else language_of(frame["text"])
+    return with_language(frame, language_of(frame["text"]) if stated == AUTO else stated)
 
 
 def _listed(counts: dict[str, int]) -> str:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from textgamut.datasets import dump
-from textgamut.datasets.wikitext import article_text, first_sentence, is_disambiguation
+from textgamut.datasets.sites import site_of
+from textgamut.datasets.wikitext import ENGLISH_SITE, Site, article_text, first_sentence, is_disambiguation
 from textgamut.draws import numbers, shuffled, take
 from textgamut.errors import ConfigError
+from textgamut.language import with_language, words_end_in
 from textgamut.progress import Progress
 from textgamut.sources import wikidata
 from textgamut.sources.mediawiki import batches, content_of
@@ -49,7 +51,7 @@ def read(source: Wiki | Path, entry: NewWikiDataset) -> pd.DataFrame:
     """Draw articles and split each into prompt and reference.
 
     Args:
-        source: The wiki or a dump; a dump has no creation dates, histories or entity types.
+        source: The wiki or a dump, in any language; a dump has no creation dates, histories or entity types.
         entry: Window, filters, number of articles and seed.
 
     Returns:
@@ -63,10 +65,11 @@ def read(source: Wiki | Path, entry: NewWikiDataset) -> pd.DataFrame:
         raise ConfigError(
             f"created_before: {entry.created_before:%Y-%m-%d %H:%M} is in the future: articles are missing"
         )
+    site = site_of(source, entry.language)
     counts: dict[str, int] = {}
     rows = []
     if isinstance(source, Path):
-        found = {row["id"]: row for row in _of_dump(source, entry, counts)}
+        found = {row["id"]: row for row in _of_dump(source, site, entry, counts)}
         rows = [found[id_] for id_ in shuffled(found, "old-wiki", entry.seed)[: entry.n]]
     else:
         if entry.created_from:
@@ -75,31 +78,50 @@ def read(source: Wiki | Path, entry: NewWikiDataset) -> pd.DataFrame:
         else:
             candidates = numbers(_first_id_after(source, entry.created_before), "old-wiki", entry.seed)
         progress = Progress(entry.n or counts.get("created in the window", 0), "articles")
-        for row in islice(_articles(source, candidates, entry, counts), entry.n):
+        for row in islice(_articles(source, site, candidates, entry, counts), entry.n):
             rows.append(row)
             progress.advance(1)
     if entry.n:
-        what = f"articles of {entry.min_words} words and {entry.min_revisions} revisions or more"
+        least = [*_least(entry), f"{entry.min_revisions} revisions"]
+        what = f"articles of {' and '.join(least)} or more"
         take([row["id"] for row in rows], entry.n, what)
     counts["drawn"] = len(rows)
     titles = [row["title"] for row in rows]
-    types = {} if isinstance(source, Path) else _entity_types(source, titles)
+    types = {} if isinstance(source, Path) else _entity_types(source, titles, site)
     rows = [row | {"entity_type": types.get(row["title"])} for row in rows]
     frame = pd.DataFrame(rows, columns=list(rows[0])) if rows else pd.DataFrame({"id": [], "text": []})
     frame.attrs["counts"] = counts
-    return frame
+    return with_language(frame, site.language)
 
 
-def split(title: str, wikitext: str) -> dict[str, Any]:
+def split(title: str, wikitext: str, site: Site = ENGLISH_SITE) -> dict[str, Any]:
     """Split an article into prompt and reference.
 
     Returns:
         ``text`` (empty if the article has one sentence), ``prompt``, ``words`` of the whole article.
     """
-    prose = article_text(wikitext)
-    sentence, rest = first_sentence(prose)
+    return _split(title, article_text(wikitext, site), site)
+
+
+def _split(title: str, prose: str, site: Site) -> dict[str, Any]:
+    sentence, rest = first_sentence(prose, site.language)
     prompt = PROMPT.format(title=title, first_sentence=sentence)
-    return {"text": rest, "prompt": prompt, "words": count_words(prose)}
+    return {"text": rest, "prompt": prompt, "words": count_words(prose, words_end_in(site.language))}
+
+
+def _least(entry: NewWikiDataset) -> list[str]:
+    """Return the minimum lengths of articles as text: ["501 words"]."""
+    lengths = {"words": entry.min_words, "characters": entry.min_characters}
+    return [f"{least} {unit}" for unit, least in lengths.items() if least is not None]
+
+
+def _long_enough(title: str, wikitext: str, site: Site, entry: NewWikiDataset) -> dict[str, Any] | None:
+    """Return prompt and reference of an article; None if it has one sentence or too little prose."""
+    prose = article_text(wikitext, site)
+    if len(prose) < (entry.min_characters or 0):
+        return None
+    parts = _split(title, prose, site)
+    return parts if parts["text"] and parts["words"] >= (entry.min_words or 0) else None
 
 
 def _created_between(wiki: Wiki, start: datetime, end: datetime, counts: dict[str, int]) -> list[int]:
@@ -145,11 +167,12 @@ def _first_id_after(wiki: Wiki, moment: datetime) -> int:
 
 
 def _articles(
-    wiki: Wiki, candidates: Iterable[int], entry: NewWikiDataset, counts: dict[str, int]
+    wiki: Wiki, site: Site, candidates: Iterable[int], entry: NewWikiDataset, counts: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Yield the candidates that pass all filters, in their order, and count the remaining ones after each."""
     start = _timestamp(entry.created_from) if entry.created_from else ""
     end = _timestamp(entry.created_before)
+    long_enough = f"{' and '.join(_least(entry)) or '2 sentences'} or more"
 
     def passed(name: str) -> None:
         counts[name] = counts.get(name, 0) + 1
@@ -176,10 +199,10 @@ def _articles(
             if wikitext is None or is_disambiguation(wikitext):
                 continue
             passed("no disambiguation page")
-            parts = split(page["title"], wikitext)
-            if parts["words"] < entry.min_words or not parts["text"]:
+            parts = _long_enough(page["title"], wikitext, site, entry)
+            if parts is None:
                 continue
-            passed(f"{entry.min_words} words or more")
+            passed(long_enough)
             history = _history(wiki, page["pageid"])
             if len(history) < entry.min_revisions:
                 continue
@@ -198,10 +221,12 @@ def _articles(
             }
 
 
-def _of_dump(path: Path, entry: NewWikiDataset, counts: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _of_dump(
+    path: Path, site: Site, entry: NewWikiDataset, counts: dict[str, int]
+) -> Iterator[dict[str, Any]]:
     """Yield the articles of a dump that pass all filters, and count the remaining ones after each."""
     end = _timestamp(entry.created_before)
-    long_enough = f"{entry.min_words} words or more"
+    long_enough = f"{' and '.join(_least(entry)) or '2 sentences'} or more"
     filters = ("pages", "articles", "no disambiguation page", "last revision before created_before")
     counts |= dict.fromkeys((*filters, long_enough), 0)
     for page in dump.pages(path, Progress(path.stat().st_size, "bytes").advance):
@@ -215,8 +240,8 @@ def _of_dump(path: Path, entry: NewWikiDataset, counts: dict[str, int]) -> Itera
         if page.timestamp >= end:
             continue
         counts["last revision before created_before"] += 1
-        parts = split(page.title, page.text)
-        if parts["words"] < entry.min_words or not parts["text"]:
+        parts = _long_enough(page.title, page.text, site, entry)
+        if parts is None:
             continue
         counts[long_enough] += 1
         yield {
@@ -236,16 +261,18 @@ def _history(wiki: Wiki, page: int) -> list[str]:
     return [revision["timestamp"] for revision in found.get("revisions", [])]
 
 
-def _entity_types(wiki: Wiki, titles: list[str]) -> dict[str, str]:
+def _entity_types(wiki: Wiki, titles: list[str], site: Site) -> dict[str, str]:
     """Return title -> entity type of articles, by P31 in Wikidata (NW Table 1).
 
     Articles that are not in Wikidata are omitted.
     """
     if wiki.data is None:
         return {}
+    # The host can have another code than the language, which Wikidata uses: no.wikipedia.org is in nb.
+    languages = dict.fromkeys([wiki.language] if site.english else [wiki.language, site.language])
     classes: dict[str, set[str]] = {}
     for batch in batches(titles):
-        names = " ".join(wikidata.literal(title, wiki.language) for title in batch)
+        names = " ".join(wikidata.literal(title, language) for title in batch for language in languages)
         for row in wikidata.select(
             wiki.data,
             f"SELECT DISTINCT ?name ?class WHERE {{ VALUES ?name {{ {names} }} ?article schema:name ?name ; "

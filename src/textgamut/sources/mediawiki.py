@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Self, TypeVar
@@ -24,6 +25,8 @@ MOST_STALE = 500  # consecutive continuations without new content
 TRANSIENT = ("maxlag", "ratelimited")
 API = "the MediaWiki API"
 BY_ID = ("pageids", "titles", "revids")
+FILE, TEMPLATE, CATEGORY = 6, 10, 14
+"""Numbers of namespaces, the same in every wiki."""
 
 Item = TypeVar("Item")
 Question = dict[str, str | int]
@@ -80,6 +83,37 @@ class _Move(Answer):
     to: Text
 
 
+class _General(Answer):
+    lang: Text
+
+
+class _Namespace(Answer):
+    id: int
+    name: Text
+    canonical: Text | None = None
+
+
+class _Alias(Answer):
+    id: int
+    alias: Text
+
+
+class _Siteinfo(Answer):
+    general: _General
+    namespaces: dict[str, _Namespace]
+    namespacealiases: list[_Alias]
+
+
+@dataclass(frozen=True, slots=True)
+class Siteinfo:
+    """What a wiki says about itself."""
+
+    language: str
+    """Code of the language of its content."""
+    namespaces: Mapping[str, int]
+    """Number of each namespace by its name; several names can have the same number."""
+
+
 class _Query(Answer):
     normalized: list[_Move] = []
     redirects: list[_Move] = []
@@ -97,9 +131,14 @@ def _answer_to(question: Mapping[str, str | int]) -> Any:
     members: dict[str, Any] = {}
     if (name := str(question.get("list", ""))) != "":
         members[name] = (_list_of(_with(_Member, of_list.get(name, {"pageid": Count}))), [])
-    query = _with(_Query, {"pages": (_list_of(page), [])}, members)
+    base = _Siteinfo if question.get("meta") == "siteinfo" else _Query
+    query = _with(base, {"pages": (_list_of(page), [])}, members)
     return _with(
-        Answer, {"query": (query, query()), "following": (dict[str, Text | int], Field({}, alias="continue"))}
+        Answer,
+        {
+            "query": (query, ... if "meta" in question else query()),
+            "following": (dict[str, Text | int], Field({}, alias="continue")),
+        },
     )
 
 
@@ -146,6 +185,18 @@ class MediaWiki:
         """
         for answer in self._continued({"list": list_, **parameters}):
             yield from answer.get(list_, [])
+
+    def siteinfo(self) -> Siteinfo:
+        """Return the language and the namespaces of the wiki.
+
+        Raises:
+            TextgamutError: If the API does not answer.
+        """
+        answer = next(self._continued({"meta": "siteinfo", "siprop": "general|namespaces|namespacealiases"}))
+        namespaces = {alias["alias"]: alias["id"] for alias in answer["namespacealiases"]}
+        for namespace in answer["namespaces"].values():
+            namespaces |= dict.fromkeys((namespace.get("canonical", ""), namespace["name"]), namespace["id"])
+        return Siteinfo(answer["general"]["lang"], namespaces)
 
     def pages(self, ids: Sequence[int], **parameters: str | int) -> list[dict[str, Any]]:
         """Return pages by id, in the order of the ids; a page that no longer exists has the key ``missing``.

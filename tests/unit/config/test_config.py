@@ -12,6 +12,7 @@ import yaml
 from helpers import EXPERIMENTS, ROOT, shipped
 
 from textgamut.config.cells import Cell, Config
+from textgamut.config.entries.datasets import BiographiesDataset, NewWikiDataset
 from textgamut.config.entries.sources import needs_contact
 from textgamut.config.loading import load_config, load_registry, validate_config
 from textgamut.config.schema import json_schema
@@ -491,6 +492,20 @@ WIKI = {"format": "new-wiki", "source": {"kind": "mediawiki"}, "created_from": "
             "x: min_words (400) exceeds max_words (350)",
         ),
         (
+            {
+                "format": "biographies",
+                "source": {"kind": "wikidata"},
+                "min_characters": 400,
+                "max_characters": 300,
+            },
+            "x: min_characters (400) exceeds max_characters (300)",
+        ),
+        (
+            {"format": "biographies", "source": {"kind": "mediawiki"}, "language": "de"},
+            "x: source: persons are recognized by the categories of the English Wikipedia, and these "
+            "articles are in 'de': use `kind: wikidata`",
+        ),
+        (
             {"format": "webtxt", "source": {"kind": "wikidata"}},
             "x.format: 'webtxt' is not one of the choices; near",
         ),
@@ -500,6 +515,22 @@ def test_a_wrong_dataset_is_named(tmp_path: Path, dataset: dict, message: str) -
     with pytest.raises(TextgamutError) as caught:
         load(DEMO, registered(tmp_path, x=dataset))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("unit", ["words", "characters"])
+def test_lengths_of_articles_of_a_wiki(unit: str) -> None:
+    entry = NewWikiDataset(**WIKI, created_before="2022-01-01")
+    assert entry.min_words == 501
+    assert "min_characters" not in entry.science()  # entries without it are as they were before it existed
+    limits = {"min_words": None, "min_characters": None} | {f"min_{unit}": 10}
+    science = NewWikiDataset(**WIKI, created_before="2022-01-01", **limits).science()
+    assert science[f"min_{unit}"] == 10
+
+
+def test_biographies_in_another_language_come_from_wikidata_or_a_snapshot() -> None:
+    for source in ({"kind": "wikidata"}, {"kind": "mediawiki", "snapshot": "card.json"}):
+        entry = BiographiesDataset(format="biographies", source=source, language="de", min_words=None)
+        assert not entry.needs_english()
 
 
 def test_a_snapshot_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -23,8 +23,11 @@ from hypothesis import strategies as st
 
 from textgamut.config.entries.sources import WheelSource
 from textgamut.datasets import dump
-from textgamut.datasets.dump import Page, pages
+from textgamut.datasets.dump import Page, pages, siteinfo
+from textgamut.datasets.sites import site_of
+from textgamut.datasets.wikitext import ENGLISH_SITE
 from textgamut.errors import TextgamutError
+from textgamut.sources.mediawiki import Siteinfo
 
 PACK = {".xml": bytes, ".xml.bz2": bz2.compress, ".xml.gz": gzip.compress}
 
@@ -164,6 +167,43 @@ def test_redirects_of_a_schema_that_does_not_mark_them(write):
     assert {page.text: page.redirect for page in old} == texts
     # From 0.4 on the mark alone counts: MediaWiki sets it, in every language, where the target is valid.
     assert not any(page.redirect for page in pages(write(document(*elements, version="0.4"))))
+
+
+GERMAN = (
+    '<siteinfo><namespaces><namespace key="0" /><namespace key="6">Datei</namespace>'
+    '<namespace key="10">Vorlage</namespace><namespace key="14">Kategorie</namespace></namespaces></siteinfo>'
+)
+
+
+def test_a_dump_says_its_language_and_its_namespaces(write):
+    path = write(document(*map(element, some(3)), siteinfo=GERMAN).replace('lang="en"', 'lang="de"'))
+    expected = {"": 0, "Datei": 6, "Vorlage": 10, "Kategorie": 14}
+    assert siteinfo(path) == Siteinfo("de", expected)
+    assert [page.siteinfo for page in pages(path)] == [Siteinfo("de", expected)] * 3
+    site = site_of(path, "auto")
+    assert site.language == "de"
+    assert site.hidden == {"file", "image", "category", "datei", "kategorie"}
+    assert site.templates == {"template", "vorlage"}
+    assert site_of(path, "en") == site_of(write(document(element(some(1)[0]))), "auto") == ENGLISH_SITE
+    assert site_of(write(document()), "auto") == ENGLISH_SITE
+    path = write(document(element(some(1)[0])).replace('lang="en"', 'lang="gsw"'))
+    with pytest.raises(TextgamutError, match=r"set `language:` of the dataset.*: unknown language 'gsw'"):
+        site_of(path, "auto")
+    assert site_of(path, "de").language == "de"
+
+
+def test_translated_redirects_of_a_schema_that_does_not_mark_them(write):
+    texts = {
+        "#WEITERLEITUNG [[Ada]]": True,
+        "#転送: [[Ada]]": True,
+        "# Ada [[Ada]]": False,
+        "#REDIRECT x": True,
+    }
+    elements = [
+        f"<page><title>{text}</title><id>1</id>{revision(f'<text>{text}</text>')}</page>" for text in texts
+    ]
+    old = write(document(*elements, version="0.3").replace('lang="en"', 'lang="de"'))
+    assert {page.text: page.redirect for page in pages(old)} == texts
 
 
 def test_of_a_history_the_last_revision(write):

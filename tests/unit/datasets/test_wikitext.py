@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from textgamut.datasets.wikitext import (
     Person,
+    Site,
     article_text,
     badge,
     first_sentence,
@@ -618,6 +619,99 @@ class TestDump:
         )
 
 
+GERMAN = Site("de", frozenset({"file", "image", "category", "datei", "kategorie"}), frozenset({"vorlage"}))
+JAPANESE = Site("ja", frozenset({"file", "image", "category", "ファイル"}))
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "text"),
+    [
+        ("a[[Datei:x]][[datei :x]][[File:x]][[Kategorie:x|y]] b", "a b"),
+        ("a[[Bild:x.JPG|mini|Ein [[b]]]] b", "a b"),  # an older name, which dumps do not list
+        ("a [[:Datei:x.jpg|b]] [[Star Trek: Picard]] [[Bild:x]]", "a b Star Trek: Picard Bild:x"),
+        ("__KEIN_INHALTSVERZEICHNIS__a __NOTOC__ __目次非表示__ snake_case", "a snake_case"),
+        ("a {{Vorlage:Nowrap|b}} {{vorlage:unknown|c}} d", "a b d"),
+        ("a {{lang-en|b}} {{lang|en|c}} ({{lang-fr|}}) {{frac|1|2}}", "a b c 1/2"),
+        ("am {{convert|5|km|mi}} {{as of|2020}} {{birth date|1950|3|4}} {{formatnum:12345}}.", "am 12345."),
+        (":''Siehe auch [[b]].''\n:''a'' b", "a b"),
+        ("Une ville ; un nom : « a »", "Une ville ; un nom : « a »"),
+        ("a\n== Literatur ==\nb\n=== Werke ===\n* c\n== Weblinks ==\n* d\n{{x}}\n", "a\n\nb"),
+        ("a\n== Werke ==\n* b\n== Leben ==\nc\n== Quellen ==\n<references/>", "a\n\nb\n\nc"),
+        ("* a\n== Quellen ==\n* b", "a"),
+        ("== See also ==\na", "a"),
+    ],
+)
+def test_rendering_in_another_language(wikitext: str, text: str) -> None:
+    assert article_text(wikitext, GERMAN) == text
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "text"),
+    [
+        ("東京（{{読み}}、{{lang-en|Tokyo}}）は", "東京（Tokyo）は"),
+        ("東京（とうきょう、{{音}}、{{読み}}）は", "東京（とうきょう）は"),
+        ("東京（{{読み}}）は、{{読み}}、都。", "東京は、都。"),
+        ("[[画像:a.png|thumb|b]][[ファイル:c]]東京", "東京"),
+        ("-{zh-hans:计算机; zh-hant:電腦}-和-{东}--{T|zh:x}-", "计算机和东"),
+    ],
+)
+def test_rendering_with_full_width_marks(wikitext: str, text: str) -> None:
+    assert lead_text(wikitext, JAPANESE) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "rest"),
+    [
+        ("de", "Anna (* 3. Mai 1950. Köln) war z. B. Dr. Muster und u. a. Autorin.", "Sie malte Bilder."),
+        ("de", "Prof. Dr. Max M. Muster wurde am 3. Mai geboren.", "Dann ging er."),
+        ("de", "Der 2. Weltkrieg endete 1945.", "Er begann 1939."),
+        ("de", "Köln (unvollständig ist eine Stadt.", "Sie ist alt."),
+        ("fr", "M. Dupont vit au XIXe siècle.", "Il est né à Paris."),
+        ("es", "El Sr. Pérez vive.", "¿Y tú?"),
+        ("ja", "東京（とうきょう。英: Tokyo）は、日本の首都。", "人口は多い。"),
+        ("ja", "「はい。」と言った。", "人口は多い！"),
+        ("zh", "北京，通称北京（旧称“北平”），是首都！", "人口众多。"),
+        ("hi", "यह है।", "वह है।"),
+        ("und-Latin", "A bc de.", "Fg hi."),
+    ],
+)
+def test_first_sentences_of_other_languages(language: str, first: str, rest: str) -> None:
+    blank = "" if language in ("ja", "zh") else " "
+    assert first_sentence(f"{first}{blank}{rest}", language) == (first, rest)
+    assert first_sentence(f" {first}\n\n{rest}\nA", language) == (first, f"{rest}\nA")
+    assert first_sentence("", language) == ("", "")
+
+
+@given(st.text("aB .!?\"'()[]「」。（）\n1é"), st.sampled_from(["de", "ja", "und-Latin"]))
+def test_a_first_sentence_of_another_language_loses_nothing(text: str, language: str) -> None:
+    first, rest = first_sentence(text, language)
+    assert "".join((first + rest).split()) == "".join(text.split())
+    assert bool(first) == bool(text.strip())
+    assert "\n" not in first
+
+
+@given(st.lists(st.sampled_from([*FRAGMENTS, "（", "）", "、", "-{", "}-", "__A__", "\n"]), max_size=60))
+def test_any_markup_gives_clean_text_in_another_language(fragments: list[str]) -> None:
+    page = "".join(fragments)
+    lead, article = lead_text(page, GERMAN), article_text(page, GERMAN)
+    assert article.startswith(lead)
+    for text in (lead, article):
+        assert text == text.strip()
+        assert not set("\x00\x01\x02\xa0\t").intersection(text)
+        assert "\n\n\n" not in text
+
+
+@pytest.mark.parametrize(
+    "fragment", ["（{{a}}", "、{{a}} ", "-{a", "__A", ":''a", ". B", "（a。", "「a. B」"]
+)
+def test_time_grows_with_length_only_in_another_language(fragment: str) -> None:
+    start = time.perf_counter()
+    for piece in (fragment, f"{fragment}\n"):
+        first_sentence(article_text(piece * 20_000, GERMAN), "de")
+    assert time.perf_counter() - start < 20
+
+
 def test_rules_have_distinct_names() -> None:
-    names = [name.strip() for _, names in wiki_templates._NAMES for name in names.split("|")]
+    rules = [*wiki_templates._SHARED, *wiki_templates._ENGLISH]
+    names = [name.strip() for _, names in rules for name in names.split("|")]
     assert len(names) == len(set(names))

@@ -12,7 +12,7 @@ import pytest
 from textgamut.errors import TextgamutError
 from textgamut.sources import http, json_requests
 from textgamut.sources.json_requests import Answers
-from textgamut.sources.mediawiki import MediaWiki, content_of
+from textgamut.sources.mediawiki import MediaWiki, Siteinfo, content_of
 from textgamut.sources.wiki import Wiki
 
 API = "http://127.0.0.1:9/api.php"
@@ -63,6 +63,20 @@ def test_an_answer_without_pages_is_no_answer_and_not_kept(asked, nothing) -> No
     assert MediaWiki(server).pages([7], prop="info") == [page]
     assert len(server.questions) == 2
     assert MediaWiki(asked([])).pages([7], prop="info") == [page]  # kept: nothing is asked
+
+
+def test_language_and_namespaces(asked) -> None:
+    info = {
+        "general": {"lang": "de"},
+        "namespaces": {"0": {"id": 0, "name": ""}, "6": {"id": 6, "name": "Datei", "canonical": "File"}},
+        "namespacealiases": [{"id": 6, "alias": "Bild"}],
+    }
+    without = {key: info[key] for key in ("general", "namespaces")}
+    server = asked([{}, {"query": without}, {"query": info}])
+    expected = Siteinfo("de", {"": 0, "Bild": 6, "File": 6, "Datei": 6})
+    assert MediaWiki(server).siteinfo() == expected
+    assert len(server.questions) == 3
+    assert MediaWiki(asked([])).siteinfo() == expected  # kept: nothing is asked
 
 
 def test_a_page_that_is_left_out_is_no_deleted_page(asked) -> None:

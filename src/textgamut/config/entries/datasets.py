@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from textgamut.config.entries.sources import FilesSource, HfDatasetSource, MediaWikiSource, WikidataSource
 from textgamut.fields import Count, Moment, Natural, Strict
-from textgamut.language import AUTO, check_language
+from textgamut.language import AUTO, ENGLISH, check_language
 
 Language = Annotated[str, AfterValidator(partial(check_language, where=""))]
 """A code of ``language.LANGUAGES``, or ``auto``."""
@@ -21,6 +21,10 @@ Rows = Annotated[FilesSource | HfDatasetSource, Field(discriminator="kind")]
 """Source of a format that is read from a table."""
 
 
+CHARACTERS = ("min_characters", "max_characters")
+"""Limits of lengths in characters. Without one, a dataset is as it was before they existed."""
+
+
 class DatasetBase(Strict):
     """Settings of all datasets. Each kind has ``groups``, the columns that label its texts."""
 
@@ -28,7 +32,7 @@ class DatasetBase(Strict):
     """Terms of use of the texts, for the dataset's card; a change causes no new extraction."""
     language: Language = AUTO
     """Language of the texts, a code such as ``zh``, which decides where words end and which metrics are
-    defined. By default, the language that most of the texts are in; English for a wiki or a dump."""
+    defined. By default, the language that a wiki or a dump states, or that most of the texts are in."""
     texts: Count | None = None
     """Number of texts, for ``textgamut plan`` before the extraction; no task may need more."""
 
@@ -37,8 +41,9 @@ class DatasetBase(Strict):
         return {name: value for name, value in self.described().items() if name not in ("licence", "texts")}
 
     def described(self) -> dict[str, Any]:
-        """Return all fields as plain data; a language that is to be found out is none of them."""
-        return self.model_dump(mode="json", exclude={"language"} if self.language == AUTO else None)
+        """Return all fields as plain data, but for a language that is to be found out and unset limits."""
+        unset = {name for name in CHARACTERS if getattr(self, name, None) is None}
+        return self.model_dump(mode="json", exclude=unset | ({"language"} if self.language == AUTO else set()))
 
 
 class NewsArticlesDataset(DatasetBase):
@@ -151,8 +156,11 @@ class NewWikiDataset(DatasetBase):
     """Seed of the draw."""
     min_revisions: Count = 11
     """Minimum number of revisions (NW section 3: more than 10)."""
-    min_words: Count = 501
-    """Minimum number of words of prose (NW section 3: more than 500; older articles more than 400)."""
+    min_words: Count | None = 501
+    """Minimum number of words of prose (NW section 3: more than 500; older articles more than 400); null for
+    any number."""
+    min_characters: Count | None = None
+    """Minimum number of characters (Unicode code points) of prose, beside or instead of words."""
 
     @model_validator(mode="after")
     def _valid_window(self) -> NewWikiDataset:
@@ -168,6 +176,11 @@ class NewWikiDataset(DatasetBase):
 
 
 Badge = Literal["good", "featured"]
+ONLY_WIKIDATA = (
+    "source: persons are recognized by the categories of the English Wikipedia, and these articles are in "
+    "{language!r}: use `kind: wikidata`, which has badges and facts for all Wikipedias"
+)
+"""Message about biographies in another language from a source other than Wikidata."""
 
 
 class BiographiesDataset(DatasetBase):
@@ -188,22 +201,34 @@ class BiographiesDataset(DatasetBase):
         "featured": "Category:Featured articles",
     }
     """For ``mediawiki``: the category or template of each badge."""
-    min_words: Count = 80
-    """Shorter lead sections are excluded."""
-    max_words: Count = 350
-    """Longer lead sections are excluded."""
+    min_words: Count | None = 80
+    """Shorter lead sections are excluded; null for none."""
+    max_words: Count | None = 350
+    """Longer lead sections are excluded; null for none."""
+    min_characters: Count | None = None
+    """Lead sections of fewer characters (Unicode code points) are excluded, beside or instead of words."""
+    max_characters: Count | None = None
+    """Lead sections of more characters are excluded."""
     required: list[Literal["gender", "birth_date", "occupations"]] = ["gender", "birth_date"]
     """Persons without one of these facts are excluded."""
 
     @model_validator(mode="after")
     def _badges_fit_source(self) -> BiographiesDataset:
-        if self.min_words > self.max_words:
-            raise ValueError(f"min_words ({self.min_words}) exceeds max_words ({self.max_words})")
+        for unit in ("words", "characters"):
+            least, most = getattr(self, f"min_{unit}"), getattr(self, f"max_{unit}")
+            if least is not None and most is not None and least > most:
+                raise ValueError(f"min_{unit} ({least}) exceeds max_{unit} ({most})")
+        if self.language not in (AUTO, ENGLISH) and self.needs_english():
+            raise ValueError(ONLY_WIKIDATA.format(language=self.language))
         if isinstance(self.source, MediaWikiSource | WikidataSource) and not self.badges:
             raise ValueError("badges: at least one is required for a wiki")
         if isinstance(self.source, MediaWikiSource) and (without := set(self.badges) - set(self.badge_pages)):
             raise ValueError(f"badge_pages: no page for the badge {', '.join(sorted(without))}")
         return self
+
+    def needs_english(self) -> bool:
+        """Return whether persons are recognized by the categories and words of English articles."""
+        return not (isinstance(self.source, WikidataSource) or getattr(self.source, "snapshot", None))
 
 
 Dataset = Annotated[

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from textgamut.datasets.wikitext.prose import PROTOCOLS, UNSEEN, decoded, plain, prose, straight
+from textgamut.datasets.wikitext.prose import PROTOCOLS, UNSEEN, blocks, decoded, plain, prose, straight
+from textgamut.datasets.wikitext.site import ENGLISH_SITE, Site
 from textgamut.datasets.wikitext.wiki_templates import (
     BREAK,
     CLOSE,
@@ -36,34 +37,50 @@ _APPENDICES = """see also|references|notes|external links|external link|further 
 |general and cited references|general and cited sources|inline citations|selected bibliography
 |select bibliography|publications|selected publications|gallery|image gallery"""
 APPENDICES = frozenset(map(str.strip, _APPENDICES.split("|")))
-"""Titles, in lower case, of sections with lists of references, links, titles or pictures."""
+"""Titles, in lower case, of sections with lists of references, links, titles or pictures, in English."""
 
 
-def article_text(wikitext: str) -> str:
+def article_text(wikitext: str, site: Site = ENGLISH_SITE) -> str:
     """Return the prose of an article: its lead and its sections without the appendices.
+
+    Appendices are recognized by their titles in English articles. In other languages, they are the sections
+    at the end of an article that contain lists only.
 
     Paragraphs are separated by a blank line; the items of a list are lines. Headings, tables, infoboxes,
     notes, files, galleries, formulas, categories and hatnotes are removed.
 
     Args:
-        wikitext: Complete wikitext of an article of the English Wikipedia.
+        wikitext: Complete wikitext of an article.
+        site: The wiki.
 
     Returns:
         The text, stripped; empty if there is no prose.
     """
+    if not site.english:
+        return _without_last_lists(wikitext, site)
     sections = []
     left_out = 7  # level of the current appendix; 7, above all levels, outside of appendices
     for level, title, body in _sections(without_extensions(wikitext)):
         if level <= left_out:
             left_out = level if _heading(title) in APPENDICES else 7
         if left_out == 7:
-            sections.append(prose(_expand(body)[0]))
+            sections.append(prose(_expand(body, site)[0], site))
     return "\n\n".join(filter(None, sections))
 
 
-def lead_text(wikitext: str) -> str:
+def _without_last_lists(wikitext: str, site: Site) -> str:
+    """Return the lead and the sections up to the last one with a paragraph."""
+    sections = [
+        blocks(_expand(body, site)[0], site) for _, _, body in _sections(without_extensions(wikitext))
+    ]
+    while len(sections) > 1 and all(block.listed for block in sections[-1]):
+        sections.pop()
+    return "\n\n".join(block.text for section in sections for block in section)
+
+
+def lead_text(wikitext: str, site: Site = ENGLISH_SITE) -> str:
     """Return the prose before the first heading, in the same form as in ``article_text``."""
-    return lead_and_fields(without_extensions(wikitext))[0]
+    return lead_and_fields(without_extensions(wikitext), site)[0]
 
 
 # --- Rendering
@@ -159,13 +176,13 @@ def _sections(text: str) -> Iterable[tuple[int, str, str]]:
 
 
 def _heading(title: str) -> str:
-    return " ".join(plain(_expand(title)[0]).lower().strip(" :").split())
+    return " ".join(plain(_expand(title, ENGLISH_SITE)[0]).lower().strip(" :").split())
 
 
-def lead_and_fields(clean: str) -> tuple[str, dict[str, str]]:
+def lead_and_fields(clean: str, site: Site = ENGLISH_SITE) -> tuple[str, dict[str, str]]:
     """Return the prose before the first heading and the fields of the infobox with facts about persons."""
-    expanded, fields = _expand(next(iter(_sections(clean)))[2])
-    return prose(expanded), fields
+    expanded, fields = _expand(next(iter(_sections(clean)))[2], site)
+    return prose(expanded, site), fields
 
 
 _BOUNDS = re.compile(r"^[ \t:]*\{\|(?!\})|^[ \t]*\|\}(?!\})|\[\[+|\]\]+|\{\{+|\}\}+|\|", re.MULTILINE)
@@ -193,7 +210,8 @@ class _Open:
 class _Stack:
     """The open markup at a place of a text."""
 
-    def __init__(self) -> None:
+    def __init__(self, site: Site) -> None:
+        self.site = site
         self.open = [_Open("", [[]])]
         self.counts = {"{{": 0, "[[": 0, "{|": 0}
         self.fields: dict[str, str] = {}
@@ -228,7 +246,11 @@ class _Stack:
             if len(self.open) + closed.closed > DEPTH:
                 rendered = HOLE
             else:
-                rendered = render_parameter(parts) if matched == 3 else render_template(parts, self.fields)
+                rendered = (
+                    render_parameter(parts)
+                    if matched == 3
+                    else render_template(parts, self.fields, self.site)
+                )
             rendered = _as_value(rendered)
             if left >= 2:
                 self.push(_Open("{{", [[rendered]], left, closed.closed + 1))
@@ -246,7 +268,7 @@ class _Stack:
             count -= 2
             if count == 1 and "[" in inside:
                 inside, count = inside + "]", 0
-            self.text(HOLE if len(self.open) > DEPTH else _as_value(_link(inside)))
+            self.text(HOLE if len(self.open) > DEPTH else _as_value(_link(inside, self.site)))
         self.text("]" * count)
 
 
@@ -254,13 +276,13 @@ def _as_value(rendered: str) -> str:
     return rendered.replace("=", "&#61;")  # not the name of a parameter
 
 
-def _expand(text: str) -> tuple[str, dict[str, str]]:
+def _expand(text: str, site: Site) -> tuple[str, dict[str, str]]:
     """Render templates and links and drop tables; return the text and the fields of persons in its templates.
 
     Unclosed markup is text. A closing mark also ends unclosed markup inside.
     """
     text = _TAG.sub(_render_tag, _RAISED.sub(_render_raised, text))
-    stack = _Stack()
+    stack = _Stack(site)
     position = 0
     for found in _BOUNDS.finditer(text):
         mark = found[0]
@@ -319,19 +341,31 @@ def _render_tag(found: re.Match[str]) -> str:
 
 
 # A language link, used before Wikidata, has a prefix in lower case, unlike "Re:Zero".
-_NOT_SHOWN = re.compile(r"(?i:file|image|category)[ _]*|(?!doi|mw)[a-z]{2,3}(?:-[a-z-]+)?|simple")
+_LANGUAGE_LINK = re.compile(r"(?!doi|mw)[a-z]{2,3}(?:-[a-z-]+)?|simple")
+# Dumps do not list the older names of the namespace of files, such as "Bild" for "Datei".
+_MEDIA = re.compile(
+    r"\.(?:jpe?g|png|gif|svg|tiff?|webp|xcf|pdf|djvu|og[agv]|opus|webm|mp3|wav|flac|midi?|mpe?g|stl)",
+    re.IGNORECASE,
+)
 _ADDRESS = re.compile(PROTOCOLS, re.IGNORECASE)
 
 
-def _link(inside: str) -> str:
+def _link(inside: str, site: Site) -> str:
     """Render the text between the brackets of a link, so that its apostrophes and colons are no markup."""
     target, _, label = inside.partition("|")
     target = target.translate(UNMARKED).strip()
     if _ADDRESS.match(target):
         return f"[[{inside}]]"
-    prefix, colon, _ = target.partition(":")
-    if colon and _NOT_SHOWN.fullmatch(prefix):
+    prefix, colon, name = target.partition(":")
+    if colon and (_LANGUAGE_LINK.fullmatch(prefix) or _is_hidden(prefix, name, site)):
         return HOLE
     label = label.strip("\n")
     shown = (straight(label) if label else target.removeprefix(":")).replace("'", "&#39;")
     return OPEN + shown.replace("\n", " ").replace(":", "&#58;") + CLOSE
+
+
+def _is_hidden(prefix: str, name: str, site: Site) -> bool:
+    """Return whether a link is to a file or a category."""
+    if prefix.replace("_", " ").rstrip().lower() in site.hidden:
+        return True
+    return not site.english and bool(prefix) and _MEDIA.fullmatch(name[name.rfind(".") :]) is not None

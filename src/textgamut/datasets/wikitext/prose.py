@@ -1,10 +1,13 @@
+# ruff: noqa: RUF001  (the module handles full-width brackets and marks)
 """Turn rendered wikitext, with placeholders for tags and for what was dropped, into paragraphs and lists."""
 
 from __future__ import annotations
 
 import html.entities
 import re
+from dataclasses import dataclass
 
+from textgamut.datasets.wikitext.site import ENGLISH_SITE, Site
 from textgamut.datasets.wikitext.wiki_templates import BREAK, CLOSE, HOLE, OPEN, PARAGRAPH, UNMARKED
 
 # not the joiners U+200C and U+200D, which are part of words and emoji
@@ -23,6 +26,10 @@ _WORD = re.compile(
     "|NEWSECTIONLINK|NONEWSECTIONLINK|HIDDENCAT|EXPECTUNUSEDCATEGORY|EXPECTUNUSEDTEMPLATE|INDEX|NOINDEX"
     "|STATICREDIRECT|NOGLOBAL|ARCHIVEDTALK|EXPECTED_UNCONNECTED_PAGE)__"
 )
+# In other languages, such words have other names, and a hatnote is an indented line in italics.
+_ANY_WORD = re.compile(r"__[^\W\d_]+(?:_[^\W\d_]+)*__")
+_ANY_HATNOTE = re.compile(r":+\s*''[^'].*''\s*$")
+_VARIANTS = re.compile(r"-\{([^{}]*)\}-")
 _HATNOTE = re.compile(
     r":+\s*''+(?:see|main|for|this (?:article|page)|further|details|more|refer)\b", re.IGNORECASE
 )
@@ -34,14 +41,29 @@ _QUOTES = re.compile(r"(''+)")
 _COLON = re.compile(f"[{OPEN}{CLOSE}]|:(?!//)")
 
 
-def prose(text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph or a list."""
+
+    listed: bool
+    text: str
+    """The paragraph, or the items as lines."""
+
+
+def prose(text: str, site: Site = ENGLISH_SITE) -> str:
+    """Turn rendered wikitext into paragraphs and lists, separated by blank lines."""
+    return "\n\n".join(block.text for block in blocks(text, site))
+
+
+def blocks(text: str, site: Site = ENGLISH_SITE) -> list[Block]:
     """Turn rendered wikitext into paragraphs and lists."""
     # lines with a leading blank are preformatted: one is a mistake, three or more are program code
-    text = _PREFORMATTED.sub("\n", _WORD.sub("", text))
-    blocks: list[list[list[str]]] = []  # blocks of lines of pieces
+    text = _WORD.sub("", text) if site.english else _VARIANTS.sub(_first_variant, _ANY_WORD.sub("", text))
+    text = _PREFORMATTED.sub("\n", text)
+    found: list[tuple[bool, list[list[str]]]] = []  # whether it is a list, and lines of pieces
     joined = listed = False  # whether the next line continues the paragraph or the list
     for source in text.split("\n"):
-        if _is_left_out(source):
+        if _is_left_out(source, _HATNOTE if site.english else _ANY_HATNOTE):
             joined = listed = False
             continue
         for place, line in enumerate(_inline(source).split(PARAGRAPH)):
@@ -54,27 +76,40 @@ def prose(text: str) -> str:
                 joined = listed = False
             elif marker:
                 if not listed:
-                    blocks.append([])
-                blocks[-1] += [[item] for item in _items(line[marker.end() :], marker[0])]
+                    found.append((True, []))
+                found[-1][1].extend([item] for item in _items(line[marker.end() :], marker[0]))
                 joined, listed = False, True
             else:
                 if joined:
-                    blocks[-1][-1].append(bare)
+                    found[-1][1][-1].append(bare)
                 else:
-                    blocks.append([[bare]])
+                    found.append((False, [[bare]]))
                 joined, listed = True, False
-    found = ["\n".join(filter(has_words, (_mended(" ".join(line)) for line in block))) for block in blocks]
-    return "\n\n".join(filter(None, found))
+    mends = _MENDS if site.english else _OTHER_MENDS
+    made = [
+        Block(listed, "\n".join(filter(has_words, (_mended(" ".join(line), mends) for line in lines))))
+        for listed, lines in found
+    ]
+    return [block for block in made if block.text]
 
 
-def _is_left_out(line: str) -> bool:
+def _first_variant(found: re.Match[str]) -> str:
+    """Render text in variants of a language, ``-{zh-hans:计算机; zh-hant:電腦}-``, in the first of them."""
+    flags, _, text = found[1].rpartition("|")
+    if {"T", "H", "-"}.intersection(flags.split(";")):  # rules for the title and for the text below
+        return ""
+    first = re.match(r"\s*[a-z]+(?:-[a-z]+)*\s*:([^;]*)", text)
+    return (first[1] if first else text).strip()
+
+
+def _is_left_out(line: str, hatnote: re.Pattern[str]) -> bool:
     """Return whether a line is a hatnote, a heading in bold, or left from unclosed templates and tables."""
     bare = line.strip()
     return (
         bare.startswith(("{|", "{{", "|"))
         or (bare[:1] == "!" and ("|" in bare or bare[1:2] in " !"))  # but "!Kung is a language"
         or _BOLD_LINE.fullmatch(line.translate(UNMARKED).strip(f"{PARAGRAPH} ")) is not None
-        or _HATNOTE.match(line.translate(UNMARKED)) is not None
+        or hatnote.match(line.translate(UNMARKED)) is not None
     )
 
 
@@ -167,36 +202,51 @@ _AND = (
 )
 _SPOKEN = r"(?:(?:usually|often|also|variously|commonly) )?(?:pronounced as|pronounced|pronunciation|IPA)\b:?"
 _SOUND = rf"{HOLE}(?: in [A-Z][a-z]+)?"
-_MENDS: list[tuple[re.Pattern[str], str]] = [
-    (re.compile(pattern), replacement)
-    for pattern, replacement in [
+_Mends = list[tuple[re.Pattern[str], str]]
+
+
+def _mends(english: bool) -> _Mends:
+    """Return the repairs of the text around what was dropped.
+
+    Args:
+        english: Whether the text is in English. Other languages also have full-width marks and brackets, and
+            may have a blank before a colon, as French does.
+    """
+    stops, tight = (",;:", ",;:.") if english else (",;:、，；：・", ",.")
+    left, right = (r"(\[", r")\]") if english else (r"(\[（［", r")\]）］")
+    after = ",;:.)" if english else ",;:.)、，；：。）"
+    empty = r"(?:^| )(?:\((?: ?(?:or|and|also) ?)?\)|\[ ?\])" + ("" if english else "|（ ?）|［ ?］")
+    patterns = [
         (rf"{_SPOKEN} ?(?:in English )?{_SOUND}(?:[ ,;/]*(?:{_AND} )?{_SOUND})*", HOLE),
-        (rf"{HOLE}(?:[ ,;:/]*(?:{_AND} ?)?{HOLE})+", HOLE),
+        (rf"{HOLE}(?:[ {stops}/]*(?:{_AND} ?)?{HOLE})+", HOLE),
         (rf" ?\([^()]*[$£€]{HOLE}[^()]*\)", ""),
         (rf" ?\((?:aged? )?{HOLE} ?(?:years? (?:old|ago))?\)", ""),
-        (rf"([(\[]) ?{HOLE}[ ,;:.]*(?:{_AND} (?={HOLE}|[)\]]))?", r"\1"),
-        (rf"[ ,;:]*(?:\b{_AND} ?)?{HOLE} ?([)\]])", r"\1"),
-        (rf" ?[,;:] ?{HOLE} ?(?=[,;:.)])", ""),
+        (rf"([{left}]) ?{HOLE}[ {stops}.]*(?:{_AND} (?={HOLE}|[{right}]))?", r"\1"),
+        (rf"[ {stops}]*(?:\b{_AND} ?)?{HOLE} ?([{right}])", r"\1"),
+        (rf" ?[{stops}] ?{HOLE} ?(?=[{after}])", ""),
         (rf"(?<=[\w)]) {HOLE} (?=[,;:.])", ""),
         (HOLE, ""),
-        (r"([(\[]) ?[,;:]+ ?", r"\1"),
-        (r" ?[,;:]+ ?([)\]])", r"\1"),
-        (r"(?:^| )(?:\((?: ?(?:or|and|also) ?)?\)|\[ ?\])", ""),
-        (r"([(\[]) ", r"\1"),
-        (r" ([)\]])", r"\1"),
+        (rf"([{left}]) ?[{stops}]+ ?", r"\1"),
+        (rf" ?[{stops}]+ ?([{right}])", r"\1"),
+        (empty, ""),
+        (rf"([{left}]) ", r"\1"),
+        (rf" ([{right}])", r"\1"),
         (r"\. \. \.", "..."),
-        (r" ([,;:.])(?=[\s\x01]|$)", r"\1"),
+        (rf" ([{tight}])(?=[\s\x01]|$)", r"\1"),
         (r"[,;] ?(?=[;,])", ""),
         (r"  +", " "),
         (r"^ ?[,;:]+ ", ""),
     ]
-]
+    return [(re.compile(pattern), replacement) for pattern, replacement in patterns]
 
 
-def _mended(text: str) -> str:
+_MENDS, _OTHER_MENDS = _mends(english=True), _mends(english=False)
+
+
+def _mended(text: str, mends: _Mends) -> str:
     """Decode the entities of a line of prose and repair the text around dropped templates."""
     text = decoded(_LEFT.sub("", text))
     text = _BLANK.sub(" ", UNSEEN.sub(lambda unseen: unseen[0] if unseen[0] in HOLE + BREAK else "", text))
-    for pattern, replacement in _MENDS:
+    for pattern, replacement in mends:
         text = pattern.sub(replacement, text)
     return "\n".join(filter(None, map(str.strip, text.split(BREAK))))

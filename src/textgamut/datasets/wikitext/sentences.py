@@ -1,26 +1,38 @@
 # ruff: noqa: RUF001, SIM905  (the module handles typographic letters and has long word lists)
-"""Split the first sentence from an English text."""
+"""Split the first sentence from a text."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from textgamut.language import ENGLISH
 
 
-def first_sentence(text: str) -> tuple[str, str]:
+def first_sentence(text: str, language: str = ENGLISH) -> tuple[str, str]:
     """Split the first sentence from a prose text.
 
     A sentence ends at the end of its line, or at a full stop, question or exclamation mark that is followed
     by a blank and a possible beginning of a sentence, but not inside brackets or quotes and not after an
     initial or an abbreviation.
 
+    In other languages than English, it ends at ICU's sentence boundaries (Unicode Standard Annex 29), but not
+    inside brackets, before what follows a closing quote without a blank, or at a full stop after a letter, a
+    number of one or two digits, or an abbreviation: one of ``_NEVER_LAST``, or one of up to four letters in
+    CLDR's list for the language.
+
     Args:
         text: Prose, with paragraphs separated by line breaks.
+        language: Language of the text.
 
     Returns:
         The sentence and the rest, both stripped. The sentence is empty only if the text is blank.
     """
     text = text.strip()
     line = text.split("\n", 1)[0]
+    if language != ENGLISH:
+        first = next(_ends(line, language), len(line))
+        return text[:first].strip(), text[first:].strip()
     end = _first_end(line, whole=True)
     if end is None and (line.count('"') % 2 or any(line.count(a) != line.count(b) for a, b in _PAIRS)):
         end = _first_end(line, whole=False)  # unbalanced brackets or quotes
@@ -86,3 +98,40 @@ def _first_end(line: str, whole: bool) -> int | None:
         if ends:
             return found.end("end")
     return None
+
+
+_OPENING, _CLOSING = "([（［「『【《", ")]）］」』】》"
+_LETTER_OR_ORDINAL = re.compile(r"[^\W\d_]|\d{1,2}")
+_LAST_WORD = re.compile(r"\b(\w+)\.$")
+
+
+def _ends(line: str, language: str) -> Iterator[int]:
+    """Yield the ends of the sentences in a line in another language than English."""
+    from icu4py.breakers import SentenceBreaker
+
+    boundaries = [end for _, end in SentenceBreaker(line, language).segments()]
+    known = {end for _, end in SentenceBreaker(line, f"{language}@ss=standard").segments()}
+    balanced = all(line.count(a) == line.count(b) for a, b in zip(_OPENING, _CLOSING, strict=True))
+    start = depth = 0
+    for end in boundaries:
+        passed, start = line[start:end], end
+        depth += sum(map(passed.count, _OPENING)) - sum(map(passed.count, _CLOSING))
+        before = passed.rstrip()
+        quoted = before == passed and before[-1:] in _CLOSING
+        if not (balanced and depth > 0) and not quoted and not _is_abbreviated(before, end in known):
+            yield end
+
+
+def _is_abbreviated(sentence: str, known: bool) -> bool:
+    """Return whether a sentence seems to end because of the full stop of an abbreviation.
+
+    Args:
+        sentence: The text up to the boundary, stripped.
+        known: Whether it ends for ICU with the abbreviations of CLDR, too. ICU compares them with the ends of
+            words, so those of longer words do not count.
+    """
+    found = _LAST_WORD.search(sentence)
+    if found is None:
+        return False
+    word = found[1].lower()
+    return bool(_LETTER_OR_ORDINAL.fullmatch(word) or word in _NEVER_LAST or (not known and len(word) <= 4))

@@ -1,8 +1,9 @@
 # ruff: noqa: RUF001  (the module handles typographic letters)
-"""Render inline templates of the English Wikipedia from their own arguments.
+"""Render inline templates from their own arguments.
 
 The result does not depend on the date or on other pages. A template without a rule leaves a hole, which
-``markup`` repairs.
+``markup`` repairs. In other languages than English, only the rules of ``_SHARED`` apply: their templates show
+their arguments and nothing else, under the same name on many Wikipedias.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Callable
+
+from textgamut.datasets.wikitext.site import ENGLISH_SITE, Site
 
 HOLE, BREAK, COMMENT = "\x00", "\x01", "\x02"
 """Placeholders for dropped markup, line breaks and comments while a page is rendered."""
@@ -28,9 +31,12 @@ MONTHS |= {name.lower(): place for place, name in enumerate(calendar.month_abbr)
 RAISING = str.maketrans("0123456789+-−–()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁽⁾ⁿ", "' ")
 
 
-def name_of(raw: str) -> str:
+def name_of(raw: str, site: Site = ENGLISH_SITE) -> str:
     """Return the name of a template as in the rules: in lower case, with blanks for underscores."""
-    return " ".join(raw.replace("_", " ").lower().split()).removeprefix("template:").strip()
+    name = " ".join(raw.replace("_", " ").lower().split())
+    for namespace in site.templates:
+        name = name.removeprefix(f"{namespace}:")
+    return name.strip()
 
 
 class Arguments:
@@ -65,20 +71,24 @@ class Arguments:
 _Rule = Callable[[Arguments], str]
 
 
-def render_template(parts: list[str], fields: dict[str, str]) -> str:
+def render_template(parts: list[str], fields: dict[str, str], site: Site = ENGLISH_SITE) -> str:
     """Render a template from its name and parameters; add facts about persons to ``fields``."""
-    name = name_of(parts[0].replace(HOLE, "").translate(UNMARKED))
+    name = name_of(parts[0].replace(HOLE, "").translate(UNMARKED), site)
     arguments = Arguments(parts[1:])
     for field in FIELDS.intersection(arguments.named):
         if arguments.named[field]:
             fields.setdefault(field, arguments.named[field])
-    if rule := _RULES.get(name):
+    if rule := (_RULES if site.english else _SHARED_RULES).get(name):
         return rule(arguments)
     if name.startswith("lang-"):
+        if not site.english:
+            return arguments[1].strip() or HOLE  # without the name of the language
         return _language(name.removeprefix("lang-"), arguments)
     if name.startswith("script/"):
         return arguments[1]
     function, colon, _ = name.partition(":")
+    if colon and function == "formatnum" and not site.english:
+        return parts[0].partition(":")[2].strip()
     if colon and function in _FUNCTIONS:
         return _FUNCTIONS[function](parts[0].partition(":")[2].strip())
     return HOLE
@@ -373,37 +383,19 @@ xcl=Classical Armenian""".replace("\n", ",").split(",")
 """Language codes in templates -> names displayed by Wikipedia."""
 
 # Template names in lower case, with their common redirects.
-_NAMES: list[tuple[_Rule, str]] = [
+_SHARED: list[tuple[_Rule, str]] = [
     (
         lambda arguments: arguments[1],
-        """nowrap|nobr|nobreak|no wrap|small|smaller|big|bigger|large|larger|midsize|normal|em|strong|b
-        |i|bold|italic|nobold|no bold|noitalic|no italic|italics correction|underline|sc|sm|smallcaps
-        |small caps|sc2|allcaps|mono|tt|code|samp|kbd|var|mvar|math|tmath|sup|sub|not a typo|typo
-        |proper name|as written|chem2|unicode|polytonic|hebrew|nastaliq|visible anchor|vanchor|flag
-        |flagu|flagcountry|nq|tq|format price|nts|number table sorting|dfn|w|wikilink|char|center
-        |delink|noprint|stn|station|phonetic|nihongo foot""",
+        """nowrap|nobr|nobreak|no wrap|small|smaller|big|bigger|large|larger|em|strong|bold|italic|nobold
+        |noitalic|underline|sc|smallcaps|small caps|mono|tt|code|samp|kbd|var|mvar|math|sup|sub|chem2|unicode
+        |polytonic|visible anchor|vanchor|dfn""",
     ),
     (lambda arguments: arguments[1].strip(), "abbr|abbrlink|tooltip|hover title|explain"),
-    (
-        lambda arguments: arguments.named.get("text") or arguments[1],
-        "citation needed span|cns|fact span|clarify span|synthesis inline span|disputed inline span",
-    ),
     (lambda arguments: arguments[2], "color|colour|font color|sort|script|rtl-lang|resize"),
     (lambda arguments: (arguments.all() or [""])[-1], "lang|transl|transliteration|translit|tlit|wikt-lang"),
-    (lambda arguments: _language(arguments[1].strip(), arguments, 2), "langx"),
-    (_chinese, "zh|lang-zh"),
-    (_nihongo, "nihongo"),
-    (_convert, "convert|cvt|conv"),
-    (_value, "val"),
     (_fraction, "frac|fraction|sfrac|tfrac"),
     (lambda arguments: arguments[1].strip() + arguments[2].strip().translate(RAISING), "pow"),
-    (lambda arguments: "×10" + arguments[1].strip().translate(RAISING), "e|esp"),
-    (lambda arguments: "".join(arguments.all()), "chem|chemical formula|linktext"),
-    (lambda arguments: " ".join(arguments.all()), "post-nominals|postnominals|sortname"),
-    (lambda arguments: " ".join(arguments.all()[:2]), "bibleverse|bibleref"),
-    (lambda arguments: "+".join(arguments.all()), "keypress|key press"),
     (lambda arguments: " · ".join(arguments.all()), "hlist|horizontal list"),
-    (lambda arguments: " § ".join(arguments.all()), "section link|slink"),
     (_list, "unbulleted list|ubl|ublist|vunblist|bulleted list|blist|ordered list|numbered list"),
     (_content, "plainlist|plain list|flatlist|flat list|columns-list|collist|col-list"),
     (
@@ -411,6 +403,32 @@ _NAMES: list[tuple[_Rule, str]] = [
         """quote|blockquote|block quote|cquote|bquote|quotation|centered pull quote|poem quote|poemquote
         |verse translation""",
     ),
+    (_before("⟨", "⟩"), "angbr|angle bracket"),
+    (_before("[", "]"), "bracket|sqbr|interp"),
+    *((_constant(text), names) for text, names in _CONSTANTS.items()),
+]
+_ENGLISH: list[tuple[_Rule, str]] = [
+    (
+        lambda arguments: arguments[1],
+        """midsize|normal|b|i|no bold|no italic|italics correction|sm|sc2|allcaps|tmath|not a typo|typo
+        |proper name|as written|hebrew|nastaliq|flag|flagu|flagcountry|nq|tq|format price|nts
+        |number table sorting|w|wikilink|char|center|delink|noprint|stn|station|phonetic|nihongo foot""",
+    ),
+    (
+        lambda arguments: arguments.named.get("text") or arguments[1],
+        "citation needed span|cns|fact span|clarify span|synthesis inline span|disputed inline span",
+    ),
+    (lambda arguments: _language(arguments[1].strip(), arguments, 2), "langx"),
+    (_chinese, "zh|lang-zh"),
+    (_nihongo, "nihongo"),
+    (_convert, "convert|cvt|conv"),
+    (_value, "val"),
+    (lambda arguments: "×10" + arguments[1].strip().translate(RAISING), "e|esp"),
+    (lambda arguments: "".join(arguments.all()), "chem|chemical formula|linktext"),
+    (lambda arguments: " ".join(arguments.all()), "post-nominals|postnominals|sortname"),
+    (lambda arguments: " ".join(arguments.all()[:2]), "bibleverse|bibleref"),
+    (lambda arguments: "+".join(arguments.all()), "keypress|key press"),
+    (lambda arguments: " § ".join(arguments.all()), "section link|slink"),
     (_as_of, "as of|asof|as at"),
     (
         _date,
@@ -431,8 +449,6 @@ _NAMES: list[tuple[_Rule, str]] = [
     (_before("lit. '", "'"), "lit|literal translation|literally"),
     (_before("'", "'"), "gloss|single quote|sq"),
     (_before('"', '"'), '"|double quote|dq'),
-    (_before("⟨", "⟩"), "angbr|angle bracket"),
-    (_before("[", "]"), "bracket|sqbr|interp"),
     (
         lambda arguments: "-".join(part.strip() for part in arguments.places[:2]),
         "simplenuclide|simplenuclide2",
@@ -447,7 +463,7 @@ _NAMES: list[tuple[_Rule, str]] = [
     (_music, "music"),
     (_ordinal, "ordinal|ord"),
     *((_money(sign), names) for sign, names in _MONEY.items()),
-    *((_constant(text), names) for text, names in _CONSTANTS.items()),
     *((_ship(prefix), prefix.lower()) for prefix in _SHIPS.split()),
 ]
-_RULES = {name.strip(): rule for rule, names in _NAMES for name in names.split("|")}
+_SHARED_RULES = {name.strip(): rule for rule, names in _SHARED for name in names.split("|")}
+_RULES = _SHARED_RULES | {name.strip(): rule for rule, names in _ENGLISH for name in names.split("|")}
