@@ -31,7 +31,7 @@ def site_of(source: Wiki | Path, language: str) -> Site:
     info = dump.siteinfo(source) if isinstance(source, Path) else source.pages.siteinfo()
     if language == AUTO:
         language = check_language(
-            info.language[:40], "the wiki's own language (set `language:` of the dataset)"
+            info.language[:40], "the wiki's own language (set `language:` of the dataset): "
         )
     return ENGLISH_SITE if language == ENGLISH else _localized(info, language)
 

@@ -43,7 +43,9 @@ class DatasetBase(Strict):
     def described(self) -> dict[str, Any]:
         """Return all fields as plain data, but for a language that is to be found out and unset limits."""
         unset = {name for name in CHARACTERS if getattr(self, name, None) is None}
-        return self.model_dump(mode="json", exclude=unset | ({"language"} if self.language == AUTO else set()))
+        return self.model_dump(
+            mode="json", exclude=unset | ({"language"} if self.language == AUTO else set())
+        )
 
 
 class NewsArticlesDataset(DatasetBase):
