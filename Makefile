@@ -110,6 +110,7 @@ bench: .venv/dev  ## compare speed and memory with other packages
 	$(BIN)/python benchmarks/divergence.py --seeds 5
 	$(BIN)/python benchmarks/self_bleu.py
 	$(BIN)/python benchmarks/embedding.py
+	$(BIN)/python benchmarks/words.py
 	$(BIN)/python benchmarks/dump.py
 	$(BIN)/python benchmarks/generation.py
 	$(BIN)/python benchmarks/contrastive.py

@@ -19,6 +19,7 @@ from textgamut.config.metrics import Q_TEXT_CRITERIA
 from textgamut.config.target_shapes import AgreementFigure, Continuations, Winners, Worths
 from textgamut.config.task_kinds import HUMAN
 from textgamut.errors import TextgamutError
+from textgamut.language import words_end_of
 from textgamut.rankings.agreement import agreement as rank_correlations
 from textgamut.rankings.bradley_terry import Separation, fit_bradley_terry
 from textgamut.rankings.dominance import merged_by_position
@@ -28,7 +29,7 @@ from textgamut.report.figures.scatter import scatter_figure
 from textgamut.report.papers.mc_labels import MethodLabels, method_labels
 from textgamut.report.papers.result import Entry, PaperResult, PaperTable, in_printed_order
 from textgamut.report.papers.target_settings import Settings, TargetSettings
-from textgamut.text import cut_words
+from textgamut.text import WordsEnd, cut_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -312,7 +313,7 @@ def continuations(
         texts = continuations[continuations["prompt_id"] == prompt["id"]]
         for *key, text in texts.drop_duplicates(["model", "decoding"])[[*TEXT, "text"]].to_numpy().tolist():
             label = "Human" if key[0] == HUMAN else labels[names[key[0], key[1]]]
-            found[label] = _shown(text, words), scores.get(tuple(key))
+            found[label] = _shown(text, words, words_end_of(continuations)), scores.get(tuple(key))
         notes.insert(0, f"Prompt: {prompt['base']}")
         if not str(prompt["base"]).startswith(printed.get("prompt", "")):
             notes.insert(1, "The paper's prompt is not among these; this is the first one.")
@@ -492,9 +493,9 @@ def _prompt(prompts: pd.DataFrame, texts: pd.DataFrame, begin: str | None) -> di
     return {"id": chosen["id"].iloc[0], "base": chosen["base"].iloc[0]} if len(chosen) else None
 
 
-def _shown(text: str, words: int) -> str:
+def _shown(text: str, words: int, words_end: WordsEnd) -> str:
     text = text.strip()
-    begin = cut_words(text, words)
+    begin = cut_words(text, words, words_end)
     return f"{begin} …" if begin != text else text or "(empty)"
 
 
