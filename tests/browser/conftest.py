@@ -20,6 +20,7 @@ from browser.made_pages import (
 )
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from textgamut.language import with_language
 from textgamut.report.explorer_chunks import ExplorerTask
 
 
@@ -60,6 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "named": write_made_page(folder / "named/index.html", [named_task()]),
             "samples": write_made_page(folder / "samples/index.html", [made_task(20, samples=5)]),
             "scored": write_scored_page(folder / "scored/index.html"),
+            "arabic": write_made_page(folder / "arabic/index.html", [_arabic(made_task(20))]),
             "sides": write_made_page(folder / "sides/index.html", [sides]),
             "rankings": write_made_page(
                 folder / "rankings/index.html", [], [made_ranking("first"), made_ranking("second")]
@@ -67,6 +69,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "large": large,
             "long": long,
         }
+
+
+def _arabic(task: ExplorerTask) -> ExplorerTask:
+    for texts in (task.human, *task.cells):
+        texts.texts["text"] = [f"كان الطقس جميلا، ومشينا {row} ساعات." for row in range(len(texts.texts))]
+        with_language(texts.texts, "ar")
+    return task
 
 
 def _lengthen(task: ExplorerTask, times: int) -> None:

@@ -137,3 +137,18 @@ def test_arrows_of_axes_agree_with_their_labels(browse: Any) -> None:
       return new Promise((resolve) => setTimeout(() => resolve(drawn), 500)); }""")
     assert "words" in labels  # neither more nor fewer are better
     assert not any(label.endswith(" →") for label in labels)
+
+
+def test_texts_have_the_direction_and_the_language_that_they_are_in(browse: Any) -> None:
+    one = browse("arabic")
+    words = one.page.locator("#x-list .x-item span").first
+    assert words.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+    one.page.locator("#x-list .x-item").first.click()
+    text = one.page.locator(".x-text").first
+    assert text.get_attribute("lang") == "ar"
+    assert text.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+    facts = one.page.locator(".x-facts").first.inner_text().split("\n")
+    assert facts[facts.index("words") + 1] == "6"  # without the comma and the full stop
+    english = browse("small")
+    english.page.locator("#x-list .x-item").first.click()
+    assert english.page.locator(".x-text").first.get_attribute("lang") == ""
