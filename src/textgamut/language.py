@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """The language that most of a set of texts is in."""
 ENGLISH = "en"
+UNKNOWN = "und-"
+"""Beginning of the tag of an unknown language, in front of its script."""
 
 _NAMES = {
     "Latin": """af Afrikaans, az Azerbaijani, bs Bosnian, ca Catalan, cs Czech, cy Welsh, da Danish,
@@ -101,7 +103,7 @@ def check_language(language: str, where: str = "language: ") -> str:
     if not isinstance(language, str):
         raise ConfigError(f"{where}expected a code such as 'en', found {type(language).__name__}")
     code = language.lower().replace("_", "-").split("-")[0]
-    if language == AUTO or language.removeprefix("und-") in _NAMES:
+    if language == AUTO or language.startswith(UNKNOWN):
         return language
     if code in LANGUAGES:
         return code
@@ -153,13 +155,13 @@ def language_of(texts: Iterable[str]) -> str:
         return ENGLISH
     codes = [code for code, (_, script) in _ALL.items() if script == found]
     if len(codes) < 2:
-        return codes[0] if codes else f"und-{found}"
+        return codes[0] if codes else f"{UNKNOWN}{found}"
     return _voted(sample, codes)
 
 
 def script_of(language: str) -> str:
     """Return the script of a language."""
-    return _ALL[language][1] if language in _ALL else language.removeprefix("und-")
+    return _ALL[language][1] if language in _ALL else language.removeprefix(UNKNOWN)
 
 
 def words_end_in(language: str) -> WordsEnd:

@@ -134,7 +134,15 @@ def test_the_order_of_texts_does_not_decide(texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "code"), [("zh", "zh"), ("zh-CN", "zh"), ("pt_BR", "pt"), ("DE", "de"), ("auto", "auto")]
+    ("given_", "code"),
+    [
+        ("zh", "zh"),
+        ("und-Thaana", "und-Thaana"),
+        ("zh-CN", "zh"),
+        ("pt_BR", "pt"),
+        ("DE", "de"),
+        ("auto", "auto"),
+    ],
 )
 def test_codes(given_: str, code: str) -> None:
     assert check_language(given_) == code
