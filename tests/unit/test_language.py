@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from itertools import accumulate
 from pathlib import Path
 
@@ -287,7 +288,9 @@ def test_chinese_texts_are_cut_to_words() -> None:
 
 def test_key_phrases_are_written_as_the_language_writes_them() -> None:
     texts = ["他说人工智能。", "我用人工智能"] * 10 + ["他说人工的智能", "我用智能人工"] * 10
-    assert key_phrases(texts, np.arange(20), "zh") == ("人工智能",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert key_phrases(texts, np.arange(20), "zh") == ("人工智能",)
 
 
 def test_tokens_per_word_counts_words_of_the_language() -> None:

@@ -102,7 +102,11 @@ def key_phrases(texts: Sequence[str], rows: NDArray[np.intp], language: str = EN
     end = words_end_in(language)
     words_of = partial(split_words, words_end=end) if end == "at-boundaries" else None
     vectorizer = CountVectorizer(
-        ngram_range=(1, 3), binary=True, token_pattern=WORD, tokenizer=words_of, min_df=LEAST_TEXTS
+        ngram_range=(1, 3),
+        binary=True,
+        token_pattern=None if words_of else WORD,
+        tokenizer=words_of,
+        min_df=LEAST_TEXTS,
     )
     try:
         present = vectorizer.fit_transform(texts)
