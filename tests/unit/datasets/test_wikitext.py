@@ -670,6 +670,7 @@ def test_rendering_with_full_width_marks(wikitext: str, text: str) -> None:
         ("es", "El Sr. Pérez vive.", "¿Y tú?"),
         ("ja", "東京（とうきょう。英: Tokyo）は、日本の首都。", "人口は多い。"),
         ("ja", "「はい。」と言った。", "人口は多い！"),
+        ("ja", "𠮷野家😀は、日本の会社である。", "𠮷は土に口。"),
         ("zh", "北京，通称北京（旧称“北平”），是首都！", "人口众多。"),
         ("hi", "यह है।", "वह है।"),
         ("und-Latin", "A bc de.", "Fg hi."),

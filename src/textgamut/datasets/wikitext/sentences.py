@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
 from textgamut.language import ENGLISH
 
@@ -109,8 +110,9 @@ def _ends(line: str, language: str) -> Iterator[int]:
     """Yield the ends of the sentences in a line in another language than English."""
     from icu4py.breakers import SentenceBreaker
 
-    boundaries = [end for _, end in SentenceBreaker(line, language).segments()]
-    known = {end for _, end in SentenceBreaker(line, f"{language}@ss=standard").segments()}
+    # From their lengths: the offsets of icu4py count UTF-16 units.
+    boundaries = list(accumulate(map(len, SentenceBreaker(line, language))))
+    known = set(accumulate(map(len, SentenceBreaker(line, f"{language}@ss=standard"))))
     balanced = all(line.count(a) == line.count(b) for a, b in zip(_OPENING, _CLOSING, strict=True))
     start = depth = 0
     for end in boundaries:
