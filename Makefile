@@ -94,7 +94,7 @@ CHECKED  = $(if $(LANGUAGE),corpus-$(LANGUAGE),news-articles)
 sanity: .venv/demo  ## put the metrics through the sanity checks on real texts, and update their results in docs
 	$(BIN)/snakemake --cores all results/sanity/$(CHECKED)/table.csv
 	cp results/sanity/$(CHECKED)/table.csv docs/reference/sanity-$(CHECKED).csv
-	cp results/sanity/$(CHECKED)/checks.png docs/images/sanity-$(CHECKED).png
+	$(if $(LANGUAGE),,cp results/sanity/$(CHECKED)/checks.png docs/images/sanity-$(CHECKED).png)
 
 NEWS = test.csv
 calibration: .venv/dev  ## measure the tests of differences on AG news, NEWS=test.csv, and update docs; many hours, goes on where it was
