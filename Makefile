@@ -88,11 +88,13 @@ format: .venv/dev  ## fix style and formatting
 schema: .venv/demo  ## update config/schema.json after a change in src/textgamut/config
 	$(BIN)/python -m textgamut.config.schema > config/schema.json
 
-CHECKED = news-articles
+# make sanity LANGUAGE=pt; the environment variable LANGUAGE, a setting of programs, has no effect.
+LANGUAGE =
+CHECKED  = $(if $(LANGUAGE),corpus-$(LANGUAGE),news-articles)
 sanity: .venv/demo  ## put the metrics through the sanity checks on real texts, and update their results in docs
 	$(BIN)/snakemake --cores all results/sanity/$(CHECKED)/table.csv
 	cp results/sanity/$(CHECKED)/table.csv docs/reference/sanity-$(CHECKED).csv
-	cp results/sanity/$(CHECKED)/checks.png docs/images/sanity-$(CHECKED).png
+	$(if $(LANGUAGE),,cp results/sanity/$(CHECKED)/checks.png docs/images/sanity-$(CHECKED).png)
 
 NEWS = test.csv
 calibration: .venv/dev  ## measure the tests of differences on AG news, NEWS=test.csv, and update docs; many hours, goes on where it was

@@ -9,6 +9,7 @@ import calibration_tables
 import command_line
 import configuration
 import errata_tables
+import language_tables
 import metrics_tables
 import paper_tables
 import shipped
@@ -28,6 +29,7 @@ def pages() -> dict[str, str]:
         "calibration-planned": calibration_tables.planned(),
         "sanity-checks": metrics_tables.checks(),
         "sanity-results": metrics_tables.results(),
+        **language_tables.tables(),
         **{f"configuration-{name}": text for name, text in configuration.pages().items()},
         **{f"shipped-{name}": text for name, text in shipped.entries_tables().items()},
         **errata_tables.tables(),

@@ -60,6 +60,20 @@ def cut_words(text: str, n: int, words_end: WordsEnd = "at-white-space") -> str:
     return text[:end].lstrip()
 
 
+def cut_pieces(text: str, n: int, words_end: WordsEnd = "at-white-space") -> list[str]:
+    """Cut a text into pieces of n words that do not overlap; what remains at its end is left out.
+
+    Pieces begin and end with a word. White space within them becomes single spaces, but at boundaries all
+    that is between two words is kept.
+    """
+    if words_end == "at-boundaries":
+        words = list(_segments(text))
+        starts = range(0, len(words) - n + 1, n)
+        return [text[words[start][0] : words[start + n - 1][1]] for start in starts]
+    tokens = split_words(text, words_end)
+    return [" ".join(tokens[start : start + n]) for start in range(0, len(tokens) - n + 1, n)]
+
+
 def cut_continuation(text: str, n: int | None, words_end: WordsEnd = "at-white-space") -> str:
     """Cut a text after its n-th word like ``cut_words``, but keep leading white space.
 

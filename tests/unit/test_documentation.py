@@ -19,6 +19,7 @@ from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import Metric
 from textgamut.config.loading import load_registry
 from textgamut.metrics.sanity.sanity_checks import CHECKS
+from textgamut.workflow.checked_corpora import CHECKED
 
 REFERENCE = ROOT / "docs/reference"
 
@@ -142,6 +143,18 @@ def test_the_catalogue_names_the_checks_that_a_metric_fails() -> None:
     assert {name: metric.fails for name, metric in METRICS.items() if metric.fails} == {
         name: found for name, found in failed.items() if found
     }
+
+
+def test_the_sanity_checks_of_each_language_are_in_the_tables() -> None:
+    tables = extension("language_tables")
+    languages = {slug.removeprefix("corpus-") for slug in CHECKED if slug.startswith("corpus-")}
+    assert {language for language, _ in tables._slugs()} == languages
+    for text in (tables.corpora(), tables.topics()):
+        assert all(f"(`{language}`)" in text for language in languages)
+    assert tables._passed({("m", check.name): "pass (+0.01)" for check in CHECKS}, "m") == "13 of 13"
+    row = dict.fromkeys((("m", check.name) for check in CHECKS), "'-") | {("m", "few"): "fail (-0.20)"}
+    assert tables._passed(row, "m") == "0 of 1"
+    assert tables._cell("fail (-0.20)") == "**✗&nbsp;-0.20**"
 
 
 def test_the_level_of_the_tests_is_that_of_the_counts(

@@ -85,6 +85,12 @@ NEWS = [
     }
     for i in range(9)
 ]
+SPEECHES = [{"chair": "FALSE", "party": "a", "text": f"x{i}"} for i in range(9)]
+POEMS = [{"id": i, "poem": [f"x{i}"], "interpretation": f"y{i}", "alt_interpretation": ""} for i in range(9)]
+HADITHS = {
+    "chapters": [{"id": 1, "english": "a"}],
+    "hadiths": [{"id": i, "chapterId": 1, "arabic": f"x{i}"} for i in range(9)],
+}
 BATCH = [{"custom_id": f"p{i}", "response": {"body": {"choices": [{"text": f"x{i}"}]}}} for i in range(9)]
 CARD = {
     "columns": ["id", "text"],
@@ -116,6 +122,26 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
     "ag-news": ("x.csv", b"".join(b'1,"a %d","b"\n' % i for i in range(9)), dataset(format="ag-news")),
     "ag-news parquet": ("x.parquet", parquet(ROWS), dataset(format="ag-news")),
     "news-articles": ("x.zip", zipped("NewsArticles.csv", csv(NEWS)), dataset(format="news-articles")),
+    "labelled-corpus csv": (
+        "x.zip",
+        zipped("x.csv", csv(SPEECHES)),
+        dataset(format="labelled-corpus", corpus="parlspeech"),
+    ),
+    "labelled-corpus": (
+        "x.json",
+        json.dumps(POEMS).encode(),
+        dataset(format="labelled-corpus", corpus="hafez"),
+    ),
+    "labelled-corpus gz": (
+        "x.json.gz",
+        gzip.compress(json.dumps(HADITHS).encode()),
+        dataset(format="labelled-corpus", corpus="bukhari"),
+    ),
+    "labelled-corpus conllu": (
+        "x.txt",
+        "".join(f"# sent_id = FOLHA_DOC{i}_SENT1\n# text = word {i}\n1\tword\n\n" for i in range(9)).encode(),
+        dataset(format="labelled-corpus", corpus="dante"),
+    ),
     "continuations": ("x.json", json.dumps(PAIRS).encode(), dataset(format="continuations")),
     "continuations gz": (
         "x.json.gz",

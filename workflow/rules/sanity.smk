@@ -1,11 +1,13 @@
 """Put the metrics through sanity checks, for the developers: `make sanity`."""
 
+from textgamut.workflow.checked_corpora import CHECKED
+
 
 rule check_metrics:
     """Put all metrics of distributions through the same sanity checks, on passages of real texts."""
     input:
         texts=paths.TEXTS,
-        card=paths.fill(paths.EMBEDDER_CARD, embedder=inputs.CHECKED_EMBEDDER),
+        card=bound(inputs.checked_embedder),
     output:
         rows=paths.fill_some(paths.CHECKS, name="rows.csv"),
         table=paths.fill_some(paths.CHECKS, name="table.csv"),
@@ -14,13 +16,13 @@ rule check_metrics:
     log:
         "logs/check_metrics/{dataset}.log",
     wildcard_constraints:
-        dataset="|".join(settings.CHECKED),
+        dataset="|".join(CHECKED),
     conda:
         "../../envs/cuda.yaml"
     threads: 2
     resources:
         mem_mb=3000,
-        batch_size=CONFIG.embedders[inputs.CHECKED_EMBEDDER].batch_size,
+        batch_size=bound(resources.checked_batch_size),
     params:
         settings=bound(settings.check_metrics),
     message:

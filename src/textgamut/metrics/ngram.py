@@ -173,8 +173,7 @@ def diversity(texts: Sequence[str], language: str = ENGLISH) -> float:
     Args:
         texts: One or more texts.
         language: Their language. Words in Latin, Greek and Cyrillic letters are split on white space, others
-            at Unicode's word boundaries, as in
-            ``textgamut.text.split_words``.
+            at Unicode's word boundaries, see ``textgamut.text.split_words``.
 
     Returns:
         The product, in (0, 1]. The authors' code leaves out each text's last n-gram and rounds rep-n to

@@ -36,12 +36,10 @@ from textgamut.config.task_kinds import HUMAN, ScoresTask
 from textgamut.errors import ConfigError
 from textgamut.fields import expanded
 from textgamut.workflow import outputs, paths
+from textgamut.workflow.checked_corpora import CHECKED
 from textgamut.workflow.families import family_of, generator_scores, text_score_files
 from textgamut.workflow.methods import scored_cells
 from textgamut.workflow.paths import fill
-
-CHECKED_EMBEDDER = "minilm"
-"""Embedder of the sanity checks of the metrics."""
 
 
 def source_files(source: Any) -> list[str]:
@@ -122,6 +120,11 @@ def model_files(config: Config, wildcards: Any) -> list[str]:
     if isinstance(source, FinetunedSource):
         return [fill(paths.CHECKPOINT_WEIGHTS, wildcards)]
     return source_files(source)
+
+
+def checked_embedder(_config: Config, wildcards: Any) -> str:
+    """Return the card of the embedder of the sanity checks on a dataset."""
+    return fill(paths.EMBEDDER_CARD, embedder=CHECKED[wildcards.dataset].embedder)
 
 
 def embedder_files(config: Config, wildcards: Any) -> list[str]:

@@ -13,6 +13,7 @@ from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.config.task_kinds import HUMAN
 from textgamut.workflow import inputs
+from textgamut.workflow.checked_corpora import CHECKED
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import family_of, scores_again
 
@@ -104,6 +105,11 @@ def key_variable(config: Config, wildcards: Any) -> str:
     """Return the name of the environment variable with a served model's key; empty if there is none."""
     source = config.models[wildcards.model].source
     return (source.key_variable or "") if isinstance(source, OpenAISource) else ""
+
+
+def checked_batch_size(config: Config, wildcards: Any) -> int:
+    """Return the maximum number of texts per batch of the embedder of the sanity checks on a dataset."""
+    return config.embedders[CHECKED[wildcards.dataset].embedder].batch_size
 
 
 def embedding_batch_size(config: Config, wildcards: Any) -> int:

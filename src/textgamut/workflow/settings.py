@@ -20,6 +20,7 @@ from textgamut.config.task_kinds import HELD_OUT, HUMAN, SubsetsTask
 from textgamut.inference.intervals import REVISION as INTERVALS
 from textgamut.metrics.rows import YARDSTICK
 from textgamut.workflow import inputs, outputs, targets
+from textgamut.workflow.checked_corpora import CHECKED
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import (
     decoding_labels,
@@ -441,34 +442,17 @@ def tabulate_texts(config: Config, wildcards: Any) -> Settings:
 
 @_rule
 def check_metrics(config: Config, wildcards: Any) -> Settings:
-    texts, sides = CHECKED[wildcards.dataset]
-    design = {"n": 1000, "dimensions": [8, 32, 128], "repeats": 5, "seed": 0}
+    checked = CHECKED[wildcards.dataset]
     return {
         "dataset": wildcards.dataset,
-        "embedder": config.embedders[inputs.CHECKED_EMBEDDER].science(),
+        "embedder": config.embedders[checked.embedder].science(),
         "group": "topic",
         "outliers": 100,
-        **texts,
-        "design": {**design, **sides},
+        "words": checked.words,
+        "passages": checked.passages,
+        "topics": checked.topics,
+        "design": checked.design(),
     }
-
-
-CHECKED: dict[str, tuple[Settings, Settings]] = {
-    "news-articles": (
-        {"words": 50, "passages": 22_000},
-        {
-            "main": ["politics", "world"],
-            "mode": ["sport", "health"],  # no other topic alone has enough passages
-            "sizes": [100, 300, 1000, 3000, 10_000],
-        },
-    ),
-    "ag-news-test": (
-        {"words": 30, "passages": 7600},  # four of five items have 30 words
-        {"main": ["world", "business"], "mode": ["sport"], "sizes": [100, 300, 1000, 3000]},
-    ),
-}
-"""Dataset of the sanity checks -> its passages, and its topics: the perfect model writes about ``main``; a
-model lacks or invents ``mode``; a wholly wrong one writes about all but ``main``."""
 
 
 @_result

@@ -11,7 +11,14 @@ from textgamut.catalogue import METRICS
 from textgamut.errors import TextgamutError
 from textgamut.features.reduce import reduce_features
 from textgamut.metrics.sanity.checked_metrics import GROUPS, Group, Judged
-from textgamut.metrics.sanity.corpus import Corpus, Design, Passages, cut_passages, degenerate_texts
+from textgamut.metrics.sanity.corpus import (
+    Corpus,
+    Design,
+    Passages,
+    choose_passages,
+    cut_passages,
+    degenerate_texts,
+)
 from textgamut.metrics.sanity.sanity_checks import CHECKS, Row, run_checks, verdicts
 from textgamut.metrics.support import support_metrics
 
@@ -209,6 +216,29 @@ def test_passages_do_not_overlap_and_degenerate_texts_repeat_rare_words() -> Non
     assert sorted(found) == ["banana banana banana", "cherry cherry cherry"]
     with pytest.raises(TextgamutError, match="3 rare words are needed"):
         degenerate_texts(corpus, 3, 3)
+
+
+def test_passages_of_a_language_without_spaces_are_cut_at_its_words() -> None:
+    texts = ["我们喜欢北京。他们喜欢上海。", "你好"]
+    assert cut_passages(texts, 3, "zh") == [(0, "我们喜欢北京"), (0, "他们喜欢上海")]
+    assert Passages(np.zeros((1, 1)), texts[:1], "zh").words() == [
+        ["我们", "喜欢", "北京", "他们", "喜欢", "上海"]
+    ]
+    # Each word is in one text; the seven words with two characters are all different.
+    assert set(degenerate_texts(texts, 6, 2, language="zh")) == {
+        word * 2 for word in ("我们", "喜欢", "北京", "他们", "上海", "你好")
+    }
+
+
+def test_chosen_passages_are_even_over_topics_if_there_are_too_many() -> None:
+    topics = ["a", "b", None]
+    passages = [(article, f"{article} {place}") for article in (0, 1, 2) for place in range(20)]
+    passages += [(0, f"more {place}") for place in range(100)]
+    found = choose_passages(passages, topics, 50, 0)
+    assert [topics[article] for article, _ in found].count("b") == 20
+    assert len(found) == 50
+    assert found == sorted(found, key=passages.index)
+    assert {article for article, _ in choose_passages(passages, topics, 1000, 0)} == {0, 1, 2}
 
 
 @pytest.mark.parametrize(

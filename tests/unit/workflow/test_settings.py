@@ -17,8 +17,10 @@ from textgamut.config.entries.models import Reasoning
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.loading import load_config, validate_config
 from textgamut.inference.intervals import REVISION as INTERVALS
+from textgamut.metrics.sanity.corpus import Design
 from textgamut.report.papers.mc_labels import methods_by_label
-from textgamut.workflow import revisions, settings
+from textgamut.workflow import inputs, revisions, settings
+from textgamut.workflow.checked_corpora import CHECKED
 from textgamut.workflow.families import family_of
 from textgamut.workflow.methods import method_names
 from textgamut.workflow.task_results import TASK_RESULTS
@@ -86,6 +88,17 @@ def test_settings_are_plain_data_with_the_revisions(demo: Config) -> None:
     for rule, found in all_settings(demo):
         assert json.loads(json.dumps(found)) == found, rule
         assert found["revision"] == revisions.revision_of("make_result" if rule in RESULTS else rule)
+
+
+@pytest.mark.parametrize("dataset", CHECKED)
+def test_every_corpus_of_the_sanity_checks_is_shipped(demo: Config, dataset: str) -> None:
+    found = settings.check_metrics(demo, SimpleNamespace(dataset=dataset))
+    assert json.loads(json.dumps(found)) == found
+    assert found["group"] in demo.datasets[dataset].groups
+    embedder = CHECKED[dataset].embedder
+    assert embedder in demo.embedders
+    assert inputs.checked_embedder(demo, SimpleNamespace(dataset=dataset)).endswith(f"{embedder}.json")
+    assert max(Design(**found["design"]).sizes) * 2 <= found["passages"]
 
 
 def differing(before: Config, after: Config) -> set[str]:

