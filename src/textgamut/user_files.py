@@ -212,12 +212,20 @@ def _guess(head: bytes, suffix: str) -> str:
     return _guess_json(text, suffix) or _guess_table(text.splitlines(), suffix)
 
 
+_PAGE = re.compile(r"<(?:!doctype\s+html|html|head|title|body|script)\b")
+
+
 def is_page(head: bytes) -> bool:
     """Return whether a file that begins like this is a page of HTML."""
-    # The whole alternative is possessive: a head full of white space and comments costs linear time.
-    before = r"(?:\s++|<!--(?:(?!-->).)*+-->|<\?xml[^>]*+>)*+"
-    page = rf"{before}<(?:!doctype\s+html|html|head|title|body|script)\b"
-    return bool(re.match(page, head.decode("utf-8-sig", "replace"), re.IGNORECASE | re.DOTALL))
+    text = head.decode("utf-8-sig", "replace").lower()
+    at, end = 0, -1  # without a pattern for all of it: Python 3.11.2 has wrong results of possessive ones
+    while at != end:
+        end = at
+        at += len(text[at:]) - len(text[at:].lstrip())
+        for start, close in (("<!--", "-->"), ("<?xml", ">")):
+            if text.startswith(start, at) and (found := text.find(close, at + len(start))) >= 0:
+                at = found + len(close)
+    return bool(_PAGE.match(text, at))
 
 
 def _guess_json(text: str, suffix: str) -> str:
