@@ -23,7 +23,8 @@ SKIPPED = ("dev", "docs", "test", "vllm")
 
 COMPATIBLE = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
-    "CC0-1.0", "CNRI-Python", "ISC", "MIT", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Unlicense", "Zlib",
+    "CC0-1.0", "CNRI-Python", "ISC", "MIT", "MIT-CMU", "MPL-2.0", "NAIST-2003", "PSF-2.0", "Unlicense",
+    "Zlib",
 }  # fmt: skip
 """Licences of libraries that software under Apache-2.0 may require: all permissive but MPL-2.0, which asks
 for changes of its own files to be published."""
@@ -53,6 +54,8 @@ BY_HAND = {
     # Its COPYING: in the public domain and under BSD licences but for tools/editors/emacs/rst.el (GPL-3),
     # which the wheel does not have; a test looks for it.
     "docutils": "CC0-1.0 AND 0BSD AND BSD-2-Clause AND BSD-3-Clause",
+    # Its COPYING, of the dictionary: permissive, if the notice stays.
+    "ipadic": "NAIST-2003",
     # Its LICENSE: GPL 2.0+, LGPL 2.1+ or MPL 1.1, as the user chooses.
     "pyphen": "GPL-2.0-or-later OR LGPL-2.1-or-later OR MPL-1.1",
 }
@@ -124,7 +127,11 @@ def _titles(found: Distribution) -> Iterator[str]:
     """Yield the licences that licence files have as their title."""
     for path in found.files or ():
         if re.match(r"(licen[sc]e|copying)\b", path.name, re.IGNORECASE):
-            title = next((line.strip() for line in path.read_text().splitlines() if line.strip()), "")
+            try:
+                lines = path.read_text().splitlines()
+            except UnicodeDecodeError:  # not its own, but of the data in it
+                continue
+            title = next((line.strip() for line in lines if line.strip()), "")
             if title.lower() in ALIASES:
                 yield ALIASES[title.lower()]
 
