@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import statistics
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.made_pages import HOSTILE, HOSTILE_METHOD, made_scores, made_task
 from helpers import ROOT
+from PIL import Image
 
 from textgamut.rankings.dominance import dominance_counts
 
@@ -282,6 +284,12 @@ def test_an_address_that_makes_no_sense_is_ignored(browse: Any, address: str) ->
     browse("small", address).wait("showing 240 of 240")
 
 
+def alike(one: bytes, other: bytes) -> bool:
+    """Return whether two screenshots show the same, but for the rounding of their borders."""
+    sides = [np.asarray(Image.open(io.BytesIO(of)).convert("RGB"), dtype=int) for of in (one, other)]
+    return sides[0].shape == sides[1].shape and int(np.abs(sides[0] - sides[1]).max()) <= 2
+
+
 def still(element: Any) -> bytes:
     """Return a screenshot once nothing has changed for a while, also on a busy machine."""
     before, same = b"", 0
@@ -311,7 +319,8 @@ def test_the_address_has_the_view_of_the_map(browse: Any) -> None:
     one.page.mouse.move(0, 0)
     zoomed = still(canvas)
     again = browse("small", f"#{one.address()}").page.locator("#x-canvas")
-    assert still(again) == zoomed != whole
+    assert alike(still(again), zoomed)
+    assert not alike(zoomed, whole)
     one.page.locator("#x-reset").click()
     assert "view=" not in one.address()
 
