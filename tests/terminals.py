@@ -53,7 +53,9 @@ class Terminal:
             if not data:
                 break
             self.sent += data
-            self.stream.feed(data)
+            self.stream.feed(
+                data.replace(b"\x03", b"")
+            )  # the echo of Ctrl-C, for which terminals show nothing
         self.code = self.process.wait(GIVE_UP)
         yield self.lines
 
@@ -61,6 +63,11 @@ class Terminal:
     def lines(self) -> list[str]:
         """What the terminal shows."""
         return [line.rstrip() for line in self.screen.display]
+
+    @property
+    def settings(self) -> list[object]:
+        """What the terminal does with what is typed, and the like."""
+        return termios.tcgetattr(self.master)
 
     def press_ctrl_c(self) -> None:
         """Press Ctrl-C."""

@@ -86,7 +86,7 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(small: Path) -> None:
     with contextlib.ExitStack() as stack:
         stack.enter_context(lock(small / "logs/extract_dataset/mine.lock"))
         terminal = run_on_terminal(small, *DRAWS)
-        pressed = False
+        before, pressed = terminal.settings, False
         for lines in terminal.states():
             if frame(lines) and not pressed and any("waiting for another process" in line for line in lines):
                 terminal.press_ctrl_c()
@@ -99,6 +99,8 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(small: Path) -> None:
     assert not {"╭", "│", "╰"} & {*shown}
     assert not terminal.screen.cursor.hidden
     assert "Traceback" not in shown
+    assert "^C" not in shown  # it would move the bars
+    assert terminal.settings == before
 
 
 def test_failures_stay_visible_in_plain_lines(small: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
+import termios
 from types import FrameType
 
 GRACE = 1.0  # seconds for Snakemake to end after its jobs were killed
@@ -15,6 +18,21 @@ def end_at_second_interrupt() -> None:
     Jobs can be killed at any time: finished work is kept (``run.records``, ``generation.journal``).
     """
     signal.signal(signal.SIGINT, _first)
+    _hide_controls()
+
+
+def _hide_controls() -> None:
+    """Keep the terminal from showing ^C until the end: after a full line, that would move the bars."""
+    try:
+        terminal = sys.stderr.fileno()
+        if os.tcgetpgrp(terminal) != os.getpgrp():  # not ours to set, in the background
+            return
+        before = termios.tcgetattr(terminal)
+    except (OSError, ValueError, termios.error):  # no terminal
+        return
+    flags = before[3] & ~termios.ECHOCTL
+    termios.tcsetattr(terminal, termios.TCSANOW, [*before[:3], flags, *before[4:]])
+    atexit.register(termios.tcsetattr, terminal, termios.TCSANOW, before)
 
 
 def _first(number: int, frame: FrameType | None) -> None:
