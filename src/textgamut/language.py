@@ -68,9 +68,9 @@ _ALL = {
 LANGUAGES = {code: name for code, (name, _) in _ALL.items()}
 """Code -> name of each language that can be given."""
 
-SPACED = frozenset({"Latin", "Greek", "Cyrillic"})
+SPACED_SCRIPTS = frozenset({"Latin", "Greek", "Cyrillic"})
 """Scripts whose words are split on white space."""
-UNSPACED = frozenset({"Han", "Kana", "Khmer", "Lao", "Myanmar", "Thai", "Tibetan"})
+UNSPACED_SCRIPTS = frozenset({"Han", "Kana", "Khmer", "Lao", "Myanmar", "Thai", "Tibetan"})
 """Scripts that have no spaces between words."""
 
 _OF_LETTERS = {"CJK": "Han", "HIRAGANA": "Kana", "KATAKANA": "Kana", "MYANMAR": "Myanmar"}
@@ -79,8 +79,7 @@ _FORMS = ("FULLWIDTH ", "HALFWIDTH ", "MATHEMATICAL ")
 """Beginnings of the names of letters that are variants of others."""
 
 LEAST_KANA = 0.05
-"""Share of kana among Han characters and kana from which on a text is Japanese. Chinese texts quote few kana;
-Japanese ones have 40 % and more, headlines about 20 %."""
+"""Share of kana among Han characters and kana from which on texts are Japanese: Chinese ones quote few."""
 
 MOST_TEXTS, MOST_CHARACTERS, PIECE = 1000, 2000, 300
 """Number of texts, and of characters of each, that decide the language; characters that vote together."""
@@ -166,12 +165,12 @@ def script_of(language: str) -> str:
 
 def words_end_in(language: str) -> WordsEnd:
     """Return where the words of a language end."""
-    return "at-white-space" if script_of(language) in SPACED else "at-boundaries"
+    return "at-white-space" if script_of(language) in SPACED_SCRIPTS else "at-boundaries"
 
 
 def joined_words(words: Iterable[str], language: str) -> str:
     """Join words as the language writes them: with spaces, or without."""
-    return ("" if script_of(language) in UNSPACED else " ").join(words)
+    return ("" if script_of(language) in UNSPACED_SCRIPTS else " ").join(words)
 
 
 def described(language: str) -> str:

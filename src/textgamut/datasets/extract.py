@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 REVISION = 3
 """Increase when an extraction produces different texts from the same source."""
 
-WIKI = ("new-wiki", "biographies")
-"""Formats of texts from a wiki or a dump."""
+FIND_LANGUAGE = ("new-wiki", "biographies", "webtext")
+"""Formats whose readers find out the language, by which they select texts."""
 
 
 def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
@@ -57,7 +57,7 @@ def extract(source: Path | Wiki | None, entry: Dataset) -> pd.DataFrame:
     else:
         with reading(entry.source, source):
             frame = module.read(source, entry)
-    stated = language_in(frame) if entry.format in WIKI else entry.language
+    stated = language_in(frame) if entry.format in FIND_LANGUAGE else entry.language
     counts = frame.attrs.get("counts") or {"rows": len(frame)}
     name = source if isinstance(source, Path) else entry.format
     if frame.empty or frame["text"].str.strip().eq("").all():

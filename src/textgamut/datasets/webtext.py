@@ -15,8 +15,8 @@ from textgamut.datasets.row_files import rows_of_jsonl, rows_of_parquet, seems, 
 from textgamut.datasets.table import one_file
 from textgamut.draws import order_key, take
 from textgamut.errors import DataError
-from textgamut.language import AUTO, MOST_TEXTS, language_of, words_end_in
-from textgamut.text import WordsEnd, count_words
+from textgamut.language import AUTO, MOST_TEXTS, language_of, with_language, words_end_in
+from textgamut.text import count_words
 
 if TYPE_CHECKING:
     from textgamut.config.entries.datasets import WebTextDataset
@@ -36,7 +36,8 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
     columns = [*([entry.id] if entry.id else []), "text"]
     parquet = path.suffix.lower() == ".parquet"
     rows = rows_of_parquet(path, columns) if parquet else rows_of_jsonl(path)
-    end, rows = _words_end(rows, entry)
+    language, rows = _language_of(rows, entry)
+    end = words_end_in(language)
     counts = {"rows": 0, "distinct in the file": 0, f"{entry.min_words} words or more": 0}
 
     def texts() -> Iterator[tuple[int, str, str]]:
@@ -65,15 +66,15 @@ def read(path: Path, entry: WebTextDataset) -> pd.DataFrame:
         take([id_ for _, id_, _ in drawn], entry.n, f"{path}: texts of {entry.min_words} words or more")
     frame = pd.DataFrame([row[1:] for row in sorted(drawn)], columns=["id", "text"])
     frame.attrs["counts"] = counts | {"drawn": len(frame)}
-    return frame
+    return with_language(frame, language)
 
 
-def _words_end(
+def _language_of(
     rows: Iterator[tuple[int, dict[str, Any]]], entry: WebTextDataset
-) -> tuple[WordsEnd, Iterator[tuple[int, dict[str, Any]]]]:
-    """Return where words end, by the given language or that of the first texts; and all rows."""
+) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
+    """Return the given language, or that of the first texts; and all rows."""
     if entry.language != AUTO:
-        return words_end_in(entry.language), rows
+        return entry.language, rows
     first = list(islice(rows, MOST_TEXTS))
     texts = (row.get("text") for _, row in first)
-    return words_end_in(language_of(text for text in texts if isinstance(text, str))), chain(first, rows)
+    return language_of(text for text in texts if isinstance(text, str)), chain(first, rows)

@@ -93,7 +93,7 @@ def key_phrases(texts: Sequence[str], rows: NDArray[np.intp], language: str = EN
     Args:
         texts: All texts.
         rows: Rows of those that are described.
-        language: Their language. Where it has no spaces, nor has a phrase.
+        language: Their language. Words of a phrase are joined by spaces if it is written with spaces.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textgamut.errors import ConfigError, DataError
-from textgamut.language import ENGLISH, LANGUAGES, UNSPACED, described, script_of
+from textgamut.language import ENGLISH, LANGUAGES, UNSPACED_SCRIPTS, described, script_of
 from textgamut.metrics.rows import Scores, text_rows
 
 REVISION = 1
@@ -102,7 +102,7 @@ def bleu_tokenization(language: str) -> str:
     Raises:
         ConfigError: If there is none, or its package is missing.
     """
-    if script_of(language) in UNSPACED and language not in TOKENIZATIONS:
+    if script_of(language) in UNSPACED_SCRIPTS and language not in TOKENIZATIONS:
         listed = ", ".join(LANGUAGES[code] for code in TOKENIZATIONS)
         raise ConfigError(
             f"BLEU is defined for languages with spaces between words, and for {listed}; the texts are in "

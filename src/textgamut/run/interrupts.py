@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -32,7 +33,12 @@ def _hide_controls() -> None:
         return
     flags = before[3] & ~termios.ECHOCTL
     termios.tcsetattr(terminal, termios.TCSANOW, [*before[:3], flags, *before[4:]])
-    atexit.register(termios.tcsetattr, terminal, termios.TCSANOW, before)
+
+    def restore() -> None:
+        with contextlib.suppress(OSError, termios.error):  # the terminal may be gone
+            termios.tcsetattr(terminal, termios.TCSANOW, before)
+
+    atexit.register(restore)
 
 
 def _first(number: int, frame: FrameType | None) -> None:

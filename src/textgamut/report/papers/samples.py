@@ -48,10 +48,11 @@ def samples(
             for of in own:
                 found = texts.get(of.key, {}).get(id_, [None])
                 rows += [(unique_label(of, methods), text) for text in found[: target.completions]]
+    end = words_end_of(generations)
     table = PaperTable(
         [label for label, _ in rows],
         ["Text"],
-        [[Entry(_shown(text, words_end_of(generations)))] for _, text in rows],
+        [[Entry(_shown(text, end))] for _, text in rows],
     )
     return PaperResult(table, notes=(f"Texts of more than {MOST_WORDS} words are cut there (…).",))
 
