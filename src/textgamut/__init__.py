@@ -37,6 +37,7 @@ _MODULES = {
     "expectation_adjusted_distinct": "metrics.ngram",
     "fit_bradley_terry": "rankings.bradley_terry",
     "frechet_distance": "metrics.distance",
+    "gate": "scoring.gate",
     "group_metrics": "metrics.support",
     "homogenization": "metrics.compression",
     "likelihood": "metrics.likelihood",

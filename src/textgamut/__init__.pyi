@@ -36,6 +36,7 @@ from textgamut.rankings.qtext import tune_q_text as tune_q_text
 from textgamut.rankings.ufg_depth import ufg_depth as ufg_depth
 from textgamut.scoring import compare as compare
 from textgamut.scoring import score as score
+from textgamut.scoring.gate import gate as gate
 
 __all__: list[str]
 __version__: str

@@ -5,9 +5,11 @@ A language is an ISO 639-1 code such as ``en``, or a tag such as ``und-Thai`` if
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -199,6 +201,17 @@ def main_script(texts: Iterable[str]) -> str | None:
     return max(scripts, key=lambda script: (scripts[script], script))
 
 
+def share_of_other_scripts(text: str, language: str) -> float:
+    """Return the share of a text's letters in another script than that of a language; NaN without letters.
+
+    Japanese and Korean texts may have Han characters.
+    """
+    own = {script_of(language), *(("Han",) if language in ("ja", "ko") else ())}
+    letters = Counter(letter for letter in text if letter.isalpha())
+    other = sum(count for letter, count in letters.items() if _script_of_letter(letter) not in own)
+    return other / letters.total() if letters else math.nan
+
+
 def _sample(texts: Iterable[str]) -> list[str]:
     """Return the beginnings of at most 1000 of the texts, in alphabetical order."""
     texts = list(texts)
@@ -206,6 +219,7 @@ def _sample(texts: Iterable[str]) -> list[str]:
     return sorted(text[:MOST_CHARACTERS] for text in texts[::step])
 
 
+@cache
 def _script_of_letter(letter: str) -> str:
     name = unicodedata.name(letter, "UNKNOWN")
     for form in _FORMS:

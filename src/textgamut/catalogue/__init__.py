@@ -22,6 +22,8 @@ MODULES = (
     "length",
     "ngram",
     "compression",
+    "defects",
+    "copying",
     "likelihood",
     "readability",
     "entities",

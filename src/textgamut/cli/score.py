@@ -65,6 +65,9 @@ def _as_option(option: Field[Any], kind: Any) -> tuple[str, Any, Any]:
     elif option.name == "metrics":
         kind = tuple[str, ...]
         shown |= {"consume_multiple": 1, "validator": _check_families}
+    elif option.name == "refusals":
+        kind = tuple[str, ...]
+        shown["consume_multiple"] = 1
     elif option.name == "kmeans_seeds":
         kind = tuple[Integer, ...]
         shown |= {"consume_multiple": 1, "validator": _check_seeds}

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textgamut.catalogue import METRICS
-from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K
+from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Metric
 from textgamut.inference.differences import Clusters, Difference
 from textgamut.inference.resamples import Pool, Tested, align, resampled_tests, sampled_deviations, seed_of
 from textgamut.metrics.rows import ALL, LEAST_PROMPTS, group_name, units_of_prompts
@@ -80,6 +79,7 @@ def set_differences(
     if any(found is None for found in prepared):
         return []
     found: list[Difference] = []
+    declared = {metric.name: metric for metric in family.metrics}
     ready = [of for of in prepared if of is not None]
     moved = "cluster" if runs[0].clusters else "prompt"
     if not (paired or all(_exchangeable(family, pool, moved) for _, pool in ready)):
@@ -93,9 +93,9 @@ def set_differences(
         for key, test in tests.items():
             group, name = in_group(key)
             size = n if group == ALL else min(pool.in_groups.get(group, 0) for _, pool in ready)
-            if name in METRICS:
+            if name in declared:
                 deviation = max(test.deviation, sampled.get(key, 0.0))
-                of_all = _difference(name, test, values.get(key, math.nan), size, paired, deviation)
+                of_all = _difference(declared[name], test, values.get(key, math.nan), size, paired, deviation)
                 found.append(of_all._replace(group=group))
     return found
 
@@ -221,13 +221,13 @@ def _slow(family: Family, common: Mapping[str, Any], pooled: Mapping[str, Any]) 
 
 
 def _difference(
-    name: str, test: Tested, difference: float, n: int, paired: bool, deviation: float
+    metric: Metric, test: Tested, difference: float, n: int, paired: bool, deviation: float
 ) -> Difference:
-    low, high = METRICS[name].range
+    low, high = metric.range
     reach = 1.96 * deviation
     ends = max(test.difference - reach, low - high), min(test.difference + reach, high - low)
     tested = test.difference, *ends, test.deviation, test.p, n, test.resamples, test.fitted
-    return Difference(name, difference, *tested, paired)
+    return Difference(metric.name, difference, *tested, paired)
 
 
 def _negative(of: Difference) -> Difference:

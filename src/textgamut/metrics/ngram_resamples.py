@@ -21,7 +21,7 @@ ORDERS = (1, 2, 3, 4)
 Tokens = Sequence[Sequence[Hashable]]
 
 
-class _Grams:
+class Grams:
     """How often each n-gram of one order occurs in each text.
 
     Most n-grams occur in one text only: they are summed by text, and the others are counted in each resample.
@@ -190,7 +190,7 @@ def prepare_ngram(
         language: Language of the texts.
     """
     tokens: Tokens = ngram.tokens_of(texts, tokenizer, language)
-    grams = {n: _Grams(tokens, n) for n in ORDERS}
+    grams = {n: Grams(tokens, n) for n in ORDERS}
 
     def of_set(masks: Masks) -> dict[str, NDArray[np.float64]]:
         found = {}
@@ -229,7 +229,7 @@ def prepare_compression(
     words = np.array([count_words(text, end) for text in texts], dtype=np.int64)
     most = sum(count_words(text, end) for text in references)
     tokens = ngram.tokens_of(texts, language=language)
-    grams = {n: _Grams(tokens, n) for n in ORDERS}
+    grams = {n: Grams(tokens, n) for n in ORDERS}
     homogenization = _Homogenization(texts, language)
 
     def cut(masks: Masks) -> tuple[Masks, Masks]:

@@ -32,13 +32,16 @@ PERMUTATIONS = 999
 """Number of permutations of that test."""
 
 
-def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
+def compute(
+    texts: Texts, options: Options, resolved: Resolved, known: Mapping[str, Features] | None = None
+) -> Comparison:
     """Load the weights, and compute the scores.
 
     Args:
         texts: The texts.
         options: The options, checked.
         resolved: What they name.
+        known: Features of the references that are used and of each model, if they are known.
 
     Raises:
         ModelError: If a checkpoint cannot be loaded.
@@ -48,7 +51,7 @@ def compute(texts: Texts, options: Options, resolved: Resolved) -> Comparison:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)  # said once, for all families and models
-        features = _embedded(texts, resolved)
+        features = _embedded(texts, resolved) if known is None else dict(known)
         no_yardstick = _without_yardstick(texts, features)
         if no_yardstick:
             texts = replace(texts, held_out=[])
@@ -66,13 +69,18 @@ def _embedded(texts: Texts, resolved: Resolved) -> dict[str, Features]:
     """Return the features of the references that are used, of each model and of the held-out texts."""
     if resolved.embedder is None:
         return {}
-    from textgamut.features.cache import cached_features
-
     names = [USED_REFERENCES, *texts.generated, *([YARDSTICK] if texts.held_out else [])]
-    sets = {name: texts.of(name) for name in names}
-    found = cached_features(sets, resolved.embedder_folder, resolved.embedder)
+    found = embed_sets({name: texts.of(name) for name in names}, resolved)
     found[USED_REFERENCES].check_script("references", resolved.embedder.label)
     return found
+
+
+def embed_sets(sets: Mapping[str, Sequence[str]], resolved: Resolved) -> dict[str, Features]:
+    """Return the features of sets of texts, computed or from the cache."""
+    from textgamut.features.cache import cached_features
+
+    assert resolved.embedder is not None
+    return cached_features(sets, resolved.embedder_folder, resolved.embedder)
 
 
 def _without_yardstick(texts: Texts, features: Mapping[str, Features]) -> str:

@@ -63,6 +63,7 @@ class Material:
             "seeds": self.options.kmeans_seeds,
             "tokenizer": self.resolved.tokenizer,
             "language": self.texts.language,
+            "refusals": self.options.refusals,
             "references": self.texts.reference,
             "reference_features": self._vectors(USED_REFERENCES),
             "reference_groups": self.texts.labels_of(USED_REFERENCES),
@@ -139,16 +140,24 @@ class Material:
             apart = {name: one[name] - other[name] for name in one if name in other}
             for family in self._tested:
                 if self._scores(family, second):
-                    yield from self._set_differences(family, first, second, apart)
+                    yield from self.set_differences(family, first, second, apart)
                 progress.advance(1)
             clusters = (self._clusters(first), self._clusters(second)) if self.texts.clusters else None
             yield from text_differences(tables[first], tables[second], clusters)
 
         return differences_table((*pair, differences(*pair)) for pair in pairs)
 
-    def _set_differences(
+    def set_differences(
         self, family: Family, first: str, second: str, apart: Mapping[Key, float]
     ) -> list[Difference]:
+        """Return the differences of the metrics of sets of a family between two models.
+
+        Args:
+            family: The family.
+            first: Name of a model.
+            second: Name of another model.
+            apart: Metric, of all texts or of a group -> difference between the values of the two models.
+        """
         from textgamut.inference.set_differences import set_differences
 
         return set_differences(family, [self._run(family, first, second)], (first, second), apart)

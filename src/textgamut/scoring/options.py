@@ -108,6 +108,14 @@ class Options:
             "NAME",
         ),
     )
+    refusals: Sequence[str] = field(
+        default=(),
+        metadata=_shown(
+            "Phrases that make a text a refusal if it begins with one (defects), besides the shipped English "
+            "ones.",
+            "PHRASE...",
+        ),
+    )
     scorer: str | Path | None = field(
         default=None,
         metadata=_shown(

@@ -82,6 +82,7 @@ def check_options(options: Options, with_prompts: bool) -> Options:
     if pooling is not None and not (isinstance(pooling, str) and pooling in get_args(Pooling)):
         choices = ", ".join(get_args(Pooling))
         raise ConfigError(f"pooling: {validation.described(pooling)} is not one of the choices: {choices}")
+    refusals = validation.texts("refusals", validation.listed("refusals", options.refusals, "phrases"))
     for name in ("tokenizer", "scorer", "registries"):
         if (value := getattr(options, name)) is not None:
             validation.path(name, value, "the name of an entry or a folder")
@@ -96,6 +97,7 @@ def check_options(options: Options, with_prompts: bool) -> Options:
         max_tokens=max_tokens,
         bootstrap=bootstrap,
         kmeans_seeds=seeds,
+        refusals=refusals,
     )
 
 

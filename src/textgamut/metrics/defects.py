@@ -1,0 +1,117 @@
+"""Signs that the generation of texts failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.language import ENGLISH, share_of_other_scripts
+from textgamut.metrics.ngram_resamples import Grams
+from textgamut.metrics.rows import Scores, computed_rows, text_rows
+from textgamut.metrics.statistic import Masks, Statistic
+
+REVISION = 1
+"""Increase when the same texts produce different values."""
+
+BEGINNING = 100
+"""Number of characters of a text in which a refusal is looked for: later ones may quote one."""
+
+
+def unfinished(text: str) -> bool:
+    """Return whether a text does not end like a sentence.
+
+    The last character, without closing quotation marks, brackets and marks of emphasis, is not one that ends
+    a sentence in any script.
+
+    Args:
+        text: The text, not empty.
+    """
+    return _ending().search(text) is None
+
+
+def refuses(text: str, more: Sequence[str] = ()) -> bool:
+    """Return whether a text refuses to answer: whether a listed phrase is among its first 100 characters.
+
+    Args:
+        text: The text.
+        more: Phrases besides the shipped English ones.
+    """
+    beginning = _plain(text[:BEGINNING])
+    return any(phrase in beginning for phrase in (*_phrases(), *map(_plain, more)))
+
+
+def distinct_texts(texts: Sequence[str]) -> float:
+    """Return the share of different texts among those that are not empty; NaN if all are empty."""
+    keys = [key for key in map(_key, texts) if key]
+    return len(set(keys)) / len(keys) if keys else np.nan
+
+
+def score(texts: Sequence[str], language: str = ENGLISH, refusals: Sequence[str] = ()) -> Scores:
+    """Look for defects of generated texts.
+
+    Args:
+        texts: N texts.
+        language: Their language. Refusals are looked for in English texts, or if phrases are given.
+        refusals: Phrases besides the shipped English ones.
+
+    Returns:
+        Rows of the share of different texts and of the means over texts, and the values of each text.
+
+    Warns:
+        UserWarning: As ``metrics.rows.text_rows``, of texts without a letter or without a word.
+    """
+    columns = {
+        "empty_texts": [not text.strip() for text in texts],
+        "unfinished_texts": [unfinished(text) if text.strip() else np.nan for text in texts],
+        "foreign_letters": [share_of_other_scripts(text, language) for text in texts],
+    }
+    if language == ENGLISH or refusals:
+        columns["refusals"] = [refuses(text, refusals) for text in texts]
+    values = {name: np.array(of, dtype=np.float64) for name, of in columns.items()}
+    rows = computed_rows(len(texts), {"distinct_texts": lambda: distinct_texts(texts)})
+    return Scores(rows + text_rows(values), values)
+
+
+def prepare_defects(texts: Sequence[str]) -> Statistic:
+    """Prepare the share of different texts of sets of texts, of two models.
+
+    Args:
+        texts: The pooled texts.
+    """
+    grams = Grams([[key] if key else [] for key in map(_key, texts)], 1)
+
+    def of_set(masks: Masks) -> NDArray[np.float64]:
+        with np.errstate(invalid="ignore"):
+            found: NDArray[np.float64] = grams.distinct(masks) / (masks @ grams.lengths)
+        return found
+
+    return Statistic(
+        lambda masks: {"distinct_texts": np.stack([of_set(masks), of_set(~masks)])},
+        part=lambda _, chosen: {"distinct_texts": of_set(chosen)},
+    )
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().replace("\u2019", "'").split())
+
+
+@cache
+def _phrases() -> tuple[str, ...]:
+    listed = files("textgamut.metrics").joinpath("refusals.txt").read_text(encoding="utf-8")
+    return tuple(listed.splitlines())
+
+
+@cache
+def _ending() -> Any:
+    import regex
+
+    return regex.compile(r"[\p{Sentence_Terminal}…][\p{Pe}\p{Pf}\p{Pi}\"'*_`\s]*$")

@@ -1,0 +1,380 @@
+"""Decide whether texts got worse, against the texts of a baseline."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from textgamut import validation
+from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.catalogue.family import FEATURES, LANGUAGE, PROMPT_IDS, TEXT_SCORES, TEXTS
+from textgamut.catalogue.gate import (
+    FAILURES,
+    FAMILIES_OF_GATE,
+    GATE_METRICS,
+    GUARDS,
+    OF_TEXTS,
+    OF_TWO_SETS,
+    WATCHED,
+    family_of,
+)
+from textgamut.errors import ConfigError, DataError, nearest
+from textgamut.inference.gates import Values, checks, untested
+from textgamut.inference.set_differences import Run, set_differences
+from textgamut.metrics import copying
+from textgamut.metrics.rows import ALL, USED_REFERENCES, Columns, group_name
+from textgamut.progress import FOR_DEVELOPERS, step
+from textgamut.scoring.check import check_texts
+from textgamut.scoring.compute import compute, embed_sets
+from textgamut.scoring.gate_results import GateResult
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, GateSettings, Side, Tested
+from textgamut.scoring.options import Options, with_options
+from textgamut.scoring.resolve import Resolved, check_options, resolve
+
+if TYPE_CHECKING:
+    from textgamut.features.embed import Features
+    from textgamut.metrics.statistic import Key
+    from textgamut.scoring.results import ScoreResult
+
+SPLIT_SEED = 0
+"""Seed of the half of the baseline that is the reference if there are no human texts."""
+SWAPPED = 0.5
+"""Share of the candidate's texts that are references above which the files must have been swapped."""
+LONGER = 10
+"""Ratio of the numbers of texts above which two files can hardly belong together."""
+CUT_SHORT = ("length", "max_tokens", "max_output_tokens", "model_length", "incomplete")
+"""Reasons of an end, as servers and harnesses name them, that leave a text unfinished."""
+
+
+@with_options
+def gate(
+    baseline: Side | Iterable[str],
+    candidate: Side | Iterable[str],
+    reference: Side | Iterable[str] | None = None,
+    *,
+    margins: Mapping[str, float] | None = None,
+    alpha: float = 0.05,
+    fail_on: Iterable[str] = (),
+    looks: int = 1,
+    group: str | None = None,
+    training: Iterable[str] = (),
+    **options: Any,
+) -> GateResult:
+    """Decide whether the texts of a candidate are worse than those of a baseline.
+
+    Each guarded metric is tested by resamples of the texts. It passes if the upper end of the one-sided
+    interval of its drop, at level alpha, is below its margin. It fails if it does not pass and its drop is
+    proved: the p-value, corrected for all that can fail the gate, is below alpha. So equal models fail in at
+    most a share alpha of all gates. Else one cannot tell, and the result says how many texts would tell.
+
+    Args:
+        baseline: Texts of the model to compare with, or a :class:`Side` with what belongs to them.
+        candidate: Texts of the model that may be worse.
+        reference: Human texts. Without them, a random half of the baseline is the reference, and the other
+            half is compared.
+        margins: Metric -> largest drop that passes, in its units; changes or extends the defaults.
+        alpha: Probability that equal models fail, in (0, 0.5).
+        fail_on: Names of failures, such as ``drift``, whose metrics without a worse end also fail the gate.
+        looks: Number of gates over which alpha is spent: each fails at level alpha / looks.
+        group: A group column of all sides. Each of its groups has a gate of its own besides that of all.
+        training: Texts that must not be copied, besides the references.
+        options: As listed there.
+
+    Returns:
+        The outcome, all tests, and the failures by name.
+
+    Raises:
+        TypeError: If there is no such option.
+        DataError: If an argument has the wrong type or is out of range, or there are too few texts.
+        ConfigError: If a metric, a failure, an embedder or a model does not exist.
+        SourceError: If a checkpoint cannot be downloaded or found.
+        ModelError: If a checkpoint cannot be loaded.
+
+    Examples:
+        >>> result = textgamut.gate(old_texts, new_texts, human_texts)  # doctest: +SKIP
+        >>> result.outcome, result.failures  # doctest: +SKIP
+    """
+    from textgamut.report.bars import bars, in_notebook
+
+    sides = [
+        of if isinstance(of, Side) else Side(validation.texts(name, of))
+        for name, of in (
+            (BASELINE, baseline),
+            (CANDIDATE, candidate),
+            *([] if reference is None else [("reference", reference)]),
+        )
+    ]
+    settings = check_settings(margins or {}, alpha, fail_on, looks)
+    corpus = validation.texts("training", training)
+    with bars() if in_notebook() else nullcontext(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in FOR_DEVELOPERS:
+            warnings.simplefilter("ignore", category)
+        checked = check_gate_options(Options(**options), settings, sides)
+        found = run_gate(sides, settings, checked, resolve(checked), group, corpus)
+    messages = list(dict.fromkeys(str(of.message) for of in caught))
+    for warning in caught:
+        warnings.warn(warning.message, warning.category, stacklevel=2)
+    return replace(found, warnings=messages)
+
+
+def check_settings(
+    margins: Mapping[str, float], alpha: float, fail_on: Iterable[str], looks: int
+) -> GateSettings:
+    """Check what a gate guards.
+
+    Raises:
+        ConfigError: If a metric or a failure does not exist, or a metric cannot be guarded.
+        DataError: If a number is out of range.
+    """
+    for name, margin in margins.items():
+        if name not in GATE_METRICS:
+            raise ConfigError(f"margin: no metric {name!r}; {nearest(name, list(GATE_METRICS))}")
+        if GATE_METRICS[name].better is None:
+            raise ConfigError(
+                f"margin: {name!r} has no worse end: whether it differs fails the gate with --fail-on "
+                f"{' or '.join(of.name for of in FAILURES if name in of.metrics) or 'a name of a failure'}"
+            )
+        if validation.number(f"margin of {name}", margin) < 0:
+            raise DataError(f"margin of {name} = {margin:g}: must be 0 or more")
+        family = family_of(name)
+        if family is None or PROMPT_IDS in family.reads or not family.in_score:
+            raise ConfigError(f"margin: {name!r} cannot be computed from two files of texts")
+    names = list(fail_on)
+    for name in names:
+        if name not in {of.name for of in FAILURES}:
+            raise ConfigError(f"fail_on: no failure {name!r}; {nearest(name, [of.name for of in FAILURES])}")
+    if not 0 < validation.number("alpha", alpha) < 0.5:
+        raise DataError(f"alpha = {alpha}: must be above 0 and below 0.5")
+    watched = {metric for of in FAILURES if of.name in names for metric in of.metrics if metric in WATCHED}
+    return GateSettings(
+        margins={of.metric: of.margin for of in GUARDS} | dict(margins),
+        alpha=alpha,
+        failing=sorted(watched - set(margins)),
+        looks=validation.integer("looks", looks, 1),
+    )
+
+
+def check_gate_options(options: Options, settings: GateSettings, sides: Sequence[Side]) -> Options:
+    """Check the options, and return them with the families that the guarded metrics need."""
+    families = [*FAMILIES_OF_GATE]
+    for name in settings.margins:
+        family = family_of(name)
+        if family is not None and family.name not in (*families, "copying"):
+            families.append(family.name)
+    if not all(side.known for side in sides):
+        families = [name for name in families if FAMILIES[name].of_features]
+    return check_options(replace(options, metrics=families, bootstrap=0), with_prompts=False)
+
+
+def run_gate(
+    sides: Sequence[Side],
+    settings: GateSettings,
+    options: Options,
+    resolved: Resolved,
+    group: str | None,
+    training: Sequence[str],
+) -> GateResult:
+    """Embed the texts and test all metrics, of all texts and of each group.
+
+    Args:
+        sides: Baseline, candidate and, if there are any, references.
+        settings: What is guarded.
+        options: The options, checked.
+        resolved: What they name.
+        group: The group column; None for no groups.
+        training: Texts that must not be copied.
+
+    Raises:
+        DataError: If there are too few texts, or sides seem to be swapped.
+    """
+    baseline, candidate, *references = _embedded(sides, resolved)
+    _check_sides(baseline, candidate, references, options.k)
+    corpus = [text for side in references if side.known for text in side.texts] + list(training)
+    if not references:
+        order = np.random.default_rng(SPLIT_SEED).permutation(len(baseline.texts)).tolist()
+        half = len(order) // 2
+        references = [baseline.take(sorted(order[:half]))]
+        baseline = baseline.take(sorted(order[half:]))
+    whole = (baseline, candidate, references[0])
+    tested, values = _tested(whole, settings, options, resolved, corpus)
+    tests, skipped = list(values), []
+    for name, of_group in _groups(whole, group, len(sides) > 2):
+        if min(len(side.texts) for side in of_group) <= 4 * options.k:
+            skipped.append(name)
+            continue
+        with warnings.catch_warnings(), step(name):
+            warnings.simplefilter("ignore")  # all texts have warned
+            _, in_group = _tested(of_group, settings, options, resolved, corpus)
+        tests += [test._replace(of=test.of._replace(group=name)) for test in in_group]
+    if skipped:
+        warnings.warn(
+            f"no gate for {', '.join(skipped)}: it needs more than {4 * options.k} texts", stacklevel=2
+        )
+    found = checks(tests, settings.margins, settings.alpha, settings.failing, settings.looks)
+    return GateResult(tuple(found), settings, replace(tested, humans=len(sides) > 2))
+
+
+def _embedded(sides: Sequence[Side], resolved: Resolved) -> list[Side]:
+    """Return the sides with their features."""
+    names = (BASELINE, CANDIDATE, "references")
+    missing = {name: side.texts for name, side in zip(names, sides, strict=False) if side.features is None}
+    found = embed_sets(missing, resolved) if missing else {}
+    return [
+        side if side.features is not None else replace(side, features=found[name])
+        for name, side in zip(names, sides, strict=False)
+    ]
+
+
+def _check_sides(baseline: Side, candidate: Side, references: Sequence[Side], k: int) -> None:
+    """Check that there are enough texts, and that the sides are what they are said to be."""
+    named = {BASELINE: baseline, CANDIDATE: candidate, **dict(zip(["reference"], references, strict=False))}
+    for name, side in named.items():
+        least = 4 * k * (2 if name == BASELINE and not references else 1)
+        if len(side.texts) <= least:
+            raise DataError(f"{name}: a gate needs more than {least} texts, found {len(side.texts)}")
+    sizes = {name: len(side.texts) for name, side in named.items() if name != "reference"}
+    if max(sizes.values()) > LONGER * min(sizes.values()):
+        said = " and ".join(f"the {name} {count:,}" for name, count in sizes.items())
+        raise DataError(f"the {said} texts: these can hardly belong together")
+    for side in references:
+        human = {" ".join(text.split()) for text in side.texts} - {""}
+        for name in (BASELINE, CANDIDATE):
+            own = [" ".join(text.split()) for text in named[name].texts]
+            if side.known and sum(text in human for text in own) > SWAPPED * len(own):
+                raise DataError(
+                    f"most texts of the {name} are references, too: are the human texts given as {name}?"
+                )
+
+
+def _groups(
+    sides: tuple[Side, Side, Side], column: str | None, humans: bool
+) -> Iterator[tuple[str, tuple[Side, Side, Side]]]:
+    """Yield the sides of each group; references without the column are those of all groups."""
+    if column is None:
+        return
+    for name, side in zip((BASELINE, CANDIDATE), sides[:2], strict=True):
+        if column not in side.groups:
+            raise DataError(f"group: the {name} has no column {column!r}")
+    labels = [side.groups.get(column) for side in sides]
+    for label in sorted({of for of in labels[0] or () if of is not None} & {*(labels[1] or ())}):
+        chosen = [
+            side if of is None else side.take([row for row, own in enumerate(of) if own == label])
+            for side, of in zip(sides, labels, strict=True)
+        ]
+        yield group_name(column, label), (chosen[0], chosen[1], chosen[2])
+
+
+def _tested(
+    sides: tuple[Side, Side, Side],
+    settings: GateSettings,
+    options: Options,
+    resolved: Resolved,
+    corpus: Sequence[str],
+) -> tuple[Tested, list[Values]]:
+    """Return the texts with their scores, and the tests of all metrics."""
+    baseline, candidate, reference = sides
+    both = {BASELINE: baseline, CANDIDATE: candidate}
+    prompts, clusters = (
+        {name: getattr(side, what) for name, side in both.items()}
+        if all(getattr(side, what) is not None for side in both.values())
+        else None
+        for what in ("prompts", "clusters")
+    )
+    with warnings.catch_warnings():
+        if not (baseline.known and reference.known):
+            warnings.simplefilter("ignore")  # of texts that are not known
+        texts = check_texts(
+            reference.texts, {name: of.texts for name, of in both.items()}, options, None, prompts, clusters
+        )
+    m, n = len(texts.generated[BASELINE]), texts.compared
+    features = {name: _first(of, m) for name, of in both.items()} | {USED_REFERENCES: _first(reference, n)}
+    comparison = compute(replace(texts, held_out=[]), options, resolved, features)
+    material = comparison.material
+    columns = {name: _columns(side, comparison.results[name], corpus) for name, side in both.items()}
+    wanted = {*settings.margins, *WATCHED}
+    values = {name: result.values for name, result in comparison.results.items()}
+    apart: dict[Key, float] = {
+        name: values[BASELINE][name] - values[CANDIDATE].get(name, np.nan) for name in values[BASELINE]
+    }
+    found = [
+        of
+        for family in (FAMILIES[name] for name in options.metrics if FAMILIES[name].tested)
+        for of in material.set_differences(family, BASELINE, CANDIDATE, apart)
+    ]
+    known = baseline.known and candidate.known
+    found += _of_texts_and_sets(material, columns, wanted, known)
+    means = {name: {of: float(np.nanmean(v)) for of, v in own.items()} for name, own in columns.items()}
+    by_metric = {of.metric: of for of in found if of.group == ALL}
+    if not corpus:
+        wanted.discard("copied_words")
+    tests = []
+    for name in (of for of in GATE_METRICS if of in wanted and GATE_METRICS[of].defined_in(texts.language)):
+        one, other = (means[of].get(name, values[of].get(name, np.nan)) for of in both)
+        if name in by_metric or (name in settings.margins and (known or name in columns[BASELINE])):
+            tests.append(Values(by_metric.get(name, untested(name, m)), one, other))
+    return Tested(comparison, columns, known and reference.known), tests
+
+
+def _first(side: Side, count: int) -> Features:
+    assert side.features is not None
+    return side.features._replace(vectors=side.features.vectors[:count])
+
+
+def _columns(side: Side, result: ScoreResult, corpus: Sequence[str]) -> Columns:
+    """Return the metrics of single texts of the texts of a side that were scored."""
+    texts, material = result.generated_texts, result.material
+    if not side.known:
+        return {name: of[: len(texts)] for name, of in side.columns.items()}
+    frame = result.generated.texts
+    found = {name: frame[name].to_numpy(dtype=np.float64) for name in METRICS if name in frame}
+    if not found:  # nothing but features was scored, since the texts of the other side are not known
+        found = text_columns(texts, material.texts.language, material.options.refusals)
+    if corpus:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of short texts, which are left out
+            found |= copying.score(texts, corpus, material.texts.language).columns or {}
+    if side.finishes is not None:
+        found["unfinished_texts"] = np.array([of in CUT_SHORT for of in side.finishes[: len(texts)]], float)
+    return {name: of for name, of in found.items() if np.isfinite(of).any()}
+
+
+def text_columns(texts: Sequence[str], language: str, refusals: Sequence[str] = ()) -> Columns:
+    """Return the metrics of single texts that a gate tests: metric -> a value for each text."""
+    found: Columns = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of texts without a value
+        for name in FAMILIES_OF_GATE:
+            if not FAMILIES[name].of_features:
+                values = {"texts": texts, "language": language, "refusals": refusals, "tokenizer": None}
+                found |= FAMILIES[name].score(values).columns or {}
+    return found
+
+
+def _of_texts_and_sets(
+    material: Any, columns: Mapping[str, Columns], wanted: Collection[str], known: bool
+) -> list[Any]:
+    """Test the means of metrics of single texts, and what tells both sets apart."""
+    common = {LANGUAGE: material.texts.language}
+    names = [of for of in columns[BASELINE] if of in columns[CANDIDATE] and of in wanted]
+    own: dict[str, list[dict[str, Any]]] = {OF_TEXTS.name: [], OF_TWO_SETS.name: []}
+    for side in (BASELINE, CANDIDATE):
+        texts = material.texts.of(side)
+        own[OF_TEXTS.name].append({TEXTS: texts, TEXT_SCORES: {of: columns[side][of] for of in names}})
+        vectors = material.features[side].vectors
+        own[OF_TWO_SETS.name].append({FEATURES: vectors} | ({TEXTS: texts} if known else {}))
+    prompts, clusters = (
+        None if of is None else (of[BASELINE], of[CANDIDATE])
+        for of in (material.texts.prompts, material.texts.clusters)
+    )
+    found = []
+    for family in (OF_TEXTS, OF_TWO_SETS):
+        first, second = own[family.name]
+        run = Run((first, second), {TEXTS: None, **common}, prompts, clusters=clusters)
+        found += set_differences(family, [run], (BASELINE, CANDIDATE), {})
+    return found

@@ -1,0 +1,85 @@
+"""What a gate compares, and what it guards."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from textgamut.features.embed import Features
+    from textgamut.metrics.rows import Columns
+    from textgamut.scoring.results import Comparison
+
+BASELINE, CANDIDATE = "baseline", "candidate"
+
+
+@dataclass(frozen=True)
+class Side:
+    """Texts of one side of a gate, and what belongs to each of them."""
+
+    texts: Sequence[str]
+    """Empty ones if ``known`` is given without them."""
+    prompts: Sequence[str | None] | None = None
+    clusters: Sequence[str | None] | None = None
+    finishes: Sequence[str | None] | None = None
+    """Why the generation of each text ended."""
+    groups: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    """Group column -> label of each text."""
+    features: Features | None = None
+    """None if the texts are not embedded yet."""
+    columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Metrics of single texts that were recorded."""
+    known: bool = True
+    """Whether the texts are known; else only their features and ``columns`` are."""
+
+    def take(self, rows: Sequence[int]) -> Side:
+        """Return the texts in some rows."""
+
+        def chosen(of: Sequence[Any] | None) -> Any:
+            return None if of is None else [of[row] for row in rows]
+
+        features = self.features
+        return replace(
+            self,
+            texts=chosen(self.texts),
+            prompts=chosen(self.prompts),
+            clusters=chosen(self.clusters),
+            finishes=chosen(self.finishes),
+            groups={name: chosen(of) for name, of in self.groups.items()},
+            features=None if features is None else features._replace(vectors=features.vectors[list(rows)]),
+            columns={name: of[list(rows)] for name, of in self.columns.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The texts of a gate with their scores."""
+
+    comparison: Comparison
+    columns: Mapping[str, Columns]
+    """Side -> metrics of its single texts."""
+    known: bool
+    """Whether all texts are known, not their features alone."""
+    humans: bool = True
+    """Whether the references are human texts, not a half of the baseline."""
+
+    def texts(self, name: str) -> Sequence[str]:
+        """Return the texts of a side, or the references that were used."""
+        return self.comparison.material.texts.of(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateSettings:
+    """What a gate guards, and how sure it must be."""
+
+    margins: Mapping[str, float]
+    """Guarded metric -> largest drop that passes."""
+    alpha: float = 0.05
+    failing: Collection[str] = ()
+    """Watched metrics that fail the gate if they differ."""
+    looks: int = 1
+    """Number of gates over which alpha is spent."""

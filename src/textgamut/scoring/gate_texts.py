@@ -1,0 +1,127 @@
+"""The texts that show a failure of a gate best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textgamut.catalogue.gate import GATE_METRICS, Failure
+from textgamut.features.reduce import unit_blocks
+from textgamut.inference.gates import Check, ShownText
+from textgamut.metrics.copying import LENGTH, plain_ngrams
+from textgamut.metrics.rows import USED_REFERENCES
+
+if TYPE_CHECKING:
+    from textgamut.scoring.gate_sides import Tested
+
+
+def shown_texts(failure: Failure, shown: Sequence[Check], tested: Tested) -> list[ShownText]:
+    """Return the texts that show a failure, the clearest first, each once.
+
+    Args:
+        failure: The failure.
+        shown: The tests that show it.
+        tested: The texts of both sides.
+    """
+    if not tested.known:
+        return []
+    found: dict[tuple[str, int], ShownText] = {}
+    for check in shown:
+        for of in OF_METRIC.get(check.metric, _by_column)(check, tested):
+            found.setdefault((of.side, of.row), of)
+    return list(found.values())
+
+
+def _by_column(check: Check, tested: Tested) -> Iterator[ShownText]:
+    """Yield the candidate's texts with the highest values of a metric of single texts, or the lowest."""
+    values = tested.columns["candidate"].get(check.metric)
+    if values is None:
+        return
+    metric = GATE_METRICS[check.metric]
+    sign = -1 if metric.better == "higher" or (metric.better is None and check.drop < 0) else 1
+    for row in np.argsort(-sign * np.nan_to_num(values, nan=-sign * np.inf), kind="stable"):
+        if not np.isfinite(values[row]) or (metric.range == (0, 1) and values[row] == 0):
+            break
+        yield _candidate(tested, int(row), f"{metric.label}: {values[row]:.3g}")
+
+
+def _repeated(_: Check, tested: Tested) -> Iterator[ShownText]:
+    texts = [" ".join(text.split()) for text in tested.texts("candidate")]
+    first = {text: row for row, text in reversed(list(enumerate(texts))) if text}
+    for text, count in Counter(filter(None, texts)).most_common():
+        if count > 1:
+            yield _candidate(tested, first[text], f"occurs {count} times")
+
+
+def _lost(_: Check, tested: Tested) -> Iterator[ShownText]:
+    """Yield references that the baseline reaches and the candidate does not, the farthest first."""
+    results = tested.comparison.results
+    baseline, candidate = (results[name].support for name in ("baseline", "candidate"))
+    assert baseline is not None
+    assert candidate is not None
+    lost = np.flatnonzero(baseline.in_generated & ~candidate.in_generated)
+    missed = {of.id: of for of in results["candidate"].missed.reference}
+    rows = sorted(lost.tolist(), key=lambda row: -missed[f"row-{row + 1}"].distance)
+    for row in rows:
+        yield ShownText("references", row + 1, tested.texts(USED_REFERENCES)[row], "no longer reached")
+
+
+def _alike(_: Check, tested: Tested) -> Iterator[ShownText]:
+    """Yield the candidate's texts that are nearest to another of its texts."""
+    vectors = _unit(tested, "candidate")
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -1)
+    for row in np.argsort(-cosines.max(axis=1), kind="stable").tolist():
+        other = int(cosines[row].argmax()) + 1
+        yield _candidate(tested, row, f"cosine {cosines[row].max():.3f} with text {other}")
+
+
+def _typical(_: Check, tested: Tested) -> Iterator[ShownText]:
+    """Yield the candidate's texts that are most unlike the baseline's: the witness function of the MMD."""
+    vectors, others = (_unit(tested, name) for name in ("candidate", "baseline"))
+    own = np.exp(vectors @ vectors.T - 1).mean(axis=1)
+    witness = own - np.exp(vectors @ others.T - 1).mean(axis=1)
+    for row in np.argsort(-witness, kind="stable").tolist():
+        yield _candidate(tested, row, "nearer to other texts of the candidate than to the baseline's")
+
+
+def _copied_across(_: Check, tested: Tested) -> Iterator[ShownText]:
+    """Yield the candidate's texts that share long n-grams with a text of the baseline."""
+    language = tested.comparison.material.texts.language
+    known = {
+        gram: row
+        for row, of in enumerate(plain_ngrams(tested.texts("baseline"), LENGTH, language))
+        for gram in of
+    }
+    shared = []
+    for row, own in enumerate(plain_ngrams(tested.texts("candidate"), LENGTH, language)):
+        found = Counter(known[gram] for gram in own if gram in known)
+        if found:
+            shared.append((row, *found.most_common(1)[0]))
+    for row, other, count in sorted(shared, key=lambda of: -of[2]):
+        yield _candidate(tested, row, f"shares {count} 8-grams with text {other + 1} of the baseline")
+
+
+def _candidate(tested: Tested, row: int, why: str) -> ShownText:
+    return ShownText("candidate", row + 1, tested.texts("candidate")[row], why)
+
+
+def _unit(tested: Tested, name: str) -> NDArray[np.float64]:
+    return np.concatenate(list(unit_blocks(tested.comparison.material.features[name].vectors)))
+
+
+OF_METRIC: dict[str, Callable[[Check, Tested], Iterator[ShownText]]] = {
+    "recall": _lost,
+    "vendi_ratio": _alike,
+    "self_bleu": _alike,
+    "distinct_texts": _repeated,
+    "copied_across": _copied_across,
+    "set_distance": _typical,
+    "topic_distance": _typical,
+    "mauve": _typical,
+}
+"""Metric of sets -> what yields the texts that show its change."""
