@@ -6,18 +6,17 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import tiny
+from gate_texts import HUMAN, OLD, REFUSING, SAME, WORDS, sentences
 
 import textgamut
 from textgamut.cli.main import main
 from textgamut.errors import ConfigError, DataError
 from textgamut.scoring.gate_sides import Side
 
-WORDS = ["cat", "dog", "mat", "bad", "fed", "jam", "lake", "sun", "tree", "road", "blue", "run", "see", "two"]
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # there are few texts
 
 
@@ -25,15 +24,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # there are few 
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small p-values need not be exact here."""
     monkeypatch.setattr("textgamut.inference.resamples.MOST", 1000)
-
-
-def sentences(seed: int, count: int = 60, words: list[str] = WORDS) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return [f"{' '.join(rng.choice(words, size=rng.integers(9, 16)))}." for _ in range(count)]
-
-
-HUMAN, OLD, SAME = sentences(1), sentences(2), sentences(3)
-REFUSING = ["I'm sorry, but I can't help with that."] * 20 + SAME[20:]
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +241,10 @@ def test_exit_codes(run, tmp_path: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--candidate", "same.jsonl", "--margin", "recal=0.1"], "no metric 'recal'; nearest valid: 'recall'"),
+        (
+            ["--candidate", "same.jsonl", "--margin", "recal=0.1"],
+            "no metric 'recal'; nearest valid: 'recall'",
+        ),
         (["--candidate", "same.jsonl", "--margin", "recall"], "is not of the form METRIC=NUMBER"),
         (["--candidate", "same.jsonl", "--margin", "text_words=1"], "--fail-on length"),
         (["--candidate", "same.jsonl", "--margin", "recall=-1"], "must be 0 or more"),

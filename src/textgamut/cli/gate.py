@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import make_dataclass, replace
+from dataclasses import fields, make_dataclass, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -23,14 +23,14 @@ from textgamut.cli.common import (
     write,
 )
 from textgamut.cli.score import Column, File, as_option
-from textgamut.errors import ConfigError, DataError
+from textgamut.errors import ConfigError
 from textgamut.scoring.baseline_file import SUFFIX
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, Side
+from textgamut.scoring.gate_files import Format, Layout, read_corpus, read_sides
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE
 from textgamut.scoring.options import Options, all_options
 from textgamut.user_files import check_file
 
 if TYPE_CHECKING:
-    import pandas as pd
 
     from textgamut.scoring.gate_history import Look
     from textgamut.scoring.gate_results import GateResult
@@ -44,11 +44,6 @@ OUTPUTS = ("index.html", "gate.json", "gate.md", "junit.xml", "checks.csv")
 """What ``--output`` writes."""
 LOOKS = 20
 """Number of looks of a history, unless given."""
-
-LOGS = {"lm-eval": "samples_*.jsonl", "inspect": "*.eval"}
-"""Format -> names of its logs in a folder."""
-Format = Literal["table", "lm-eval", "openai-batch", "lighteval", "inspect", "simctg"]
-"""Format of the files of generated texts."""
 
 if TYPE_CHECKING:
     GateGiven = Options
@@ -211,116 +206,27 @@ def _check_files(asked: Mapping[str, Any]) -> None:
 
 def _run(asked: Mapping[str, Any], options: Options, guarded: GateSettings) -> GateResult | None:
     """Read the texts, record the baseline if asked to, and return the result if there is a candidate."""
-    from textgamut.language import AUTO, resolve_language
     from textgamut.models.devices import lease
     from textgamut.progress import step
-    from textgamut.scoring.baseline_file import check_facts, facts, write_baseline
-    from textgamut.scoring.gate import check_gate_options, embedded, recordable, run_gate
-    from textgamut.scoring.resolve import resolve
+    from textgamut.scoring.baseline_file import write_baseline
+    from textgamut.scoring.gate import check_gate, embedded, recordable, run_gate
 
+    layout = Layout(**{field.name: asked[field.name] for field in fields(Layout)})
+    given = {name: asked[name] for name in (BASELINE, CANDIDATE, REFERENCE) if asked[name] is not None}
     with step("reading the texts"):
-        sides, recorded = _read_sides(asked)
-        training = asked["training"] and list(_read(asked["training"], asked["text"], [])[asked["text"]])
-    if recorded and options.language == AUTO:
-        options = replace(options, language=recorded["language"])
-    options = check_gate_options(options, guarded, sides.values())
-    language = resolve_language(options.language, sides.get(REFERENCE, sides[BASELINE]).texts)
-    resolved = resolve(options)
-    common = facts(options, resolved, language)
-    if recorded:
-        check_facts(asked["baseline"], recorded, common)
+        sides, recorded = read_sides(given, layout)
+        corpus = read_corpus(asked["training"] or (), layout)
+    options, resolved, common = check_gate(sides, guarded, options, recorded, str(asked[BASELINE]))
     with lease(1):
         sides = embedded(sides, resolved)
         if record := asked["record"]:
-            kept = recordable(sides, language, options.refusals, asked["no_texts"])
+            kept = recordable(sides, options, asked["no_texts"])
             with writable(record):
                 write_baseline(record, kept, common)
             logger.info("written: %s", record)
         if CANDIDATE not in sides:
             return None
-        return run_gate(sides, guarded, options, resolved, asked["group"], training or ())
-
-
-def _read_sides(asked: Mapping[str, Any]) -> tuple[dict[str, Side], dict[str, Any] | None]:
-    """Return the sides, and the facts of a recorded baseline."""
-    from textgamut.scoring.baseline_file import read_baseline
-
-    baseline, candidate, reference = (asked[name] for name in (BASELINE, CANDIDATE, REFERENCE))
-    recorded: dict[str, Any] | None = None
-    sides: dict[str, Side] = {}
-    if baseline.suffix == SUFFIX:
-        sides, recorded = read_baseline(baseline)
-        if REFERENCE in sides and reference is not None:
-            raise ConfigError(f"--reference: {baseline} was recorded with its references: leave it out")
-    else:
-        sides[BASELINE] = _generated(baseline, asked)
-    if candidate is not None:
-        sides[CANDIDATE] = _generated(candidate, asked)
-    if reference is not None:
-        column = asked["group"]
-        frame = _read(reference, asked["text"], [], [column] if column else [])
-        groups = _groups(frame, column) if column in frame else {}
-        sides[REFERENCE] = Side(list(frame[asked["text"]]), groups=groups)
-    return sides, recorded
-
-
-def _generated(path: Path, asked: Mapping[str, Any]) -> Side:
-    """Return a side of generated texts: of a table, or of a log of another program."""
-    if asked["format"] != "table":
-        return _logged(path, asked["format"])
-    named = {name: asked[name] for name in ("prompt", "cluster", "finish", "group") if asked[name]}
-    frame = _read(path, asked["text"], list(named.values()))
-    prompts, clusters, finishes = (
-        _labels(frame[named[name]]) if name in named else None for name in ("prompt", "cluster", "finish")
-    )
-    return Side(list(frame[asked["text"]]), prompts, clusters, finishes, _groups(frame, named.get("group")))
-
-
-def _logged(path: Path, format: Format) -> Side:
-    """Return the texts in a log of another program, with their prompts and reasons of an end."""
-    from textgamut.config.entries.sources import GenerationsSource
-    from textgamut.generation.given.given_text import read_texts
-
-    file = path
-    if path.is_dir():
-        found = sorted(path.rglob(LOGS.get(format, "*")))
-        if len(found) != 1:
-            named = ": " + ", ".join(str(of.relative_to(path)) for of in found[:5]) if found else ""
-            raise DataError(f"{path}: one log is needed, found {len(found)}{named}: name the file")
-        [file] = found
-    texts = list(read_texts(file, GenerationsSource(kind="generations", path=str(file), format=format)))
-    for of in texts:
-        if of.text is None:
-            raise DataError(f"{of.where}: there is no text: {of.problem}")
-    prompts = [of.prompt_id or next(iter(of.prompts), None) for of in texts]
-    finishes = [of.finish for of in texts]
-    return Side(
-        [of.text or "" for of in texts],
-        prompts if any(prompts) else None,
-        finishes=finishes if any(finishes) else None,
-    )
-
-
-def _read(path: Path, text: str, columns: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a table of texts, which may all be empty: that is what a gate is for."""
-    from textgamut.datasets.table import read_columns, text_column
-
-    frame = read_columns(path, [text, *columns], optional)
-    if not len(frame):
-        raise DataError(f"{path}: there are no texts")
-    return frame.assign(**{text: text_column(path, frame, text)})
-
-
-def _labels(column: pd.Series[Any]) -> list[str | None]:
-    """Return labels as text; None for a missing or an empty one."""
-    from textgamut.datasets.table import labels
-
-    named = labels(column)
-    return [str(of) if known and str(of) else None for of, known in zip(named, named.notna(), strict=True)]
-
-
-def _groups(frame: pd.DataFrame, column: str | None) -> dict[str, list[str | None]]:
-    return {column: _labels(frame[column])} if column else {}
+        return run_gate(sides, guarded, options, resolved, asked["group"], corpus)
 
 
 def _write(folder: Path, result: GateResult, settings: dict[str, Any], seen: Sequence[Look]) -> None:

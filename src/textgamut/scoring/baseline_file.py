@@ -31,7 +31,7 @@ GROUP, METRIC = "group: ", "metric: "
 """Beginnings of the names of columns."""
 
 
-def facts(options: Options, resolved: Resolved, language: str) -> dict[str, Any]:
+def facts(options: Options, resolved: Resolved) -> dict[str, Any]:
     """Return what a baseline and its candidate must have in common."""
     assert resolved.embedder is not None
     return {
@@ -39,7 +39,7 @@ def facts(options: Options, resolved: Resolved, language: str) -> dict[str, Any]
         "embedder": resolved.embedder.model_dump(mode="json", exclude={"batch_size"}),
         "features": embed.REVISION,
         "k": options.k,
-        "language": language,
+        "language": options.language,
         "refusals": list(options.refusals),
     }
 
@@ -105,7 +105,7 @@ def read_baseline(path: Path) -> tuple[dict[str, Side], dict[str, Any]]:
     return sides, known["facts"]
 
 
-def check_facts(path: Path, recorded: Mapping[str, Any], present: Mapping[str, Any]) -> None:
+def check_facts(where: str, recorded: Mapping[str, Any], present: Mapping[str, Any]) -> None:
     """Check that a candidate is measured as the recorded baseline was.
 
     Raises:
@@ -114,7 +114,7 @@ def check_facts(path: Path, recorded: Mapping[str, Any], present: Mapping[str, A
     for name, value in present.items():
         if recorded.get(name) != value:
             then, now = (_described(of) for of in (recorded.get(name), value))
-            raise DataError(f"{path}: was recorded with {name} = {then}, and this is {now}: record it anew")
+            raise DataError(f"{where}: was recorded with {name} = {then}, and this is {now}: record it anew")
 
 
 def _described(value: Any) -> str:

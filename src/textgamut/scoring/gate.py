@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +27,14 @@ from textgamut.catalogue.gate import (
 from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.inference.gates import Values, checks, untested
 from textgamut.inference.set_differences import Run, set_differences
+from textgamut.language import AUTO, language_of
 from textgamut.metrics import copying
 from textgamut.metrics.rows import ALL, USED_REFERENCES, Columns, group_name
 from textgamut.progress import FOR_DEVELOPERS, step
+from textgamut.scoring.baseline_file import check_facts, facts
 from textgamut.scoring.check import check_texts
 from textgamut.scoring.compute import compute, embed_sets
+from textgamut.scoring.gate_files import Given, Layout, read_corpus, read_sides
 from textgamut.scoring.gate_results import GateResult
 from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, GateSettings, Side, Tested
 from textgamut.scoring.options import Options, with_options
@@ -53,16 +57,17 @@ CUT_SHORT = ("length", "max_tokens", "max_output_tokens", "model_length", "incom
 
 @with_options("metrics", "bootstrap")
 def gate(
-    baseline: Side | Iterable[str],
-    candidate: Side | Iterable[str],
-    reference: Side | Iterable[str] | None = None,
+    baseline: Given,
+    candidate: Given,
+    reference: Given | None = None,
     *,
     margins: Mapping[str, float] | None = None,
     alpha: float = 0.05,
     fail_on: Iterable[str] = (),
     looks: int = 1,
     group: str | None = None,
-    training: Iterable[str] = (),
+    training: Path | Iterable[str] = (),
+    layout: Layout | None = None,
     **options: Any,
 ) -> GateResult:
     """Decide whether the texts of a candidate are worse than those of a baseline.
@@ -73,8 +78,9 @@ def gate(
     most a share alpha of all gates. Else one cannot tell, and the result says how many texts would tell.
 
     Args:
-        baseline: Texts of the model to compare with, or a :class:`Side` with what belongs to them.
-        candidate: Texts of the model that may be worse.
+        baseline: Texts of the model to compare with, a :class:`Side` with what belongs to them, or the path
+            of a file, which may be a recorded baseline.
+        candidate: Texts of the model that may be worse, likewise.
         reference: Human texts. Without them, a random half of the baseline is the reference, and the other
             half is compared.
         margins: Metric -> largest drop that passes, in its units; changes or extends the defaults.
@@ -82,7 +88,8 @@ def gate(
         fail_on: Names of failures, such as ``drift``, whose metrics without a worse end also fail the gate.
         looks: Number of gates over which alpha is spent: each fails at level alpha / looks.
         group: A group column of all sides. Each of its groups has a gate of its own besides that of all.
-        training: Texts that must not be copied, besides the references.
+        training: Texts that must not be copied, besides the references, or the path of a file.
+        layout: Where files have the texts, their prompts and more. Defaults to tables with a column ``text``.
         options: As listed there.
 
     Returns:
@@ -101,20 +108,19 @@ def gate(
     """
     from textgamut.report.bars import bars, in_notebook
 
-    given = {BASELINE: baseline, CANDIDATE: candidate}
+    given: dict[str, Given] = {BASELINE: baseline, CANDIDATE: candidate}
     if reference is not None:
         given[REFERENCE] = reference
-    sides = {
-        name: of if isinstance(of, Side) else Side(validation.texts(name, of)) for name, of in given.items()
-    }
     settings = check_settings(margins or {}, alpha, fail_on, looks)
-    corpus = validation.texts("training", training)
+    layout = layout or Layout(group=group)
     with bars() if in_notebook() else nullcontext(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for category in FOR_DEVELOPERS:
             warnings.simplefilter("ignore", category)
-        checked = check_gate_options(Options(**options), settings, sides.values())
-        found = run_gate(sides, settings, checked, resolve(checked), group, corpus)
+        sides, recorded = read_sides(given, layout)
+        corpus = read_corpus(training, layout)
+        checked, resolved, _ = check_gate(sides, settings, Options(**options), recorded, str(baseline))
+        found = run_gate(sides, settings, checked, resolved, group, corpus)
     messages = list(dict.fromkeys(str(of.message) for of in caught))
     for warning in caught:
         warnings.warn(warning.message, warning.category, stacklevel=2)
@@ -156,6 +162,42 @@ def check_settings(
         failing=sorted(watched - set(margins)),
         looks=validation.integer("looks", looks, 1),
     )
+
+
+def check_gate(
+    sides: Mapping[str, Side],
+    settings: GateSettings,
+    options: Options,
+    recorded: Mapping[str, Any] | None,
+    where: str,
+) -> tuple[Options, Resolved, dict[str, Any]]:
+    """Check the options of a gate, and find what they name.
+
+    Args:
+        sides: The sides.
+        settings: What is guarded.
+        options: The options.
+        recorded: The facts of a recorded baseline; None for another one.
+        where: Path of the baseline, for messages.
+
+    Returns:
+        The options, what they name, and the facts that are recorded with a baseline.
+
+    Raises:
+        TextgamutError: As ``textgamut.gate``, and if the candidate would be measured in another way than the
+            recorded baseline.
+    """
+    if recorded is not None and options.language == AUTO:
+        options = replace(options, language=recorded["language"])
+    options = check_gate_options(options, settings, sides.values())
+    texts = sides.get(REFERENCE, sides[BASELINE]).texts
+    language = language_of(texts) if options.language == AUTO else options.language
+    options = replace(options, language=language)
+    resolved = resolve(options)
+    common = facts(options, resolved)
+    if recorded is not None:
+        check_facts(where, recorded, common)
+    return options, resolved, common
 
 
 def check_gate_options(options: Options, settings: GateSettings, sides: Iterable[Side]) -> Options:
@@ -228,19 +270,18 @@ def embedded(sides: Mapping[str, Side], resolved: Resolved) -> dict[str, Side]:
     }
 
 
-def recordable(
-    sides: Mapping[str, Side], language: str, refusals: Sequence[str], digests: bool
-) -> dict[str, Side]:
+def recordable(sides: Mapping[str, Side], options: Options, digests: bool) -> dict[str, Side]:
     """Return the baseline with the metrics of its texts, and the references, to be recorded.
 
     Args:
         sides: Sides with features.
-        language: Language of the texts.
-        refusals: Phrases of refusals, besides the shipped ones.
+        options: The options, checked, with a language.
         digests: Whether digests are recorded in place of texts.
     """
     baseline = sides[BASELINE]
-    kept = {BASELINE: replace(baseline, columns=text_columns(baseline.texts, language, refusals))}
+    kept = {
+        BASELINE: replace(baseline, columns=text_columns(baseline.texts, options.language, options.refusals))
+    }
     kept |= {name: side for name, side in sides.items() if name == REFERENCE}
     return {name: side.digested() for name, side in kept.items()} if digests else kept
 

@@ -41,6 +41,13 @@ class GateResult:
         """``pass``, ``fail`` or ``cannot tell``."""
         return outcome_of(self.checks)
 
+    @property
+    def headline(self) -> str:
+        """The outcome in a sentence, with the number of texts that would tell if it cannot."""
+        from textgamut.report.gate import headline
+
+        return headline(self.outcome, self.checks)
+
     @cached_property
     def failures(self) -> tuple[NamedFailure, ...]:
         """What failed, and what else has changed, by name."""
