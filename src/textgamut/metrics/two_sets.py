@@ -1,7 +1,7 @@
 """Differences of two sets of texts from each other, without references, for many resamples of their texts.
 
-The values of :func:`prepare_two_sets` belong to both sets together: the first set has the value 0, so that the
-difference of the second one is the value itself.
+The values of :func:`prepare_two_sets` belong to both sets together: the first set has the value 0, so that
+the difference of the second one is the value itself.
 """
 
 from __future__ import annotations
