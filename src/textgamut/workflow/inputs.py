@@ -485,7 +485,9 @@ def gate_cells(config: Config, gate: str, side: str) -> list[Cell]:
     """Return the cells of a side of a gate, ``baseline`` or ``candidate``: one for each generation seed."""
     entry = config.experiment.gates[gate]
     method = getattr(config.gate_sides(entry), side)
-    return [Cell(entry.task, *method, seed) for seed in config.experiment.tasks[entry.task].seeds]
+    return [
+        Cell(entry.task, method[0], method[1], seed) for seed in config.experiment.tasks[entry.task].seeds
+    ]
 
 
 def of_gate(config: Config, wildcards: Any, side: str, path: str) -> list[str]:

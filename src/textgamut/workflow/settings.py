@@ -14,10 +14,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Names
-from textgamut.catalogue.gate import GUARDS
+from textgamut.catalogue.gate import FAMILIES_OF_GATE, GUARDS
+from textgamut.catalogue.gate import family_of as family_of_metric
 from textgamut.config.cells import Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.sources import GenerationsSource, Training
+from textgamut.config.gates import Gate
 from textgamut.config.task_kinds import HELD_OUT, HUMAN, SubsetsTask
 from textgamut.inference.intervals import REVISION as INTERVALS
 from textgamut.metrics.rows import YARDSTICK
@@ -385,12 +387,19 @@ def test_gate(config: Config, wildcards: Any) -> Settings:
         "group": gate.group,
         "prompted": task.prompted,
         "generated": task.generated,
+        "families": {name: revision_of(f"score_{name}") for name in _families_of_gate(gate)},
         "k": task.k,
         "embedder": embedder,
         "embedding": embed_texts(config, SimpleNamespace(embedder=embedder)),
         **({"kmeans_seeds": divergence.seeds} if divergence else {}),
         **({"refusals": list(defects.refusals)} if defects else {}),
     }
+
+
+def _families_of_gate(gate: Gate) -> list[str]:
+    """Return the families that a gate computes, of the catalogue."""
+    guarded = [family.name for metric in gate.margins if (family := family_of_metric(metric))]
+    return list(dict.fromkeys([*FAMILIES_OF_GATE, *guarded]))
 
 
 def conclude_gates(config: Config, _wildcards: Any) -> Settings:

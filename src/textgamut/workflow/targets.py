@@ -40,6 +40,7 @@ class Need(NamedTuple):
     families: dict[str, list[str]]
     """Task -> families of metrics."""
     embedders: list[str]
+    gates: Sequence[str] = ()
 
 
 def whole_need(config: Config) -> Need:
@@ -49,6 +50,7 @@ def whole_need(config: Config) -> Need:
         [cell for task in tasks for cell in config.cells(task)],
         {task: list(config.metrics(task).families()) for task in tasks},
         [config.experiment.embedder],
+        list(config.experiment.gates),
     )
 
 
@@ -96,7 +98,11 @@ def union(needs: Iterable[Need]) -> Need:
         for task in tasks
     }
     cells = dict.fromkeys(cell for need in needs for cell in need.cells)
-    return Need(list(cells), families, list(dict.fromkeys(name for need in needs for name in need.embedders)))
+    embedders, gates = (
+        list(dict.fromkeys(name for need in needs for name in getattr(need, field)))
+        for field in ("embedders", "gates")
+    )
+    return Need(list(cells), families, embedders, gates)
 
 
 def target_cells(config: Config, target: TargetBase, task: str) -> list[Cell]:
@@ -113,6 +119,7 @@ def generated_cells(config: Config, need: Need) -> list[Cell]:
     """Return the distinct cells whose texts are generated, including cells of references."""
     cells = [cell._replace(task=config.texts_of(cell.task)) for cell in need.cells]
     compared = {task for task, families in need.families.items() if compares_features(families)}
+    compared |= {config.experiment.gates[gate].task for gate in need.gates}
     cells += [cell for task in compared for cell in config.reference_cells(task)]
     wanted = set(cells)
     return [cell for cell in config.generated() if cell in wanted]
