@@ -59,9 +59,11 @@ def write_set(folder: Path, seed: int, *, broken: bool = False, ids: str = "p") 
     return folder
 
 
-def verdict_of(folder: Path, settings: dict[str, Any], **sides: list[Path]) -> dict[str, Any]:
+def verdict_of(
+    folder: Path, settings: dict[str, Any], dataset: Path | None = None, **sides: list[Path]
+) -> dict[str, Any]:
     """Do the job of a gate; return its verdict."""
-    inputs: dict[str, Any] = {"dataset": []}
+    inputs: dict[str, Any] = {"dataset": [dataset] if dataset else []}
     for name, of_side in sides.items():
         features = "reference_features" if name == "references" else f"{name}_features"
         inputs[name] = [of / "generations.parquet" for of in of_side]
@@ -108,6 +110,27 @@ def test_worse_texts_fail_by_name_and_the_job_succeeds(tmp_path: Path, sets: dic
     assert {"collapse", "degeneration"} <= set(names)
     assert any("recall" in reason for reason in found["reasons"])
     assert int(ET.parse(tmp_path / "release.xml").getroot().get("failures", "0")) > 0  # noqa: S314 (our own)
+
+
+def test_a_margin_of_0_cannot_be_met_by_chance(tmp_path: Path, sets: dict[str, list[Path]]) -> None:
+    strict = SETTINGS | {"margins": SETTINGS["margins"] | {"recall": 0.0, "precision": 0.0}}
+    sides = {name: sets[name] for name in ("baseline", "candidate", "references")}
+    assert verdict_of(tmp_path, strict, **sides)["outcome"] == "cannot tell"
+
+
+def test_a_group_has_a_gate_of_its_own(tmp_path: Path, sets: dict[str, list[Path]]) -> None:
+    """The groups of generated texts are those of their prompts."""
+    topics = ["a" if row % 2 else "b" for row in range(N)]
+    prompts = [f"p{row}" for row in range(N)]
+    files.write_table(tmp_path / "texts.parquet", pd.DataFrame({"id": prompts, "topic": topics}))
+    drawn = write_set(tmp_path / "draw1", 7)
+    table = pd.read_parquet(drawn / "generations.parquet").assign(topic=topics)
+    files.write_table(drawn / "generations.parquet", table)
+    sides = {"baseline": sets["baseline"], "candidate": sets["broken"], "references": [drawn]}
+    settings = SETTINGS | {"group": "topic", "k": 2}
+    found = verdict_of(tmp_path, settings, dataset=tmp_path / "texts.parquet", **sides)
+    assert {check["group"] for check in found["checks"]} == {"all", "topic=a", "topic=b"}
+    assert any(reason.startswith("topic=a: ") for reason in found["reasons"])
 
 
 def test_features_of_another_embedder_are_refused(tmp_path: Path, sets: dict[str, list[Path]]) -> None:

@@ -13,13 +13,13 @@ from textgamut.features.embed import Features
 from textgamut.files import meta_path, read_array, read_json, read_table, write_bytes, write_json
 from textgamut.inference.gates import FAIL
 from textgamut.language import language_in
-from textgamut.metrics.rows import groups_of, groups_of_prompts
+from textgamut.metrics.rows import ALL, groups_of, groups_of_prompts
 from textgamut.progress import recorded_warnings
 from textgamut.report.gate import change, headline
 from textgamut.run.script import run
 from textgamut.scoring.gate import check_gate_options, check_settings, run_gate
 from textgamut.scoring.gate_results import GateResult
-from textgamut.scoring.gate_sides import Side
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, Side
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
 
@@ -41,11 +41,11 @@ def test_gate(
     options = Options(k=settings["k"], embedder=settings["embedder"], language=language, **named)
     embedder = Embedder.model_validate(settings["embedding"]["embedder"] | {"label": settings["embedder"]})
     with recorded_warnings() as messages:
-        checked = check_gate_options(options, guarded, sides)
-        found = run_gate(sides, guarded, checked, Resolved(embedder), settings["group"], ())
+        checked = check_gate_options(options, guarded, list(sides.values()))
+        found = run_gate(list(sides.values()), guarded, checked, Resolved(embedder), settings["group"], ())
     result = replace(found, warnings=messages)
-    names = {side: ", ".join(settings[side]) for side in ("baseline", "candidate")}
-    names["baseline"] += ", of an earlier run" if settings["earlier"] else ""
+    names = {side: ", ".join(settings[side]) for side in (BASELINE, CANDIDATE)}
+    names[BASELINE] += ", of an earlier run" if settings["earlier"] else ""
     known = {name: settings[name] for name in ("gate", "task")} | names
     said = {"headline": headline(result.outcome, result.checks), "reasons": reasons(result)}
     write_json(verdict, known | said | result.to_dict())
@@ -60,11 +60,12 @@ def reasons(result: GateResult) -> list[str]:
     named = [of for of in result.failures if of.fails]
     shown = {check for of in named for check in of.checks}
     alone = [check for check in result.checks if check.outcome == FAIL and check not in shown]
-    return [*(of.says for of in named), *map(change, alone)]
+    said = [*((of.group, of.says) for of in named), *((of.group, change(of)) for of in alone)]
+    return [text if group == ALL else f"{group}: {text}" for group, text in said]
 
 
-def read_sides(settings: Values, inputs: dict[str, Any]) -> list[Side]:
-    """Read baseline, candidate and references.
+def read_sides(settings: Values, inputs: dict[str, Any]) -> dict[str, Side]:
+    """Read ``baseline``, ``candidate`` and ``reference``.
 
     The texts of all seeds are one set, in which those of a prompt belong together; so are the references of
     all draws, each text once.
@@ -74,26 +75,26 @@ def read_sides(settings: Values, inputs: dict[str, Any]) -> list[Side]:
         check_embedding(path, settings["embedding"])
     dataset = read_table(inputs["dataset"][0], ["id", settings["group"]]) if inputs["dataset"] else None
     columns = ["id", "prompt_id", "text", "finish"]
-    own = [read_sets(inputs[side], inputs[f"{side}_features"], columns) for side in ("baseline", "candidate")]
-    ended = settings["generated"] and all(texts["finish"].notna().all() for texts, _ in own)
-    sides = [
-        Side(
+    own = {
+        side: read_sets(inputs[side], inputs[f"{side}_features"], columns) for side in (BASELINE, CANDIDATE)
+    }
+    ended = settings["generated"] and all(texts["finish"].notna().all() for texts, _ in own.values())
+    grouped = [] if dataset is None else [settings["group"]]
+    sides = {
+        name: Side(
             list(texts["text"]),
             prompts=list(texts["prompt_id"]) if settings["prompted"] else None,
             finishes=list(texts["finish"]) if ended else None,
-            groups={}
-            if dataset is None
-            else groups_of_prompts(dataset, texts["prompt_id"], [settings["group"]]),
+            groups={} if dataset is None else groups_of_prompts(dataset, texts["prompt_id"], grouped),
             features=as_features(vectors),
         )
-        for texts, vectors in own
-    ]
-    grouped = [] if dataset is None else [settings["group"]]
+        for name, (texts, vectors) in own.items()
+    }
     drawn, vectors = read_sets(inputs["references"], inputs["reference_features"], ["id", "text", *grouped])
     first = ~drawn.duplicated(["id", "text"]).to_numpy()
     drawn, vectors = drawn[first], vectors[first]
-    groups = groups_of(drawn, grouped)
-    return [*sides, Side(list(drawn["text"]), groups=groups, features=as_features(vectors))]
+    human = Side(list(drawn["text"]), groups=groups_of(drawn, grouped), features=as_features(vectors))
+    return sides | {"reference": human}
 
 
 def read_sets(
