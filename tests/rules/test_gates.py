@@ -51,7 +51,7 @@ def write_set(folder: Path, seed: int, *, broken: bool = False, ids: str = "p") 
     vectors = draws.normal(size=(N, 16)).astype(np.float32)
     if broken:
         texts = [" ".join([texts[row % 2]] * 3) for row in range(N)]
-        vectors = vectors[np.arange(N) % 2] + 5 + draws.normal(size=(N, 16)).astype(np.float32) / 100
+        vectors[:] = vectors[np.arange(N) % 2] + 5 + draws.normal(size=(N, 16)) / 100
     prompts = [f"{ids}{row}" for row in range(N)]
     frame = pd.DataFrame({"id": prompts, "prompt_id": prompts, "text": texts, "finish": "stop"})
     files.write_table(folder / "generations.parquet", frame)
