@@ -247,12 +247,12 @@ def _scores(folder: Path, task: str) -> pd.DataFrame:
 
 def _gates_section(gates: Mapping[str, Mapping[str, str]], home: Path) -> Section:
     """Tabulate the outcomes of the gates."""
-    names = ("gate", "task", "candidate", "baseline", "outcome", "")
+    names = ("gate", "task", "candidate", "baseline", "outcome", "verdict")
     rows, files = [], {}
     for name, files_of in gates.items():
         verdict = read_json(Path(files_of["verdict"]))
         with reading(Path(files_of["verdict"])):
-            said = " ".join([verdict["headline"], *verdict["reasons"]])
+            said = " ".join([verdict["headline"], *(f"{of.rstrip('.')}." for of in verdict["reasons"])])
             cells = (name, *(verdict[of] for of in names[1:5]), said)
         rows.append([Entry(text, text) for text in cells])
         files[f"{name}.html"] = Path(os.path.relpath(files_of["page"], home)).as_posix()

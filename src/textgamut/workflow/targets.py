@@ -40,7 +40,8 @@ class Need(NamedTuple):
     families: dict[str, list[str]]
     """Task -> families of metrics."""
     embedders: list[str]
-    gates: Sequence[str] = ()
+    gates: list[str]
+    """Gates of an experiment; targets have none."""
 
 
 def whole_need(config: Config) -> Need:
@@ -58,7 +59,7 @@ def target_need(config: Config, name: str) -> Need:
     """Return what a target reads."""
     target = config.experiment.targets[name]
     if not target.reads:
-        return Need([], {}, [])
+        return Need([], {}, [], [])
     tasks = [task for task in target.tasks if task in config.measured()]
     if ranks(target):
         # A ranking is of all methods, by the metrics of their single texts.
@@ -66,11 +67,12 @@ def target_need(config: Config, name: str) -> Need:
             task: [family for family in computed_families(config, task) if text_metrics_of(family)]
             for task in tasks
         }
-        return Need([cell for task in tasks for cell in config.cells(task)], families, [])
+        return Need([cell for task in tasks for cell in config.cells(task)], families, [], [])
     return Need(
         [cell for task in tasks for cell in target_cells(config, target, task)],
         {task: list(target.families()) for task in tasks},
         target_embedders(config, target),
+        [],
     )
 
 
