@@ -30,6 +30,8 @@ NOT_NEEDED = {
     ("compare_methods", "inference.differences"): "p-values are corrected where all of them are known",
     ("test_gate", "features.embed"): "it embeds nothing: features are its input",
     ("test_gate", "models.checkpoints"): "it loads no checkpoint",
+    ("test_gate", "generation"): "it generates no texts",
+    ("test_gate", "generation.given"): "it reads the texts of cells only",
     ("test_gate", "features.projection"): NOT_SHOWN,
     ("test_gate", "inference.intervals"): NOT_SHOWN,
     ("test_gate", "inference.text_differences"): "means of texts are tested by resamples",

@@ -15,11 +15,11 @@ from textgamut.inference.gates import FAIL
 from textgamut.language import language_in
 from textgamut.metrics.rows import ALL, groups_of, groups_of_prompts
 from textgamut.progress import recorded_warnings
-from textgamut.report.gate import change, headline
+from textgamut.report.gate import change, in_group
 from textgamut.run.script import run
 from textgamut.scoring.gate import check_gate_options, check_settings, run_gate
 from textgamut.scoring.gate_results import GateResult
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, Side
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, Side
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
 
@@ -41,13 +41,13 @@ def test_gate(
     options = Options(k=settings["k"], embedder=settings["embedder"], language=language, **named)
     embedder = Embedder.model_validate(settings["embedding"]["embedder"] | {"label": settings["embedder"]})
     with recorded_warnings() as messages:
-        checked = check_gate_options(options, guarded, list(sides.values()))
-        found = run_gate(list(sides.values()), guarded, checked, Resolved(embedder), settings["group"], ())
+        checked = check_gate_options(options, guarded, sides.values())
+        found = run_gate(sides, guarded, checked, Resolved(embedder), settings["group"], ())
     result = replace(found, warnings=messages)
     names = {side: ", ".join(settings[side]) for side in (BASELINE, CANDIDATE)}
     names[BASELINE] += ", of an earlier run" if settings["earlier"] else ""
     known = {name: settings[name] for name in ("gate", "task")} | names
-    said = {"headline": headline(result.outcome, result.checks), "reasons": reasons(result)}
+    said = {"headline": result.headline, "reasons": reasons(result)}
     write_json(verdict, known | said | result.to_dict())
     write_bytes(summary, result.to_markdown().encode())
     write_bytes(report, result.to_junit())
@@ -60,8 +60,10 @@ def reasons(result: GateResult) -> list[str]:
     named = [of for of in result.failures if of.fails]
     shown = {check for of in named for check in of.checks}
     alone = [check for check in result.checks if check.outcome == FAIL and check not in shown]
-    said = [*((of.group, of.says) for of in named), *((of.group, change(of)) for of in alone)]
-    return [text if group == ALL else f"{group}: {text}" for group, text in said]
+    return [
+        *map(in_group, named),
+        *(change(of) if of.group == ALL else f"{of.group}: {change(of)}" for of in alone),
+    ]
 
 
 def read_sides(settings: Values, inputs: dict[str, Any]) -> dict[str, Side]:
@@ -94,7 +96,7 @@ def read_sides(settings: Values, inputs: dict[str, Any]) -> dict[str, Side]:
     first = ~drawn.duplicated(["id", "text"]).to_numpy()
     drawn, vectors = drawn[first], vectors[first]
     human = Side(list(drawn["text"]), groups=groups_of(drawn, grouped), features=as_features(vectors))
-    return sides | {"reference": human}
+    return sides | {REFERENCE: human}
 
 
 def read_sets(
