@@ -196,8 +196,8 @@ def needed_texts(
 
     power = float(ndtri(POWER))
     least = []
-    if drop < margin and error > 0:
-        least.append(n * ((float(ndtri(1 - alpha)) + power) * error / (margin - max(drop, 0.0))) ** 2)
+    if (room := margin - max(drop, 0.0)) > 0 and error > 0:
+        least.append(n * ((float(ndtri(1 - alpha)) + power) * error / room) ** 2)
     if drop > 0 and deviation > 0:
         least.append(n * ((float(ndtri(1 - level)) + power) * deviation / drop) ** 2)
     return max(math.ceil(min(least)), n + 1) if least else None

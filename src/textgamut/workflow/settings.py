@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Names
+from textgamut.catalogue.gate import FAMILIES_OF_GATE, GUARDS
+from textgamut.catalogue.gate import family_of as family_of_metric
 from textgamut.config.cells import Config
 from textgamut.config.entries.decoding import hyperparameters_of, kind_of
 from textgamut.config.entries.sources import GenerationsSource, Training
+from textgamut.config.gates import Gate
 from textgamut.config.task_kinds import HELD_OUT, HUMAN, SubsetsTask
 from textgamut.inference.intervals import REVISION as INTERVALS
 from textgamut.metrics.rows import YARDSTICK
@@ -362,6 +366,45 @@ def compare_methods(config: Config, wildcards: Any) -> Settings:
         "groups": list(task.groups),
         "families": {family.name: family_settings(config, wildcards, family) for family in tested},
     }
+
+
+@_rule
+def test_gate(config: Config, wildcards: Any) -> Settings:
+    gate, embedder = config.experiment.gates[wildcards.gate], config.experiment.embedder
+    task, metrics = config.experiment.tasks[gate.task], config.metrics(gate.task)
+    divergence, defects = metrics.of("divergence"), metrics.of("defects")
+    sides = config.gate_sides(gate)
+    # Without labels and without `undecided`, on which the verdict does not depend.
+    return {
+        "gate": wildcards.gate,
+        "task": gate.task,
+        "baseline": list(sides.baseline),
+        "candidate": list(sides.candidate),
+        "earlier": gate.baseline.results is not None,
+        "margins": {of.metric: of.margin for of in GUARDS} | gate.margins,
+        "alpha": gate.alpha,
+        "fail_on": sorted(gate.fail_on),
+        "group": gate.group,
+        "prompted": task.prompted,
+        "generated": task.generated,
+        "families": {name: revision_of(f"score_{name}") for name in _families_of_gate(gate)},
+        "k": task.k,
+        "embedder": embedder,
+        "embedding": embed_texts(config, SimpleNamespace(embedder=embedder)),
+        **({"kmeans_seeds": divergence.seeds} if divergence else {}),
+        **({"refusals": list(defects.refusals)} if defects else {}),
+    }
+
+
+def _families_of_gate(gate: Gate) -> list[str]:
+    """Return the families that a gate computes, of the catalogue."""
+    guarded = [family.name for metric in gate.margins if (family := family_of_metric(metric))]
+    return list(dict.fromkeys([*FAMILIES_OF_GATE, *guarded]))
+
+
+def conclude_gates(config: Config, _wildcards: Any) -> Settings:
+    """Return which gates fail if they cannot tell. The rule computes nothing and has no revision."""
+    return {"undecided": {name: gate.undecided for name, gate in config.experiment.gates.items()}}
 
 
 def collect_texts(config: Config, wildcards: Any) -> Settings:
