@@ -29,6 +29,7 @@ def pages() -> dict[str, str]:
         "calibration-planned": calibration_tables.planned(),
         "sanity-checks": metrics_tables.checks(),
         "sanity-results": metrics_tables.results(),
+        "sanity-cheats": metrics_tables.cheats(),
         **language_tables.tables(),
         **{f"configuration-{name}": text for name, text in configuration.pages().items()},
         **{f"shipped-{name}": text for name, text in shipped.entries_tables().items()},

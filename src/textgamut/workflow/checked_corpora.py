@@ -89,9 +89,9 @@ CHECKED: dict[str, CheckedCorpus] = {
 
 ENGLISH = tuple(dataset for dataset in CHECKED if not dataset.startswith("corpus-"))
 """The datasets on which samplers that cheat are planted: those whose language the models below know."""
-GENERATOR = "gemma-3-270m"
+GENERATOR = "smollm2-135m-instruct-plain"
 """The model that writes at a low temperature."""
-SCORER = "smollm2-135m-instruct-plain"
+SCORER = "gemma-3-270m"
 """The model that scores all texts: another one, which need not prefer its own."""
 CHEATS: dict[str, int] = {"words": 30, "prompt_words": 10, "n": 100, "repeats": 10, "seed": 0}
 """Sizes of the check, see the script check_cheats: most of the time is that of the two models."""

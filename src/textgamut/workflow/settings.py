@@ -458,7 +458,7 @@ def check_metrics(config: Config, wildcards: Any) -> Settings:
 @_rule
 def check_cheats(config: Config, wildcards: Any) -> Settings:
     generation = {
-        "model": inputs.loaded_model(config, GENERATOR).science(),
+        "model": inputs.loaded_model(config, GENERATOR).science() | {"dtype": "float32"},
         "decoding": parse_decoding(COLD).model_dump(mode="json"),
         "completions": 1,
     }
