@@ -115,8 +115,7 @@ def results() -> str:
 
 def cheats() -> str:
     """Return which metrics prefer samplers that cheat to human texts, on each corpus."""
-    rows = [(name, what) for name, what in SAMPLERS.items()]
-    parts = [table(("sampler", "what it writes"), rows)]
+    parts = [table(("sampler", "what it writes"), SAMPLERS.items())]
     for heading, path in CHEAT_TABLES.items():
         found = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
         parts += [f"#### {heading}", table(("metric", "read as", "human", *SAMPLERS), map(_cheated, found))]

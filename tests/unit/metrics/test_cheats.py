@@ -152,13 +152,13 @@ def test_all_samplers_but_copies_continue_the_prompts_that_people_continue(
 
 
 def test_real_metrics_read_equal_texts_and_ratios_are_read_twice(written: dict[str, Written]) -> None:
-    """A sampler that repeats one text has values; only those of the n-grams of too few texts may lack."""
+    """Also of a sampler that repeats one text."""
     one = written["common passage"]
     rows = np.zeros(PROMPTS, dtype=np.int64)
     found_rows = run_cheats(written | {"common passage": one.take(rows)}, N, 2, 0, q_text)
     vendi = found(found_rows, "vendi_ratio", "higher")["common passage"]
-    assert (vendi.cheated, vendi.human) == (False, pytest.approx(1, abs=0.3))
-    assert vendi.value < 0.5
+    assert vendi.cheated is False
+    assert vendi.value < 0.5 < vendi.human
     assert found(found_rows, "vendi_ratio", "nearest")[COPIES].cheated is True
     metrics = {metric.name for group in GROUPS for metric in group.metrics}
     assert {row.metric for row in found_rows} == metrics | {"perplexity", "coherence", "q_text"}
