@@ -128,8 +128,8 @@ def _cheated(row: dict[str, str]) -> tuple[str, ...]:
     cells = []
     for name in SAMPLERS:
         word, _, value = row[name].removesuffix(")").rpartition(" (")
-        cells.append(f"**✗&nbsp;{value}**" if word == "cheated" else value if word != "-" else "—")
-    return escaped(label), READ[row["read"]], row["human"], *cells
+        cells.append(f"**✗&nbsp;{value}**" if word == "cheated" else "—" if value == "nan" else value)
+    return escaped(label), READ[row["read"]], row["human"].replace("nan", "—"), *cells
 
 
 def _results(found: pd.DataFrame) -> list[str]:

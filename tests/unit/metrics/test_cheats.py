@@ -180,7 +180,7 @@ def test_the_table_has_a_column_for_each_sampler_and_says_who_cheats() -> None:
     assert list(table["metric"]) == ["perplexity", "frechet"]
     assert table.iloc[0].tolist() == [
         "perplexity", "lower", "20", "cheated (4.21)", "cheated (7)", "not cheated (12346)",
-        "not cheated (900)", "- (nan)",
+        "not cheated (900)", "not defined (nan)",
     ]  # fmt: skip
     assert [written_number(value) for value in (999.6, 999.4, -0.12345)] == ["1000", "999", "-0.123"]
 

@@ -180,7 +180,7 @@ def cheat_table(rows: Sequence[CheatRow]) -> pd.DataFrame:
     import pandas as pd
 
     frame = pd.DataFrame(map(asdict, rows))
-    says = frame["cheated"].map({True: "cheated", False: "not cheated"}).fillna("-")
+    says = frame["cheated"].map({True: "cheated", False: "not cheated"}).fillna("not defined")
     frame["cell"] = says + " (" + frame["value"].map(written_number) + ")"
     frame["human"] = frame["human"].map(written_number)
     keys = ["metric", "read", "human"]
