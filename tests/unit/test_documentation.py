@@ -148,7 +148,13 @@ def test_the_catalogue_names_the_checks_that_a_metric_fails() -> None:
 
 def test_samplers_that_cheat_are_marked_in_the_tables(generated: dict[str, str]) -> None:
     tables = extension("metrics_tables")
-    cells = dict(zip(SAMPLERS, ["cheated (4.2)", "not cheated (57)", "not defined (nan)", "cheated (0)", "cheated (1)"], strict=True))
+    cells = dict(
+        zip(
+            SAMPLERS,
+            ["cheated (4.2)", "not cheated (57)", "not defined (nan)", "cheated (0)", "cheated (1)"],
+            strict=True,
+        )
+    )
     row = {"metric": "q_text", "read": "higher", "human": "36"} | cells
     assert tables._cheated(row)[:6] == (r"Q\*Text", "higher is better", "36", r"**✗&nbsp;4.2**", "57", "—")
     assert {path.stem.removeprefix("cheats-") for path in tables.CHEAT_TABLES.values()} == set(ENGLISH)

@@ -29,6 +29,11 @@ from textgamut.rankings.qtext import q_text
 from textgamut.run.script import run
 from textgamut.text import count_words, cut_continuation, cut_words
 
+CANDIDATES = 20
+"""Number of human continuations that are tried as the common passage."""
+TRIED = 5
+"""Number of prompts that each is tried with."""
+
 
 def check_cheats(
     settings: dict[str, Any],
@@ -113,18 +118,21 @@ def _plant(
 def _score(
     drawn: pd.DataFrame, planted: dict[str, list[str]], scorer: dict[str, Any], device: torch.device
 ) -> dict[str, tuple[list[str], Likelihood]]:
-    """Return the continuations with their likelihoods, and those of the most probable human one."""
+    """Return the continuations with their likelihoods, and those of the common passage."""
     entry = TextModel.model_validate(scorer)
     folder = prepare(entry.checkpoint)
     model, tokenizer = load_causal_model(folder, torch.float32, device), load_tokenizer(folder, entry.bos)
+    prompts = list(drawn["base"])
 
     def scored(texts: list[str]) -> tuple[list[str], Likelihood]:
-        return texts, likelihood(model, tokenizer, list(drawn["base"]), texts)
+        return texts, likelihood(model, tokenizer, prompts[: len(texts)], texts)
 
     found = {name: scored(texts) for name, texts in planted.items()}
     human, likelihoods = found[HUMAN]
-    common = human[int(np.nanargmax(likelihoods.coherences))]
-    return found | {"common passage": scored([common] * len(human))}
+    probable = np.argsort(-likelihoods.coherences)[:CANDIDATES]
+    # Probable after its own prompt is not enough: a passage may depend on it.
+    tried = {human[row]: scored([human[row]] * TRIED)[1].perplexity for row in probable}
+    return found | {"common passage": scored([min(tried, key=lambda text: tried[text])] * len(human))}
 
 
 if __name__ == "__main__":

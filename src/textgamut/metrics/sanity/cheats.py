@@ -41,7 +41,7 @@ HUMAN = "human"
 COPIES = "copies"
 """Name of the sampler that returns the references."""
 SAMPLERS: Mapping[str, str] = {
-    "common passage": "the passage that the scoring model finds most probable, after every prompt",
+    "common passage": "after every prompt the same human text, which the scoring model finds probable",
     "low temperature": "what a language model writes at temperature 0.3",
     "unigram": "words drawn at random from all texts of the corpus",
     "shuffled": "the words of the human passage in random order",
