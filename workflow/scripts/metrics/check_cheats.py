@@ -123,16 +123,15 @@ def _score(
     folder = prepare(entry.checkpoint)
     model, tokenizer = load_causal_model(folder, torch.float32, device), load_tokenizer(folder, entry.bos)
     prompts = list(drawn["base"])
-
-    def scored(texts: list[str]) -> tuple[list[str], Likelihood]:
-        return texts, likelihood(model, tokenizer, prompts[: len(texts)], texts)
-
-    found = {name: scored(texts) for name, texts in planted.items()}
+    found = {name: (texts, likelihood(model, tokenizer, prompts, texts)) for name, texts in planted.items()}
     human, likelihoods = found[HUMAN]
-    probable = np.argsort(-likelihoods.coherences)[:CANDIDATES]
+    tried = [human[row] for row in np.argsort(-likelihoods.coherences)[:CANDIDATES]]
     # Probable after its own prompt is not enough: a passage may depend on it.
-    tried = {human[row]: scored([human[row]] * TRIED)[1].perplexity for row in probable}
-    return found | {"common passage": scored([min(tried, key=lambda text: tried[text])] * len(human))}
+    repeated = [text for text in tried for _ in range(TRIED)]
+    again = likelihood(model, tokenizer, prompts[:TRIED] * len(tried), repeated)
+    best = int(again.coherences.reshape(-1, TRIED).mean(axis=1).argmax())
+    common = [tried[best]] * len(human)
+    return found | {"common passage": (common, likelihood(model, tokenizer, prompts, common))}
 
 
 if __name__ == "__main__":
