@@ -118,7 +118,8 @@ def cheats() -> str:
     parts = [table(("sampler", "what it writes"), SAMPLERS.items())]
     for heading, path in CHEAT_TABLES.items():
         found = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-        parts += [f"#### {heading}", table(("metric", "read as", "human", *SAMPLERS), map(_cheated, found))]
+        rows = table(("metric", "read as", "human", *SAMPLERS), map(_cheated, found))
+        parts += [f"### Samplers: {heading}", rows]
     return "\n\n".join(parts) + "\n"
 
 
