@@ -30,6 +30,7 @@ def pages() -> dict[str, str]:
         "calibration-planned": calibration_tables.planned(),
         "sanity-checks": metrics_tables.checks(),
         "sanity-results": metrics_tables.results(),
+        "sanity-cheats": metrics_tables.cheats(),
         **gate_tables.tables(),
         **language_tables.tables(),
         **{f"configuration-{name}": text for name, text in configuration.pages().items()},

@@ -36,7 +36,7 @@ from textgamut.config.task_kinds import HUMAN, ScoresTask
 from textgamut.errors import ConfigError
 from textgamut.fields import expanded
 from textgamut.workflow import outputs, paths
-from textgamut.workflow.checked_corpora import CHECKED
+from textgamut.workflow.checked_corpora import CHECKED, GENERATOR, SCORER
 from textgamut.workflow.families import family_of, generator_scores, text_score_files
 from textgamut.workflow.methods import scored_cells
 from textgamut.workflow.paths import fill
@@ -125,6 +125,11 @@ def model_files(config: Config, wildcards: Any) -> list[str]:
 def checked_embedder(_config: Config, wildcards: Any) -> str:
     """Return the card of the embedder of the sanity checks on a dataset."""
     return fill(paths.EMBEDDER_CARD, embedder=CHECKED[wildcards.dataset].embedder)
+
+
+def cheat_models(config: Config, wildcards: Any) -> list[str]:
+    """Return the cards of the models that the check of samplers that cheat loads on a dataset."""
+    return [checked_embedder(config, wildcards), *model_cards(GENERATOR), *model_cards(SCORER)]
 
 
 def embedder_files(config: Config, wildcards: Any) -> list[str]:

@@ -17,14 +17,14 @@ from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Na
 from textgamut.catalogue.gate import FAMILIES_OF_GATE, GUARDS
 from textgamut.catalogue.gate import family_of as family_of_metric
 from textgamut.config.cells import Config
-from textgamut.config.entries.decoding import hyperparameters_of, kind_of
+from textgamut.config.entries.decoding import hyperparameters_of, kind_of, parse_decoding
 from textgamut.config.entries.sources import GenerationsSource, Training
 from textgamut.config.gates import Gate
 from textgamut.config.task_kinds import HELD_OUT, HUMAN, SubsetsTask
 from textgamut.inference.intervals import REVISION as INTERVALS
 from textgamut.metrics.rows import YARDSTICK
 from textgamut.workflow import inputs, outputs, targets
-from textgamut.workflow.checked_corpora import CHECKED
+from textgamut.workflow.checked_corpora import CHEATS, CHECKED, COLD, GENERATOR, SCORER
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import (
     decoding_labels,
@@ -495,6 +495,21 @@ def check_metrics(config: Config, wildcards: Any) -> Settings:
         "passages": checked.passages,
         "topics": checked.topics,
         "design": checked.design(),
+    }
+
+
+@_rule
+def check_cheats(config: Config, wildcards: Any) -> Settings:
+    generation = {
+        "model": inputs.loaded_model(config, GENERATOR).science() | {"dtype": "float32"},
+        "decoding": parse_decoding(COLD).model_dump(mode="json"),
+        "completions": 1,
+    }
+    return {
+        "embedder": config.embedders[CHECKED[wildcards.dataset].embedder].science(),
+        "scorer": inputs.loaded_model(config, SCORER).science(),
+        "generation": generation,
+        **CHEATS,
     }
 
 

@@ -139,7 +139,7 @@ def test_an_adapter_changes_all_that_loads_the_weights(demo: Config) -> None:
     scorer = "gemma-3-270m"
     for name, anew in [
         (JOB.model, {"fetch_model", "generate_texts", "score_perplexity"}),
-        (scorer, {"score_likelihood"}),
+        (scorer, {"score_likelihood", "check_cheats"}),
     ]:
         adapter = FileSource(kind="file", path="adapter")
         model = demo.models[name].model_copy(update={"adapter": adapter})
