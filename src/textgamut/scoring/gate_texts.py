@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,18 +21,24 @@ if TYPE_CHECKING:
 
 
 def shown_texts(failure: Failure, shown: Sequence[Check], tested: Tested) -> list[ShownText]:
-    """Return the texts that show a failure, the clearest first, each once.
+    """Return the texts that show a failure, the clearest first; of equal texts the first, with their number.
 
     Args:
         failure: The failure.
         shown: The tests that show it.
         tested: The texts of both sides.
     """
-    found: dict[tuple[str, int], ShownText] = {}
+    rows: dict[tuple[str, int], ShownText] = {}
     for check in shown:
         for of in OF_METRIC.get(check.metric, _by_column)(check, tested):
-            found.setdefault((of.side, of.row), of)
-    return list(found.values())
+            rows.setdefault((of.side, of.row), of)
+    found: dict[tuple[str, str], list[ShownText]] = {}
+    for of in rows.values():
+        found.setdefault((of.side, of.text), []).append(of)
+    return [
+        replace(same[0], why=f"{same[0].why}; {len(same)} equal texts") if len(same) > 1 else same[0]
+        for same in found.values()
+    ]
 
 
 def _by_column(check: Check, tested: Tested) -> Iterator[ShownText]:
