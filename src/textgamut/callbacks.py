@@ -56,6 +56,8 @@ GUARDED = (
     "empty_texts",
 )
 """Metrics that are logged, and that must not get worse."""
+OPTIONS = ("embedder", "pooling", "max_tokens", "language", "k", "registries")
+"""Options of ``textgamut.score`` that the callback has, too."""
 NAMES = ("collapse", "degeneration")
 """Failures that are logged as 0 or 1."""
 BASELINE_FILE = "gamut_baseline.json"
@@ -123,11 +125,11 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
         batch_size: Number of texts that are generated at once.
         seed: Seed of the texts, which are the same in a repeated run.
         tokenizer: Defaults to the trainer's ``processing_class``.
-        embedder: As for :func:`textgamut.score`.
-        language: As for :func:`textgamut.score`.
-        k: As for :func:`textgamut.score`.
+        options: ``embedder``, ``pooling``, ``max_tokens``, ``language``, ``k`` and ``registries`` of
+            :func:`textgamut.score`.
 
     Raises:
+        TypeError: If there is no such option.
         DataError: If there are fewer than 64 prompts, or not as many references, or a number is out of range.
         ConfigError: If a metric, a language or an embedder does not exist, or there is no tokenizer.
         SourceError: If the embedder cannot be downloaded or found.
@@ -154,9 +156,7 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
         batch_size: int = 64,
         seed: int = 0,
         tokenizer: Any = None,
-        embedder: str | Path = "minilm",
-        language: str = "auto",
-        k: int = 4,
+        **options: Any,
     ) -> None:
         self.every = validation.integer("every", every, 1)
         self._asked = validation.integer("max_new_tokens", max_new_tokens, LEAST_TOKENS)
@@ -177,7 +177,9 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
         self._requests = _requests(list(prompts), self._tokenizer)
         _check_numbers(len(self._requests), len(self._references))
         self._settings = _settings(margins or {}, alpha)
-        families = Options(metrics=FAMILIES, embedder=embedder, language=language, k=k, bootstrap=0)
+        if unknown := set(options) - set(OPTIONS):
+            raise TypeError(f"GamutCallback has no option {min(unknown)!r}: it has {', '.join(OPTIONS)}")
+        families = Options(metrics=FAMILIES, bootstrap=0, **options)
         self._options = check_options(families, with_prompts=False)
         with _undisturbed():
             self._resolved: Resolved = resolve(self._options)
