@@ -98,6 +98,9 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
     a model comes to write as people do is no failure. The first of each is a warning in the log. If nothing
     gets worse, a whole run reports something with a probability of at most ``alpha``.
 
+    ``gamut/seconds`` is what the evaluation took, and ``gamut/time_share`` the share of all evaluations in
+    the time since the training began.
+
     The random state and the modes of the model's modules are the same after an evaluation as before. An error
     in the callback ends its work with a warning, and the training goes on.
 
@@ -188,13 +191,14 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
         self._baseline: Side | None = None
         self._from = 0
         self._reported: set[str] = set()
+        self._began = self._spent = 0.0
         self._over = False
         self._ended = ""
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Generate the texts of the baseline, if it is the untrained model."""
         self._baseline, self._human, self._ended, self._over = None, None, "", False
-        self._reported = set()
+        self._reported, self._began, self._spent = set(), perf_counter(), 0.0
         if self._first <= state.global_step:
             self._run(self._begin, args, state, control)
 
@@ -212,12 +216,15 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
         """Do something in the main process; an error ends the callback's work and not the training."""
         if self._ended or not state.is_world_process_zero:
             return
-        should_log = control.should_log
+        should_log, started = control.should_log, perf_counter()
         try:
             with _undisturbed(), _evaluated(self._trainer.model):
                 values = work(args, state)
+            now = perf_counter()
+            self._spent += now - started
             if values:
-                self._trainer.log(values)
+                share = self._spent / max(now - self._began, 1e-9)
+                self._trainer.log(values | {"gamut/time_share": share})
         except Exception as error:
             self._ended = str(error) or type(error).__name__
             logger.warning(
