@@ -57,7 +57,7 @@ PROMPTS, PROMPT_WORDS, NEW_TOKENS = 128, 12, 32
 RISE = 1.05
 """Evaluation loss over its minimum that counts as too late."""
 EVERY = 10
-OWN_TEXTS, OWN_TEMPERATURE = 512, 0.7
+OWN_TEXTS, OWN_TEMPERATURE = 256, 0.7
 SCENARIOS = {"own": 200, "few": 200, "news": 100}
 """What the model is trained on -> largest number of steps."""
 LEARNING_RATE = 3e-4
@@ -168,11 +168,17 @@ def own_texts(model: Any, tokenizer: Any, articles: Sequence[str], seed: int) ->
 
 
 class Watch(TrainerCallback):
-    """End a run when both events have happened."""
+    """End the evaluations of texts after a report, and a run when both events have happened."""
+
+    def __init__(self, callback: GamutCallback) -> None:
+        self._callback = callback
 
     def on_evaluate(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
         """Look at the losses."""
-        if all(of is not None for of in events(state.log_history)):
+        report, late = events(state.log_history)
+        if report is not None:
+            self._callback.every = 10**9
+        if report is not None and late is not None:
             control.should_training_stop = True
 
 
@@ -225,8 +231,9 @@ def collapse(scenario: str, seed: int, folder: Path, articles: Sequence[str]) ->
             processing_class=tokenizer,
         )
         options: dict[str, Any] = {"every": EVERY, "max_new_tokens": NEW_TOKENS, "seed": seed}
-        trainer.add_callback(GamutCallback(trainer, *asked(held_out[:PROMPTS]), **options))
-        trainer.add_callback(Watch())
+        callback = GamutCallback(trainer, *asked(held_out[:PROMPTS]), **options)
+        trainer.add_callback(callback)
+        trainer.add_callback(Watch(callback))
         trainer.train()
     history = trainer.state.log_history
     report, late = events(history)

@@ -16,7 +16,7 @@ import torch
 from transformers import Trainer, TrainingArguments
 from transformers.utils import logging as transformers_logging
 
-from textgamut.callbacks import BASELINE_FILE, GUARDED, GamutCallback, _against_humans
+from textgamut.callbacks import BASELINE_FILE, MARGINS, GamutCallback, _against_humans
 from textgamut.errors import ConfigError, DataError
 from textgamut.inference.gates import Check
 
@@ -97,7 +97,7 @@ def history(of: Trainer, name: str) -> dict[int, float]:
 def test_the_trainers_log_has_the_values(watched: Any) -> None:
     trained = watched()
     trained.train()
-    for name in set(GUARDED) - {"repetition_4"}:  # texts of two words have no 4-grams
+    for name in set(MARGINS) - {"repetition_4"}:  # texts of two words have no 4-grams
         assert list(history(trained, f"gamut/{name}")) == [0, 2, 4]
     assert all(0 <= value <= 1 for value in history(trained, "gamut/precision").values())
     for name in ("collapse", "degeneration", "worse"):
@@ -165,6 +165,25 @@ def test_nothing_is_reported_if_nothing_is_learned(watched: Any, tmp_path: Path,
     trained.train()
     assert set(history(trained, "gamut/worse").values()) == {0}
     assert not logged.records
+
+
+@pytest.mark.parametrize("text", [" ", "the the the the the the"])
+def test_texts_that_are_all_the_same(
+    watched: Any, logged: Any, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """The model ends its texts at once, or repeats a word."""
+    generate = GamutCallback._generate
+
+    def same(callback: GamutCallback, step: int) -> Any:
+        found = generate(callback, step)
+        return found._replace(texts=[text] * COUNT) if step else found
+
+    monkeypatch.setattr(GamutCallback, "_generate", same)
+    trained = watched()
+    trained.train()
+    for name in ("collapse", "degeneration", "worse"):
+        assert history(trained, f"gamut/{name}") == {2: 1, 4: 1} or (name == "degeneration" and text)
+    assert all("the texts are worse" in of.getMessage() for of in logged.records)
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])
