@@ -245,6 +245,8 @@ def collapse(scenario: str, seed: int, folder: Path, articles: Sequence[str]) ->
         "report": report,
         "loss + 5 %": late,
         "before": report is not None and (late is None or report < late),
+        "evaluations": len(watched),
+        "worse": sum(row.get("gamut/worse", 0) == 1 for row in watched),
         "steps": trainer.state.global_step,
         **{
             f"{name} {place}": round(watched[row][f"gamut/{name}"], 3)
@@ -282,7 +284,7 @@ def cost(articles: Sequence[str], every: int) -> None:
             model=model,
             args=TrainingArguments(
                 output_dir=output,
-                max_steps=6,
+                max_steps=4,
                 per_device_train_batch_size=8,
                 learning_rate=1e-5,
                 save_strategy="no",

@@ -42,6 +42,8 @@ LEAST_PROMPTS = 64
 """Smallest number of prompts: with fewer, only very large changes can be proved."""
 LEAST_TOKENS = 8
 """Smallest number of new tokens of a text."""
+MOST_TRIES = 4
+"""Largest number of attempts to find the number of tokens that fits the budget."""
 RESERVE = 0.8
 """Share of the budget that an evaluation may be expected to take, since later ones can be slower."""
 FAMILIES = ("support", "vendi", "ngram", "defects")
@@ -80,9 +82,9 @@ class _Baseline(NamedTuple):
     result: GateResult
     texts: list[str]
     seconds: float
-    """What an evaluation takes."""
-    affordable: int
-    """Number of tokens with which an evaluation is within the budget."""
+    """What an evaluation takes, if all texts have as many tokens as they may."""
+    generating: float
+    """What generating them takes."""
 
 
 class GamutCallback(TrainerCallback):  # type: ignore[misc]
@@ -275,38 +277,45 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
             raise ModelError("adapters that are prompts are not supported")
 
     def _within_budget(self, step: int) -> _Baseline:
-        """Make the baseline with as many tokens as the budget allows."""
-        asked = self._asked
-        fitting = self._begun(step, LEAST_TOKENS).affordable
-        if fitting < asked:  # the first evaluation also imports what is needed
-            fitting = self._begun(step, LEAST_TOKENS).affordable
-        made = self._begun(step, min(asked, max(fitting, LEAST_TOKENS)))
-        if made.affordable < self.max_new_tokens:
-            made = self._begun(step, max(made.affordable, LEAST_TOKENS))
-        if made.affordable < LEAST_TOKENS:
+        """Make the baseline with as many tokens as the budget allows.
+
+        Begin with few tokens, and go on with as many as seem to fit.
+        """
+        tokens, tried = LEAST_TOKENS, {LEAST_TOKENS: self._begun(step, LEAST_TOKENS)}
+        if tried[tokens].seconds > RESERVE * self.budget:  # the first one also imports what is needed
+            tried[tokens] = self._begun(step, tokens)
+        for _ in range(MOST_TRIES):
+            fitting = _affordable(tried, tokens, RESERVE * self.budget)
+            fitting = min(self._asked, max(LEAST_TOKENS, fitting))
+            if fitting in tried:
+                break
+            tokens, tried[fitting] = fitting, self._begun(step, fitting)
+        within = [number for number, made in tried.items() if made.seconds <= self.budget]
+        if not within:
             raise ConfigError(
                 f"budget = {self.budget:g} s: an evaluation of {len(self._requests)} prompts takes "
-                f"{made.seconds:.3g} s with {LEAST_TOKENS} new tokens, the smallest number: raise the "
-                "budget, or pass fewer prompts"
+                f"{tried[LEAST_TOKENS].seconds:.3g} s with {LEAST_TOKENS} new tokens, the smallest number: "
+                "raise the budget, or pass fewer prompts"
             )
-        if self.max_new_tokens < asked:
+        most = max(within)
+        made = tried[most] if most == tokens else self._begun(step, most)
+        if most < self._asked:
             logger.warning(
                 "texts have %d new tokens instead of %d, so that an evaluation takes less than %g s",
-                *(self.max_new_tokens, asked, self.budget),
+                *(most, self._asked, self.budget),
             )
         return made
 
     def _begun(self, step: int, tokens: int) -> _Baseline:
-        """Make a baseline with a number of tokens, and find out how many the budget allows."""
+        """Make a baseline with a number of tokens."""
         self.max_new_tokens, self._human = tokens, None
         started = perf_counter()
         generated = self._generate(step)
         self._baseline = self._side(generated.texts)
         result = self._gate(self._baseline, looks=1)
-        seconds = perf_counter() - started
-        each = generated.seconds / generated.longest
-        affordable = (RESERVE * self.budget - (seconds - generated.seconds)) / each
-        return _Baseline(result, generated.texts, seconds, math.floor(affordable))
+        other = perf_counter() - started - generated.seconds
+        generating = generated.seconds * tokens / generated.longest  # later texts may be longer
+        return _Baseline(result, generated.texts, other + generating, generating)
 
     def _evaluate(self, args: Any, state: Any) -> dict[str, float]:
         """Compare the texts of the model with those of the baseline."""
@@ -401,6 +410,22 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
         """A digest of what the texts of the baseline are made of."""
         made = [[of.text for of in self._requests], self._temperature, self._seed, self._first]
         return hashlib.sha256(json.dumps(made).encode()).hexdigest()
+
+
+def _affordable(tried: Mapping[int, _Baseline], tokens: int, seconds: float) -> int:
+    """Return the number of tokens with which an evaluation takes that long.
+
+    Args:
+        tried: Number of tokens -> an evaluation.
+        tokens: Number of tokens of the last one.
+        seconds: What it may take.
+    """
+    last, others = tried[tokens], [number for number in tried if number != tokens]
+    each = last.generating / tokens  # too much, since reading the prompts is in it
+    if others:
+        before = min(others, key=lambda number: abs(number - tokens))
+        each = min(each, max((last.seconds - tried[before].seconds) / (tokens - before), 0.01 * each))
+    return tokens + math.floor((seconds - last.seconds) / each)
 
 
 def _requests(prompts: Sequence[Any], tokenizer: Any) -> list[Request]:
