@@ -7,6 +7,10 @@ EXAMPLES = {
         "textgamut score --reference human.jsonl --generated model.jsonl",
         "textgamut score --reference human.csv --generated a.csv b.csv --output out",
     ),
+    "gate": (
+        "textgamut gate --baseline old.jsonl --candidate new.jsonl",
+        "textgamut gate --baseline old.baseline --candidate new.jsonl --output gate",
+    ),
     "rank": (
         "textgamut rank scores.csv --higher coherence diversity --lower perplexity",
         "textgamut rank scores.csv --higher quality --method model --output ranking",

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,8 +29,11 @@ from textgamut.cli.rank import rank
 from textgamut.errors import FULL, TextgamutError, printable_lines, reason
 from textgamut.progress import PrintableFormatter
 
-SCORE = "Score one or several files of generated texts against a file of reference texts."
-"""Line of ``textgamut score`` in the list of the commands; its module takes 0.3 s to import."""
+SLOW = {
+    "score": "Score one or several files of generated texts against a file of reference texts.",
+    "gate": "Decide whether a candidate's texts are worse than those of a baseline.",
+}
+"""Commands whose modules take 0.3 s to import -> their lines in the list of the commands."""
 
 LOSSES = (*FULL, errno.EBADF, errno.EIO, errno.EFBIG)
 """Errors of writing to standard output: full, not open for writing, failing, at the limit of a file size."""
@@ -42,16 +46,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Arguments after ``textgamut``. Defaults to ``sys.argv[1:]``.
 
     Returns:
-        The exit code: 0, 1 for invalid input, 2 for an invalid command.
+        The exit code: 0, 1 for invalid input, 2 for an invalid command. ``gate`` has codes of its own, 2 for
+        all errors, since 1 says that the gate fails.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] != ["gate"]:
+        return _run(words, 1)
+    try:
+        return _run(words, 2)
+    except Exception:  # Python's own exit code, 1, says that the gate fails
+        traceback.print_exc()
+        return 2
+
+
+def _run(words: list[str], failed: int) -> int:
+    """Run a command; ``failed`` is the exit code of invalid input."""
     if sys.stderr is None:  # `2>&-`: not the number of a file that is opened later
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (to the end)
     _log_to_terminal()
     if sys.flags.optimize > 1:
-        return _error("-OO and PYTHONOPTIMIZE=2 remove docstrings, which transformers needs: use -O", 1)
+        return _error("-OO and PYTHONOPTIMIZE=2 remove docstrings, which transformers needs: use -O", failed)
     if sys.stdout is None:  # `>&-`: refused before any work is done for nothing
-        return _error("standard output: it is closed: redirect it to a file, or to /dev/null", 1)
+        return _error("standard output: it is closed: redirect it to a file, or to /dev/null", failed)
     if isinstance(sys.stdout, io.TextIOWrapper):  # escape what the terminal's encoding lacks
         sys.stdout.reconfigure(errors="backslashreplace")
     if words[:1] == ["score"]:
@@ -64,32 +80,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         os.getcwd()
     except FileNotFoundError:
-        return _error("the working directory has been deleted: change to another folder", 1)
+        return _error("the working directory has been deleted: change to another folder", failed)
     try:
         if not words:
             _app(listed=True).help_print([], console=Console(stderr=True))
             return 2
-        code = _app(listed=words[0] != "score")(words)
+        code = _app(listed=words[0] not in SLOW)(words)
         if sys.stdout:
             sys.stdout.flush()
     except CycloptsError as error:
         return _error(str(error), 2)
     except TextgamutError as error:
-        return _error(str(error), 1)
+        return _error(str(error), failed)
     except BrokenPipeError:
-        return _lost("its reader, such as head, ended before everything was printed")
+        return _lost("its reader, such as head, ended before everything was printed", failed)
     except OSError as error:
         if error.filename is not None:
-            return _error(f"{error.filename}: {reason(error)}", 1)
+            return _error(f"{error.filename}: {reason(error)}", failed)
         if isinstance(error, FileNotFoundError):  # tempfile's: the disks of all temporary folders are full
-            return _error(str(error.strerror), 1)
+            return _error(str(error.strerror), failed)
         if error.errno not in LOSSES:  # only these are known to be errors of the output
             raise
-        return _lost(reason(error))
+        return _lost(reason(error), failed)
     except SystemExit as error:
         if not isinstance(error.__context__, BrokenPipeError):  # rich exits on a broken pipe
             raise
-        return _lost("its reader, such as head, ended before everything was printed")
+        return _lost("its reader, such as head, ended before everything was printed", failed)
     except KeyboardInterrupt:
         sys.stderr.write("textgamut: interrupted\n")
         return 130
@@ -109,7 +125,10 @@ def _app(listed: bool) -> App:
         print_error=False,
         suppress_keyboard_interrupt=False,
     )
-    app.command("textgamut.cli.score:score", help=SCORE if listed else None, help_epilogue=epilogue("score"))
+    for name, line in SLOW.items():
+        app.command(
+            f"textgamut.cli.{name}:{name}", help=line if listed else None, help_epilogue=epilogue(name)
+        )
     for command in (rank, new, plan, papers, doctor):
         app.command(command, help_epilogue=epilogue(command.__name__))
     app.command(export)
@@ -136,10 +155,10 @@ def _shown(default: Any) -> str | None:
     return " ".join(map(str, default if isinstance(default, tuple) else [default])) if default else None
 
 
-def _lost(why: str) -> int:
+def _lost(why: str, failed: int) -> int:
     """Report that standard output cannot be written, and keep Python from trying again when it ends."""
     sys.stdout = None
-    return _error(f"standard output: {why}", 1)
+    return _error(f"standard output: {why}", failed)
 
 
 def _error(message: str, code: int) -> int:

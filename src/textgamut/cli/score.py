@@ -54,7 +54,7 @@ def _check_seeds(_: object, seeds: tuple[int, ...]) -> None:
         raise ValueError(f"{min(seeds)} is below 0")
 
 
-def _as_option(option: Field[Any], kind: Any) -> tuple[str, Any, Any]:
+def as_option(option: Field[Any], kind: Any) -> tuple[str, Any, Any]:
     """Return an option of ``textgamut.score`` as one of the command line: name, annotated type, default."""
     facts = option.metadata
     shown: dict[str, Any] = {"name": f"--{option.name.replace('_', '-')}", "help": facts["help"]}
@@ -88,7 +88,7 @@ else:  # the options of textgamut.score on the command line
     KINDS = get_type_hints(Options)
     Given = make_dataclass(
         "Given",
-        [_as_option(option, KINDS[option.name]) for option in all_options()],
+        [as_option(option, KINDS[option.name]) for option in all_options()],
         namespace={"__module__": __name__},  # cyclopts takes one of a built-in module for a plain value
         frozen=True,
         kw_only=True,

@@ -42,6 +42,8 @@ LEAST_UNITS = 8
 """Smallest number of texts, or of prompts, of which a part says something."""
 LEAST_FOR_TAIL = 300
 """Smallest number of resamples to which a tail is fitted in place of more resamples."""
+CLEAR = math.log(10_000)
+"""Expected number of exceedances, of which none is seen with a probability of 1 in 10,000."""
 LEAST_FITTED = 1e-8
 """Smallest p-value from a fitted tail, which is known less and less far beyond the largest difference."""
 TIE = 1e-9
@@ -87,7 +89,11 @@ def seed_of(*names: str) -> int:
 
 
 def resampled_tests(
-    parts: Sequence[tuple[Statistic, Pool]], paired: bool, seed: int, resamples: int | None = None
+    parts: Sequence[tuple[Statistic, Pool]],
+    paired: bool,
+    seed: int,
+    resamples: int | None = None,
+    level: float | None = None,
 ) -> dict[Key, Tested]:
     """Test the differences of all metrics of a statistic between two models.
 
@@ -97,6 +103,7 @@ def resampled_tests(
         paired: Whether a unit has texts of both models, which are swapped; else units are permuted.
         seed: Seed of the resamples.
         resamples: Number of resamples. Defaults to as many as the p-values need.
+        level: Level that p-values are compared with: those that are clearly below it need not be more exact.
 
     Returns:
         Metric -> its test, with as many resamples as its p-value needs. A metric without a value has none.
@@ -127,7 +134,7 @@ def resampled_tests(
             ties = (given[beside][0], drawn[beside]) if beside else None
             exceeding = _exceedances(given[name][0], drawn[name], ties)
             tested[name] = _tested(float(given[name][0]) + 0.0, drawn[name], exceeding)
-            if _decided(tested[name], exceeding, slow):
+            if _decided(tested[name], exceeding, slow, level):
                 decided.add(name)
         undecided = [name for name in undecided if name not in decided]
         if not undecided:
@@ -281,12 +288,15 @@ def _exceedances(
     return int((larger | same).sum())
 
 
-def _decided(test: Tested, exceeding: int, slow: bool) -> bool:
-    """Return whether more resamples would not make a p-value more exact.
+def _decided(test: Tested, exceeding: int, slow: bool, level: float | None) -> bool:
+    """Return whether more resamples would not make a p-value more exact, or not change the decision.
 
-    There are enough exceedances, or so few are to be expected that the fitted tail decides.
+    There are enough exceedances, or so few are to be expected that the fitted tail decides, or there is none
+    among so many resamples that p is below the level but for a probability of 1 in 10,000.
     """
     if exceeding >= (SLOW_EXCEEDANCES if slow else EXCEEDANCES):
+        return True
+    if level is not None and exceeding == 0 and test.resamples * level > CLEAR:
         return True
     return test.fitted and exceeding == 0 and test.resamples >= LEAST_FOR_TAIL and test.p * MOST < 1
 

@@ -43,6 +43,7 @@ def set_differences(
     models: tuple[str, str],
     values: Mapping[Key, float],
     resamples: int | None = None,
+    level: float | None = None,
 ) -> list[Difference]:
     """Compute the differences of the metrics of sets between two models, by resamples of their texts.
 
@@ -57,6 +58,7 @@ def set_differences(
         values: Metric, of all texts or of a group -> difference between the values of the two models.
         resamples: Number of resamples; intervals are then from these alone. Defaults to as many as the
             p-values need.
+        level: As for ``resampled_tests``.
 
     Warns:
         UserWarning: If texts are left out, because their prompts have fewer texts of the other model, or if
@@ -72,7 +74,9 @@ def set_differences(
             for run in runs
         ]
         negative = {name: -value for name, value in values.items()}
-        return [_negative(of) for of in set_differences(family, turned, models[::-1], negative, resamples)]
+        return [
+            _negative(of) for of in set_differences(family, turned, models[::-1], negative, resamples, level)
+        ]
     paired = all(share_prompts(run) for run in runs)
     units: dict[Hashable, int] = {}
     prepared = [_prepare(family, run, paired, units) for run in runs]
@@ -88,7 +92,7 @@ def set_differences(
     for place in range(len(ready[0][0])):
         parts = [(statistics[place], pool) for statistics, pool in ready]
         seed = seed_of(family.name, *models)
-        tests = resampled_tests(parts, paired, seed, resamples)
+        tests = resampled_tests(parts, paired, seed, resamples, level)
         sampled = sampled_deviations(parts, paired, seed) if resamples is None else {}
         for key, test in tests.items():
             group, name = in_group(key)

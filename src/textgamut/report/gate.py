@@ -13,7 +13,7 @@ from textgamut.errors import printable
 from textgamut.inference.gates import FAIL, PASS, Check, NamedFailure
 from textgamut.metrics.rows import ALL
 from textgamut.report.experiment_page import Column, Entry, Figure, Page, Section, Table
-from textgamut.report.figures.gate import gate_figure
+from textgamut.report.figures.gate import gate_figure, trend_figure
 from textgamut.report.figures.style import render
 from textgamut.report.html import value_text
 from textgamut.report.names import shortened
@@ -25,6 +25,8 @@ HEADLINES: Mapping[str, str] = {
     "cannot tell": "Cannot tell: there are too few texts to decide.",
 }
 REASONS = {of.metric: of.reason for of in GUARDS}
+MARKUP = frozenset("&<>\\`*_[]|~@#!$")
+"""Characters with a meaning in Markdown, of which GitHub also makes mentions, links and formulas."""
 MOST_CHARACTERS = 300
 """Maximum number of characters of a text in a summary."""
 IN_SUMMARY = 3
@@ -94,10 +96,10 @@ def markdown(
     for of in failures:
         where = "" if of.group == ALL else f"{of.group}: "
         lines.append(f"- **{_literal(where + of.says)}**" if of.fails else f"- {_literal(where + of.says)}")
-        lines += [f"  > {_literal(_excerpt(text.text))}" for text in of.texts[:IN_SUMMARY] if of.fails]
+        lines += [f"  > {_literal(excerpt(text.text))}" for text in of.texts[:IN_SUMMARY] if of.fails]
     lines += ["", "| metric | baseline | candidate | drop | at most | margin | p | |", "| --- " * 8 + "|"]
     for check in checks:
-        cells = (_name(check), *_numbers(check), check.outcome or ("differs" if check.found else "same"))
+        cells = (check_name(check), *check_numbers(check), outcome_text(check))
         lines.append(f"| {' | '.join(map(_literal, cells))} |")
     lines += ["", *(_literal(sentence) for sentence in said)]
     return "\n".join(lines) + "\n"
@@ -122,7 +124,7 @@ def junit(outcome: Outcome, checks: Sequence[Check], failures: Sequence[NamedFai
     for of in named:
         case = ET.SubElement(suite, "testcase", classname=_xml(of.group), name=of.name)
         failure = ET.SubElement(case, "failure", message=_xml(of.says), type=of.name)
-        failure.text = _xml("\n".join(f"{text.why}: {_excerpt(text.text)}" for text in of.texts))
+        failure.text = _xml("\n".join(f"{text.why}: {excerpt(text.text)}" for text in of.texts))
     for check in counting:
         case = ET.SubElement(suite, "testcase", classname=_xml(check.group), name=check.metric)
         if check.outcome == FAIL:
@@ -140,7 +142,7 @@ def gate_page(
     checks: Sequence[Check],
     failures: Sequence[NamedFailure],
     said: Sequence[str],
-    trend: Sequence[Section] = (),
+    looks: Sequence[Mapping[str, Any]] = (),
 ) -> Page:
     """Return the page of a gate.
 
@@ -150,9 +152,9 @@ def gate_page(
         checks: All tests.
         failures: What failed or has changed, by name.
         said: How the gate was made.
-        trend: Sections on earlier gates.
+        looks: The looks of a history, the last of which is this gate.
     """
-    sentences = [headline(outcome, checks), *(_in_group(of) for of in failures), *said]
+    sentences = [headline(outcome, checks), *(in_group(of) for of in failures), *said]
     guarded = [check for check in checks if check.outcome is not None]
     watched = [check for check in checks if check.outcome is None]
     tables = [checks_table("Guarded metrics", guarded, GUARDED_NOTE)]
@@ -163,8 +165,10 @@ def gate_page(
     shown = [texts_table(of) for of in failures if of.texts]
     if shown:
         sections.append(Section("texts", "Texts that show it", (), shown, overview=False))
+    if len(looks) > 1:
+        sections.append(trend_section(looks))
     metrics = [check.metric for check in checks if GATE_METRICS[check.metric].family]
-    return Page(title, [*sections, *trend], metrics=list(dict.fromkeys(metrics)))
+    return Page(title, sections, metrics=list(dict.fromkeys(metrics)))
 
 
 GUARDED_NOTE = (
@@ -182,13 +186,13 @@ def checks_table(caption: str, checks: Sequence[Check], note: str) -> Table:
     rows = []
     for check in checks:
         numbers = (check.baseline, check.candidate, check.drop, check.most, check.margin, check.p_holm)
-        outcome = check.outcome or ("differs" if check.found else "same")
+        outcome = outcome_text(check)
         more = f"{check.needed:,} texts would tell" if check.needed else ""
         cells = [
             Entry(text, None if of is None or math.isnan(of) else of)
-            for text, of in zip(_numbers(check), numbers, strict=True)
+            for text, of in zip(check_numbers(check), numbers, strict=True)
         ]
-        name = _name(check)
+        name = check_name(check)
         rows.append([Entry(name, name, REASONS.get(check.metric, "")), *cells, Entry(outcome, outcome, more)])
     return Table(caption, columns, rows, note)
 
@@ -204,33 +208,58 @@ def texts_table(failure: NamedFailure) -> Table:
     return Table(failure.name.capitalize(), columns, rows, note)
 
 
-def _in_group(failure: NamedFailure) -> str:
+def in_group(failure: NamedFailure) -> str:
+    """Return what has happened, with the name of the group if it is in one."""
     return failure.says if failure.group == ALL else f"{failure.group}: {failure.says}"
 
 
-def _name(check: Check) -> str:
+def check_name(check: Check) -> str:
+    """Return the metric of a test, with its group if it is of one."""
     label = GATE_METRICS[check.metric].heading
     return label if check.group == ALL else f"{label}, {check.group}"
 
 
-def _numbers(check: Check) -> list[str]:
+def check_numbers(check: Check) -> list[str]:
+    """Return the numbers of a test as text: baseline, candidate, drop, at most, margin and p."""
     margin = "—" if check.margin is None else f"{check.margin:g}"
     values = (value_text(of) for of in (check.baseline, check.candidate, check.drop, check.most))
     return [*values, margin, p_text(check.p_holm)]
 
 
-def _excerpt(text: str) -> str:
+def outcome_text(check: Check) -> str:
+    """Return the outcome of a test or, of a watched metric, whether it differs."""
+    return check.outcome or ("differs" if check.found else "same")
+
+
+def excerpt(text: str) -> str:
+    """Return a text on one line, without its middle if it is long."""
     return shortened([" ".join(text.split())], MOST_CHARACTERS)[0]
 
 
 def _literal(text: str) -> str:
     """Return text for Markdown, of which nothing is markup: generated texts are not trusted."""
-    escaped = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for mark in "\\`*_{}[]()#+-!|~@":
-        escaped = escaped.replace(mark, f"&#{ord(mark)};") if mark in "`*_[]|~@\\" else escaped
-    return escaped
+    return "".join(f"&#{ord(of)};" if of in MARKUP else of for of in printable(text))
 
 
 def _xml(text: str) -> str:
     """Return text without the characters that XML does not allow."""
     return "".join(of if of in "\t\n" or of.isprintable() else " " for of in text)
+
+
+def trend_section(looks: Sequence[Mapping[str, Any]]) -> Section:
+    """Return the section on earlier gates.
+
+    Args:
+        looks: The looks of a history, see ``scoring.gate_history``, at least two.
+    """
+    planned = looks[-1]["looks"]
+    columns = [Column("look", numeric=True), *(Column(of, False) for of in ("time", "outcome", "failures"))]
+    rows = []
+    for number, look in enumerate(looks, start=1):
+        named = ", ".join(look["failures"]) or "—"
+        rows.append(
+            [Entry(str(number), number), *(Entry(of, of) for of in (look["time"], look["outcome"], named))]
+        )
+    sentence = f"This is look {len(looks)} of {planned}, over which alpha = {looks[-1]['alpha']:g} is spent."
+    figure = Figure("Drops over their margins, look by look", render(trend_figure(looks), "svg"))
+    return Section("trend", "Trend", [sentence], [Table("Looks", columns, rows)], [figure], overview=False)

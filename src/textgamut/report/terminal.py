@@ -13,7 +13,9 @@ from rich.text import Text
 
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import FAILS_NOTE
+from textgamut.catalogue.gate import Outcome
 from textgamut.errors import printable
+from textgamut.inference.gates import FAIL, Check, NamedFailure
 from textgamut.metrics.rows import ALL, YARDSTICK, Row
 from textgamut.metrics.support_scores import OF_GROUPS
 from textgamut.rankings.method_scores import MethodScores
@@ -25,6 +27,15 @@ from textgamut.report.comparison import (
     first_pairs,
     models_table,
     pairs_table,
+)
+from textgamut.report.gate import (
+    IN_SUMMARY,
+    check_name,
+    check_numbers,
+    excerpt,
+    headline,
+    in_group,
+    outcome_text,
 )
 from textgamut.report.names import shortened
 
@@ -262,6 +273,33 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         console.print(table)
     for note in ranking.notes:
         console.print(Text(printable(f"note: {note}")))
+
+
+def print_gate(
+    outcome: Outcome, checks: Sequence[Check], failures: Sequence[NamedFailure], said: Sequence[str]
+) -> None:
+    """Print the result of a gate: its outcome, what failed, with texts, and all tests.
+
+    Args:
+        outcome: The outcome.
+        checks: All tests.
+        failures: What failed or has changed, by name.
+        said: How the gate was made.
+    """
+    console = _console(120)
+    console.print(Text(headline(outcome, checks), style="bold"))
+    for of in failures:
+        _print_sentences(console, [in_group(of)])
+        for text in of.texts[:IN_SUMMARY] if of.fails else ():
+            console.print(Text(printable(f"    {text.side} {text.row}: {excerpt(text.text)}"), style="dim"))
+    console.print()
+    table = _table("metric", "baseline", "candidate", "drop", "at most", "margin", "p", "")
+    for check in checks:
+        style = "bold" if check.outcome == FAIL else "" if check.outcome else "dim"
+        cells = (check_name(check), *check_numbers(check), outcome_text(check))
+        table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
+    console.print(table)
+    _print_sentences(console, [of for of in said if not of.startswith("Warning")])
 
 
 def _console(width: int) -> Console:

@@ -16,7 +16,7 @@ from textgamut.scoring.resolve import check_options, resolve
 from textgamut.scoring.results import Comparison, ScoreResult
 
 
-@with_options
+@with_options()
 def score(
     reference_texts: Iterable[str],
     generated_texts: Iterable[str],
@@ -74,7 +74,7 @@ def score(
     return alone.results["generated"]
 
 
-@with_options
+@with_options()
 def compare(
     reference_texts: Iterable[str],
     generated_texts: Mapping[str, Iterable[str]],

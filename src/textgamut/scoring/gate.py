@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,16 @@ from textgamut.catalogue.gate import (
 from textgamut.errors import ConfigError, DataError, nearest
 from textgamut.inference.gates import Values, checks, untested
 from textgamut.inference.set_differences import Run, set_differences
+from textgamut.language import AUTO, language_of
 from textgamut.metrics import copying
 from textgamut.metrics.rows import ALL, USED_REFERENCES, Columns, group_name
 from textgamut.progress import FOR_DEVELOPERS, step
+from textgamut.scoring.baseline_file import check_facts, facts
 from textgamut.scoring.check import check_texts
 from textgamut.scoring.compute import compute, embed_sets
+from textgamut.scoring.gate_files import Given, Layout, read_corpus, read_sides
 from textgamut.scoring.gate_results import GateResult
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, GateSettings, Side, Tested
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, GateSettings, Side, Tested
 from textgamut.scoring.options import Options, with_options
 from textgamut.scoring.resolve import Resolved, check_options, resolve
 
@@ -51,18 +55,19 @@ CUT_SHORT = ("length", "max_tokens", "max_output_tokens", "model_length", "incom
 """Reasons of an end, as servers and harnesses name them, that leave a text unfinished."""
 
 
-@with_options
+@with_options("metrics", "bootstrap")
 def gate(
-    baseline: Side | Iterable[str],
-    candidate: Side | Iterable[str],
-    reference: Side | Iterable[str] | None = None,
+    baseline: Given,
+    candidate: Given,
+    reference: Given | None = None,
     *,
     margins: Mapping[str, float] | None = None,
     alpha: float = 0.05,
     fail_on: Iterable[str] = (),
     looks: int = 1,
     group: str | None = None,
-    training: Iterable[str] = (),
+    training: Path | Iterable[str] = (),
+    layout: Layout | None = None,
     **options: Any,
 ) -> GateResult:
     """Decide whether the texts of a candidate are worse than those of a baseline.
@@ -73,8 +78,9 @@ def gate(
     most a share alpha of all gates. Else one cannot tell, and the result says how many texts would tell.
 
     Args:
-        baseline: Texts of the model to compare with, or a :class:`Side` with what belongs to them.
-        candidate: Texts of the model that may be worse.
+        baseline: Texts of the model to compare with, a :class:`Side` with what belongs to them, or the path
+            of a file, which may be a recorded baseline.
+        candidate: Texts of the model that may be worse, likewise.
         reference: Human texts. Without them, a random half of the baseline is the reference, and the other
             half is compared.
         margins: Metric -> largest drop that passes, in its units; changes or extends the defaults.
@@ -82,7 +88,8 @@ def gate(
         fail_on: Names of failures, such as ``drift``, whose metrics without a worse end also fail the gate.
         looks: Number of gates over which alpha is spent: each fails at level alpha / looks.
         group: A group column of all sides. Each of its groups has a gate of its own besides that of all.
-        training: Texts that must not be copied, besides the references.
+        training: Texts that must not be copied, besides the references, or the path of a file.
+        layout: Where files have the texts, their prompts and more. Defaults to tables with a column ``text``.
         options: As listed there.
 
     Returns:
@@ -101,22 +108,19 @@ def gate(
     """
     from textgamut.report.bars import bars, in_notebook
 
-    sides = [
-        of if isinstance(of, Side) else Side(validation.texts(name, of))
-        for name, of in (
-            (BASELINE, baseline),
-            (CANDIDATE, candidate),
-            *([] if reference is None else [("reference", reference)]),
-        )
-    ]
+    given: dict[str, Given] = {BASELINE: baseline, CANDIDATE: candidate}
+    if reference is not None:
+        given[REFERENCE] = reference
     settings = check_settings(margins or {}, alpha, fail_on, looks)
-    corpus = validation.texts("training", training)
+    layout = layout or Layout(group=group)
     with bars() if in_notebook() else nullcontext(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for category in FOR_DEVELOPERS:
             warnings.simplefilter("ignore", category)
-        checked = check_gate_options(Options(**options), settings, sides)
-        found = run_gate(sides, settings, checked, resolve(checked), group, corpus)
+        sides, recorded = read_sides(given, layout)
+        corpus = read_corpus(training, layout)
+        checked, resolved, _ = check_gate(sides, settings, Options(**options), recorded, str(baseline))
+        found = run_gate(sides, settings, checked, resolved, group, corpus)
     messages = list(dict.fromkeys(str(of.message) for of in caught))
     for warning in caught:
         warnings.warn(warning.message, warning.category, stacklevel=2)
@@ -160,20 +164,57 @@ def check_settings(
     )
 
 
-def check_gate_options(options: Options, settings: GateSettings, sides: Sequence[Side]) -> Options:
+def check_gate(
+    sides: Mapping[str, Side],
+    settings: GateSettings,
+    options: Options,
+    recorded: Mapping[str, Any] | None,
+    where: str,
+) -> tuple[Options, Resolved, dict[str, Any]]:
+    """Check the options of a gate, and find what they name.
+
+    Args:
+        sides: The sides.
+        settings: What is guarded.
+        options: The options.
+        recorded: The facts of a recorded baseline; None for another one.
+        where: Path of the baseline, for messages.
+
+    Returns:
+        The options, what they name, and the facts that are recorded with a baseline.
+
+    Raises:
+        TextgamutError: As ``textgamut.gate``, and if the candidate would be measured in another way than the
+            recorded baseline.
+    """
+    if recorded is not None and options.language == AUTO:
+        options = replace(options, language=recorded["language"])
+    options = check_gate_options(options, settings, sides.values())
+    texts = sides.get(REFERENCE, sides[BASELINE]).texts
+    language = language_of(texts) if options.language == AUTO else options.language
+    options = replace(options, language=language)
+    resolved = resolve(options)
+    common = facts(options, resolved)
+    if recorded is not None:
+        check_facts(where, recorded, common)
+    return options, resolved, common
+
+
+def check_gate_options(options: Options, settings: GateSettings, sides: Iterable[Side]) -> Options:
     """Check the options, and return them with the families that the guarded metrics need."""
     families = [*FAMILIES_OF_GATE]
+    known = all(side.known for side in sides)
     for name in settings.margins:
         family = family_of(name)
         if family is not None and family.name not in (*families, "copying"):
             families.append(family.name)
-    if not all(side.known for side in sides):
-        families = [name for name in families if FAMILIES[name].of_features]
+    if not known:  # digests tell whether texts are equal, and no more
+        families = [name for name in families if FAMILIES[name].of_features or name == "defects"]
     return check_options(replace(options, metrics=families, bootstrap=0), with_prompts=False)
 
 
 def run_gate(
-    sides: Sequence[Side],
+    sides: Mapping[str, Side],
     settings: GateSettings,
     options: Options,
     resolved: Resolved,
@@ -183,7 +224,7 @@ def run_gate(
     """Embed the texts and test all metrics, of all texts and of each group.
 
     Args:
-        sides: Baseline, candidate and, if there are any, references.
+        sides: ``baseline``, ``candidate`` and, if there are human texts, ``reference``.
         settings: What is guarded.
         options: The options, checked.
         resolved: What they name.
@@ -193,19 +234,19 @@ def run_gate(
     Raises:
         DataError: If there are too few texts, or sides seem to be swapped.
     """
-    baseline, candidate, *references = _embedded(sides, resolved)
-    _check_sides(baseline, candidate, references, options.k)
-    corpus = [text for side in references if side.known for text in side.texts] + list(training)
-    if not references:
-        order = np.random.default_rng(SPLIT_SEED).permutation(len(baseline.texts)).tolist()
-        half = len(order) // 2
-        references = [baseline.take(sorted(order[:half]))]
-        baseline = baseline.take(sorted(order[half:]))
-    whole = (baseline, candidate, references[0])
+    sides = embedded(sides, resolved)
+    _check_sides(sides, options.k)
+    human = sides.get(REFERENCE)
+    corpus = [*(human.texts if human and human.known else ()), *training]
+    whole = dict(sides)
+    if human is None:
+        order = np.random.default_rng(SPLIT_SEED).permutation(len(sides[BASELINE].texts)).tolist()
+        for name, rows in zip((REFERENCE, BASELINE), np.array_split(order, 2), strict=True):
+            whole[name] = sides[BASELINE].take(sorted(rows.tolist()))
     tested, values = _tested(whole, settings, options, resolved, corpus)
     tests, skipped = list(values), []
-    for name, of_group in _groups(whole, group, len(sides) > 2):
-        if min(len(side.texts) for side in of_group) <= 4 * options.k:
+    for name, of_group in _groups(whole, group):
+        if min(len(side.texts) for side in of_group.values()) <= 4 * options.k:
             skipped.append(name)
             continue
         with warnings.catch_warnings(), step(name):
@@ -217,86 +258,104 @@ def run_gate(
             f"no gate for {', '.join(skipped)}: it needs more than {4 * options.k} texts", stacklevel=2
         )
     found = checks(tests, settings.margins, settings.alpha, settings.failing, settings.looks)
-    return GateResult(tuple(found), settings, replace(tested, humans=len(sides) > 2))
+    return GateResult(tuple(found), settings, replace(tested, humans=human is not None))
 
 
-def _embedded(sides: Sequence[Side], resolved: Resolved) -> list[Side]:
+def embedded(sides: Mapping[str, Side], resolved: Resolved) -> dict[str, Side]:
     """Return the sides with their features."""
-    names = (BASELINE, CANDIDATE, "references")
-    missing = {name: side.texts for name, side in zip(names, sides, strict=False) if side.features is None}
+    missing = {name: side.texts for name, side in sides.items() if side.features is None}
     found = embed_sets(missing, resolved) if missing else {}
-    return [
-        side if side.features is not None else replace(side, features=found[name])
-        for name, side in zip(names, sides, strict=False)
-    ]
+    return {
+        name: replace(side, features=found[name]) if name in found else side for name, side in sides.items()
+    }
 
 
-def _check_sides(baseline: Side, candidate: Side, references: Sequence[Side], k: int) -> None:
+def recordable(sides: Mapping[str, Side], options: Options, digests: bool) -> dict[str, Side]:
+    """Return the baseline with the metrics of its texts, and the references, to be recorded.
+
+    Args:
+        sides: Sides with features.
+        options: The options, checked, with a language.
+        digests: Whether digests are recorded in place of texts.
+    """
+    baseline = sides[BASELINE]
+    kept = {
+        BASELINE: replace(baseline, columns=text_columns(baseline.texts, options.language, options.refusals))
+    }
+    kept |= {name: side for name, side in sides.items() if name == REFERENCE}
+    return {name: side.digested() for name, side in kept.items()} if digests else kept
+
+
+def _check_sides(sides: Mapping[str, Side], k: int) -> None:
     """Check that there are enough texts, and that the sides are what they are said to be."""
-    named = {BASELINE: baseline, CANDIDATE: candidate, **dict(zip(["reference"], references, strict=False))}
-    for name, side in named.items():
-        least = 4 * k * (2 if name == BASELINE and not references else 1)
+    for name, side in sides.items():
+        least = 4 * k * (2 if name == BASELINE and REFERENCE not in sides else 1)
         if len(side.texts) <= least:
             raise DataError(f"{name}: a gate needs more than {least} texts, found {len(side.texts)}")
-    sizes = {name: len(side.texts) for name, side in named.items() if name != "reference"}
+    sizes = {name: len(sides[name].texts) for name in (BASELINE, CANDIDATE)}
     if max(sizes.values()) > LONGER * min(sizes.values()):
-        said = " and ".join(f"the {name} {count:,}" for name, count in sizes.items())
-        raise DataError(f"the {said} texts: these can hardly belong together")
-    for side in references:
-        human = {" ".join(text.split()) for text in side.texts} - {""}
-        for name in (BASELINE, CANDIDATE):
-            own = [" ".join(text.split()) for text in named[name].texts]
-            if side.known and sum(text in human for text in own) > SWAPPED * len(own):
-                raise DataError(
-                    f"most texts of the {name} are references, too: are the human texts given as {name}?"
-                )
+        said = " and ".join(f"{count:,} of the {name}" for name, count in sizes.items())
+        raise DataError(f"there are {said} texts: two sets of so different size hardly belong together")
+    if REFERENCE not in sides:
+        return
+    human = {*sides[REFERENCE].digested().texts} - {""}
+    for name in (BASELINE, CANDIDATE):
+        own = sides[name].digested().texts
+        if sum(text in human for text in own) > SWAPPED * len(own):
+            raise DataError(
+                f"most texts of the {name} are references, too: are the human texts given as {name}?"
+            )
 
 
-def _groups(
-    sides: tuple[Side, Side, Side], column: str | None, humans: bool
-) -> Iterator[tuple[str, tuple[Side, Side, Side]]]:
+def _groups(sides: Mapping[str, Side], column: str | None) -> Iterator[tuple[str, dict[str, Side]]]:
     """Yield the sides of each group; references without the column are those of all groups."""
     if column is None:
         return
-    for name, side in zip((BASELINE, CANDIDATE), sides[:2], strict=True):
-        if column not in side.groups:
+    labels = {name: side.groups.get(column) for name, side in sides.items()}
+    for name in (BASELINE, CANDIDATE):
+        if labels[name] is None:
             raise DataError(f"group: the {name} has no column {column!r}")
-    labels = [side.groups.get(column) for side in sides]
-    for label in sorted({of for of in labels[0] or () if of is not None} & {*(labels[1] or ())}):
-        chosen = [
-            side if of is None else side.take([row for row, own in enumerate(of) if own == label])
-            for side, of in zip(sides, labels, strict=True)
-        ]
-        yield group_name(column, label), (chosen[0], chosen[1], chosen[2])
+    both = {*(labels[BASELINE] or ())} & {*(labels[CANDIDATE] or ())} - {None}
+    for label in sorted(of for of in both if of is not None):
+        yield (
+            group_name(column, label),
+            {
+                name: side
+                if (own := labels[name]) is None
+                else side.take([row for row, of in enumerate(own) if of == label])
+                for name, side in sides.items()
+            },
+        )
 
 
 def _tested(
-    sides: tuple[Side, Side, Side],
+    sides: Mapping[str, Side],
     settings: GateSettings,
     options: Options,
     resolved: Resolved,
     corpus: Sequence[str],
 ) -> tuple[Tested, list[Values]]:
     """Return the texts with their scores, and the tests of all metrics."""
-    baseline, candidate, reference = sides
-    both = {BASELINE: baseline, CANDIDATE: candidate}
+    both = {name: sides[name] for name in (BASELINE, CANDIDATE)}
+    reference, known = sides[REFERENCE], all(side.known for side in sides.values())
+    shown = dict(both) if known else {name: side.digested() for name, side in both.items()}
     prompts, clusters = (
-        {name: getattr(side, what) for name, side in both.items()}
-        if all(getattr(side, what) is not None for side in both.values())
+        {name: getattr(side, what) for name, side in shown.items()}
+        if all(getattr(side, what) is not None for side in shown.values())
         else None
         for what in ("prompts", "clusters")
     )
     with warnings.catch_warnings():
-        if not (baseline.known and reference.known):
+        if not known:
             warnings.simplefilter("ignore")  # of texts that are not known
         texts = check_texts(
-            reference.texts, {name: of.texts for name, of in both.items()}, options, None, prompts, clusters
+            reference.texts, {name: of.texts for name, of in shown.items()}, options, None, prompts, clusters
         )
     m, n = len(texts.generated[BASELINE]), texts.compared
     features = {name: _first(of, m) for name, of in both.items()} | {USED_REFERENCES: _first(reference, n)}
     comparison = compute(replace(texts, held_out=[]), options, resolved, features)
     material = comparison.material
-    columns = {name: _columns(side, comparison.results[name], corpus) for name, side in both.items()}
+    columns = {name: _columns(side, comparison.results[name], known, corpus) for name, side in both.items()}
     wanted = {*settings.margins, *WATCHED}
     values = {name: result.values for name, result in comparison.results.items()}
     apart: dict[Key, float] = {
@@ -305,10 +364,9 @@ def _tested(
     found = [
         of
         for family in (FAMILIES[name] for name in options.metrics if FAMILIES[name].tested)
-        for of in material.set_differences(family, BASELINE, CANDIDATE, apart)
+        for of in material.set_differences(family, BASELINE, CANDIDATE, apart, settings.level)
     ]
-    known = baseline.known and candidate.known
-    found += _of_texts_and_sets(material, columns, wanted, known)
+    found += _of_texts_and_sets(material, columns, wanted, known, settings.level)
     means = {name: {of: float(np.nanmean(v)) for of, v in own.items()} for name, own in columns.items()}
     by_metric = {of.metric: of for of in found if of.group == ALL}
     if not corpus:
@@ -318,7 +376,7 @@ def _tested(
         one, other = (means[of].get(name, values[of].get(name, np.nan)) for of in both)
         if name in by_metric or (name in settings.margins and (known or name in columns[BASELINE])):
             tests.append(Values(by_metric.get(name, untested(name, m)), one, other))
-    return Tested(comparison, columns, known and reference.known), tests
+    return Tested(comparison, columns, sides), tests
 
 
 def _first(side: Side, count: int) -> Features:
@@ -326,19 +384,27 @@ def _first(side: Side, count: int) -> Features:
     return side.features._replace(vectors=side.features.vectors[:count])
 
 
-def _columns(side: Side, result: ScoreResult, corpus: Sequence[str]) -> Columns:
-    """Return the metrics of single texts of the texts of a side that were scored."""
-    texts, material = result.generated_texts, result.material
+def _columns(side: Side, result: ScoreResult, scored: bool, corpus: Sequence[str]) -> Columns:
+    """Return the metrics of single texts of a side.
+
+    Args:
+        side: The side.
+        result: Its scores.
+        scored: Whether these are of texts, not of digests.
+        corpus: Texts that may be copied.
+    """
+    material, frame = result.material, result.generated.texts
+    texts, language = side.texts[: len(result.generated_texts)], material.texts.language
     if not side.known:
-        return {name: of[: len(texts)] for name, of in side.columns.items()}
-    frame = result.generated.texts
-    found = {name: frame[name].to_numpy(dtype=np.float64) for name in METRICS if name in frame}
-    if not found:  # nothing but features was scored, since the texts of the other side are not known
-        found = text_columns(texts, material.texts.language, material.options.refusals)
-    if corpus:
+        found = {name: of[: len(texts)] for name, of in side.columns.items()}
+    elif scored:
+        found = {name: frame[name].to_numpy(dtype=np.float64) for name in METRICS if name in frame}
+    else:
+        found = text_columns(texts, language, material.options.refusals)
+    if corpus and side.known:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of short texts, which are left out
-            found |= copying.score(texts, corpus, material.texts.language).columns or {}
+            found |= copying.score(texts, corpus, language).columns or {}
     if side.finishes is not None:
         found["unfinished_texts"] = np.array([of in CUT_SHORT for of in side.finishes[: len(texts)]], float)
     return {name: of for name, of in found.items() if np.isfinite(of).any()}
@@ -357,7 +423,7 @@ def text_columns(texts: Sequence[str], language: str, refusals: Sequence[str] = 
 
 
 def _of_texts_and_sets(
-    material: Any, columns: Mapping[str, Columns], wanted: Collection[str], known: bool
+    material: Any, columns: Mapping[str, Columns], wanted: Collection[str], known: bool, level: float
 ) -> list[Any]:
     """Test the means of metrics of single texts, and what tells both sets apart."""
     common = {LANGUAGE: material.texts.language}
@@ -376,5 +442,5 @@ def _of_texts_and_sets(
     for family in (OF_TEXTS, OF_TWO_SETS):
         first, second = own[family.name]
         run = Run((first, second), {TEXTS: None, **common}, prompts, clusters=clusters)
-        found += set_differences(family, [run], (BASELINE, CANDIDATE), {})
+        found += set_differences(family, [run], (BASELINE, CANDIDATE), {}, level=level)
     return found

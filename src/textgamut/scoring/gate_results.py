@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from textgamut.text import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from textgamut.report.experiment_page import Page
     from textgamut.scoring.gate_sides import GateSettings, Tested
 
 MOST_TEXTS = 20
@@ -39,6 +40,13 @@ class GateResult:
     def outcome(self) -> Outcome:
         """``pass``, ``fail`` or ``cannot tell``."""
         return outcome_of(self.checks)
+
+    @property
+    def headline(self) -> str:
+        """The outcome in a sentence, with the number of texts that would tell if it cannot."""
+        from textgamut.report.gate import headline
+
+        return headline(self.outcome, self.checks)
 
     @cached_property
     def failures(self) -> tuple[NamedFailure, ...]:
@@ -108,6 +116,12 @@ class GateResult:
         made = f"{sizes:,} texts of each model were compared with {human} ({first.computed_with}; {level})."
         return [made, *(f"Warning: {of}." for of in self.warnings)]
 
+    def page(self, title: str, looks: Sequence[Mapping[str, Any]] = ()) -> Page:
+        """Return what ``to_html`` writes, with the looks of a history, the last of which is this gate."""
+        from textgamut.report.gate import gate_page
+
+        return gate_page(title, self.outcome, self.checks, self.failures, self.said, looks)
+
     def to_html(self, path: str | Path, title: str = "Gate: candidate against baseline") -> None:
         """Write a page with the outcome, all tests, and the texts that show each failure.
 
@@ -122,11 +136,10 @@ class GateResult:
         from textgamut.fields import expanded
         from textgamut.files import check_writable
         from textgamut.report.experiment_page import write_page
-        from textgamut.report.gate import gate_page
 
         file = expanded(str(path))
         check_writable(file)
-        write_page(file, gate_page(title, self.outcome, self.checks, self.failures, self.said))
+        write_page(file, self.page(title))
 
     def __repr__(self) -> str:
         names = [of.name for of in self.failures if of.fails]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from textgamut.metrics.rows import Columns
     from textgamut.scoring.results import Comparison
 
-BASELINE, CANDIDATE = "baseline", "candidate"
+BASELINE, CANDIDATE, REFERENCE = "baseline", "candidate", "reference"
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Side:
     """Texts of one side of a gate, and what belongs to each of them."""
 
     texts: Sequence[str]
-    """Empty ones if ``known`` is given without them."""
+    """Their digests, if they are not known."""
     prompts: Sequence[str | None] | None = None
     clusters: Sequence[str | None] | None = None
     finishes: Sequence[str | None] | None = None
@@ -34,7 +35,14 @@ class Side:
     columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """Metrics of single texts that were recorded."""
     known: bool = True
-    """Whether the texts are known; else only their features and ``columns`` are."""
+    """Whether the texts are known, or only digests of them, their features and ``columns``."""
+
+    def digested(self) -> Side:
+        """Return the side with digests in place of texts and prompts, which still tell equal ones."""
+        if not self.known:
+            return self
+        prompts = None if self.prompts is None else [of and _digest(of) for of in self.prompts]
+        return replace(self, texts=[_digest(text) for text in self.texts], prompts=prompts, known=False)
 
     def take(self, rows: Sequence[int]) -> Side:
         """Return the texts in some rows."""
@@ -62,14 +70,10 @@ class Tested:
     comparison: Comparison
     columns: Mapping[str, Columns]
     """Side -> metrics of its single texts."""
-    known: bool
-    """Whether all texts are known, not their features alone."""
+    sides: Mapping[str, Side]
+    """``baseline``, ``candidate`` and ``reference``."""
     humans: bool = True
     """Whether the references are human texts, not a half of the baseline."""
-
-    def texts(self, name: str) -> Sequence[str]:
-        """Return the texts of a side, or the references that were used."""
-        return self.comparison.material.texts.of(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,3 +87,14 @@ class GateSettings:
     """Watched metrics that fail the gate if they differ."""
     looks: int = 1
     """Number of gates over which alpha is spent."""
+
+    @property
+    def level(self) -> float:
+        """The smallest level that a p-value is compared with in a gate of all texts."""
+        return self.alpha / self.looks / (len(self.margins) + len(self.failing))
+
+
+def _digest(text: str) -> str:
+    """Return a digest of a text, without differences in white space; an empty one of an empty text."""
+    plain = " ".join(text.split())
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest() if plain else ""

@@ -13,7 +13,7 @@ from textgamut.catalogue.gate import GATE_METRICS, Failure
 from textgamut.features.reduce import unit_blocks
 from textgamut.inference.gates import Check, ShownText
 from textgamut.metrics.copying import LENGTH, plain_ngrams
-from textgamut.metrics.rows import USED_REFERENCES
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE
 
 if TYPE_CHECKING:
     from textgamut.scoring.gate_sides import Tested
@@ -27,8 +27,6 @@ def shown_texts(failure: Failure, shown: Sequence[Check], tested: Tested) -> lis
         shown: The tests that show it.
         tested: The texts of both sides.
     """
-    if not tested.known:
-        return []
     found: dict[tuple[str, int], ShownText] = {}
     for check in shown:
         for of in OF_METRIC.get(check.metric, _by_column)(check, tested):
@@ -38,7 +36,7 @@ def shown_texts(failure: Failure, shown: Sequence[Check], tested: Tested) -> lis
 
 def _by_column(check: Check, tested: Tested) -> Iterator[ShownText]:
     """Yield the candidate's texts with the highest values of a metric of single texts, or the lowest."""
-    values = tested.columns["candidate"].get(check.metric)
+    values = tested.columns[CANDIDATE].get(check.metric)
     if values is None:
         return
     metric = GATE_METRICS[check.metric]
@@ -50,7 +48,7 @@ def _by_column(check: Check, tested: Tested) -> Iterator[ShownText]:
 
 
 def _repeated(_: Check, tested: Tested) -> Iterator[ShownText]:
-    texts = [" ".join(text.split()) for text in tested.texts("candidate")]
+    texts = [" ".join(text.split()) for text in _texts(tested, CANDIDATE)]
     first = {text: row for row, text in reversed(list(enumerate(texts))) if text}
     for text, count in Counter(filter(None, texts)).most_common():
         if count > 1:
@@ -60,19 +58,20 @@ def _repeated(_: Check, tested: Tested) -> Iterator[ShownText]:
 def _lost(_: Check, tested: Tested) -> Iterator[ShownText]:
     """Yield references that the baseline reaches and the candidate does not, the farthest first."""
     results = tested.comparison.results
-    baseline, candidate = (results[name].support for name in ("baseline", "candidate"))
+    baseline, candidate = (results[name].support for name in (BASELINE, CANDIDATE))
     assert baseline is not None
     assert candidate is not None
     lost = np.flatnonzero(baseline.in_generated & ~candidate.in_generated)
-    missed = {of.id: of for of in results["candidate"].missed.reference}
-    rows = sorted(lost.tolist(), key=lambda row: -missed[f"row-{row + 1}"].distance)
+    missed = {of.id: of for of in results[CANDIDATE].missed.reference}
+    known = _texts(tested, REFERENCE)
+    rows = sorted(lost.tolist() if known else [], key=lambda row: -missed[f"row-{row + 1}"].distance)
     for row in rows:
-        yield ShownText("references", row + 1, tested.texts(USED_REFERENCES)[row], "no longer reached")
+        yield ShownText("references", row + 1, known[row], "no longer reached")
 
 
 def _alike(_: Check, tested: Tested) -> Iterator[ShownText]:
     """Yield the candidate's texts that are nearest to another of its texts."""
-    vectors = _unit(tested, "candidate")
+    vectors = _unit(tested, CANDIDATE)
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -1)
     for row in np.argsort(-cosines.max(axis=1), kind="stable").tolist():
@@ -82,7 +81,7 @@ def _alike(_: Check, tested: Tested) -> Iterator[ShownText]:
 
 def _typical(_: Check, tested: Tested) -> Iterator[ShownText]:
     """Yield the candidate's texts that are most unlike the baseline's: the witness function of the MMD."""
-    vectors, others = (_unit(tested, name) for name in ("candidate", "baseline"))
+    vectors, others = (_unit(tested, name) for name in (CANDIDATE, BASELINE))
     own = np.exp(vectors @ vectors.T - 1).mean(axis=1)
     witness = own - np.exp(vectors @ others.T - 1).mean(axis=1)
     for row in np.argsort(-witness, kind="stable").tolist():
@@ -94,11 +93,11 @@ def _copied_across(_: Check, tested: Tested) -> Iterator[ShownText]:
     language = tested.comparison.material.texts.language
     known = {
         gram: row
-        for row, of in enumerate(plain_ngrams(tested.texts("baseline"), LENGTH, language))
+        for row, of in enumerate(plain_ngrams(_texts(tested, BASELINE), LENGTH, language))
         for gram in of
     }
     shared = []
-    for row, own in enumerate(plain_ngrams(tested.texts("candidate"), LENGTH, language)):
+    for row, own in enumerate(plain_ngrams(_texts(tested, CANDIDATE), LENGTH, language)):
         found = Counter(known[gram] for gram in own if gram in known)
         if found:
             shared.append((row, *found.most_common(1)[0]))
@@ -106,8 +105,14 @@ def _copied_across(_: Check, tested: Tested) -> Iterator[ShownText]:
         yield _candidate(tested, row, f"shares {count} 8-grams with text {other + 1} of the baseline")
 
 
+def _texts(tested: Tested, name: str) -> Sequence[str]:
+    """Return the texts of a side; none if they are not known."""
+    side = tested.sides[name]
+    return side.texts if side.known else ()
+
+
 def _candidate(tested: Tested, row: int, why: str) -> ShownText:
-    return ShownText("candidate", row + 1, tested.texts("candidate")[row], why)
+    return ShownText(CANDIDATE, row + 1, _texts(tested, CANDIDATE)[row], why)
 
 
 def _unit(tested: Tested, name: str) -> NDArray[np.float64]:
@@ -115,6 +120,7 @@ def _unit(tested: Tested, name: str) -> NDArray[np.float64]:
 
 
 OF_METRIC: dict[str, Callable[[Check, Tested], Iterator[ShownText]]] = {
+    "f_8": _lost,
     "recall": _lost,
     "vendi_ratio": _alike,
     "self_bleu": _alike,

@@ -148,7 +148,12 @@ class Material:
         return differences_table((*pair, differences(*pair)) for pair in pairs)
 
     def set_differences(
-        self, family: Family, first: str, second: str, apart: Mapping[Key, float]
+        self,
+        family: Family,
+        first: str,
+        second: str,
+        apart: Mapping[Key, float],
+        level: float | None = None,
     ) -> list[Difference]:
         """Return the differences of the metrics of sets of a family between two models.
 
@@ -157,10 +162,12 @@ class Material:
             first: Name of a model.
             second: Name of another model.
             apart: Metric, of all texts or of a group -> difference between the values of the two models.
+            level: As for ``inference.resamples.resampled_tests``.
         """
         from textgamut.inference.set_differences import set_differences
 
-        return set_differences(family, [self._run(family, first, second)], (first, second), apart)
+        run = self._run(family, first, second)
+        return set_differences(family, [run], (first, second), apart, level=level)
 
     def _run(self, family: Family, first: str, second: str) -> Run:
         from textgamut.inference.set_differences import Run

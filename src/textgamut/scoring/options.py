@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import Field, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -111,8 +112,8 @@ class Options:
     refusals: Sequence[str] = field(
         default=(),
         metadata=_shown(
-            "Phrases that make a text a refusal if it begins with one (defects), besides the shipped English "
-            "ones.",
+            "Phrases at the beginning of a text that make it a refusal (defects), besides the shipped ones, "
+            "which are English.",
             "PHRASE...",
         ),
     )
@@ -134,22 +135,32 @@ class Options:
     )
 
 
-def all_options() -> tuple[Field[Any], ...]:
-    """Return the options, as fields of a dataclass."""
-    return fields(Options)
+def all_options(but: Collection[str] = ()) -> tuple[Field[Any], ...]:
+    """Return the options, as fields of a dataclass, without some of them."""
+    return tuple(option for option in fields(Options) if option.name not in but)
 
 
-def with_options(function: Function) -> Function:
-    """Show the options in the signature and in the description of a function that takes ``**options``."""
+def with_options(*but: str) -> Callable[[Function], Function]:
+    """Return a decorator that shows the options in the signature and the description of a function.
+
+    The function takes ``**options``.
+
+    Args:
+        but: Names of options that the function does not take.
+    """
+    return partial(_with_options, all_options(but))
+
+
+def _with_options(options: Sequence[Field[Any]], function: Function) -> Function:
     shown = inspect.signature(function)
     own = [of for of in shown.parameters.values() if of.kind is not inspect.Parameter.VAR_KEYWORD]
     named = [
         inspect.Parameter(
             option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.type
         )
-        for option in all_options()
+        for option in options
     ]
     function.__signature__ = shown.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
-    described = "\n".join(f"        {option.name}: {option.metadata['help']}" for option in all_options())
+    described = "\n".join(f"        {option.name}: {option.metadata['help']}" for option in options)
     function.__doc__ = (function.__doc__ or "").replace("        options: As listed there.", described)
     return function

@@ -11,7 +11,7 @@ import pytest
 
 from textgamut import __version__
 from textgamut.cli import doctor
-from textgamut.cli.main import SCORE, main
+from textgamut.cli.main import SLOW, main
 from textgamut.cli.score import score
 
 COMMANDS = ("score", "rank", "new", "plan", "papers", "export", "doctor", "--install-completion")
@@ -134,4 +134,4 @@ def test_help_is_quick(arguments: list[str]) -> None:
 
 
 def test_the_list_of_commands_has_the_first_line_of_each() -> None:
-    assert inspect.getdoc(score).splitlines()[0] == SCORE
+    assert inspect.getdoc(score).splitlines()[0] == SLOW["score"]

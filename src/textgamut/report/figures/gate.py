@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,3 +67,40 @@ def gate_figure(checks: Sequence[Check]) -> Figure:
     style.small_print(figure, NOTE)
     style.settle(figure)
     return figure
+
+
+TREND_NOTE = "Drop of each guarded metric over its margin; above 1, it is larger than its margin."
+
+
+@style.own_settings()
+def trend_figure(looks: Sequence[Mapping[str, Any]]) -> Figure:
+    """Plot the drop of each guarded metric over the looks of a history.
+
+    Args:
+        looks: The looks, with ``checks``: metric -> drop and margin.
+    """
+    figure = style.titled_figure("Drops over their margins, look by look", 7.2, 3.4)
+    axes = figure.subplots()
+    metrics = dict.fromkeys(name for look in looks for name in look["checks"])
+    lines = []
+    for place, name in enumerate(metrics):
+        values = [_in_margins(look["checks"].get(name, {})) for look in looks]
+        colour, dashes = style.COLOURS[place % len(style.COLOURS)], "-" if place < len(style.COLOURS) else ":"
+        numbers = range(1, len(looks) + 1)
+        lines += axes.plot(numbers, values, dashes, marker="o", ms=4, lw=1.4, color=colour)
+    axes.axhline(1, color=style.COLOURS[1], lw=1.1, ls="--", zorder=1)
+    style.style_axes(axes, "y", label_size=9)
+    axes.set_xlabel("look", fontsize=9, color=style.INK)
+    axes.set_ylabel("drop / margin", fontsize=9, color=style.INK)
+    axes.set_xticks([number for number in axes.get_xticks() if number in range(1, len(looks) + 1)])
+    style.side_legend(figure, lines, [GATE_METRICS[name].label for name in metrics if name in GATE_METRICS])
+    style.small_print(figure, TREND_NOTE)
+    style.settle(figure)
+    return figure
+
+
+def _in_margins(check: Mapping[str, Any]) -> float:
+    """Return a drop over its margin, at most ``MOST``; NaN if it is not known."""
+    if check.get("drop") is None or not check.get("margin"):
+        return np.nan
+    return float(np.clip(check["drop"] / check["margin"], -MOST, MOST))

@@ -1,0 +1,80 @@
+"""Signs that generation failed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from textgamut.metrics.defects import distinct_texts, prepare_defects, refuses, score, unfinished
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It ends.", "Does it?", "It does!", 'He said: "Yes."', "(Yes.)", "**Done.**", "Well…", "好的。",
+     "はい。」", "यह है।", "نعم؟", "It ends. \n"],
+)  # fmt: skip
+def test_texts_that_end_like_a_sentence(text: str) -> None:
+    assert not unfinished(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["It breaks off in the", "It ends, but,", "3.14159", "不知道", "a: b:", "x. y"]
+)
+def test_texts_that_do_not(text: str) -> None:
+    assert unfinished(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm sorry, but I can't help with that.", "I\u2019m sorry, but no.", "As an AI model, I have no body.",
+     "I  cannot assist with this request.", "Sorry. I'M UNABLE TO do it."],
+)  # fmt: skip
+def test_refusals(text: str) -> None:
+    assert refuses(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The minister said he was sorry.", "x" * 101 + " I cannot assist with this.", "", "Cannot see it."],
+)
+def test_no_refusals(text: str) -> None:
+    assert not refuses(text)
+
+
+def test_more_phrases_of_refusals() -> None:
+    assert not refuses("Das darf ich leider nicht beantworten.")
+    assert refuses("Das darf ich leider nicht beantworten.", ["DARF ICH  leider nicht"])
+
+
+def test_the_share_of_different_texts() -> None:
+    assert distinct_texts(["a b", "a  b", "c", "", " "]) == 2 / 3
+    assert np.isnan(distinct_texts(["", " "]))
+
+
+def test_the_values_of_each_text() -> None:
+    with pytest.warns(UserWarning, match="have no"):
+        found = score(["It ends.", "", "Привет мир", "I cannot assist with it"], "en")
+    columns = {name: values.tolist() for name, values in (found.columns or {}).items()}
+    assert columns["empty_texts"] == [0, 1, 0, 0]
+    assert columns["unfinished_texts"][0] == 0
+    assert np.isnan(columns["unfinished_texts"][1])
+    assert columns["foreign_letters"][2] == 1
+    assert columns["refusals"] == [0, 0, 0, 1]
+    assert {row["metric"]: row["value"] for row in found.rows}["distinct_texts"] == 1
+
+
+def test_refusals_are_looked_for_in_english_or_with_phrases() -> None:
+    assert "refusals" not in (score(["Hallo Welt."], "de").columns or {})
+    assert (score(["Hallo Welt."], "de", ["hallo"]).columns or {})["refusals"].tolist() == [1]
+
+
+@given(st.lists(st.sampled_from(["a", "b ", "c d", "", "e"]), min_size=2, max_size=12), st.data())
+def test_the_prepared_statistic_is_the_share_of_each_set(texts: list[str], data) -> None:
+    mask = np.array([data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts)))])
+    statistic = prepare_defects(texts)
+    found = statistic.evaluate(mask)["distinct_texts"][:, 0]
+    for side, value in zip((mask[0], ~mask[0]), found, strict=True):
+        chosen = [text for text, own in zip(texts, side, strict=True) if own]
+        assert value == pytest.approx(distinct_texts(chosen), nan_ok=True)

@@ -1,0 +1,69 @@
+"""What tells two sets of texts apart, for resamples of their texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from textgamut.metrics.distance import kernels_of
+from textgamut.metrics.two_sets import prepare_means, prepare_two_sets
+
+
+def masks_of(rng: np.random.Generator, size: int, count: int) -> np.ndarray:
+    return np.array([rng.permutation(size) < size // 2 for _ in range(count)])
+
+
+def test_means_leave_out_texts_without_a_value() -> None:
+    statistic = prepare_means({"a": [1.0, 2.0, np.nan, 4.0], "b": [0.0, 0.0, 1.0, 1.0]})
+    found = statistic.evaluate(np.array([[True, True, True, False]]))
+    assert found["a"][:, 0].tolist() == [1.5, 4]
+    assert found["b"][:, 0].tolist() == pytest.approx([1 / 3, 1])
+    assert statistic.part is not None
+    assert statistic.part(np.empty((1, 0), bool), np.array([[True, False, True, False]]))["a"].tolist() == [1]
+
+
+def test_the_distance_is_the_mmd_with_the_pairs_of_a_text_and_itself() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(20, 5))
+    units = features / np.linalg.norm(features, axis=1, keepdims=True)
+    mask = masks_of(rng, 20, 3)
+    found = prepare_two_sets(features, None).evaluate(mask)["set_distance"]
+    gram = units @ units.T
+    off = gram[~np.eye(20, dtype=bool)].mean()
+    kernel = kernels_of(2 - 2 * off)["gaussian"](gram)
+    for row, first in enumerate(mask):
+        own, other, across = (
+            kernel[np.ix_(one, two)].mean()
+            for one, two in ((first, first), (~first, ~first), (first, ~first))
+        )
+        assert found[0, row] == pytest.approx(own + other - 2 * across, rel=1e-9)
+    assert not found[1].any()
+
+
+def test_topics_that_only_one_set_has_are_far_apart() -> None:
+    rng = np.random.default_rng(1)
+    centres = np.eye(8)[rng.integers(2, size=80)]
+    features = centres + 0.01 * rng.normal(size=(80, 8))
+    of_first = centres[:, 0] == 1
+    statistic = prepare_two_sets(features, None)
+    assert statistic.evaluate(of_first[None])["topic_distance"][0, 0] == pytest.approx(1)
+    assert statistic.evaluate(masks_of(rng, 80, 1))["topic_distance"][0, 0] < 0.6
+
+
+def test_copies_across_count_more_than_copies_within() -> None:
+    shared = " ".join(f"w{i}" for i in range(8))
+    texts = [f"a {shared}", f"{shared} b", "c d e f g h i j k", "l m n o p q r s t"]
+    features = np.eye(4)
+    statistic = prepare_two_sets(features, texts)
+    across, within = np.array([True, False, True, False]), np.array([True, True, False, False])
+    assert statistic.evaluate(across[None])["copied_across"][0, 0] == pytest.approx(0.5)
+    assert statistic.evaluate(within[None])["copied_across"][0, 0] == pytest.approx(-0.5)
+
+
+def test_topics_do_not_depend_on_the_order_of_the_texts() -> None:
+    rng = np.random.default_rng(2)
+    features, mask = rng.normal(size=(60, 6)), masks_of(rng, 60, 4)
+    order = rng.permutation(60)
+    first = prepare_two_sets(features, None).evaluate(mask)["topic_distance"]
+    second = prepare_two_sets(features[order], None).evaluate(mask[:, order])["topic_distance"]
+    np.testing.assert_allclose(first, second, atol=1e-12)
