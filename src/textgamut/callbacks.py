@@ -32,7 +32,7 @@ from textgamut.inference.gates import FAIL, PASS, Check
 from textgamut.metrics.rows import USED_REFERENCES
 from textgamut.scoring.gate import check_settings, run_gate
 from textgamut.scoring.gate_results import GateResult
-from textgamut.scoring.gate_sides import CANDIDATE, GateSettings, Side
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, GateSettings, Side
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved, check_options, resolve
 
@@ -384,7 +384,7 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
             cut = _cut(self._references, self._tokenizer, self.max_new_tokens)
             self._human = Side(cut, features=self._embed(cut))
         settings = replace(self._settings, looks=looks)
-        sides = (self._baseline, candidate, self._human)
+        sides = {BASELINE: self._baseline, CANDIDATE: candidate, REFERENCE: self._human}
         result = run_gate(sides, settings, self._options, self._resolved, None, [])
         human = _human_values(result)
         return replace(result, checks=tuple(_against_humans(check, human) for check in result.checks))

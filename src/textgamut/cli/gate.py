@@ -31,7 +31,6 @@ from textgamut.scoring.options import Options, all_options
 from textgamut.user_files import check_file
 
 if TYPE_CHECKING:
-
     from textgamut.scoring.gate_history import Look
     from textgamut.scoring.gate_results import GateResult
     from textgamut.scoring.gate_sides import GateSettings
