@@ -297,7 +297,7 @@ def cost(articles: Sequence[str], every: int) -> None:
             callbacks=[clock],
         )
         prompts, references = asked(articles[:64])
-        trainer.add_callback(GamutCallback(trainer, prompts, references, every=2))
+        trainer.add_callback(GamutCallback(trainer, prompts, references, every=2, budget=300))
         trainer.train()
     seconds = [row["gamut/seconds"] for row in trainer.state.log_history if "gamut/seconds" in row]
     step, evaluation = statistics.median(clock.steps), statistics.median(seconds)
