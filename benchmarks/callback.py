@@ -194,6 +194,36 @@ def events(history: Sequence[dict[str, float]]) -> tuple[int | None, int | None]
     return report, late
 
 
+def trainer_of(
+    model: Any, tokenizer: Any, datasets: tuple[Any, Any], steps: int, seed: int, output: str
+) -> Trainer:
+    """Return a trainer that evaluates the loss at the steps of the callback."""
+    return Trainer(
+        model=model,
+        args=TrainingArguments(
+            output_dir=output,
+            max_steps=steps,
+            per_device_train_batch_size=8,
+            per_device_eval_batch_size=64,
+            learning_rate=LEARNING_RATE,
+            lr_scheduler_type="constant_with_warmup",
+            warmup_steps=20,
+            eval_strategy="steps",
+            eval_steps=EVERY,
+            eval_on_start=True,
+            logging_steps=EVERY,
+            save_strategy="no",
+            report_to=[],
+            disable_tqdm=True,
+            seed=seed,
+        ),
+        train_dataset=datasets[0],
+        eval_dataset=datasets[1],
+        data_collator=collated,
+        processing_class=tokenizer,
+    )
+
+
 def collapse(scenario: str, seed: int, folder: Path, articles: Sequence[str]) -> dict[str, Any]:
     """Train the model on the texts of a scenario, and return what happened."""
     model, tokenizer = load_weights(folder, torch.float32), load_tokenizer(folder)
@@ -206,30 +236,8 @@ def collapse(scenario: str, seed: int, folder: Path, articles: Sequence[str]) ->
         "news": lambda: train,
     }[scenario]()
     with tempfile.TemporaryDirectory() as output:
-        trainer = Trainer(
-            model=model,
-            args=TrainingArguments(
-                output_dir=output,
-                max_steps=SCENARIOS[scenario],
-                per_device_train_batch_size=8,
-                per_device_eval_batch_size=64,
-                learning_rate=LEARNING_RATE,
-                lr_scheduler_type="constant_with_warmup",
-                warmup_steps=20,
-                eval_strategy="steps",
-                eval_steps=EVERY,
-                eval_on_start=True,
-                logging_steps=EVERY,
-                save_strategy="no",
-                report_to=[],
-                disable_tqdm=True,
-                seed=seed,
-            ),
-            train_dataset=blocks(texts, tokenizer),
-            eval_dataset=blocks(held_out[PROMPTS:][:100], tokenizer),
-            data_collator=collated,
-            processing_class=tokenizer,
-        )
+        datasets = blocks(texts, tokenizer), blocks(held_out[PROMPTS:][:100], tokenizer)
+        trainer = trainer_of(model, tokenizer, datasets, SCENARIOS[scenario], seed, output)
         options: dict[str, Any] = {"every": EVERY, "max_new_tokens": NEW_TOKENS, "seed": seed}
         callback = GamutCallback(trainer, *asked(held_out[:PROMPTS]), **options)
         trainer.add_callback(callback)
