@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/callback.py
     .venv/bin/python benchmarks/callback.py --cost
 
-A language model of 1.3 million weights is trained on news articles (ten minutes on two cores; kept in a
+A language model of 1.4 million weights is trained on news articles (ten minutes on two cores; kept in a
 folder). Then the ``Trainer`` of transformers trains it on texts that make it collapse, ten times with other
 prompts and another order of the texts:
 
