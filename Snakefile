@@ -18,6 +18,7 @@ from textgamut.workflow import paths
 from textgamut.workflow.arguments import (
     NO_CONFIG,
     NUMBER_PATTERN,
+    check_baselines,
     check_generations,
     check_place,
     check_targets,
@@ -95,7 +96,14 @@ onstart:
     planned = list(workflow.dag.needrun_jobs())
     if not workflow.deployment_settings.deployment_method:
         try:
-            check_packages(job.rule.name for job in planned)
+            check_packages(
+                (job.rule.name for job in planned),
+                [
+                    metric
+                    for gate in CONFIG.experiment.gates.values()
+                    for metric in gate.margins
+                ],
+            )
         except TextgamutError as error:
             raise WorkflowError(str(error))
     write_loading_jobs(
@@ -132,6 +140,7 @@ include: "workflow/rules/tasks.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/papers.smk"
+include: "workflow/rules/gates.smk"
 include: "workflow/rules/sanity.smk"
 
 
@@ -160,5 +169,6 @@ if workflow.is_main_process:
             {rule.name: [str(path) for path in rule.output] for rule in workflow.rules},
         )
         check_generations(CONFIG, arguments.targets)
+        check_baselines(CONFIG, arguments.targets)
     except TextgamutError as error:
         raise WorkflowError(f"the targets cannot be made\n{error}")

@@ -26,7 +26,7 @@ from textgamut.sources.fetch import fetch
 POOLS = {
     ("smollm2-135m-instruct", 1.0): 2000,
     ("smollm2-135m-instruct", 0.3): 600,
-    ("gemma-3-270m", 1.0): 1000,
+    ("gemma-3-270m", 1.0): 600,
     ("gemma-3-270m", 0.3): 600,
 }
 """Model of the demo and temperature -> number of generated texts."""
@@ -163,9 +163,12 @@ def planted_pair(
     """
     rng = np.random.default_rng([number, 2, CASES.index(case)])
     if case == "temperature":
-        sides = equal_pair(source, number, news, folder)
-        cold = pool(source, 0.3, folder)
-        return sides | {CANDIDATE: cold.side(rng.permutation(len(cold.texts))[:N])}, []
+        drawn = {
+            BASELINE: pool(source, 1.0, folder),
+            CANDIDATE: pool(source, 0.3, folder),
+            REFERENCE: references(),
+        }
+        return {name: of.side(rng.permutation(len(of.texts))[:N]) for name, of in drawn.items()}, []
     texts, halves, of_first = human(source, news)
     order = rng.permutation(len(texts.texts))
     if case == "topic lost":

@@ -6,11 +6,12 @@ import math
 from pathlib import Path
 
 import pandas as pd
-from markdown_text import table
+from markdown_text import escaped, table
 
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import Metric
 from textgamut.language import LANGUAGES
+from textgamut.metrics.sanity.cheats import Q_TEXT, SAMPLERS
 from textgamut.metrics.sanity.sanity_checks import CHECKS
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -20,6 +21,15 @@ SANITY_TABLES = {
     "AG news": REFERENCE / "sanity-ag-news-test.csv",
 }
 """Heading -> a copy of the table of the rule check_metrics."""
+
+CHEAT_TABLES = {
+    "News articles": REFERENCE / "cheats-news-articles.csv",
+    "AG news": REFERENCE / "cheats-ag-news-test.csv",
+}
+"""Heading -> a copy of the table of the rule check_cheats."""
+
+READ = {"higher": "higher is better", "lower": "lower is better", "nearest": "nearest to the references"}
+"""How a metric is read -> the same in words."""
 
 
 def families() -> str:
@@ -101,6 +111,26 @@ def results() -> str:
         figure = f"../images/{path.stem}.png"
         parts.append(f"![Metrics and checks on {heading}: passed, failed, not applicable]({figure})")
     return "\n\n".join(parts) + "\n"
+
+
+def cheats() -> str:
+    """Return which metrics prefer samplers that cheat to human texts, on each corpus."""
+    parts = [table(("sampler", "what it writes"), SAMPLERS.items())]
+    for heading, path in CHEAT_TABLES.items():
+        found = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+        rows = table(("metric", "read as", "human", *SAMPLERS), map(_cheated, found))
+        parts += [f"### Samplers: {heading}", rows]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cheated(row: dict[str, str]) -> tuple[str, ...]:
+    """Return "cheated (4.2)" as "**✗&nbsp;4.2**", "not cheated (57)" as "57"."""
+    label = "Q*Text" if row["metric"] == Q_TEXT else METRICS[row["metric"]].label
+    cells = []
+    for name in SAMPLERS:
+        word, _, value = row[name].removesuffix(")").rpartition(" (")
+        cells.append(f"**✗&nbsp;{value}**" if word == "cheated" else "—" if value == "nan" else value)
+    return escaped(label), READ[row["read"]], row["human"].replace("nan", "—"), *cells
 
 
 def _results(found: pd.DataFrame) -> list[str]:

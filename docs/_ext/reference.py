@@ -9,6 +9,7 @@ import calibration_tables
 import command_line
 import configuration
 import errata_tables
+import gate_tables
 import language_tables
 import metrics_tables
 import paper_tables
@@ -29,6 +30,8 @@ def pages() -> dict[str, str]:
         "calibration-planned": calibration_tables.planned(),
         "sanity-checks": metrics_tables.checks(),
         "sanity-results": metrics_tables.results(),
+        "sanity-cheats": metrics_tables.cheats(),
+        **gate_tables.tables(),
         **language_tables.tables(),
         **{f"configuration-{name}": text for name, text in configuration.pages().items()},
         **{f"shipped-{name}": text for name, text in shipped.entries_tables().items()},

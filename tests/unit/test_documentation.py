@@ -18,8 +18,9 @@ import textgamut
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import Metric
 from textgamut.config.loading import load_registry
+from textgamut.metrics.sanity.cheats import SAMPLERS
 from textgamut.metrics.sanity.sanity_checks import CHECKS
-from textgamut.workflow.checked_corpora import CHECKED
+from textgamut.workflow.checked_corpora import CHECKED, ENGLISH
 
 REFERENCE = ROOT / "docs/reference"
 
@@ -143,6 +144,23 @@ def test_the_catalogue_names_the_checks_that_a_metric_fails() -> None:
     assert {name: metric.fails for name, metric in METRICS.items() if metric.fails} == {
         name: found for name, found in failed.items() if found
     }
+
+
+def test_samplers_that_cheat_are_marked_in_the_tables(generated: dict[str, str]) -> None:
+    tables = extension("metrics_tables")
+    cells = dict(
+        zip(
+            SAMPLERS,
+            ["cheated (4.2)", "not cheated (57)", "not defined (nan)", "cheated (0)", "cheated (1)"],
+            strict=True,
+        )
+    )
+    row = {"metric": "q_text", "read": "higher", "human": "36"} | cells
+    assert tables._cheated(row)[:6] == (r"Q\*Text", "higher is better", "36", r"**✗&nbsp;4.2**", "57", "—")
+    assert {path.stem.removeprefix("cheats-") for path in tables.CHEAT_TABLES.values()} == set(ENGLISH)
+    page = generated["sanity-cheats"]
+    assert all(page.count(f"| {metric} | lower is better |") == 2 for metric in ("perplexity", "Self-BLEU"))
+    assert all(f"| {sampler} | {what} |" in page for sampler, what in SAMPLERS.items())
 
 
 def test_the_sanity_checks_of_each_language_are_in_the_tables() -> None:

@@ -103,6 +103,12 @@ def result_outputs(result):
     return result.paths | {shown: page}
 
 
+def gate_outputs():
+    """Return the output files of a gate; Snakemake's report includes its page."""
+    files = outputs.gate_outputs()
+    return files | {"page": in_report(files["page"], "gate", "{paper}", "gate {gate}")}
+
+
 def ranking_outputs():
     """Return the output files of a ranking, some of which are included in Snakemake's report."""
     files = {name: f"{paths.RANKING}/{file}" for name, file in outputs.RANKING.items()}

@@ -16,7 +16,7 @@ FAMILY = Family(
     settings=CopyingSettings,
     reads=(TEXTS, REFERENCES, LANGUAGE),
     scorer="textgamut.metrics.copying:score",
-    revisions=("metrics.copying",),
+    revisions=("metrics.copying", "metrics.ngram"),
     metrics=(
         Metric(
             name="copied_words",

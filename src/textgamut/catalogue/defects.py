@@ -31,7 +31,7 @@ FAMILY = Family(
     settings=DefectsSettings,
     reads=(TEXTS, LANGUAGE),
     scorer="textgamut.metrics.defects:score",
-    resampled="textgamut.metrics.defects:prepare_defects",
+    resampled="textgamut.metrics.defects_resamples:prepare_defects",
     revisions=("metrics.defects",),
     metrics=(
         Metric(

@@ -103,8 +103,8 @@ class Failure:
     name: str
     metrics: tuple[str, ...]
     """Any of these must be worse or, of metrics without a better end, differ."""
-    unless_worse: dict[str, str]
-    """Of these metrics, a worse one shows the failure only if the other one is not worse."""
+    unless_failed: dict[str, str]
+    """Of these metrics, a worse one shows the failure only if the other one does not fail."""
     says: str
     """What it means, in a few words."""
 

@@ -243,6 +243,9 @@ def print_plan(plan: Plan, price: str, titles: Sequence[str] = ()) -> None:
     if plan.tests:
         done = f" ({plan.tests_done:,} are done)" if plan.tests_done else ""
         console.print(Text(f"To test differences: {plan.tests - plan.tests_done:,} pairs of methods{done}"))
+    if plan.gates:
+        done = f" ({plan.gates_done:,} are done)" if plan.gates_done else ""
+        console.print(Text(f"To test whether texts got worse: {plan.gates - plan.gates_done:,} gates{done}"))
     if plan.recorded.cells:
         saved = decimal(plan.recorded.gpu_hours)
         what = f"recorded while generating, for {plan.recorded.cells:,} cells"

@@ -13,6 +13,7 @@ from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FinetunedSource
 from textgamut.config.entries.taggers import Tagger
 from textgamut.config.experiment import Experiment
+from textgamut.config.gates import Gate, Sides
 from textgamut.config.metrics import Metrics
 from textgamut.config.task_kinds import (
     HELD_OUT,
@@ -37,9 +38,11 @@ RESERVED = {
     "tasks": {
         ALL_TASKS: "the ranking over all tasks",
         **dict.fromkeys(("papers", "sanity"), "the folder of that name in results"),
+        "gates": "the folder of the gates in the results of an experiment",
         **dict.fromkeys(("models", "embedders", "taggers"), "the folder of that name in data"),
     },
     "subsets": {HUMAN: "references"},
+    "gates": {"index": "pages of results"},
 }
 """Registry, or kind of name in an experiment -> slug that cannot be used -> what it is reserved for."""
 
@@ -123,6 +126,14 @@ class Config(NamedTuple):
         else:
             pairs = [pair for block in entry.cells for pair in block.pairs()]
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
+
+    def methods(self, task: str) -> list[tuple[str, str]]:
+        """Return the distinct pairs of a model and a decoding of a task's cells."""
+        return list(dict.fromkeys((cell.model, cell.decoding) for cell in self.cells(task)))
+
+    def gate_sides(self, gate: Gate) -> Sides:
+        """Return the model and the decoding of both sides of a gate."""
+        return gate.sides(self.methods(gate.task))
 
     def stated_prompts(self, task: str) -> int | None:
         """Return the number of prompts that a task, or else its dataset, states."""

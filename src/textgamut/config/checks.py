@@ -9,6 +9,7 @@ from textgamut.config.cells import Config
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FinetunedSource
 from textgamut.config.entry_checks import braces, no_judge, not_loaded, unfit_entry, unfit_training
+from textgamut.config.gate_checks import unfit_gate
 from textgamut.config.metrics import Metrics
 from textgamut.config.target_checks import unfit_target
 from textgamut.config.target_shapes import EmbedderCorrelations, LabelCounts, ModelSizes, TokensPerWord
@@ -29,6 +30,8 @@ def broken_references(config: Config) -> Iterator[str]:
         yield from unfit_task(config, slug, task)
     for slug, target in config.experiment.targets.items():
         yield from unfit_target(config, f"targets.{slug}", target)
+    for slug, gate in config.experiment.gates.items():
+        yield from unfit_gate(config, slug, gate)
     used = _used_entries(config)
     for what, entry in used.items():
         if isinstance(entry, Model) and isinstance(entry.source, FinetunedSource):

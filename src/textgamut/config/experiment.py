@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from textgamut.config.entries.sources import RATE
 from textgamut.config.figures import Figures
+from textgamut.config.gates import Gate
 from textgamut.config.metrics import Metrics
 from textgamut.config.target_shapes import Target, TargetName
 from textgamut.config.task_kinds import Task
@@ -53,6 +54,9 @@ class Experiment(Strict):
     """How figures look."""
     targets: dict[TargetName, Target] = {}
     """Tables and figures of the paper, by their numbers. If there are any, only they are made by default."""
+    gates: dict[Slug, Gate] = {}
+    """Slug -> test of whether the texts of a model are worse than those of a baseline. ``snakemake gate``
+    fails if one fails."""
 
     @model_validator(mode="before")
     @classmethod

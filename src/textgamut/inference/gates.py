@@ -33,8 +33,8 @@ class Check:
     """Value of the baseline; NaN for metrics that compare the two sets."""
     candidate: float
     drop: float
-    """How much worse the candidate is, below 0 if it is better; the difference, candidate minus baseline, of
-    metrics without a better end."""
+    """How much worse the candidate is, below 0 if it is better. Of metrics without a better end, the
+    difference, candidate minus baseline or, of those of two sets, between them."""
     most: float
     """Upper end of the one-sided interval of the drop at the level of the gate."""
     margin: float | None
@@ -159,7 +159,7 @@ def _check(
         needed = needed_texts(drop, error, of.deviation, margin, alpha, level / counted, of.n)
     values = (test.baseline, test.candidate)
     if metric.better is None:
-        drop, most = -of.tested, math.nan
+        drop, most = 0.0 - of.tested, math.nan
     return Check(of.metric, of.group, *values, drop, most, margin, p, p_holm, outcome, proved, needed, of.n)
 
 
@@ -196,8 +196,8 @@ def needed_texts(
 
     power = float(ndtri(POWER))
     least = []
-    if drop < margin and error > 0:
-        least.append(n * ((float(ndtri(1 - alpha)) + power) * error / (margin - max(drop, 0.0))) ** 2)
+    if (room := margin - max(drop, 0.0)) > 0 and error > 0:
+        least.append(n * ((float(ndtri(1 - alpha)) + power) * error / room) ** 2)
     if drop > 0 and deviation > 0:
         least.append(n * ((float(ndtri(1 - level)) + power) * deviation / drop) ** 2)
     return max(math.ceil(min(least)), n + 1) if least else None
@@ -215,12 +215,13 @@ def failures_of(found: Sequence[Check], group: str = ALL) -> list[tuple[Failure,
     A name is that of a failure if one of its checks fails; else it says what differs.
     """
     proved = {check.metric: check for check in found if check.found and check.group == group}
+    failed = {name for name, check in proved.items() if check.outcome == FAIL}
     named = []
     for failure in FAILURES:
         shown = [
             proved[name]
             for name in failure.metrics
-            if name in proved and failure.unless_worse.get(name) not in proved
+            if name in proved and failure.unless_failed.get(name) not in failed
         ]
         if shown:
             named.append((failure, shown))

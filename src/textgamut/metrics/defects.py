@@ -8,12 +8,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textgamut.language import ENGLISH, share_of_other_scripts
-from textgamut.metrics.ngram_resamples import Grams
 from textgamut.metrics.rows import Scores, computed_rows, text_rows
-from textgamut.metrics.statistic import Masks, Statistic
 
 REVISION = 1
 """Increase when the same texts produce different values."""
@@ -47,7 +44,7 @@ def refuses(text: str, more: Sequence[str] = ()) -> bool:
 
 def distinct_texts(texts: Sequence[str]) -> float:
     """Return the share of different texts among those that are not empty; NaN if all are empty."""
-    keys = [key for key in map(_key, texts) if key]
+    keys = [key for key in map(plain_text, texts) if key]
     return len(set(keys)) / len(keys) if keys else np.nan
 
 
@@ -77,26 +74,8 @@ def score(texts: Sequence[str], language: str = ENGLISH, refusals: Sequence[str]
     return Scores(rows + text_rows(values), values)
 
 
-def prepare_defects(texts: Sequence[str]) -> Statistic:
-    """Prepare the share of different texts of sets of texts, of two models.
-
-    Args:
-        texts: The pooled texts.
-    """
-    grams = Grams([[key] if key else [] for key in map(_key, texts)], 1)
-
-    def of_set(masks: Masks) -> NDArray[np.float64]:
-        with np.errstate(invalid="ignore"):
-            found: NDArray[np.float64] = grams.distinct(masks) / (masks @ grams.lengths)
-        return found
-
-    return Statistic(
-        lambda masks: {"distinct_texts": np.stack([of_set(masks), of_set(~masks)])},
-        part=lambda _, chosen: {"distinct_texts": of_set(chosen)},
-    )
-
-
-def _key(text: str) -> str:
+def plain_text(text: str) -> str:
+    """Return a text without differences in white space."""
     return " ".join(text.split())
 
 

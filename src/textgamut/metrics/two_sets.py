@@ -1,7 +1,7 @@
 """Differences of two sets of texts from each other, without references, for many resamples of their texts.
 
-The values of :func:`prepare_two_sets` belong to both sets together: the second set has the value 0, so that a
-difference is the value itself.
+The values of :func:`prepare_two_sets` belong to both sets together: the first set has the value 0, so that
+the difference of the second one is the value itself.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def prepare_two_sets(features: ArrayLike, texts: Sequence[str] | None, language:
         if shared is not None:
             signs = 2 * chosen - 1
             found["copied_across"] = -np.einsum("ij,ij->i", (shared @ signs.T).T, signs) / masks.shape[1]
-        return {name: np.stack([of, np.zeros(len(of))]) for name, of in found.items()}
+        return {name: np.stack([np.zeros(len(of)), of]) for name, of in found.items()}
 
     return Statistic(evaluate)
 

@@ -59,6 +59,8 @@ class Entry:
     best: bool = False
     links: Sequence[tuple[str, str]] = ()
     """Text and address within the page of each line after the text."""
+    prose: str = ""
+    """A longer text, which is wrapped."""
 
 
 @dataclass(frozen=True)

@@ -56,10 +56,10 @@ def change(check: Check) -> str:
     """Say how a metric has changed: "recall 0.93 -> 0.71 (margin 0.1)"."""
     label = GATE_METRICS[check.metric].label
     if math.isnan(check.baseline):
-        return f"{label} {value_text(check.drop)} (p = {p_text(check.p_holm)})"
+        return f"{label} {value_text(check.drop)} ({p_said(check.p_holm)})"
     values = f"{label} {value_text(check.baseline)} → {value_text(check.candidate)}"
     if check.margin is None:
-        return f"{values} (p = {p_text(check.p_holm)})"
+        return f"{values} ({p_said(check.p_holm)})"
     within = ", within the margin" if check.outcome == PASS else ""
     return f"{values} (margin {check.margin:g}{within})"
 
@@ -67,6 +67,11 @@ def change(check: Check) -> str:
 def p_text(p: float) -> str:
     """Return a p-value as it is shown."""
     return "—" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def p_said(p: float) -> str:
+    """Return a p-value in a sentence: "p = 0.012"."""
+    return f"p {p_text(p)}" if p < 0.001 else f"p = {p_text(p)}"
 
 
 def plain(value: Any) -> Any:
@@ -199,9 +204,9 @@ def checks_table(caption: str, checks: Sequence[Check], note: str) -> Table:
 
 def texts_table(failure: NamedFailure) -> Table:
     """Return the table of the texts that show a failure."""
-    columns = [Column("text", numeric=True), Column("why", numeric=False), Column("", numeric=False)]
+    columns = [Column(name, numeric=False) for name in ("text", "why", "it says")]
     rows = [
-        [Entry(f"{of.side} {of.row}", of.row), Entry(of.why, of.why), Entry(of.text, of.text)]
+        [Entry(f"{of.side} {of.row}", of.row), Entry(of.why, of.why), Entry("", of.text, prose=of.text)]
         for of in failure.texts
     ]
     note = f"The {counted(len(rows), 'text')} that show it best, in this order."

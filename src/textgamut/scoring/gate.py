@@ -243,15 +243,17 @@ def run_gate(
         order = np.random.default_rng(SPLIT_SEED).permutation(len(sides[BASELINE].texts)).tolist()
         for name, rows in zip((REFERENCE, BASELINE), np.array_split(order, 2), strict=True):
             whole[name] = sides[BASELINE].take(sorted(rows.tolist()))
-    tested, values = _tested(whole, settings, options, resolved, corpus)
+    groups = dict(_groups(whole, group))
+    level = settings.level / (1 + len(groups))
+    tested, values = _tested(whole, settings, level, options, resolved, corpus)
     tests, skipped = list(values), []
-    for name, of_group in _groups(whole, group):
+    for name, of_group in groups.items():
         if min(len(side.texts) for side in of_group.values()) <= 4 * options.k:
             skipped.append(name)
             continue
         with warnings.catch_warnings(), step(name):
             warnings.simplefilter("ignore")  # all texts have warned
-            _, in_group = _tested(of_group, settings, options, resolved, corpus)
+            _, in_group = _tested(of_group, settings, level, options, resolved, corpus)
         tests += [test._replace(of=test.of._replace(group=name)) for test in in_group]
     if skipped:
         warnings.warn(
@@ -315,8 +317,10 @@ def _groups(sides: Mapping[str, Side], column: str | None) -> Iterator[tuple[str
     for name in (BASELINE, CANDIDATE):
         if labels[name] is None:
             raise DataError(f"group: the {name} has no column {column!r}")
-    both = {*(labels[BASELINE] or ())} & {*(labels[CANDIDATE] or ())} - {None}
-    for label in sorted(of for of in both if of is not None):
+    of_sides = [{of for of in labels[name] or () if of is not None} for name in (BASELINE, CANDIDATE)]
+    if alone := of_sides[0] ^ of_sides[1]:
+        warnings.warn(f"group: only one side has texts of {', '.join(sorted(alone))}", stacklevel=3)
+    for label in sorted(of_sides[0] & of_sides[1]):
         yield (
             group_name(column, label),
             {
@@ -331,6 +335,7 @@ def _groups(sides: Mapping[str, Side], column: str | None) -> Iterator[tuple[str
 def _tested(
     sides: Mapping[str, Side],
     settings: GateSettings,
+    level: float,
     options: Options,
     resolved: Resolved,
     corpus: Sequence[str],
@@ -364,9 +369,9 @@ def _tested(
     found = [
         of
         for family in (FAMILIES[name] for name in options.metrics if FAMILIES[name].tested)
-        for of in material.set_differences(family, BASELINE, CANDIDATE, apart, settings.level)
+        for of in material.set_differences(family, BASELINE, CANDIDATE, apart, level)
     ]
-    found += _of_texts_and_sets(material, columns, wanted, known, settings.level)
+    found += _of_texts_and_sets(material, columns, wanted, known, level)
     means = {name: {of: float(np.nanmean(v)) for of, v in own.items()} for name, own in columns.items()}
     by_metric = {of.metric: of for of in found if of.group == ALL}
     if not corpus:

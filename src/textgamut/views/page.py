@@ -83,6 +83,7 @@ SCORES_NOTE = (
 MOST_MISSED = 4
 """Maximum number of methods of a task whose missed texts are described."""
 TEXTS_NOTE = "±: standard deviation over the texts."
+GATES_NOTE = "Whether the texts of the candidate are worse than those of the baseline; each gate has a page."
 RANKING_NOTE = (
     "Criteria: means over the texts; the scores above are of all texts together. pareto: no other method has "
     "better or equal means of all criteria. Ranks: by net dominance over prompts, by Bradley-Terry worth, "
@@ -110,7 +111,8 @@ def read_page(settings: Mapping[str, Any]) -> Page:
             sentences, lost = _verdicts(folder, task, entry, results)
             said += sentences
             missed += _missed(task, entry["explorer"], lost)
-    sections = [Section("verdicts", "Verdicts", said, missed, overview=False)] if said else []
+    sections = [_gates_section(settings["gates"], home)] if "gates" in settings else []
+    sections += [Section("verdicts", "Verdicts", said, missed, overview=False)] if said else []
     sections += [
         _task_section(folder, task, entry, results, home) for task, entry in settings["tasks"].items()
     ]
@@ -241,6 +243,21 @@ def _values(folder: Path, task: str, entry: Mapping[str, Any]) -> dict[str, dict
 def _scores(folder: Path, task: str) -> pd.DataFrame:
     frame = read_table(folder / task / "scores.parquet", COLUMNS)
     return frame[frame["task"] == task]
+
+
+def _gates_section(gates: Mapping[str, Mapping[str, str]], home: Path) -> Section:
+    """Tabulate the outcomes of the gates."""
+    names = ("gate", "task", "candidate", "baseline", "outcome", "verdict")
+    rows, files = [], {}
+    for name, files_of in gates.items():
+        verdict = read_json(Path(files_of["verdict"]))
+        with reading(Path(files_of["verdict"])):
+            said = " ".join([verdict["headline"], *(f"{of.rstrip('.')}." for of in verdict["reasons"])])
+            cells = (name, *(verdict[of] for of in names[1:5]), said)
+        rows.append([Entry(text, text) for text in cells])
+        files[f"{name}.html"] = Path(os.path.relpath(files_of["page"], home)).as_posix()
+    table = Table("Outcomes", [Column(name, numeric=False) for name in names], rows, GATES_NOTE)
+    return Section("gates", "Gates", (), [table], files=files, overview=False)
 
 
 def _task_section(

@@ -46,7 +46,8 @@ from textgamut.views.sums import Sum
 from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens, count_prompts
 from textgamut.workflow.families import compares_features, generator_scores, scores_again
-from textgamut.workflow.outputs import compared_pairs, cut_cells, test_files, tested_embedders
+from textgamut.workflow.inputs import gate_cells, gate_draws
+from textgamut.workflow.outputs import compared_pairs, cut_cells, gate_files, test_files, tested_embedders
 from textgamut.workflow.paths import fill
 from textgamut.workflow.targets import Need, generated_cells, whole_need
 
@@ -133,6 +134,8 @@ class Plan:
     tests: int
     """Number of pairs of methods, and of methods with held-out human texts, whose differences are tested."""
     tests_done: int
+    gates: int
+    gates_done: int
     disk: dict[str, Sum]
     """Bytes still to be written: ``weights``, ``texts`` and ``features``."""
     gated: list[str]
@@ -191,7 +194,7 @@ def make_plan(
         totals[name] = Sum.of_models((line.model, getattr(line, name)) for line in lines)
     totals["dollars"] = Sum.of_models((line.model, line.dollars) for line in lines if line.paid)
 
-    sets = list(_embedded(config, need, prompts, folder))
+    sets = [*_embedded(config, need, prompts, folder), *_embedded_by_gates(config, need, prompts, folder)]
     left = [texts for done, texts in sets if not done]
     texts = Sum.of(*left)
     dimensions = _dimensions(config.experiment.embedder, folder)
@@ -205,10 +208,11 @@ def make_plan(
     done = sum(done for done, _ in sets)
     judgings = list(_judgings(config, need, prompts, lengths, folder))
     recorded = _recorded(config, need, prompts, lengths, folder)
-    tests = list(_tests(config, need))
+    tests, gates = list(_tests(config, need)), gate_files(config, need.gates, ["verdict"])
     return Plan(
         lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
-        len(tests), sum((folder / file).exists() for file in tests), disk,
+        len(tests), sum((folder / file).exists() for file in tests),
+        len(gates), sum((folder / file).exists() for file in gates), disk,
         _gated(config, missing.values(), need.embedders if sets else (), folder),
     )  # fmt: skip
 
@@ -477,6 +481,28 @@ def _embedded(
         for cell in cut_cells(config, task):  # at most: only where lengths differ
             features = fill(paths.CUT_FEATURES, cell, embedder=config.experiment.embedder)
             yield (folder / features).exists(), _product(texts, 2 + len(entry.draws))
+
+
+def _embedded_by_gates(
+    config: Config, need: Need, prompts: Mapping[str, int | None], folder: Path
+) -> Iterator[tuple[bool, int | None]]:
+    """Yield what :func:`_embedded` does for the sets that only gates embed."""
+    sizes: dict[str, int | None] = {}
+    for name in need.gates:
+        gate = config.experiment.gates[name]
+        families = need.families.get(gate.task, ())
+        if compares_features(families) or "similarity" in families:
+            continue
+        texts, earlier = prompts[gate.task], gate.baseline.results is not None
+        sizes |= {fill(paths.DRAW, task=gate.task, draw=of): texts for of in gate_draws(config, name)}
+        for side in ("candidate",) if earlier else ("baseline", "candidate"):
+            of_cells = {cell: config.size(cell) for cell in gate_cells(config, name, side)}
+            sizes |= {
+                fill(paths.CELL, cell): _product(of.n or texts, of.kept) for cell, of in of_cells.items()
+            }
+    for path, size in sizes.items():
+        features = fill(paths.FEATURES, folder=path, embedder=config.experiment.embedder)
+        yield (folder / features).exists(), size
 
 
 def _dimensions(embedder: str, folder: Path) -> int:

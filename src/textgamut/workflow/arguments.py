@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -17,10 +18,11 @@ from textgamut.config.entries.sources import GenerationsSource
 from textgamut.config.task_kinds import HUMAN, SubsetsTask
 from textgamut.config.yaml import listed, read_yaml, validate
 from textgamut.errors import ConfigError, nearest
-from textgamut.fields import LARGEST_INTEGER
+from textgamut.fields import LARGEST_INTEGER, expanded
 from textgamut.user_files import no_file
 from textgamut.workflow import paths
 from textgamut.workflow.families import PERPLEXITY
+from textgamut.workflow.inputs import of_gate
 from textgamut.workflow.targets import target_outputs, unavailable
 
 NUMBERS = ("seed", "draw", "shard", "shards", "tokens")
@@ -125,7 +127,8 @@ def check_targets(
     folders = {pattern.split("/")[0] for pattern in patterns}
     concrete = [rule for rule, files in outputs.items() if not any("{" in file for file in files)]
     problems = []
-    impossible = {
+    impossible = {} if config.experiment.gates else {"gate": "the experiment has no gates"}
+    impossible |= {
         name: reason
         for target in config.experiment.targets
         if (reason := unavailable(config, target))
@@ -185,6 +188,40 @@ def check_generations(config: Config, targets: Sequence[str]) -> None:
                     missing[f"model {cell.model!r}: source.path: {problem}"] = None
     if missing:
         raise ConfigError(listed(missing))
+
+
+def check_baselines(config: Config, targets: Sequence[str]) -> None:
+    """Check that the files of earlier runs exist which gates compare with.
+
+    Args:
+        config: The configuration.
+        targets: Names of rules and paths; none for the default target.
+
+    Raises:
+        TextgamutError: If a file is missing, or the folder is that of this run.
+    """
+    if targets and all(os.path.relpath(target).startswith("data/") for target in targets):
+        return
+    problems = []
+    for name, gate in config.experiment.gates.items():
+        if gate.baseline.results is None:
+            continue
+        where, folder = f"gates.{name}.baseline.results", expanded(gate.baseline.results)
+        if os.path.abspath(folder) == os.path.abspath(Path(paths.CELL).parts[0]):
+            problems.append(f"{where}: {folder} is the folder of this run: name that of an earlier one")
+            continue
+        known = SimpleNamespace(gate=name)
+        files = [
+            file
+            for path in (paths.GENERATIONS, paths.CELL_FEATURES)
+            for file in of_gate(config, known, "baseline", path)
+        ]
+        missing = [problem for file in files if (problem := no_file(Path(file)))]
+        if missing:
+            more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+            problems.append(f"{where}: {missing[0]}{more}: give the folder results of a finished run")
+    if problems:
+        raise ConfigError(listed(problems))
 
 
 def named_rules(arguments: Any) -> list[str]:
@@ -289,5 +326,6 @@ def _names(config: Config, wildcard: str, known: Mapping[str, str]) -> Iterable[
         "tagger": config.taggers,
         "paper": [config.experiment.name],
         "ranked": config.ranked(),
+        "gate": config.experiment.gates,
     }
     return names[wildcard]

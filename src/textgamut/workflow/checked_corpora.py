@@ -86,3 +86,19 @@ CHECKED: dict[str, CheckedCorpus] = {
     "corpus-zh": CheckedCorpus(main=("民法商法", "经济法"), mode=("诉讼与非诉讼程序法",)),
 }
 """Dataset -> its corpus. ``make sanity LANGUAGE=pt`` checks ``corpus-pt``."""
+
+ENGLISH = tuple(dataset for dataset in CHECKED if not dataset.startswith("corpus-"))
+"""The datasets on which samplers that cheat are planted: those whose language the models below know."""
+GENERATOR = "smollm2-135m-instruct-plain"
+"""The model that writes at a low temperature."""
+SCORER = "gemma-3-270m"
+"""The model that scores all texts: another one, which need not prefer its own."""
+CHEATS: dict[str, int] = {"words": 30, "prompt_words": 10, "n": 100, "repeats": 10, "seed": 0}
+"""Sizes of the check, see the script check_cheats: most of the time is that of the two models."""
+COLD: dict[str, Any] = {
+    "strategy": "sampling",
+    "temperature": 0.3,
+    "min_new_tokens": 36,  # enough for 20 words
+    "max_new_tokens": 36,
+}
+"""The decoding setting of the low temperature."""

@@ -36,7 +36,7 @@ from textgamut.config.task_kinds import HUMAN, ScoresTask
 from textgamut.errors import ConfigError
 from textgamut.fields import expanded
 from textgamut.workflow import outputs, paths
-from textgamut.workflow.checked_corpora import CHECKED
+from textgamut.workflow.checked_corpora import CHECKED, GENERATOR, SCORER
 from textgamut.workflow.families import family_of, generator_scores, text_score_files
 from textgamut.workflow.methods import scored_cells
 from textgamut.workflow.paths import fill
@@ -125,6 +125,11 @@ def model_files(config: Config, wildcards: Any) -> list[str]:
 def checked_embedder(_config: Config, wildcards: Any) -> str:
     """Return the card of the embedder of the sanity checks on a dataset."""
     return fill(paths.EMBEDDER_CARD, embedder=CHECKED[wildcards.dataset].embedder)
+
+
+def cheat_models(config: Config, wildcards: Any) -> list[str]:
+    """Return the cards of the models that the check of samplers that cheat loads on a dataset."""
+    return [checked_embedder(config, wildcards), *model_cards(GENERATOR), *model_cards(SCORER)]
 
 
 def embedder_files(config: Config, wildcards: Any) -> list[str]:
@@ -473,3 +478,59 @@ def projected_features(config: Config, wildcards: Any) -> list[str]:
         first_reference_features(config, wildcards),
         *(fill(paths.CELL_FEATURES, cell, embedder=embedder) for cell in cells),
     ]
+
+
+def _gated(config: Config, wildcards: Any) -> SimpleNamespace:
+    """Return the wildcards of the task of a gate, with the experiment's embedder."""
+    task = config.experiment.gates[wildcards.gate].task
+    return SimpleNamespace(task=task, embedder=config.experiment.embedder)
+
+
+def gate_cells(config: Config, gate: str, side: str) -> list[Cell]:
+    """Return the cells of a side of a gate, ``baseline`` or ``candidate``: one for each generation seed."""
+    entry = config.experiment.gates[gate]
+    method = getattr(config.gate_sides(entry), side)
+    return [
+        Cell(entry.task, method[0], method[1], seed) for seed in config.experiment.tasks[entry.task].seeds
+    ]
+
+
+def of_gate(config: Config, wildcards: Any, side: str, path: str) -> list[str]:
+    """Return a file of each cell of a side of a gate, which may be in the results of an earlier run.
+
+    Args:
+        config: The configuration.
+        wildcards: Wildcards of the job: ``gate``.
+        side: ``baseline`` or ``candidate``.
+        path: Path of the file of a cell.
+    """
+    cells = gate_cells(config, wildcards.gate, side)
+    files = [fill(path, cell, embedder=config.experiment.embedder) for cell in cells]
+    earlier = config.experiment.gates[wildcards.gate].baseline.results
+    if side == "candidate" or earlier is None:
+        return files
+    return [paths.in_results(expanded(earlier), file) for file in files]
+
+
+def gate_draws(config: Config, gate: str) -> list[int]:
+    """Return the draws of references that a gate reads: all, or one if all are equal."""
+    task = config.experiment.tasks[config.experiment.gates[gate].task]
+    return task.draws[:1] if task.paired else task.draws
+
+
+def gate_references(config: Config, wildcards: Any, path: str) -> list[str]:
+    """Return a file of each draw of references of a gate.
+
+    Args:
+        config: The configuration.
+        wildcards: Wildcards of the job: ``gate``.
+        path: Path of the file of a draw.
+    """
+    known = _gated(config, wildcards)
+    return [fill(path, known, draw=draw) for draw in gate_draws(config, wildcards.gate)]
+
+
+def gate_dataset(config: Config, wildcards: Any) -> list[str]:
+    """Return the dataset with the groups of the prompts, if a gate has groups."""
+    grouped = config.experiment.gates[wildcards.gate].group is not None
+    return [task_texts(config, _gated(config, wildcards))] if grouped else []

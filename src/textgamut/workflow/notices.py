@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from textgamut.catalogue import FAMILIES, compared_families
+from textgamut.catalogue import FAMILIES, METRICS, compared_families
 from textgamut.config.cells import Config
 from textgamut.features.reduce import SMALL_N
 
@@ -21,14 +21,19 @@ def small_tasks(config: Config) -> list[str]:
     ]
 
 
-def check_packages(rules: Iterable[str]) -> None:
+def check_packages(rules: Iterable[str], guarded: Iterable[str] = ()) -> None:
     """Check that packages of extras which the jobs of a run need are installed, before the first one starts.
 
     Args:
         rules: The rules of the jobs.
+        guarded: Metrics that gates compute, if the jobs include theirs.
 
     Raises:
         ConfigError: If one is missing.
     """
-    for name in sorted({rule.removeprefix("score_") for rule in rules} & FAMILIES.keys()):
+    rules = set(rules)
+    families = {rule.removeprefix("score_") for rule in rules} & FAMILIES.keys()
+    if "test_gate" in rules:
+        families |= {METRICS[name].family for name in guarded if name in METRICS}
+    for name in sorted(families):
         FAMILIES[name].check_packages()

@@ -237,6 +237,26 @@ def explorer_files(config: Config, task: str) -> list[str]:
     ]
 
 
+GATE = {"verdict": "json", "summary": "md", "report": "xml", "page": "html"}
+"""Output of the rule test_gate -> suffix of its file."""
+
+
+def gate_outputs() -> dict[str, str]:
+    """Return the outputs of the rule test_gate: name -> path."""
+    return {name: paths.fill_some(paths.GATE, suffix=suffix) for name, suffix in GATE.items()}
+
+
+def gate_files(config: Config, gates: Iterable[str], names: Collection[str] = tuple(GATE)) -> list[str]:
+    """Return outputs of some gates, by default all."""
+    paper = config.experiment.name
+    return [fill(paths.GATE, paper=paper, gate=gate, suffix=GATE[name]) for gate in gates for name in names]
+
+
+def page_gates(config: Config, tasks: Collection[str]) -> list[str]:
+    """Return the gates on a page of some tasks."""
+    return [name for name, gate in config.experiment.gates.items() if gate.task in tasks]
+
+
 def tuning_files(config: Config, rankings: Iterable[str]) -> list[str]:
     """Return the tuned parameters of Q*Text: one file for each of the rankings with ratings."""
     return [

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from textgamut.catalogue import text_metrics_of
 from textgamut.config.cells import Config
 from textgamut.metrics.rows import YARDSTICK
 from textgamut.text import counted
-from textgamut.workflow import outputs, task_results
+from textgamut.workflow import outputs, paths, task_results
 from textgamut.workflow.families import computed_families, text_score_files
 from textgamut.workflow.methods import method_names, model_labels, scored_cells
 
@@ -26,7 +26,9 @@ def page_settings(config: Config, page: str) -> dict[str, Any]:
     return {
         "page": page,
         "embedder": config.embedders[experiment.embedder].model_dump(mode="json", exclude={"batch_size"}),
-        "experiment": experiment.model_dump(mode="json", exclude={"contact"}, exclude_none=True),
+        "experiment": experiment.model_dump(
+            mode="json", exclude={"contact", *(() if experiment.gates else ("gates",))}, exclude_none=True
+        ),
         "tasks": {
             task: {
                 "sentences": list(_sentences(config, task)),
@@ -48,7 +50,20 @@ def page_settings(config: Config, page: str) -> dict[str, Any]:
             for name, ranked in outputs.page_rankings(config, tasks).items()
         },
         "results": task_results.result_files(config, tasks),
+        **({"gates": gates} if (gates := _gates(config, tasks)) else {}),
         "datasets": sorted({experiment.tasks[task].dataset for task in measured}),
+    }
+
+
+def _gates(config: Config, tasks: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return the gates of some tasks: name -> its verdict and its page."""
+    paper = config.experiment.name
+    return {
+        gate: {
+            name: paths.fill(paths.GATE, paper=paper, gate=gate, suffix=outputs.GATE[name])
+            for name in ("verdict", "page")
+        }
+        for gate in outputs.page_gates(config, tasks)
     }
 
 

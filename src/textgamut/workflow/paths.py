@@ -75,6 +75,11 @@ RANKING = "results/papers/{paper}/{ranked}/ranking"
 TUNING = f"{RANKING}/tuning.csv"
 RATED = f"{RANKING}/rated.csv"
 
+GATE = f"{PAPER}/gates/{{gate}}.{{suffix}}"
+"""Verdict of a gate, and its summary, report and page."""
+GATES = f"{PAPER}/gates.json"
+"""Outcomes of all gates of an experiment, none of which fails."""
+
 CHECKS = "results/sanity/{dataset}/{name}"
 """Results of the sanity checks of the metrics on the texts of a dataset, which belong to no experiment."""
 
@@ -107,6 +112,16 @@ def fill(path: str, wildcards: Any = None, **values: object) -> str:
     return path.format(
         **{name: values[name] if name in values else getattr(wildcards, name) for name in names}
     )
+
+
+def in_results(folder: Path | str, path: str) -> str:
+    """Return where a file of ``results`` is in the results of another run.
+
+    Args:
+        folder: The folder ``results`` of that run.
+        path: Path of the file in this run.
+    """
+    return f"{folder}/{path.removeprefix('results/')}"
 
 
 def wildcards_of(pattern: str, path: Path | str) -> dict[str, str]:

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 from textgamut.catalogue.family import GROUPS, REFERENCE_FEATURES, Family, K, Names
+from textgamut.catalogue.gate import FAMILIES_OF_GATE, GUARDS
+from textgamut.catalogue.gate import family_of as family_of_metric
 from textgamut.config.cells import Config
-from textgamut.config.entries.decoding import hyperparameters_of, kind_of
+from textgamut.config.entries.decoding import hyperparameters_of, kind_of, parse_decoding
 from textgamut.config.entries.sources import GenerationsSource, Training
+from textgamut.config.gates import Gate
 from textgamut.config.task_kinds import HELD_OUT, HUMAN, SubsetsTask
 from textgamut.inference.intervals import REVISION as INTERVALS
 from textgamut.metrics.rows import YARDSTICK
 from textgamut.workflow import inputs, outputs, targets
-from textgamut.workflow.checked_corpora import CHECKED
+from textgamut.workflow.checked_corpora import CHEATS, CHECKED, COLD, GENERATOR, SCORER
 from textgamut.workflow.families import family_of, generator_scores, missing_families
 from textgamut.workflow.methods import (
     decoding_labels,
@@ -364,6 +368,45 @@ def compare_methods(config: Config, wildcards: Any) -> Settings:
     }
 
 
+@_rule
+def test_gate(config: Config, wildcards: Any) -> Settings:
+    gate, embedder = config.experiment.gates[wildcards.gate], config.experiment.embedder
+    task, metrics = config.experiment.tasks[gate.task], config.metrics(gate.task)
+    divergence, defects = metrics.of("divergence"), metrics.of("defects")
+    sides = config.gate_sides(gate)
+    # Without labels and without `undecided`, on which the verdict does not depend.
+    return {
+        "gate": wildcards.gate,
+        "task": gate.task,
+        "baseline": list(sides.baseline),
+        "candidate": list(sides.candidate),
+        "earlier": gate.baseline.results is not None,
+        "margins": {of.metric: of.margin for of in GUARDS} | gate.margins,
+        "alpha": gate.alpha,
+        "fail_on": sorted(gate.fail_on),
+        "group": gate.group,
+        "prompted": task.prompted,
+        "generated": task.generated,
+        "families": {name: revision_of(f"score_{name}") for name in _families_of_gate(gate)},
+        "k": task.k,
+        "embedder": embedder,
+        "embedding": embed_texts(config, SimpleNamespace(embedder=embedder)),
+        **({"kmeans_seeds": divergence.seeds} if divergence else {}),
+        **({"refusals": list(defects.refusals)} if defects else {}),
+    }
+
+
+def _families_of_gate(gate: Gate) -> list[str]:
+    """Return the families that a gate computes, of the catalogue."""
+    guarded = [family.name for metric in gate.margins if (family := family_of_metric(metric))]
+    return list(dict.fromkeys([*FAMILIES_OF_GATE, *guarded]))
+
+
+def conclude_gates(config: Config, _wildcards: Any) -> Settings:
+    """Return which gates fail if they cannot tell. The rule computes nothing and has no revision."""
+    return {"undecided": {name: gate.undecided for name, gate in config.experiment.gates.items()}}
+
+
 def collect_texts(config: Config, wildcards: Any) -> Settings:
     """Return the columns of the table. The rule computes nothing and has no revision."""
     return {"metrics": config.metrics(wildcards.task).per_text()}
@@ -452,6 +495,21 @@ def check_metrics(config: Config, wildcards: Any) -> Settings:
         "passages": checked.passages,
         "topics": checked.topics,
         "design": checked.design(),
+    }
+
+
+@_rule
+def check_cheats(config: Config, wildcards: Any) -> Settings:
+    generation = {
+        "model": inputs.loaded_model(config, GENERATOR).science() | {"dtype": "float32"},
+        "decoding": parse_decoding(COLD).model_dump(mode="json"),
+        "completions": 1,
+    }
+    return {
+        "embedder": config.embedders[CHECKED[wildcards.dataset].embedder].science(),
+        "scorer": inputs.loaded_model(config, SCORER).science(),
+        "generation": generation,
+        **CHEATS,
     }
 
 

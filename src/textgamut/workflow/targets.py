@@ -40,6 +40,8 @@ class Need(NamedTuple):
     families: dict[str, list[str]]
     """Task -> families of metrics."""
     embedders: list[str]
+    gates: list[str]
+    """Gates of an experiment; targets have none."""
 
 
 def whole_need(config: Config) -> Need:
@@ -49,6 +51,7 @@ def whole_need(config: Config) -> Need:
         [cell for task in tasks for cell in config.cells(task)],
         {task: list(config.metrics(task).families()) for task in tasks},
         [config.experiment.embedder],
+        list(config.experiment.gates),
     )
 
 
@@ -56,7 +59,7 @@ def target_need(config: Config, name: str) -> Need:
     """Return what a target reads."""
     target = config.experiment.targets[name]
     if not target.reads:
-        return Need([], {}, [])
+        return Need([], {}, [], [])
     tasks = [task for task in target.tasks if task in config.measured()]
     if ranks(target):
         # A ranking is of all methods, by the metrics of their single texts.
@@ -64,11 +67,12 @@ def target_need(config: Config, name: str) -> Need:
             task: [family for family in computed_families(config, task) if text_metrics_of(family)]
             for task in tasks
         }
-        return Need([cell for task in tasks for cell in config.cells(task)], families, [])
+        return Need([cell for task in tasks for cell in config.cells(task)], families, [], [])
     return Need(
         [cell for task in tasks for cell in target_cells(config, target, task)],
         {task: list(target.families()) for task in tasks},
         target_embedders(config, target),
+        [],
     )
 
 
@@ -96,7 +100,11 @@ def union(needs: Iterable[Need]) -> Need:
         for task in tasks
     }
     cells = dict.fromkeys(cell for need in needs for cell in need.cells)
-    return Need(list(cells), families, list(dict.fromkeys(name for need in needs for name in need.embedders)))
+    embedders, gates = (
+        list(dict.fromkeys(name for need in needs for name in getattr(need, field)))
+        for field in ("embedders", "gates")
+    )
+    return Need(list(cells), families, embedders, gates)
 
 
 def target_cells(config: Config, target: TargetBase, task: str) -> list[Cell]:
@@ -113,6 +121,7 @@ def generated_cells(config: Config, need: Need) -> list[Cell]:
     """Return the distinct cells whose texts are generated, including cells of references."""
     cells = [cell._replace(task=config.texts_of(cell.task)) for cell in need.cells]
     compared = {task for task, families in need.families.items() if compares_features(families)}
+    compared |= {config.experiment.gates[gate].task for gate in need.gates}
     cells += [cell for task in compared for cell in config.reference_cells(task)]
     wanted = set(cells)
     return [cell for cell in config.generated() if cell in wanted]

@@ -214,17 +214,17 @@ def result_files(config: Config, tasks: Collection[str]) -> list[str]:
 def experiment_files(config: Config) -> list[str]:
     """Return all output files of an experiment: the inputs of the rule ``all``.
 
-    Those of an experiment with targets are the targets that can be made.
+    Those of an experiment with targets are the targets that can be made, and the gates.
     """
-    name = config.experiment.name
+    name, gates = config.experiment.name, outputs.gate_files(config, config.experiment.gates)
     if config.experiment.targets:
-        return [
+        return gates + [
             file
             for target in config.experiment.targets
             if not targets.unavailable(config, target)
             for file in targets.target_outputs(config, target).values()
         ]
-    return [*result_files(config, config.experiment.tasks), paths.fill(paths.PAGE, page=name)]
+    return [*result_files(config, config.experiment.tasks), *gates, paths.fill(paths.PAGE, page=name)]
 
 
 def page_files(config: Config, tasks: Collection[str]) -> list[str]:
@@ -245,6 +245,6 @@ def page_inputs(config: Config, wildcards: Any) -> list[str]:
     tasks = outputs.page_tasks(config, wildcards.page)
     measured = [task for task in config.measured() if task in tasks]
     shown = (outputs.explorer_files, outputs.region_files)
-    return page_files(config, tasks) + [
-        file for task in measured for of in shown for file in of(config, task)
-    ]
+    verdicts = outputs.gate_files(config, outputs.page_gates(config, tasks), ["verdict"])
+    files = [file for task in measured for of in shown for file in of(config, task)]
+    return page_files(config, tasks) + verdicts + files

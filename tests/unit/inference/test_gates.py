@@ -132,7 +132,13 @@ def names(*tests: Values) -> list[str]:
 def test_collapse_is_lost_recall_without_lost_precision() -> None:
     assert names(trial("recall", 0.3), trial("precision", 0.0)) == ["collapse"]
     assert names(trial("recall", 0.3), trial("precision", 0.3)) == []
+    assert names(trial("recall", 0.3), trial("precision", 0.05)) == ["collapse"]  # within its margin
     assert names(trial("self_bleu", 0.3), trial("precision", 0.3)) == ["collapse"]  # copies lower precision
+
+
+def test_copies_of_the_other_set_have_a_name_and_copies_within_a_set_have_none() -> None:
+    assert names(trial("copied_across", 0.3, values=False)) == ["copying"]
+    assert names(trial("copied_across", -0.3, values=False)) == []
 
 
 def test_watched_changes_have_names() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut.metrics.defects import distinct_texts, prepare_defects, refuses, score, unfinished
+from textgamut.metrics.defects import distinct_texts, refuses, score, unfinished
+from textgamut.metrics.defects_resamples import prepare_defects
 
 
 @pytest.mark.parametrize(

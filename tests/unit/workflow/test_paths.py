@@ -73,16 +73,28 @@ def fixed_names() -> Iterator[tuple[str, str]]:
             wildcard = re.fullmatch(r"\{(\w+)\}(.*)", form)
             if wildcard and "{" not in part and part.endswith(wildcard[2]):
                 yield wildcard[1], part.removesuffix(wildcard[2])
-            if not (matches(form, part) or matches(part, form)):
+            refused = wildcard and part in RESERVED.get(REGISTRY.get(wildcard[1], ""), ())
+            if refused or not (matches(form, part) or matches(part, form)):
                 break
 
 
+REGISTRY = {
+    "dataset": "datasets",
+    "task": "tasks",
+    "ranked": "tasks",
+    "gate": "gates",
+    "model": "models",
+    "decoding": "decoding",
+    "embedder": "embedders",
+    "tagger": "taggers",
+}
+"""Wildcard -> registry, or kind of name in an experiment."""
+
+
 def test_no_name_of_an_entry_is_a_fixed_name_of_the_same_folder() -> None:
-    registry = {"dataset": "datasets", "task": "tasks", "ranked": "tasks", "model": "models"}
-    registry |= {"decoding": "decoding", "embedder": "embedders", "tagger": "taggers"}
     found = set(fixed_names())
     assert ("dataset", "models") in found
     for wildcard, name in sorted(found):
-        if wildcard in registry and name not in RESERVED[registry[wildcard]]:
+        if wildcard in REGISTRY and name not in RESERVED[REGISTRY[wildcard]]:
             with pytest.raises(ValidationError):
                 TypeAdapter(Slug).validate_python(name)

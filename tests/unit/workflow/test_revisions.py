@@ -14,6 +14,7 @@ from textgamut.catalogue.family import MODEL, TOKENIZER
 from textgamut.workflow.revisions import MODULES
 
 NO_PROMPTS = "it makes no prompts"
+NOT_SHOWN = "its page does not show it"
 NOT_NEEDED = {
     ("fetch_model", "tasks.templates"): "it looks for a chat template only",
     ("draw_references", "tasks.templates"): NO_PROMPTS,
@@ -27,6 +28,21 @@ NOT_NEEDED = {
     ("score_perplexity", "generation"): "it renders prompts; the texts and their likelihoods are its input",
     ("project_features", "features.reduce"): "it checks features, but does not reduce them",
     ("compare_methods", "inference.differences"): "p-values are corrected where all of them are known",
+    ("test_gate", "features.embed"): "it embeds nothing: features are its input",
+    ("test_gate", "models.checkpoints"): "it loads no checkpoint",
+    ("test_gate", "generation"): "it generates no texts",
+    ("test_gate", "generation.given"): "it reads the texts of cells only",
+    ("test_gate", "features.projection"): NOT_SHOWN,
+    ("test_gate", "inference.intervals"): NOT_SHOWN,
+    ("test_gate", "inference.text_differences"): "means of texts are tested by resamples",
+    ("test_gate", "inference.verdicts"): NOT_SHOWN,
+    ("test_gate", "metrics.distance"): "it has no held-out human texts",
+    ("test_gate", "metrics.regions"): NOT_SHOWN,
+    ("test_gate", "report.criteria"): NOT_SHOWN,
+    ("test_gate", "report.explorer_chunks"): NOT_SHOWN,
+    ("test_gate", "report.figures.precision_recall"): NOT_SHOWN,
+    ("test_gate", "report.methods"): NOT_SHOWN,
+    ("test_gate", "report.tables"): NOT_SHOWN,
     ("make_page", "features.projection"): "it needs the names of projections only",
     ("make_page", "features.reduce"): "it reduces no features",
     ("make_page", "metrics.neighbours"): "it needs the names of the sides only",

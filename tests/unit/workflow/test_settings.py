@@ -27,7 +27,7 @@ from textgamut.workflow.task_results import TASK_RESULTS
 
 SMK = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
 RULES = {block.split(":", 1)[0]: block for block in re.split(r"(?m)^rule ", SMK)[1:]}
-COLLECTING = {"collect_scores", "collect_texts"}
+COLLECTING = {"collect_scores", "collect_texts", "conclude_gates"}
 """Rules that compute nothing: they have no revision."""
 SHARED = {"make_result", "make_target"}
 """Scripts of several rules, whose revisions are under their name."""
@@ -59,6 +59,8 @@ def job_of(rule: str, config: Config) -> SimpleNamespace | None:
     if rule == "import_texts":  # see test_given.py
         return None
     if rule in ("draw_training_texts", "finetune_model"):  # see test_finetuning.py
+        return None
+    if rule == "test_gate":  # see test_gates.py
         return None
     if rule == "draw_subset":
         task = next(slug for slug, task in config.experiment.tasks.items() if task.kind == "subsets")
@@ -137,7 +139,7 @@ def test_an_adapter_changes_all_that_loads_the_weights(demo: Config) -> None:
     scorer = "gemma-3-270m"
     for name, anew in [
         (JOB.model, {"fetch_model", "generate_texts", "score_perplexity"}),
-        (scorer, {"score_likelihood"}),
+        (scorer, {"score_likelihood", "check_cheats"}),
     ]:
         adapter = FileSource(kind="file", path="adapter")
         model = demo.models[name].model_copy(update={"adapter": adapter})
